@@ -30,6 +30,7 @@ from runners.isolation.observations import (
     make_proof,
     printable,
 )
+from runners.isolation.pausable_watch import PausableWatch
 from runners.suite.cases import Case, Context
 from runners.suite.checks import Leaf, Mismatch, leaves
 from runners.suite.device import Device, Proof
@@ -158,6 +159,9 @@ class Attempt:
     samples: clock.Samples = field(default_factory=lambda: clock.Samples([], 1))
     lock_wait_ms: float = 0.0
 
+    def __post_init__(self) -> None:
+        self.watch = PausableWatch(self.device, self.proof)
+
     def run(self) -> tuple[Ending, Evidence | None]:
         context = self.begin()
         return self._run(context) if isinstance(context, Context) else context
@@ -176,6 +180,7 @@ class Attempt:
             dtype=device.dtype(case.dtype),
             to_device=lambda tree: device.to_device(rounded(tree, case.dtype), case.dtype),
             compiled=device.compiled,
+            surroundings=self.watch.paused,
         )
         with self._our_own():
             reason = case.not_applicable(context) if case.not_applicable else None
@@ -259,7 +264,7 @@ class Attempt:
         return moved, self.case.prepare(context, *moved, **self.case.options)
 
     def _cold(self, call: clock.Call) -> Any:
-        with self._locked(), self.device.counting(self.proof):
+        with self._locked(), self.watch.watching(self.device.counting):
             result, milliseconds = clock.cold(call, self.device.wait)
             self.proof.returned = numbers_in(result)
         if self.policy is not TimingPolicy.off and not self.case.refuses:
@@ -289,7 +294,7 @@ class Attempt:
         self.seed()
         if self.case.unrepeatable:
             moved, call = self.prepared(context)
-        with self.device.counting(self.proof):
+        with self.watch.watching(self.device.counting):
             result = self._counted(call)
         observed = self.device.to_host(result)
         self._check(judge_later, observed, expected)
@@ -304,7 +309,7 @@ class Attempt:
                 call = self.case.prepare(context, *arguments, **self.case.options)
             # As before the cold call: with inputs still pending, a lazy framework compiles all anew.
             self.device.wait(None)
-            with self.device.tracing(self.proof):
+            with self.watch.watching(self.device.tracing):
                 self._counted(call)
         except BaseException:
             return

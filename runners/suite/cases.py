@@ -10,6 +10,7 @@ import hashlib
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from types import ModuleType
@@ -47,6 +48,10 @@ class Context:
     """Moves a NumPy array (or a tree of them) to the device in the case's dtype."""
     compiled: Callable[[Callable[[], Any]], Callable[[], Any]] = lambda call: call
     """Wraps a call as the device demands it (``Device.compiled``); left out where no computation is tested."""
+    surroundings: Callable[..., AbstractContextManager[None]] = lambda so_far=None: nullcontext()
+    """Held while a call does what is not its function's, such as making a mask to test the size of what it selects:
+    what runs on the device or on the host meanwhile says nothing about the function. Takes what the call is to return
+    already, as reading that is no work of the host."""
 
 
 @dataclass(frozen=True)

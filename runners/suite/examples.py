@@ -17,8 +17,9 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from itertools import groupby
 from types import CodeType
 from typing import Any, Protocol
 
@@ -31,6 +32,7 @@ from runners.suite.source import bound_names
 MODULE = "__main__"
 """The module in which a statement of an example seems to stand, as at a prompt."""
 _CUSTOMARY = frozenset({"_", "__"})
+_PLAIN = (bool, int, float, complex, str, bytes, np.ndarray, np.generic)
 
 
 class Text(str):
@@ -55,15 +57,6 @@ class Example:
     name: str
     statements: tuple[Statement, ...]
     wanted: tuple[str, ...]
-
-    @property
-    def first_use(self) -> int:
-        """The place of the first statement that names the function; 0 if none does, as of an operator.
-
-        A statement before it cannot fail for the function's sake.
-        """
-        last_name = re.compile(rf"\b{re.escape(self.name.rpartition('.')[2])}\b")
-        return next((statement.place for statement in self.statements if last_name.search(statement.source)), 0)
 
     def written(self) -> str:
         """The example as one line of JSON."""
@@ -118,16 +111,22 @@ class Dialect(Protocol):
 
 @dataclass(frozen=True)
 class Step:
-    """A statement as it is executed: all of it but a last expression, that expression, and the names that it binds."""
+    """A statement as it is executed: all of it but a last expression, that expression, and the names in it."""
 
     place: int
     body: CodeType
     value: CodeType | None
     bound: frozenset[str]
+    names_function: bool
+    used: frozenset[str]
+    """The names that it reads."""
 
 
 def step_of(name: str, statement: Statement, rewritten: Callable[[ast.Module], ast.Module]) -> Step:
-    """Compile a statement. Its source is left where tracebacks and compilers of functions look for it."""
+    """Compile a statement of a function's example.
+
+    Its source is left where tracebacks and compilers of functions look for it.
+    """
     filename = f"<{name}, statement {statement.place}>"
     source = statement.source + "\n"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
@@ -140,7 +139,18 @@ def step_of(name: str, statement: Statement, rewritten: Callable[[ast.Module], a
     else:
         body.append(last)
     code = compile(ast.Module(body, type_ignores=[]), filename, "exec", dont_inherit=True)
-    return Step(statement.place, code, value, bound)
+    last_name = re.compile(rf"\b{re.escape(name.rpartition('.')[2])}\b")
+    used = frozenset(_read_by(tree))
+    return Step(statement.place, code, value, bound, bool(last_name.search(statement.source)), used)
+
+
+def _read_by(tree: ast.AST) -> Iterator[str]:
+    """The names whose values a statement reads."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):
+            yield node.id
 
 
 class Session:
@@ -171,6 +181,38 @@ class Session:
     def _print(self, *values: Any, **options: Any) -> None:
         """Keep what is printed as values: printing an array would carry it to the host."""
         self.printed += values
+
+
+class OwnStatements:
+    """The statements of an example that are its function's: they name it, or use an object that such a one has bound.
+
+    An array or a plain value is no such object: what is computed from it is not the function's work.
+    """
+
+    def __init__(self, steps: Sequence[Step], is_array: Callable[[Any], bool]) -> None:
+        self._is_array = is_array
+        # None names it where it is an operator.
+        self._all = not any(step.names_function for step in steps)
+        self._objects: set[str] = set()
+
+    def has(self, step: Step) -> bool:
+        """Whether the statement is the function's, by what those before it have bound."""
+        return self._all or step.names_function or not self._objects.isdisjoint(step.used)
+
+    def ran(self, step: Step, names: Mapping[str, Any]) -> None:
+        """Note what a statement has bound."""
+        is_own = self.has(step)
+        self._objects -= step.bound
+        if is_own:
+            self._objects |= {name for name in step.bound if name in names and not self.is_value(names[name])}
+
+    def is_value(self, bound: Any) -> bool:
+        """Whether a name is bound to an array or a plain value, or a container of such."""
+        if isinstance(bound, Mapping):
+            return all(map(self.is_value, bound.values()))
+        if isinstance(bound, (list, tuple)):
+            return all(map(self.is_value, bound))
+        return bound is None or isinstance(bound, _PLAIN) or self._is_array(bound)
 
 
 def names_for(function: Any, name: str, dialect: Dialect, device: Any) -> dict[str, Any]:
@@ -263,22 +305,35 @@ class FrozenExample:
     def __call__(self, context: Context) -> Callable[[], Any]:
         example = Example.read(self.example)
         steps = [step_of(example.name, statement, self.dialect.rewritten) for statement in example.statements]
-        first_use = example.first_use
 
         def call() -> Any:
             with kept(self.dialect.settings()), self.dialect.forced(context.device):
                 session = Session(names_for(context.function, example.name, self.dialect, context.device))
-                for step in steps:
-                    try:
-                        session.run(step)
-                    except Exception as error:
-                        if step.place >= first_use or isinstance(error, ImportError):
-                            raise
-                        raise _of_another_line(step, error) from error
+                self._run(context, session, steps)
                 results = session.results()
                 return {label: self._shown(results.get(label)) for label in example.wanted}
 
         return self.dialect.compiled(context, call)
+
+    def _run(self, context: Context, session: Session, steps: Sequence[Step]) -> None:
+        """Run the statements; those that are not the function's are its surroundings."""
+        own = OwnStatements(steps, self.dialect.is_array)
+        begun = False
+        # Whether a statement is the function's is asked when those before it have run.
+        for is_own, part in groupby(steps, own.has):
+            begun |= is_own
+            step = None
+            so_far = [value for value in session.results().values() if own.is_value(value)]
+            try:
+                with nullcontext() if is_own else context.surroundings(so_far):
+                    for step in part:
+                        session.run(step)
+                        own.ran(step, session.names)
+            except Exception as error:
+                # One before the first that is the function's cannot fail for its sake.
+                if begun or step is None or isinstance(error, ImportError):
+                    raise
+                raise _of_another_line(step, error) from error
 
     def _shown(self, value: Any) -> Any:
         """The value as it is compared; one of another kind than on the CPU as a text, which is equal to no value."""

@@ -113,7 +113,9 @@ SPLITS = Expected([0, 1, 1], "int64")
 def test_an_example_is_compiled_as_a_whole_where_its_device_compiles(
     cpu: Device, xla: Device, functions: list[Function], sources: list[str], wanted: dict[str, Any]
 ) -> None:
-    case = next(case for function in functions for case in function.cases if case.kind == "value")
+    case = next(
+        case for function in functions for case in function.cases if case.kind == "value" and not case.host_only
+    )
     for device in (cpu, xla):
         outcome = run(device, docs.case_of(docs.example_of(case), case, sources, list(wanted), wanted))
         assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.on_device), outcome.evidence
@@ -121,7 +123,9 @@ def test_an_example_is_compiled_as_a_whole_where_its_device_compiles(
 
 
 def test_texts_of_tensors_are_compared(cpu: Device, functions: list[Function]) -> None:
-    case = next(case for function in functions for case in function.cases if case.kind == "value")
+    case = next(
+        case for function in functions for case in function.cases if case.kind == "value" and not case.host_only
+    )
     sources = ["tf.constant(['a', 'ö'])", "tf.constant(['a']).numpy()", "tf.constant('a').numpy()"]
     wanted = {"1": ["a", "ö"], "2": ["a"], "3": "a"}
     outcome = run(cpu, docs.case_of(docs.example_of(case), case, sources, list(wanted), wanted))
@@ -129,6 +133,8 @@ def test_texts_of_tensors_are_compared(cpu: Device, functions: list[Function]) -
 
 
 def test_values_are_shown_without_a_read_on_the_host(accelerator: Device, functions: list[Function]) -> None:
-    case = next(case for function in functions for case in function.cases if case.kind == "value")
+    case = next(
+        case for function in functions for case in function.cases if case.kind == "value" and not case.host_only
+    )
     outcome = run(accelerator, docs.case_of(docs.example_of(case), case, ["tf.ones(2).numpy()"], ["1"], {"1": ONES}))
     assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.on_device), outcome

@@ -224,6 +224,6 @@ def test_a_result_that_is_numpy_is_not_on_the_device(accelerator: Device, outcom
 
 
 def test_without_any_array_nothing_is_claimed(accelerator: Device, outcome_of: OutcomeOf) -> None:
-    function = Function("tf.executing_eagerly", lambda: True)
+    function = Function("tf.add", lambda: True, prepare=lambda context: tf.executing_eagerly)
     function.value("eager", lambda inputs: [])
     assert outcome_of(accelerator, function).placement is Placement.unknown

@@ -93,9 +93,9 @@ def test_a_function_without_arrays_out_is_placed_by_those_that_went_in(xla: Devi
 
 
 def test_what_executes_nothing_is_nowhere_known_to_have_run(xla: Device, outcome_of: OutcomeOf) -> None:
-    size = Function("torch.Tensor.size", reference=np.shape)
-    size.value("matrix", lambda inputs: (inputs.normal(2, 3),))
-    outcome = outcome_of(xla, size)
+    detach = Function("torch.Tensor.detach", reference=np.copy)
+    detach.value("matrix", lambda inputs: (inputs.normal(2, 3),))
+    outcome = outcome_of(xla, detach)
     assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.unknown)
     assert outcome.proof.executed == 0
 
@@ -121,9 +121,45 @@ def test_what_the_inputs_left_to_compute_is_no_work_of_the_call(xla: Device, out
     assert outcome_of(xla, size).proof.executed == 0
 
 
+def _around(context: Context, values: Any) -> Callable[[], Any]:
+    """Work of the host before and after the function's, and none in it."""
+
+    def call() -> Any:
+        with context.surroundings():
+            chosen = values[values > 0]
+        size = context.function(chosen)
+        with context.surroundings(size):
+            torch.linalg.eigvals(values)
+        return size
+
+    return call
+
+
+def test_work_of_the_host_around_the_function_is_not_charged_to_it(xla: Device, outcome_of: OutcomeOf) -> None:
+    function = Function("torch.neg", reference=lambda values: -values[values > 0], prepare=_around)
+    function.value("matrix", lambda inputs: (np.diag([1.0, 2.0]),))
+    outcome = outcome_of(xla, function)
+    assert (outcome.verdict, outcome.placement, outcome.proof.fallbacks) == (Verdict.passed, Placement.on_device, {})
+
+
+def test_work_of_the_device_around_the_function_proves_nothing_of_it(xla: Device, outcome_of: OutcomeOf) -> None:
+    def prepare(context: Context, values: Any) -> Callable[[], Any]:
+        def call() -> Any:
+            with context.surroundings():
+                more = values + 1
+            return context.function(more)
+
+        return call
+
+    function = Function("torch.Tensor.detach", reference=lambda values: values + 1, prepare=prepare)
+    function.value("matrix", lambda inputs: (inputs.normal(2, 3),))
+    outcome = outcome_of(xla, function)
+    assert (outcome.verdict, outcome.placement, outcome.proof.executed) == (Verdict.passed, Placement.unknown, 0)
+
+
 def test_without_any_array_nothing_is_claimed(xla: Device, outcome_of: OutcomeOf) -> None:
-    function = Function("torch.get_num_threads", reference=torch.get_num_threads)
-    function.value("threads", lambda inputs: ())
+    function = Function("torch.initial_seed", reference=torch.initial_seed)
+    function.value("seed", lambda inputs: ())
     assert outcome_of(xla, function).placement is Placement.unknown
 
 

@@ -28,13 +28,14 @@ average = Function("tf.train.ExponentialMovingAverage")
 def averaging(context: Context, x: Any, *later: Any, decay: float, **options: Any) -> Callable[[], Any]:
     """The variable begins at ``x`` and is assigned one value after the other; the average after each.
 
-    The first ``apply`` makes the shadow variables, so it is outside of what is compiled.
+    The first ``apply`` makes the shadow variables, so it is outside of what is compiled and watched.
     """
 
     def call() -> Any:
         held = tf.Variable(x)
         moving = context.function(decay, **options)
-        moving.apply([held])
+        with context.surroundings():
+            moving.apply([held])
 
         def follow() -> Any:
             averages = []

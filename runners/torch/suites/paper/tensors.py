@@ -97,6 +97,17 @@ is_same_size.value("empty-along-another-axis", lambda inputs: [inputs.normal(0, 
 is_same_size.value("other-strides", lambda inputs: [inputs.normal(4, 5), inputs.normal(4, 5)], prepare=strided)
 
 
+def positive(context: Context, x: Any) -> Callable[[], Any]:
+    """The call on those values that are positive; which they are takes an operation of its own."""
+
+    def call() -> Any:
+        with context.surroundings():
+            chosen = x[x > 0]
+        return context.function(chosen)
+
+    return call
+
+
 size = Function("torch.Tensor.size", lambda x, dim=None: x.shape if dim is None else x.shape[dim])
 size.value("float32-256x256", lambda inputs: [inputs.normal(256, 256)])
 size.value("one-dim", lambda inputs: [inputs.normal(3, 4, 5), 1])
@@ -118,7 +129,7 @@ size.value(
 size.value(
     "of-a-result-that-depends-on-values",
     lambda inputs: [inputs.normal(50)],
-    prepare=lambda context, x: lambda: context.function(x[x > 0]),
+    prepare=positive,
     reference=lambda x: (int((x > 0).sum()),),
 )
 

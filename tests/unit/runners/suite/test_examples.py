@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,15 +12,23 @@ import pytest
 
 from runners.errors import OtherLineError, UnfreezableError
 from runners.suite.cases import Context
-from runners.suite.examples import Example, FrozenExample, Statement, comparable, kept
-from tests.unit.runners.suite.toy_examples import ToyDialect, toy
+from runners.suite.examples import (
+    Example,
+    FrozenExample,
+    OwnStatements,
+    Session,
+    Statement,
+    comparable,
+    kept,
+    step_of,
+)
+from tests.unit.runners.suite.toy_examples import Generator, ToyDialect, toy
 
 
-def frozen(*sources: str, wanted: tuple[str, ...] = ()) -> Any:
+def frozen(*sources: str, wanted: tuple[str, ...] = (), **context: Any) -> Any:
     statements = tuple(Statement(place, source) for place, source in enumerate(sources, 1))
     written = Example("toy.double", statements, wanted).written()
-    context = Context(None, "there", "toy", None, lambda tree: tree)
-    return FrozenExample(written, ToyDialect())(context)
+    return FrozenExample(written, ToyDialect())(Context(None, "there", "toy", None, lambda tree: tree, **context))
 
 
 def test_an_example_is_read_as_it_was_written() -> None:
@@ -62,6 +72,50 @@ def test_a_line_before_the_first_that_uses_the_function_is_not_charged_to_it() -
     for after in (("toy.double(2)", "raise ValueError('later')"), ("raise ValueError('never named')",)):
         with pytest.raises(ValueError, match=r"later|never named"):
             frozen(*after)()
+
+
+@pytest.mark.parametrize(
+    ("sources", "surroundings"),
+    [
+        # A call of the function is its own, also within another; those before and after it are not.
+        (("a = 1", "b = 2", "c = abs(toy.double(a))", "c + b"), [1, 2, 4]),
+        # So is whatever works with an object that it has made, but not with an array or a number.
+        (("x = 1", "g = Generator()", "a = g.draw()", "a + x"), [1, 4]),
+        (("g = Generator()", "h = g", "h.draw()", "h = 1", "h + 1"), [4, 5]),
+        (("g = Generator()", "both = [g, 1]", "both[0].draw()"), []),
+        # Where no statement names the function, as of an operator, all may be its own.
+        (("a = 1", "a + 1"), []),
+    ],
+)
+def test_statements_that_are_not_the_functions_are_its_surroundings(
+    sources: tuple[str, ...], surroundings: list[int]
+) -> None:
+    name = "toy.Generator" if "Generator" in "".join(sources) else "toy.double"
+    steps = [step_of(name, Statement(place, source), lambda tree: tree) for place, source in enumerate(sources, 1)]
+    session = Session({"toy": toy, "Generator": Generator})
+    own = OwnStatements(steps, lambda value: False)
+    found = []
+    for step in steps:
+        if not own.has(step):
+            found.append(step.place)
+        session.run(step)
+        own.ran(step, session.names)
+    assert found == surroundings
+
+
+def test_a_run_pauses_the_watch_for_neighbouring_surroundings_at_once() -> None:
+    paused: list[list[Any]] = []
+
+    @contextmanager
+    def pause(so_far: list[Any]) -> Iterator[None]:
+        paused.append(so_far)
+        yield
+
+    sources = ("a, b = 1, [2]", "import os", "c = toy.double(a)", "d = c + b[0]", "toy.double(d)")
+    call = frozen(*sources, wanted=("5",), surroundings=pause)
+    assert call() == {"5": 8.0}
+    # What it may return by then, but for what is no value.
+    assert paused == [[], [1, [2], 2.0]]
 
 
 def test_our_own_future_statements_are_not_the_examples() -> None:

@@ -1,0 +1,52 @@
+"""The watch over a call, which pauses while a case does what is not its function's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any
+
+from runners.suite.device import Device, Proof
+from runners.suite.trees import numbers_in
+
+Watch = Callable[[Proof], AbstractContextManager[None]]
+"""``Device.counting`` or ``Device.tracing``."""
+
+
+class PausableWatch:
+    """Watches the calls of one attempt on a device, and fills its proof."""
+
+    def __init__(self, device: Device, proof: Proof) -> None:
+        self._device = device
+        self._proof = proof
+        self._watching: tuple[ExitStack, Watch] | None = None
+        """The watch that is at work."""
+
+    @contextmanager
+    def watching(self, watch: Watch) -> Iterator[None]:
+        """Watch a call."""
+        with ExitStack() as stack:
+            stack.enter_context(watch(self._proof))
+            self._watching = stack, watch
+            try:
+                yield
+            finally:
+                self._watching = None
+
+    @contextmanager
+    def paused(self, so_far: Any = None) -> Iterator[None]:
+        """Watch nothing meanwhile, if a watch is at work; ``so_far`` is what the call is to return already."""
+        if self._watching is None:
+            yield
+            return
+        stack, watch = self._watching
+        # A lazy framework would else compute what was called by now without being watched.
+        self._device.wait(so_far)
+        self._proof.returned = numbers_in(so_far)
+        self._watching = None
+        stack.close()
+        try:
+            yield
+        finally:
+            stack.enter_context(watch(self._proof))
+            self._watching = stack, watch
