@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from coordinator.campaigns import service as campaigns
 from coordinator.errors import NotFoundError
 from coordinator.results.outcomes import store
+from coordinator.results.outcomes.confirmations import confirmations
 from coordinator.results.outcomes.models import (
     CaseDetail,
     FunctionDetail,
@@ -35,6 +36,7 @@ async def outcome(engine: AsyncEngine, campaign_id: int, job_id: int) -> Outcome
         runs = await store.other_runs(connection, job_id)
         targets = {target.id: target for target in await targets_store.of_campaign(connection, campaign_id)}
     target = targets[row["target_id"]]
+    evidence = None if row["evidence"] is None else _evidence(row["evidence"])
     row["repeat"] = repeat_command(row["framework"], row["device"], row["case"], row["run"], row["fingerprint"])
     return OutcomeDetail.model_validate(
         {
@@ -42,7 +44,8 @@ async def outcome(engine: AsyncEngine, campaign_id: int, job_id: int) -> Outcome
             "row": {name: row[name] for name in columns},
             "target": target.target,
             "sentences": target.sentences,
-            "evidence": None if row["evidence"] is None else _evidence(row["evidence"]),
+            "evidence": evidence,
+            "confirmations": confirmations(evidence, passed=row["verdict"] == "passed"),
             "samples_ms": row["samples_ms"] or [],
             "low_interval_ms": low(row["samples_ms"] or []).interval,
             "log": row["log_tail"] or "",

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from coordinator.results.outcomes.confirmations import Confirmation
 from protocol.outcomes import Evidence
 
 Format = Literal["json", "csv", "parquet"]
@@ -54,6 +55,8 @@ class OutcomeDetail(BaseModel):
     sentences: list[str]
     """Sentences that must stand beside any figure of its target."""
     evidence: Evidence | None
+    confirmations: list[Confirmation]
+    """How else the same call was made, and how that ended; none where it was not repeated."""
     samples_ms: list[float]
     low_interval_ms: tuple[float, float] | None
     """Of the row's `low_ms`, 95 %; null of too few samples."""

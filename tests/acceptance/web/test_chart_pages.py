@@ -165,7 +165,7 @@ def test_an_outcome_says_how_it_was_after_other_cases_and_which_operation_was_wr
     wrong = outcome_of(coordinator, campaign, "hazards.add/wrong")
     assert (wrong["position"], wrong["after_others"]) == (0, "failed_alike")
     address = f"/campaigns/{campaign}/outcomes/{wrong['job_id']}"
-    assert "After other cases of its process it failed in the same way" in text_of(browser.get(address))
+    assert "after other cases, in their process: it failed in the same way" in text_of(browser.get(address))
     evidence = {"operation": "aten::add", "dtypes": ["float64"], "after_others": "failed_otherwise"}
     execute(
         coordinator,

@@ -1,0 +1,44 @@
+"""Confirmations of an outcome: how else the same call was made, and how each of these ended. Pure."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+from protocol.enums import Repetition
+from protocol.outcomes import Evidence
+
+_WAYS = {
+    "after_others": "after other cases, in their process",
+    "on_host": "on the host",
+    "in_graph": "on the host in a graph, without the compiler",
+    "in_float32": "on the device in float32",
+}
+"""The field of the evidence in which each way is kept, and its words."""
+_ENDS = {
+    Repetition.passed: "it passed",
+    Repetition.failed_alike: "it failed in the same way",
+    Repetition.failed_otherwise: "it failed in another way",
+}
+
+
+class Confirmation(BaseModel):
+    """The same call once more, made otherwise."""
+
+    way: str
+    """How it was made, in words."""
+    end: Repetition
+    sentence: str
+
+
+def confirmations(evidence: Evidence | None, *, passed: bool) -> list[Confirmation]:
+    """The other ways in which the call was made; none of an outcome whose call was not repeated.
+
+    An outcome that ``passed`` may have failed in a process that had run other cases.
+    """
+    found: list[Confirmation] = []
+    for field, way in _WAYS.items():
+        end: Repetition | None = getattr(evidence, field, None)
+        if end is not None:
+            told = "it failed, and only there" if passed else _ENDS[end]
+            found.append(Confirmation(way=way, end=end, sentence=f"{way}: {told}"))
+    return found

@@ -1,0 +1,26 @@
+"""Confirmations of an outcome: each way in which the call was made once more, and its end."""
+
+from __future__ import annotations
+
+import pytest
+
+from coordinator.results.outcomes.confirmations import confirmations
+from protocol.enums import Repetition
+from protocol.outcomes import Evidence
+
+
+def test_an_outcome_whose_call_was_not_repeated_has_none() -> None:
+    assert confirmations(None, passed=True) == []
+    assert confirmations(Evidence(exception="builtins.ValueError"), passed=False) == []
+
+
+@pytest.mark.parametrize("field", [name for name, field in Evidence.model_fields.items() if "Repetition" in str(field)])
+def test_every_repetition_that_evidence_holds_is_told(field: str) -> None:
+    (found,) = confirmations(Evidence.model_validate({field: "failed_otherwise"}), passed=False)
+    assert found.end is Repetition.failed_otherwise
+    assert found.sentence == f"{found.way}: it failed in another way"
+
+
+def test_a_case_that_passed_alone_says_where_it_fails() -> None:
+    (found,) = confirmations(Evidence(after_others=Repetition.failed_alike), passed=True)
+    assert found.sentence == "after other cases, in their process: it failed, and only there"
