@@ -160,7 +160,7 @@ class MissingPackageError(UntestedError):
 
 
 class OtherLineError(UntestedError):
-    """An example failed at a line before the first that uses its function."""
+    """An example failed, or gave a wrong value, at a line that does not use its function."""
 
 
 class FreezingError(RunnerError):

@@ -29,9 +29,11 @@ from runners.errors import OtherLineError, UnfreezableError
 from runners.suite.cases import Context
 from runners.suite.source import bound_names
 
+OWN, OTHERS, ENDED = "own", "others", "ended"
 MODULE = "__main__"
 """The module in which a statement of an example seems to stand, as at a prompt."""
 _CUSTOMARY = frozenset({"_", "__"})
+_COMPUTING = (ast.Call, ast.BinOp, ast.Compare, ast.Subscript, ast.AugAssign)
 _PLAIN = (bool, int, float, complex, str, bytes, np.ndarray, np.generic)
 
 
@@ -120,6 +122,8 @@ class Step:
     names_function: bool
     used: frozenset[str]
     """The names that it reads."""
+    computes: bool
+    """Whether it computes something, and does not only show what others did, or name it anew."""
 
 
 def step_of(name: str, statement: Statement, rewritten: Callable[[ast.Module], ast.Module]) -> Step:
@@ -140,8 +144,15 @@ def step_of(name: str, statement: Statement, rewritten: Callable[[ast.Module], a
         body.append(last)
     code = compile(ast.Module(body, type_ignores=[]), filename, "exec", dont_inherit=True)
     last_name = re.compile(rf"\b{re.escape(name.rpartition('.')[2])}\b")
-    used = frozenset(_read_by(tree))
-    return Step(statement.place, code, value, bound, bool(last_name.search(statement.source)), used)
+    return Step(
+        statement.place,
+        code,
+        value,
+        bound,
+        names_function=bool(last_name.search(statement.source)),
+        used=frozenset(_read_by(tree)),
+        computes=any(isinstance(node, _COMPUTING) for node in ast.walk(tree)),
+    )
 
 
 def _read_by(tree: ast.AST) -> Iterator[str]:
@@ -194,6 +205,7 @@ class OwnStatements:
         # None names it where it is an operator.
         self._all = not any(step.names_function for step in steps)
         self._objects: set[str] = set()
+        self._values: dict[str, bool] = {}
 
     def has(self, step: Step) -> bool:
         """Whether the statement is the function's, by what those before it have bound."""
@@ -202,9 +214,16 @@ class OwnStatements:
     def ran(self, step: Step, names: Mapping[str, Any]) -> None:
         """Note what a statement has bound."""
         is_own = self.has(step)
+        self._values |= dict.fromkeys((str(step.place), *step.bound), is_own or not step.computes)
         self._objects -= step.bound
         if is_own:
+            # It may have changed them.
+            self._values |= dict.fromkeys(step.used, True)
             self._objects |= {name for name in step.bound if name in names and not self.is_value(names[name])}
+
+    def have_given(self, label: str) -> bool:
+        """Whether the value of that label is the function's doing, by the last statement that bound or changed it."""
+        return self._values.get(label, True)
 
     def is_value(self, bound: Any) -> bool:
         """Whether a name is bound to an array or a plain value, or a container of such."""
@@ -289,15 +308,19 @@ def _set_environment(variables: Mapping[str, str]) -> None:
     os.environ.update(variables)
 
 
-def _of_another_line(step: Step, error: Exception) -> OtherLineError:
+def _failed(step: Step, error: Exception) -> str:
     text = (str(error).strip().splitlines() or [""])[0]
     said = f"{type(error).__name__}: {text}"
-    return OtherLineError(f"statement {step.place} of the example failed, before any that uses the function: {said}")
+    return f"statement {step.place} of the example, which does not use the function, failed: {said}"
 
 
 @dataclass(frozen=True)
 class FrozenExample:
-    """Prepares a frozen example: the call runs its statements and returns the wanted values by their labels."""
+    """Prepares a frozen example: the call runs its statements and returns the wanted values by their labels.
+
+    It returns those that are the function's doing (``OWN``), the others (``OTHERS``), and the words of how the run
+    ended at a statement that is not the function's, or None (``ENDED``).
+    """
 
     example: str
     dialect: Dialect
@@ -309,15 +332,22 @@ class FrozenExample:
         def call() -> Any:
             with kept(self.dialect.settings()), self.dialect.forced(context.device):
                 session = Session(names_for(context.function, example.name, self.dialect, context.device))
-                self._run(context, session, steps)
+                own = OwnStatements(steps, self.dialect.is_array)
+                ended = self._run(context, session, steps, own)
                 results = session.results()
-                return {label: self._shown(results.get(label)) for label in example.wanted}
+                found: dict[str, Any] = {OWN: {}, OTHERS: {}, ENDED: ended}
+                for label in example.wanted:
+                    if ended is None or label in results:
+                        found[OWN if own.have_given(label) else OTHERS][label] = self._shown(results.get(label))
+                return found
 
         return self.dialect.compiled(context, call)
 
-    def _run(self, context: Context, session: Session, steps: Sequence[Step]) -> None:
-        """Run the statements; those that are not the function's are its surroundings."""
-        own = OwnStatements(steps, self.dialect.is_array)
+    def _run(self, context: Context, session: Session, steps: Sequence[Step], own: OwnStatements) -> str | None:
+        """Run the statements; those that are not the function's are its surroundings.
+
+        Returns how the run ended before its time, at one of these after one of the function's own.
+        """
         begun = False
         # Whether a statement is the function's is asked when those before it have run.
         for is_own, part in groupby(steps, own.has):
@@ -330,10 +360,14 @@ class FrozenExample:
                         session.run(step)
                         own.ran(step, session.names)
             except Exception as error:
-                # One before the first that is the function's cannot fail for its sake.
-                if begun or step is None or isinstance(error, ImportError):
+                if is_own or step is None or isinstance(error, ImportError):
                     raise
-                raise _of_another_line(step, error) from error
+                told = _failed(step, error)
+                if not begun:
+                    # It cannot fail for the function's sake.
+                    raise OtherLineError(told) from error
+                return told
+        return None
 
     def _shown(self, value: Any) -> Any:
         """The value as it is compared; one of another kind than on the CPU as a text, which is equal to no value."""

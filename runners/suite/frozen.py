@@ -16,7 +16,7 @@ import hashlib
 import importlib.util
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -281,6 +281,12 @@ class FrozenForm:
     """Checks the structure, shapes and dtypes of a result whose values nothing determines."""
 
     written: str
+
+    def of(self, labels: Collection[str]) -> FrozenForm:
+        """The form of some members of a mapping."""
+        ((kind, members),) = json.loads(self.written).items()
+        kept = {kind: [[label, member] for label, member in members if label in labels]}
+        return FrozenForm(json.dumps(kept, separators=(",", ":")))
 
     def __call__(self, observed: Any, *arguments: Any, **options: Any) -> None:
         wanted = json.loads(self.written)

@@ -11,8 +11,12 @@ import numpy as np
 import pytest
 
 from runners.errors import OtherLineError, UnfreezableError
-from runners.suite.cases import Context
+from runners.suite.cases import Context, Function
+from runners.suite.checks import Mismatch
 from runners.suite.examples import (
+    ENDED,
+    OTHERS,
+    OWN,
     Example,
     FrozenExample,
     OwnStatements,
@@ -22,10 +26,23 @@ from runners.suite.examples import (
     kept,
     step_of,
 )
+from runners.suite.judgement import judge
 from tests.unit.runners.suite.toy_examples import Generator, ToyDialect, toy
 
 
 def frozen(*sources: str, wanted: tuple[str, ...] = (), **context: Any) -> Any:
+    """A run of these statements, which returns all their wanted values."""
+    call = run_of(*sources, wanted=wanted, **context)
+
+    def values() -> Any:
+        found = call()
+        assert found[ENDED] is None
+        return found[OWN] | found[OTHERS]
+
+    return values
+
+
+def run_of(*sources: str, wanted: tuple[str, ...] = (), **context: Any) -> Any:
     statements = tuple(Statement(place, source) for place, source in enumerate(sources, 1))
     written = Example("toy.double", statements, wanted).written()
     return FrozenExample(written, ToyDialect())(Context(None, "there", "toy", None, lambda tree: tree, **context))
@@ -64,14 +81,50 @@ def test_a_function_of_an_example_sees_its_names_and_has_a_source() -> None:
     assert call() == {"4": 2, "5": 6}
 
 
+def judged(*sources: str, **expected: Any) -> None:
+    """Run these statements as a case of ``toy.double``, and judge their values."""
+    call = run_of(*sources, wanted=tuple(expected))
+    statements = tuple(Statement(place, source) for place, source in enumerate(sources, 1))
+    function = Function("toy.double")
+    function.value(
+        "example",
+        lambda inputs: [],
+        prepare=FrozenExample(Example("toy.double", statements, tuple(expected)).written(), ToyDialect()),
+        reference=lambda: expected,
+    )
+    judge(function.cases[0], call(), expected, list)
+
+
 def test_a_line_before_the_first_that_uses_the_function_is_not_charged_to_it() -> None:
     with pytest.raises(
-        OtherLineError, match=r"statement 1 of the example failed, .* ValueError: no array of that size"
+        OtherLineError, match=r"statement 1 of the example, which does not use .* ValueError: no array of that size"
     ):
-        frozen("raise ValueError('no array of that size')", "toy.double(2)")()
-    for after in (("toy.double(2)", "raise ValueError('later')"), ("raise ValueError('never named')",)):
-        with pytest.raises(ValueError, match=r"later|never named"):
-            frozen(*after)()
+        judged("raise ValueError('no array of that size')", "toy.double(2)")
+    for after in (("toy.double(2)", "a = toy.double(x)"), ("raise NameError('never named')",)):
+        with pytest.raises(NameError, match=r"name 'x'|never named"):
+            judged(*after)
+
+
+def test_a_later_line_that_does_not_use_the_function_is_not_charged_to_it_if_its_values_are_right() -> None:
+    sources = ("a = toy.double(2)", "b = a * 3", "1 / 0", "c = 1")
+    with pytest.raises(OtherLineError, match=r"statement 3 of the example, .* ZeroDivisionError"):
+        judged(*sources, a=4.0, b=12.0, c=1)
+    with pytest.raises(Mismatch, match=r"result\['a'\]: expected 5"):
+        judged(*sources, a=5.0, b=12.0, c=1)
+    with pytest.raises(OtherLineError, match=r"gave a wrong value: result\['b'\]: expected 13"):
+        judged(*sources[:2], a=4.0, b=13.0)
+    with pytest.raises(Mismatch, match=r"result\['a'\]: expected 5"):
+        judged(*sources[:2], a=5.0, b=13.0)
+    judged(*sources[:2], a=4.0, b=12.0)
+
+
+def test_a_value_that_the_function_may_have_changed_or_that_is_only_shown_is_its_own() -> None:
+    for sources, wrong in (
+        (("b = [1] * 2", "toy.double(b.pop())", "b"), {"b": [1, 1]}),
+        (("a = toy.double(2)", "c = a"), {"c": 5.0}),
+    ):
+        with pytest.raises(Mismatch, match=r"result\['[bc]'\]"):
+            judged(*sources, **wrong)
 
 
 @pytest.mark.parametrize(
