@@ -160,7 +160,7 @@ class Attempt:
     lock_wait_ms: float = 0.0
 
     def __post_init__(self) -> None:
-        self.watch = PausableWatch(self.device, self.proof)
+        self.watch = PausableWatch(self.proof)
 
     def run(self) -> tuple[Ending, Evidence | None]:
         context = self.begin()

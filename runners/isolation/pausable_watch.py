@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
-from runners.suite.device import Device, Proof
+from runners.suite.device import Proof
 from runners.suite.trees import numbers_in
 
 Watch = Callable[[Proof], AbstractContextManager[None]]
@@ -14,10 +14,9 @@ Watch = Callable[[Proof], AbstractContextManager[None]]
 
 
 class PausableWatch:
-    """Watches the calls of one attempt on a device, and fills its proof."""
+    """Watches the calls of one attempt, and fills its proof."""
 
-    def __init__(self, device: Device, proof: Proof) -> None:
-        self._device = device
+    def __init__(self, proof: Proof) -> None:
         self._proof = proof
         self._watching: tuple[ExitStack, Watch] | None = None
         """The watch that is at work."""
@@ -40,13 +39,13 @@ class PausableWatch:
             yield
             return
         stack, watch = self._watching
-        # A lazy framework would else compute what was called by now without being watched.
-        self._device.wait(so_far)
-        self._proof.returned = numbers_in(so_far)
         self._watching = None
+        self._proof.returned = numbers_in(so_far)
+        self._proof.within_call = True
         stack.close()
         try:
             yield
         finally:
             stack.enter_context(watch(self._proof))
+            self._proof.within_call = False
             self._watching = stack, watch

@@ -48,6 +48,10 @@ class Proof:
     """The numbers on the host that the watched call returned: so many values went there because its caller wanted them.
     Set before ``counting`` and ``tracing`` end."""
 
+    within_call: bool = False
+    """Whether a watch ends, or begins, at a pause within the call. Nothing may be waited for, and no counter cleared:
+    a framework that computes later would compute other programs than its user's."""
+
     def fell_back(self, operation: str, count: int = 1) -> None:
         """Note that an operation ran on the host unasked, or carried values there and back."""
         self.fallbacks[operation] = self.fallbacks.get(operation, 0) + count

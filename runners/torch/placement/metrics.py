@@ -53,6 +53,21 @@ class Metrics:
             },
         )
 
+    def since(self, earlier: Metrics) -> Metrics:
+        """The counts since others were read, without clearing in between."""
+        return Metrics(
+            executions=self.executions - earlier.executions,
+            reads=self.reads - earlier.reads,
+            made=self.made - earlier.made,
+            inbound=self.inbound[len(earlier.inbound) :],
+            outbound=self.outbound[len(earlier.outbound) :],
+            fallbacks={
+                operation: further
+                for operation, count in self.fallbacks.items()
+                if (further := count - earlier.fallbacks.get(operation, 0)) > 0
+            },
+        )
+
     def accusations(self, returned: int) -> dict[str, int]:
         """The work of the host: operations that ran there, and values carried there to be computed.
 

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import torch_xla.debug.metrics as metrics
 
 from protocol.enums import Placement, Verdict
 from protocol.outcomes import Outcome
 from runners.suite.cases import Context, Function
 from runners.suite.device import Device
+from runners.torch.placement.metrics import Metrics
 
 OutcomeOf = Callable[..., Outcome]
 
@@ -142,19 +144,24 @@ def test_work_of_the_host_around_the_function_is_not_charged_to_it(xla: Device, 
     assert (outcome.verdict, outcome.placement, outcome.proof.fallbacks) == (Verdict.passed, Placement.on_device, {})
 
 
-def test_work_of_the_device_around_the_function_proves_nothing_of_it(xla: Device, outcome_of: OutcomeOf) -> None:
+def test_a_pause_of_the_watch_computes_nothing_before_its_time(xla: Device, outcome_of: OutcomeOf) -> None:
+    executions: list[int] = []
+
     def prepare(context: Context, values: Any) -> Callable[[], Any]:
         def call() -> Any:
+            before = Metrics.read(metrics).executions
             with context.surroundings():
                 more = values + 1
+            executions.append(Metrics.read(metrics).executions - before)
             return context.function(more)
 
         return call
 
-    function = Function("torch.Tensor.detach", reference=lambda values: values + 1, prepare=prepare)
+    function = Function("torch.neg", lambda values: -(values + 1), prepare)
     function.value("matrix", lambda inputs: (inputs.normal(2, 3),))
     outcome = outcome_of(xla, function)
-    assert (outcome.verdict, outcome.placement, outcome.proof.executed) == (Verdict.passed, Placement.unknown, 0)
+    assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.on_device), outcome.evidence
+    assert set(executions) == {0}
 
 
 def test_without_any_array_nothing_is_claimed(xla: Device, outcome_of: OutcomeOf) -> None:
