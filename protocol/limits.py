@@ -23,13 +23,16 @@ type                      values                        why
 ========================  ============================  =====================================================
 
 All text is valid Unicode without NUL: PostgreSQL can store neither a NUL nor a lone surrogate.
-Further lists: ``MAX_SAMPLES``, ``MAX_OPERATIONS``, ``MAX_CASES``, ``MAX_SUITES``, ``MAX_RUNNING``.
+Further lists: ``MAX_SAMPLES``, ``MAX_OPERATIONS``, ``MAX_CASES``, ``MAX_SUITES``, ``MAX_RUNNING``; those
+of a case's options stand in ``option_limits.py``.
 """
 
 from datetime import UTC, datetime
 from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime, Field
+
+from protocol.option_limits import MAX_NAME
 
 MAX_MILLISECONDS = 1e12
 """No clock has run for longer, and no figure overflows: 2^31 such durations add up to 10^22, and one of them
@@ -43,7 +46,6 @@ MAX_SECONDS = 1e9
 MAX_INTEGER = 2**31 - 1
 MAX_BIGINT = 2**63 - 1
 MAX_SMALLINT = 2**15 - 1
-MAX_NAME = 128
 MAX_CASE_NAME = 500
 MAX_LINE = 1_000
 MAX_TEXT = 1 << 16

@@ -39,11 +39,17 @@ CASES_AT_ONCE = 2_000
 """Cases stored by one statement; the event loop goes on between two."""
 
 _STORE_CASES = text("""
-INSERT INTO cases (suite_id, name, function, host_only, tags, position, digest, representative)
-SELECT :suite, name, function, host_only, CAST(tags AS jsonb), :start + number - 1, digest, timed
+INSERT INTO cases (suite_id, name, function, host_only, tags, position, digest, representative, options)
+SELECT :suite, name, function, host_only, CAST(tags AS jsonb), :start + number - 1, digest, timed,
+       CAST(options AS jsonb)
   FROM unnest(CAST(:names AS text[]), CAST(:functions AS text[]), CAST(:host_only AS text[]), CAST(:tags AS text[]),
-              CAST(:digests AS text[]), CAST(:timed AS boolean[]))
-       WITH ORDINALITY AS given (name, function, host_only, tags, digest, timed, number)
+              CAST(:digests AS text[]), CAST(:timed AS boolean[]), CAST(:options AS text[]))
+       WITH ORDINALITY AS given (name, function, host_only, tags, digest, timed, options, number)
+""")
+_STORE_OPTIONS = text("""
+UPDATE cases SET options = CAST(given.options AS jsonb)
+  FROM unnest(CAST(:names AS text[]), CAST(:options AS text[])) AS given (name, options)
+ WHERE cases.suite_id = :suite AND cases.name = given.name AND cases.options IS NULL AND given.options IS NOT NULL
 """)
 
 
@@ -75,6 +81,7 @@ async def store_suite(connection: AsyncConnection, framework: str, suite: Catalo
     if stored.digest != content_digest:
         found = await asyncio.to_thread(difference, await _content(connection, stored.id), content)
         raise SuiteChangedError(_complaint("this runner's suite", framework, suite, found))
+    await _add_options(connection, stored.id, suite.cases)
     return int(stored.id)
 
 
@@ -152,6 +159,22 @@ async def _insert(
     return suite_id
 
 
+async def _add_options(connection: AsyncConnection, suite_id: int, offered: Sequence[CatalogueCase]) -> None:
+    """Store options where none are: they are no part of a revision, and an older runner may have stored it without."""
+    without = await connection.execute(select(cases.c.name).filter_by(suite_id=suite_id, options=None))
+    names = {row.name for row in without}
+    missing = [case for case in offered if case.options is not None and case.id in names]
+    for start in range(0, len(missing), CASES_AT_ONCE):
+        part = missing[start : start + CASES_AT_ONCE]
+        values = {"suite": suite_id, "names": [case.id for case in part], "options": list(map(_options, part))}
+        await connection.execute(_STORE_OPTIONS, values)
+
+
+def _options(case: CatalogueCase) -> str | None:
+    """As it was offered: what a runner leaves out is at its default."""
+    return None if case.options is None else to_json(case.options.model_dump(mode="json", exclude_unset=True))
+
+
 def _columns(suite_id: int, cases: Sequence[CatalogueCase], start: int, timed: Set[str]) -> dict[str, Any]:
     part = cases[start : start + CASES_AT_ONCE]
     return {
@@ -163,6 +186,7 @@ def _columns(suite_id: int, cases: Sequence[CatalogueCase], start: int, timed: S
         "tags": [to_json(case.tags) for case in part],
         "digests": [case.digest for case in part],
         "timed": [case.id in timed for case in part],
+        "options": list(map(_options, part)),
     }
 
 
