@@ -8,9 +8,9 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, JsonValue
 
 from protocol.enums import FORM_ONLY, GRADIENT, REAL, REFUSES, CaseKind, InputKind
-from protocol.limits import MAX_CASES, MAX_SUITES, CaseName, Count, Line, Lines, Name
+from protocol.limits import MAX_CASES, MAX_SUITES, NO_NUL, CaseName, Count, Line, Lines, Name
 from protocol.model import Message
-from protocol.option_limits import MAX_CALLS, MAX_DTYPES, MAX_KEYWORDS, MAX_VALUE
+from protocol.option_limits import MAX_CALLS, MAX_DTYPES, MAX_KEYWORD, MAX_KEYWORDS, MAX_VALUE
 
 LONGEST = 120
 """Characters of an id or a function in a message."""
@@ -32,12 +32,15 @@ Value = Annotated[JsonValue, AfterValidator(_bounded)]
 public name, ``{"expression": "x.shape[0]"}`` of source text, ``{"shortened": "[1, 2, 3"}`` of what is longer."""
 
 
+Keyword = Annotated[str, Field(max_length=MAX_KEYWORD, pattern=NO_NUL)]
+
+
 class CallOptions(Message):
     """One call of the function."""
 
     positional: Count
     """Arguments without a name, of a method after its receiver."""
-    keywords: dict[Name, Value] = Field(default_factory=dict, max_length=MAX_KEYWORDS)
+    keywords: dict[Keyword, Value] = Field(default_factory=dict, max_length=MAX_KEYWORDS)
     receiver: Value = None
     """Of a method: the value whose method it is; null of a function, or where it is not known."""
 

@@ -32,8 +32,6 @@ from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime, Field
 
-from protocol.option_limits import MAX_NAME
-
 MAX_MILLISECONDS = 1e12
 """No clock has run for longer, and no figure overflows: 2^31 such durations add up to 10^22, and one of them
 is at most 10^24 times ``LEAST_MILLISECONDS``, so that sums, ratios, products of two ratios and their means
@@ -46,6 +44,7 @@ MAX_SECONDS = 1e9
 MAX_INTEGER = 2**31 - 1
 MAX_BIGINT = 2**63 - 1
 MAX_SMALLINT = 2**15 - 1
+MAX_NAME = 128
 MAX_CASE_NAME = 500
 MAX_LINE = 1_000
 MAX_TEXT = 1 << 16

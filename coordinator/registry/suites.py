@@ -46,11 +46,6 @@ SELECT :suite, name, function, host_only, CAST(tags AS jsonb), :start + number -
               CAST(:digests AS text[]), CAST(:timed AS boolean[]), CAST(:options AS text[]))
        WITH ORDINALITY AS given (name, function, host_only, tags, digest, timed, options, number)
 """)
-_STORE_OPTIONS = text("""
-UPDATE cases SET options = CAST(given.options AS jsonb)
-  FROM unnest(CAST(:names AS text[]), CAST(:options AS text[])) AS given (name, options)
- WHERE cases.suite_id = :suite AND cases.name = given.name AND cases.options IS NULL AND given.options IS NOT NULL
-""")
 
 
 async def store_suites(connection: AsyncConnection, framework: str, catalogue: Catalogue) -> list[int]:
@@ -81,7 +76,6 @@ async def store_suite(connection: AsyncConnection, framework: str, suite: Catalo
     if stored.digest != content_digest:
         found = await asyncio.to_thread(difference, await _content(connection, stored.id), content)
         raise SuiteChangedError(_complaint("this runner's suite", framework, suite, found))
-    await _add_options(connection, stored.id, suite.cases)
     return int(stored.id)
 
 
@@ -157,17 +151,6 @@ async def _insert(
         for start in range(0, len(suite.cases), CASES_AT_ONCE):
             await connection.execute(_STORE_CASES, _columns(suite_id, suite.cases, start, timed))
     return suite_id
-
-
-async def _add_options(connection: AsyncConnection, suite_id: int, offered: Sequence[CatalogueCase]) -> None:
-    """Store options where none are: they are no part of a revision, and an older runner may have stored it without."""
-    without = await connection.execute(select(cases.c.name).filter_by(suite_id=suite_id, options=None))
-    names = {row.name for row in without}
-    missing = [case for case in offered if case.options is not None and case.id in names]
-    for start in range(0, len(missing), CASES_AT_ONCE):
-        part = missing[start : start + CASES_AT_ONCE]
-        values = {"suite": suite_id, "names": [case.id for case in part], "options": list(map(_options, part))}
-        await connection.execute(_STORE_OPTIONS, values)
 
 
 def _options(case: CatalogueCase) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.campaigns import service as campaigns
+from coordinator.csv_text import csv_text
+from coordinator.formats import listed
 from coordinator.results.conditions import Condition, EndedCase, FunctionCondition, function_condition
 from coordinator.results.query import like_pattern
 from coordinator.targets import store as targets
@@ -67,7 +70,6 @@ class TargetCondition(BaseModel):
     fails: ConditionDetail | None
     """Null if no case fails, or no option tells those that do from the others."""
     falls_back: ConditionDetail | None
-    short: str
     sentences: list[str]
 
 
@@ -128,18 +130,37 @@ async def of_functions(
 
 
 async def of_campaign(
-    engine: AsyncEngine, campaign_id: int, function: str = "*", offset: int = 0, limit: int | None = None
+    engine: AsyncEngine,
+    campaign_id: int,
+    function: str = "*",
+    device: str | None = None,
+    offset: int = 0,
+    limit: int | None = None,
 ) -> CampaignConditions:
-    """Of the functions that a glob matches and of which a case fails or falls back: some, on all targets."""
+    """Of the functions that a glob matches and of which a case fails or falls back on some target: a part of them, on
+    all targets or those of one device."""
     await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
-        named = labels(await targets.of_campaign(connection, campaign_id))
+        charted = await targets.of_campaign(connection, campaign_id)
         values = {"campaign": campaign_id, "function": like_pattern(function)}
         names = [(row.framework, row.function) for row in await connection.execute(_FUNCTIONS, values)]
         shown = names[offset:] if limit is None else names[offset : offset + limit]
         found = await of_functions(connection, campaign_id, shown)
-    rows = [row(key, condition, named) for key, condition in found.items()]
+    named = labels(charted)
+    ids = {target.id for target in charted if device in (None, target.device)}
+    rows = [row(key, condition, named) for key, condition in found.items() if key[-1] in ids]
     return CampaignConditions(campaign_id=campaign_id, found=len(names), offset=offset, rows=rows)
+
+
+def as_csv(conditions: CampaignConditions) -> str:
+    """A row a function and target, with a header; its conditions in words."""
+    names = [name for name in TargetCondition.model_fields if name not in ("target_id", "sentences")]
+    values = [[_in_words(getattr(row, name)) for name in names] for row in conditions.rows]
+    return csv_text([names, *values])
+
+
+def _in_words(value: Any) -> Any:
+    return value.words if isinstance(value, ConditionDetail) else value
 
 
 def row(key: tuple[str, str, int], condition: FunctionCondition, named: Mapping[int, str]) -> TargetCondition:
@@ -156,9 +177,27 @@ def row(key: tuple[str, str, int], condition: FunctionCondition, named: Mapping[
         judged=condition.judged,
         fails=ConditionDetail.of_condition(condition.fails),
         falls_back=ConditionDetail.of_condition(condition.falls_back),
-        short=condition.short,
         sentences=list(condition.sentences),
     )
+
+
+def option_words(stored: Mapping[str, Any]) -> str:
+    """A case's options on a page: ``float16 and int64; 2 positional, axis=-1``; of several calls each."""
+    calls = stored.get("calls") or []
+    shown = [
+        ", ".join([f"{call['positional']} positional", *map(_keyword, call.get("keywords", {}).items())])
+        for call in calls
+    ]
+    return "; ".join(filter(None, [listed(stored.get("dtypes", [])), *dict.fromkeys(shown)]))
+
+
+def _keyword(given: tuple[str, Any]) -> str:
+    name, value = given
+    if not isinstance(value, dict):
+        return f"{name}={json.dumps(value)}"
+    if "array" in value:
+        return f"{name}={value['array']}{value['shape']}"
+    return f"{name}={next(iter(value.values()))}"
 
 
 def _worked_out(rows: Sequence[Row[Any]]) -> dict[tuple[str, str, int], FunctionCondition]:

@@ -153,14 +153,18 @@ class FunctionCondition:
         return "its suite does not say who judged"
 
     @property
-    def short(self) -> str:
-        """``4 of 16; in float16``: of what fails, else of what falls back; empty where nothing does."""
-        for count, condition in ((self.failed, self.fails), (self.fell_back, self.falls_back)):
-            if count:
-                where = "" if condition is None or condition.aspect is None else f"; {condition.words}"
-                single = " (1 case)" if where and condition is not None and condition.of == 1 else ""
-                return f"{count} of {self.total}{where}{single}"
-        return ""
+    def short_failing(self) -> str:
+        """``4 of 16; in float16``."""
+        return self._short(self.failed, self.fails)
+
+    @property
+    def short_falling_back(self) -> str:
+        return self._short(self.fell_back, self.falls_back)
+
+    def _short(self, count: int, condition: Condition | None) -> str:
+        where = "" if condition is None or condition.aspect is None else f"; {condition.words}"
+        single = " (1 case)" if where and condition is not None and condition.of == 1 else ""
+        return f"{count} of {self.total}{where}{single}"
 
     @property
     def sentences(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from protocol.option_limits import MAX_CALLS, MAX_KEYWORDS, MAX_NAME, MAX_VALUE
+from protocol.option_limits import MAX_CALLS, MAX_KEYWORD, MAX_KEYWORDS, MAX_VALUE
 from runners.suite.cases import Case, just_call
 from runners.suite.examples import Example, FrozenExample
 from runners.suite.frozen import FrozenArguments, Named, Slot, decode
@@ -132,7 +132,7 @@ def _arrays_in(tree: Any) -> Iterator[_Array]:
 def _written_call(call: _Call) -> tuple[dict[str, Any], bool]:
     """A call in JSON's own types, and whether something of it was left out or shortened."""
     keywords = {
-        name[:MAX_NAME]: _bounded(_written(value)) for name, value in list(call.keywords.items())[:MAX_KEYWORDS]
+        name[:MAX_KEYWORD]: _bounded(_written(value)) for name, value in list(call.keywords.items())[:MAX_KEYWORDS]
     }
     written: dict[str, Any] = {"positional": len(call.arguments)}
     if keywords:

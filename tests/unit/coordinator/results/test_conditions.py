@@ -81,7 +81,7 @@ def test_a_condition_of_one_case_says_so() -> None:
     cases = [case("fell_back", "float32", 1), *[case(positional=3)] * 4]
     found = function_condition(cases)
     assert str(found.falls_back) == "with 1 positional argument (1 of 1, a single case), not otherwise (0 of 4)"
-    assert found.short == "1 of 5; with 1 positional argument (1 case)"
+    assert found.short_falling_back == "1 of 5; with 1 positional argument (1 case)"
 
 
 def test_a_keyword_that_must_be_given_is_told_by_its_absence() -> None:
@@ -111,7 +111,7 @@ def test_nothing_is_told_where_all_fail_or_none_does() -> None:
     assert function_condition([case()] * 3).fails is None
     whole = function_condition([case("failed", "float16")] * 3)
     assert str(whole.fails) == "in every case"
-    assert whole.short == "3 of 3"
+    assert whole.short_failing == "3 of 3"
 
 
 def test_no_option_separates_equal_cases() -> None:
