@@ -26,8 +26,8 @@ class ConditionDetail(BaseModel):
     """A condition of cases that fail, or fall back, in counts and in words."""
 
     aspect: str | None
-    """What the options are of: dtype, positional, keyword, value, without (a keyword), inputs or kind. Null: every
-    case does so, and no option tells them from others."""
+    """The options are each a dtype, positional (a number of arguments), keyword, value, without (a keyword), inputs or
+    kind. Null: every case does so, and no option tells them from others."""
     options: list[str]
     failing: int
     """Of the cases with the options, those that fail (or fall back)."""
@@ -96,7 +96,7 @@ SELECT DISTINCT s.framework COLLATE "C" AS framework, c.function COLLATE "C" AS 
 
 # By way of the jobs, whose key finds them: outcomes have no index of cases. A refusal that passes is in no count.
 _CASES = text(f"""
-SELECT o.target_id, s.framework, c.function, c.options, c.tags, c.judged_by,
+SELECT o.target_id, s.framework, c.function, c.id AS case_id, c.options, c.tags, c.judged_by,
        CASE WHEN bool_or(o.verdict = 'failed') THEN 'failed'
             WHEN bool_or(o.placement = 'fell_back') THEN 'fell_back'
             WHEN c.host_only IS NOT NULL OR bool_and(o.placement = 'on_device') THEN 'passed'
@@ -202,11 +202,14 @@ def _keyword(given: tuple[str, Any]) -> str:
 
 def _worked_out(rows: Sequence[Row[Any]]) -> dict[tuple[str, str, int], FunctionCondition]:
     cases: dict[tuple[str, str, int], list[EndedCase]] = {}
+    # A case has the same options on every target.
+    stored = {case.case_id: case.options for case in rows}
+    options = {case_id: None if of_case is None else _options(of_case) for case_id, of_case in stored.items()}
     for case in rows:
         cases.setdefault((case.framework, case.function, case.target_id), []).append(
             EndedCase(
                 end=case.end,
-                options=None if case.options is None else _options(case.options),
+                options=options[case.case_id],
                 tags=frozenset(case.tags),
                 judged_by=None if case.judged_by is None else Judge(case.judged_by),
             )

@@ -6,7 +6,8 @@ option and those that have not. It is no cause, and no promise about a call that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -101,22 +102,22 @@ class Condition:
     def words(self) -> str:
         """``in float16 and bfloat16``."""
         names = listed(self.options)
+        either = names.replace(" and ", " or ")
         match self.aspect:
             case None:
                 return "in every case"
             case Aspect.dtype:
                 return f"in {names}"
             case Aspect.positional:
-                numbers = listed([*self.options]).replace(" and ", " or ")
-                return f"with {numbers} positional argument{'' if self.options == ('1',) else 's'}"
+                return f"with {either} positional argument{'' if self.options == ('1',) else 's'}"
             case Aspect.keyword | Aspect.value:
-                return f"with {names}"
+                return f"with {either}"
             case Aspect.without:
                 return f"without {names}"
             case Aspect.inputs:
-                return f"on {names} input"
+                return f"on {either} input"
             case Aspect.kind:
-                return f"in {names} cases"
+                return f"in {either} cases"
 
     def __str__(self) -> str:
         """``in float16 and bfloat16 (4 of 4), not otherwise (0 of 12)``."""
@@ -206,8 +207,8 @@ def condition_of(cases: Sequence[EndedCase], is_failing: Callable[[EndedCase], b
     return min(found, key=_rank, default=None)
 
 
-def _of_aspect(aspect: Aspect, failing: Sequence[EndedCase], others: Sequence[EndedCase]) -> Iterable[Condition]:
-    """The conditions of one aspect; none where the options of a case are not known, or all cases have the same."""
+def _of_aspect(aspect: Aspect, failing: Sequence[EndedCase], others: Sequence[EndedCase]) -> Iterator[Condition]:
+    """The conditions of one aspect; none where the options of a case are not known."""
     wrong, right = [[case.option_names[aspect] for case in side] for side in (failing, others)]
     known_wrong, known_right = [[names for names in side if names is not None] for side in (wrong, right)]
     if len(known_wrong) < len(wrong) or len(known_right) < len(right):
@@ -215,33 +216,32 @@ def _of_aspect(aspect: Aspect, failing: Sequence[EndedCase], others: Sequence[En
     if aspect is Aspect.without:
         every = frozenset[str]().union(*known_wrong, *known_right)
         known_wrong, known_right = [[every - names for names in side] for side in (known_wrong, known_right)]
-    names = sorted(frozenset[str]().union(*known_wrong))
-    for name in names:
-        yield _condition(aspect, (name,), known_wrong, known_right)
-    alone = frozenset(names) - frozenset[str]().union(*known_right)
-    if all(case & alone for case in known_wrong):
-        chosen = _cover(known_wrong, alone)
-        if 1 < len(chosen) <= MOST_OPTIONS:
-            yield _condition(aspect, chosen, known_wrong, known_right)
+    of_failing, of_others = (Counter(name for names in side for name in names) for side in (known_wrong, known_right))
+
+    def condition(options: tuple[str, ...], failing_with: int, passing_with: int) -> Condition:
+        of = failing_with + passing_with
+        others_failing = len(failing) - failing_with
+        return Condition(aspect, options, failing_with, of, others_failing, len(failing) + len(others) - of)
+
+    for name in sorted(of_failing):
+        yield condition((name,), of_failing[name], of_others[name])
+    chosen = _cover(known_wrong, of_failing.keys() - of_others.keys())
+    # Several keywords that are missing would say of which case which: no condition that a reader could apply.
+    if len(chosen) > 1 and aspect is not Aspect.without:
+        yield condition(chosen, len(failing), 0)
 
 
-def _cover(cases: Sequence[frozenset[str]], names: frozenset[str]) -> tuple[str, ...]:
-    """The fewest names, as near as a greedy choice comes, of which each case has one."""
+def _cover(cases: Sequence[frozenset[str]], names: Set[str]) -> tuple[str, ...]:
+    """The fewest names, as near as a greedy choice comes, of which each case has one; empty if it takes too many."""
     left, chosen = list(cases), list[str]()
     while left:
-        best = max(sorted(names), key=lambda name: sum(name in case for case in left))
+        counts = Counter(name for case in left for name in case & names)
+        if not counts or len(chosen) == MOST_OPTIONS:
+            return ()
+        best = min(counts, key=lambda name: (-counts[name], name))
         chosen.append(best)
         left = [case for case in left if best not in case]
     return tuple(sorted(chosen))
-
-
-def _condition(
-    aspect: Aspect, options: tuple[str, ...], wrong: Sequence[frozenset[str]], right: Sequence[frozenset[str]]
-) -> Condition:
-    chosen = frozenset(options)
-    failing, passing = (sum(bool(case & chosen) for case in side) for side in (wrong, right))
-    of = failing + passing
-    return Condition(aspect, options, failing, of, len(wrong) - failing, len(wrong) + len(right) - of)
 
 
 def _by_chance(condition: Condition) -> float:
@@ -296,7 +296,7 @@ def matching(site: CallSite, cases: Iterable[EndedCase]) -> list[EndedCase]:
 
 
 def site_verdict(site: CallSite, cases: Iterable[EndedCase]) -> SiteVerdict | None:
-    """What the cases say of a caller's call; None if none of them is like it."""
+    """The verdict of the cases on a caller's call; None if none of them is like it."""
     found = matching(site, cases)
     if not found:
         return None

@@ -23,15 +23,15 @@ import numpy as np
 from protocol.option_limits import MAX_CALLS, MAX_KEYWORD, MAX_KEYWORDS, MAX_VALUE
 from runners.suite.cases import Case, just_call
 from runners.suite.examples import Example, FrozenExample
-from runners.suite.frozen import FrozenArguments, Named, Slot, decode
+from runners.suite.frozen import FrozenArguments, Named, Slot, decode, pack_of
 from runners.suite.rounding import dtype_on_device
 
 ARRAY = "array"
 """``{"array": "float32", "shape": [3, 4]}``."""
 OBJECT = "object"
-"""What is no plain value, by its public name or that of its type: ``{"object": "torch.float32"}``."""
+"""Any other object by its public name, or by that of its type: ``{"object": "torch.float32"}``."""
 EXPRESSION = "expression"
-"""What the text of an example computes: ``{"expression": "x.shape[0]"}``."""
+"""An argument of an example that is no literal, as its text has it: ``{"expression": "x.shape[0]"}``."""
 SHORTENED = "shortened"
 """The beginning of a value that is too long: ``{"shortened": "[1, 2, 3"}``."""
 _OTHER_PACKAGES = frozenset({"np", "numpy", "math", "random", "itertools", "functools"})
@@ -85,7 +85,7 @@ def _calls(case: Case, dtypes: set[str]) -> list[_Call] | None:
     if not is_frozen and case.prepare is not just_call:
         return None
     try:
-        given = case.arguments(case.inputs())
+        given = _arguments(case)
     except Exception:
         # A mistake of an author's in making inputs is the case's own failure, not the catalogue's.
         return None
@@ -95,6 +95,14 @@ def _calls(case: Case, dtypes: set[str]) -> list[_Call] | None:
         parts = _on_device([list(given), dict(case.options)], case.dtype)
     dtypes.update(array.dtype for array in _arrays_in(parts))
     return [_call(case.function, parts[0], parts[1])]
+
+
+def _arguments(case: Case) -> Sequence[Any]:
+    if isinstance(case.arguments, FrozenArguments):
+        # They are drawn from no generator, and making one for each case would take as long as all the rest.
+        pack = pack_of(case.arguments.package)
+        return [pack.array(digest) for digest in case.arguments.digests]
+    return case.arguments(case.inputs())
 
 
 def _call(function: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> _Call:

@@ -107,6 +107,13 @@ def test_inputs_and_gradients_are_options_too() -> None:
     assert fails(*gradients, *[case()] * 3) == "in gradient cases (2 of 2), not otherwise (0 of 3)"
 
 
+def test_several_keywords_are_told_as_one_or_the_other_and_missing_ones_alone() -> None:
+    either = [case("failed", axis=0), case("failed", out=1)]
+    assert fails(*either, case()) == "with axis or out (2 of 2), not otherwise (0 of 1)"
+    both = case(axis=0, out=1)
+    assert fails(case("failed", axis=0), case("failed", out=1), both) == "None"
+
+
 def test_nothing_is_told_where_all_fail_or_none_does() -> None:
     assert function_condition([case()] * 3).fails is None
     whole = function_condition([case("failed", "float16")] * 3)
