@@ -202,7 +202,9 @@ def condition_of(cases: Sequence[EndedCase], is_failing: Callable[[EndedCase], b
         return Condition(None, (), len(failing), len(failing), 0, 0)
     tried = [condition for aspect in Aspect for condition in _of_aspect(aspect, failing, others) if condition.others]
     found = [
-        condition for condition in tried if condition.is_exact or _by_chance(condition) * len(tried) <= MOST_BY_CHANCE
+        condition
+        for condition in tried
+        if condition.is_exact or _by_chance(condition) * comb(len(tried), len(condition.options)) <= MOST_BY_CHANCE
     ]
     return min(found, key=_rank, default=None)
 
@@ -226,18 +228,18 @@ def _of_aspect(aspect: Aspect, failing: Sequence[EndedCase], others: Sequence[En
     for name in sorted(of_failing):
         yield condition((name,), of_failing[name], of_others[name])
     chosen = _cover(known_wrong, of_failing.keys() - of_others.keys())
-    # Several keywords that are missing would say of which case which: no condition that a reader could apply.
+    # Several keywords that are missing would not say of which case which.
     if len(chosen) > 1 and aspect is not Aspect.without:
-        yield condition(chosen, len(failing), 0)
+        yield condition(chosen, sum(not names.isdisjoint(chosen) for names in known_wrong), 0)
 
 
 def _cover(cases: Sequence[frozenset[str]], names: Set[str]) -> tuple[str, ...]:
-    """The fewest names, as near as a greedy choice comes, of which each case has one; empty if it takes too many."""
+    """A few names of which as many cases as can be have one: the fewest, as near as a greedy choice comes."""
     left, chosen = list(cases), list[str]()
-    while left:
+    while len(chosen) < MOST_OPTIONS:
         counts = Counter(name for case in left for name in case & names)
-        if not counts or len(chosen) == MOST_OPTIONS:
-            return ()
+        if not counts:
+            break
         best = min(counts, key=lambda name: (-counts[name], name))
         chosen.append(best)
         left = [case for case in left if best not in case]

@@ -73,6 +73,12 @@ def test_an_option_that_most_failing_cases_have_says_what_it_leaves_out() -> Non
     assert fails(*cases) == "with axis (9 of 10), otherwise (1 of 10)"
 
 
+def test_options_with_which_all_fail_are_told_though_others_fail_too() -> None:
+    always = [case("failed", mode=mode) for mode in ("area", "cubic") for _ in range(10)]
+    sometimes = [*[case("failed", mode="linear")] * 3, *[case(mode="linear")] * 20]
+    assert fails(*always, *sometimes) == "with mode='area' or mode='cubic' (20 of 20), otherwise (3 of 23)"
+
+
 def test_what_may_well_be_chance_is_no_condition() -> None:
     assert fails(*[case("failed", axis=0)] * 2, *[case(axis=0)] * 2, *[case()] * 4) == "None"
 
