@@ -9,6 +9,7 @@ from fastapi import Path, Query
 from coordinator.storable import LARGEST_BIGINT, LARGEST_INTEGER, LONGEST_NAME, Text
 
 CampaignId = Annotated[int, Path(ge=1, le=LARGEST_INTEGER)]
+SuiteId = Annotated[int, Path(ge=1, le=LARGEST_INTEGER)]
 RunnerId = Annotated[int, Path(ge=1, le=LARGEST_INTEGER)]
 JobId = Annotated[int, Path(ge=1, le=LARGEST_BIGINT)]
 PathName = Annotated[Text, Path(max_length=LONGEST_NAME)]

@@ -21,7 +21,7 @@ FORMAT: Literal[1] = 1
 """Counts up when an older reader could not read what is written."""
 MAX_BYTES = 1 << 30
 MAX_LINE_BYTES = 16 << 20
-"""The header of 20,000 cases is 3 MiB; an outcome with all its log is below 1 MiB."""
+"""The header of 20,000 cases is 5 MiB; an outcome with all its log is below 1 MiB."""
 
 
 class BundleMark(BaseModel):

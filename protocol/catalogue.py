@@ -1,18 +1,61 @@
 """The catalogue: the suites and cases that a runner can execute (``GET /v1/catalogue``)."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, JsonValue
 
-from protocol.enums import FORM_ONLY, GRADIENT, REAL, REFUSES, InputKind
-from protocol.limits import MAX_CASES, MAX_SUITES, CaseName, Line, Lines, Name
+from protocol.enums import FORM_ONLY, GRADIENT, REAL, REFUSES, CaseKind, InputKind
+from protocol.limits import MAX_CASES, MAX_SUITES, NO_NUL, CaseName, Count, Line, Lines, Name
 from protocol.model import Message
+from protocol.option_limits import MAX_CALLS, MAX_DTYPES, MAX_KEYWORD, MAX_KEYWORDS, MAX_VALUE
 
 LONGEST = 120
 """Characters of an id or a function in a message."""
 # Lists of the catalogue fail at their first fault: with one fault for each of millions of empty cases, the list of what
 # is wrong would take more memory than there is.
+
+
+def _bounded(value: JsonValue) -> JsonValue:
+    text = json.dumps(value, allow_nan=False)
+    if len(text) > MAX_VALUE:
+        raise ValueError(f"must have at most {MAX_VALUE} characters as JSON")
+    if "\\u0000" in text:
+        raise ValueError("must not contain NUL")
+    return value
+
+
+Value = Annotated[JsonValue, AfterValidator(_bounded)]
+"""As JSON has it, or an object: ``{"array": "float32", "shape": [3, 4]}``, ``{"object": "torch.float32"}`` by its
+public name, ``{"expression": "x.shape[0]"}`` of source text, ``{"shortened": "[1, 2, 3"}`` of what is longer."""
+
+
+Keyword = Annotated[str, Field(max_length=MAX_KEYWORD, pattern=NO_NUL)]
+
+
+class CallOptions(Message):
+    """One call of the function."""
+
+    positional: Count
+    """Arguments without a name, of a method after its receiver."""
+    keywords: dict[Keyword, Value] = Field(default_factory=dict, max_length=MAX_KEYWORDS)
+    receiver: Value = None
+    """Of a method: the value whose method it is; null of a function, or where it is not known."""
+
+
+class CaseOptions(Message):
+    """How a case calls its function. It decides no result, so two catalogues of one revision may say it differently."""
+
+    kind: CaseKind | None = None
+    """Null: its runner does not say."""
+    dtypes: list[Name] = Field(default_factory=list, max_length=MAX_DTYPES)
+    """Of the arrays that go into the call; of a case without any, that which it is about."""
+    calls: list[CallOptions] | None = Field(default=None, max_length=MAX_CALLS)
+    """Null where only the case's own code knows them. Of an example: those in its text, by the function's name."""
+    shortened: bool = False
+    """A call, keyword or value was left out or cut, as there are limits."""
 
 
 class CatalogueCase(Message):
@@ -26,6 +69,8 @@ class CatalogueCase(Message):
     digest: Name | None = None
     """Changes with whatever decides the case's result, and with nothing else; equal digests in two revisions of the
     suite make the case's cells comparable. Null: only the suite's revision is known."""
+    options: CaseOptions | None = None
+    """Null: its runner does not say."""
 
 
 class CatalogueSuite(Message):

@@ -5,6 +5,7 @@ import this module too, so it needs nothing but the standard library of Python 3
 """
 
 import sys
+from typing import Literal
 
 if sys.version_info >= (3, 11):
     from enum import StrEnum
@@ -198,6 +199,11 @@ class Judge(StrEnum):
     @property
     def is_independent(self) -> bool:
         return self in (Judge.numpy, Judge.decomposition)
+
+
+CaseKind = Literal["value", "statistics", "behaviour"]
+"""The part of a case's result that is judged: every value, against a reference; random numbers, by their statistics; or
+something else that the function promises, such as identity, state, the form of the result or an error."""
 
 
 class InputKind(StrEnum):

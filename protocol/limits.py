@@ -23,7 +23,8 @@ type                      values                        why
 ========================  ============================  =====================================================
 
 All text is valid Unicode without NUL: PostgreSQL can store neither a NUL nor a lone surrogate.
-Further lists: ``MAX_SAMPLES``, ``MAX_OPERATIONS``, ``MAX_CASES``, ``MAX_SUITES``, ``MAX_RUNNING``.
+Further lists: ``MAX_SAMPLES``, ``MAX_OPERATIONS``, ``MAX_CASES``, ``MAX_SUITES``, ``MAX_RUNNING``; those
+of a case's options stand in ``option_limits.py``.
 """
 
 from datetime import UTC, datetime

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from itertools import groupby
 from operator import attrgetter
+from typing import Annotated
+
+from fastapi import Query
 
 from coordinator.catalogue import service, store
-from coordinator.catalogue.models import Catalogue, CatalogueSuite, CoverageList
+from coordinator.catalogue.models import Catalogue, CatalogueSuite, CoverageList, SuiteCases
 from coordinator.context import Context
+from coordinator.parameters import SuiteId
 from coordinator.routers import RestRouter
+from coordinator.storable import LARGEST_INTEGER, LONGEST_NAME, Text
 from coordinator.targets.selectors import spelled
+from protocol.problems import problem_responses
 
 router = RestRouter(tags=["catalogue"])
 
@@ -26,6 +32,18 @@ async def catalogue(context: Context) -> Catalogue:
         served = [spelled(target) for target in targets if target.suite_id == suite_id]
         suites.append(CatalogueSuite.model_validate({**rows[0], "targets": served, "functions": rows}))
     return Catalogue(suites=suites)
+
+
+@router.get("/suites/{suite_id}/cases", responses=problem_responses(404))
+async def cases(
+    suite_id: SuiteId,
+    context: Context,
+    function: Annotated[Text | None, Query(max_length=LONGEST_NAME, description="only the cases of this one")] = None,
+    offset: Annotated[int, Query(ge=0, le=LARGEST_INTEGER, description="`next` of the page before")] = 0,
+    limit: Annotated[int, Query(ge=1, le=5000)] = 500,
+) -> SuiteCases:
+    """The cases of a suite, each with its options: how it calls its function."""
+    return await service.suite_cases(context.engine, suite_id, function, offset=offset, limit=limit)
 
 
 @router.get("/coverage")

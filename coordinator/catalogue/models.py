@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -19,7 +19,33 @@ class CatalogueFunction(BaseModel):
     """Why it never touches a device, or null."""
 
 
+class SuiteCase(BaseModel):
+    """A case of a suite, as its runner offers it."""
+
+    case: str
+    function: str
+    host_only: str | None
+    judged_by: str | None
+    """The reference that its expected values are of; null if the suite does not say."""
+    input_kinds: str | None
+    options: dict[str, Any] | None
+    """How it calls its function; null if its runner does not say."""
+
+
+class SuiteCases(BaseModel):
+    """Some cases of a suite under one revision, in its order."""
+
+    suite_id: int
+    suite: str
+    framework: str
+    revision: str
+    cases: list[SuiteCase]
+    next: int | None
+    """Pass as ``offset`` to read on; null at the end."""
+
+
 class CatalogueSuite(BaseModel):
+    suite_id: int
     suite: str
     framework: str
     revision: str

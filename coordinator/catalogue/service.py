@@ -10,9 +10,21 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.catalogue import store
 from coordinator.catalogue.coverage import coverage, suites_coverage
-from coordinator.catalogue.models import Coverage, CoverageList, ReleaseCoverage
+from coordinator.catalogue.models import Coverage, CoverageList, ReleaseCoverage, SuiteCases
 from coordinator.catalogue.releases import shipped_release
 from coordinator.catalogue.surfaces import shipped
+from coordinator.errors import NotFoundError
+
+
+async def suite_cases(
+    engine: AsyncEngine, suite_id: int, function: str | None, *, offset: int, limit: int
+) -> SuiteCases:
+    async with engine.connect() as connection:
+        suite, cases = await store.suite_cases(connection, suite_id, function, offset=offset, limit=limit)
+    if suite is None:
+        raise NotFoundError(f"there is no suite {suite_id}: GET /suites lists those that are stored")
+    following = offset + limit if len(cases) == limit else None
+    return SuiteCases.model_validate({**suite._mapping, "cases": [case._mapping for case in cases], "next": following})
 
 
 async def coverage_of_suites(engine: AsyncEngine) -> CoverageList:

@@ -24,6 +24,25 @@ async def offered_functions(connection: AsyncConnection) -> Sequence[Row[Any]]:
     return rows.all()
 
 
+async def suite_cases(
+    connection: AsyncConnection, suite_id: int, function: str | None, *, offset: int, limit: int
+) -> tuple[Row[Any] | None, Sequence[Row[Any]]]:
+    """The suite, None if there is none, and the cases of one function or of all, in its order."""
+    suite = await connection.execute(
+        text("SELECT id AS suite_id, name AS suite, framework, revision FROM suites WHERE id = :suite"),
+        {"suite": suite_id},
+    )
+    cases = await connection.execute(
+        text("""
+        SELECT name AS "case", function, host_only, judged_by, inputs AS input_kinds, options
+          FROM cases WHERE suite_id = :suite AND function = coalesce(CAST(:function AS text), function)
+         ORDER BY position, id OFFSET CAST(:offset AS int) LIMIT CAST(:limit AS int)
+        """),
+        {"suite": suite_id, "function": function, "offset": offset, "limit": limit},
+    )
+    return suite.one_or_none(), cases.all()
+
+
 async def charted_names(connection: AsyncConnection) -> Sequence[Row[Any]]:
     """The functions of the same suites by name alone, of all revisions together."""
     rows = await connection.execute(

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from coordinator.deletion.models import DeletedCampaign, StoredSuite
     from coordinator.registry.models import Runner
     from coordinator.results.comparison.models import Comparison
+    from coordinator.results.condition_rows import CampaignConditions
     from coordinator.results.models import CampaignSample, CountedVerdict, History, MatrixPage
     from coordinator.results.operations import CampaignOperations, OperationCases
     from coordinator.results.summary import Section
@@ -210,6 +211,13 @@ class Client:
 
         query = {"function": function, "device": device}
         return self._get(Summary, f"/campaigns/{campaign_id}/summary", query, within_s=WHOLE_S).sections
+
+    def conditions(self, campaign_id: int, function: str, device: str | None = None) -> CampaignConditions:
+        """Return the conditions of the functions that a glob matches, of which a case fails or falls back."""
+        from coordinator.results.condition_rows import CampaignConditions
+
+        query = {"function": function, "device": device}
+        return self._get(CampaignConditions, f"/campaigns/{campaign_id}/conditions", query, within_s=WHOLE_S)
 
     def operations(self, campaign_id: int, name: str = "") -> CampaignOperations:
         """Return the operations that fell back, failed, diverged or lack a lowering."""

@@ -66,6 +66,8 @@ def _print_table(client: Client, campaign_id: int, filters: dict[str, Any], out:
     counted: CountedVerdict = "independent" if "judged_by" in filters else "anywhere"
     matrix = client.matrix(campaign_id, function, device, counted)
     print_results(matrix, client.summary(campaign_id, function, device), out)
+    if function is not None:
+        _print_conditions(client, campaign_id, function, device, out)
     if "verdict" not in filters and "cause" not in filters:
         filters = {**filters, "verdict": Verdict.failed}
     entries = _listed(client.outcomes(campaign_id, filters))
@@ -75,6 +77,15 @@ def _print_table(client: Client, campaign_id: int, filters: dict[str, Any], out:
         out.print(line, soft_wrap=True)
     if len(entries) > LISTED:
         out.print(f"… and {plural(len(entries) - LISTED, 'case')} more: --format csv has all, --function narrows")
+
+
+def _print_conditions(client: Client, campaign_id: int, function: str, device: str | None, out: Console) -> None:
+    """Of each of these functions that fails or falls back in a case: in how many, and on which options."""
+    rows = client.conditions(campaign_id, function, device).rows
+    for row in rows[:LISTED]:
+        out.print(f"{row.function} on {row.target}: {'; '.join(row.sentences)}", soft_wrap=True, markup=False)
+    if len(rows) > LISTED:
+        out.print(f"… and {plural(len(rows) - LISTED, 'condition')} more: --function narrows")
 
 
 def _listed(outcomes: Iterable[dict[str, Any]]) -> list[str]:

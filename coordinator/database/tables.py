@@ -154,6 +154,9 @@ cases = Table(
     Column("position", Integer, nullable=False, comment="order within the suite's catalogue"),
     Column("digest", Text, comment="of all that decides its result, under any revision; null if its runner has none"),
     Column(
+        "options", JSONB, comment="how it calls its function: dtypes, arguments, keywords; null if its runner has none"
+    ),
+    Column(
         "judged_by",
         Text,
         Computed(_JUDGED_BY, persisted=True),

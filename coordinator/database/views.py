@@ -105,6 +105,9 @@ OUTCOME_ROWS = View(
         "reference is that of the function's own tests, differences are of a gradient, float64 "
         "and itself are the same function on the CPU, form is none; null if the suite does not say",
         "input_kinds": "of the case's inputs, such as `empty 0-dim`; null if the suite does not say",
+        "options": "how the case calls its function: kind, dtypes of its arrays, and of each call the number of "
+        "positional arguments, the keywords with their values, and the receiver of a method; null if its runner "
+        "does not say",
     },
     f"""\
 SELECT o.job_id,
@@ -175,7 +178,8 @@ SELECT o.job_id,
        o.evidence ->> 'operation' AS operation,
        o.evidence ->> 'after_others' AS after_others,
        c.judged_by,
-       c.inputs AS input_kinds
+       c.inputs AS input_kinds,
+       c.options
   FROM outcomes o
   JOIN campaigns p ON p.id = o.campaign_id
   JOIN targets t ON t.id = o.target_id

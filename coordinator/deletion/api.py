@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import Path
-
 from coordinator.access.caller import needs
 from coordinator.access.roles import Role
 from coordinator.context import Context
 from coordinator.deletion import service
 from coordinator.deletion.models import DeletedCampaign, StoredSuite, StoredSuites
-from coordinator.parameters import CampaignId
+from coordinator.parameters import CampaignId, SuiteId
 from coordinator.routers import RestRouter
-from coordinator.storable import LARGEST_INTEGER
 from protocol.problems import problem_responses
-
-SuiteId = Annotated[int, Path(ge=1, le=LARGEST_INTEGER)]
 
 router = RestRouter(tags=["deletion"])
 

@@ -39,11 +39,12 @@ CASES_AT_ONCE = 2_000
 """Cases stored by one statement; the event loop goes on between two."""
 
 _STORE_CASES = text("""
-INSERT INTO cases (suite_id, name, function, host_only, tags, position, digest, representative)
-SELECT :suite, name, function, host_only, CAST(tags AS jsonb), :start + number - 1, digest, timed
+INSERT INTO cases (suite_id, name, function, host_only, tags, position, digest, representative, options)
+SELECT :suite, name, function, host_only, CAST(tags AS jsonb), :start + number - 1, digest, timed,
+       CAST(options AS jsonb)
   FROM unnest(CAST(:names AS text[]), CAST(:functions AS text[]), CAST(:host_only AS text[]), CAST(:tags AS text[]),
-              CAST(:digests AS text[]), CAST(:timed AS boolean[]))
-       WITH ORDINALITY AS given (name, function, host_only, tags, digest, timed, number)
+              CAST(:digests AS text[]), CAST(:timed AS boolean[]), CAST(:options AS text[]))
+       WITH ORDINALITY AS given (name, function, host_only, tags, digest, timed, options, number)
 """)
 
 
@@ -152,6 +153,11 @@ async def _insert(
     return suite_id
 
 
+def _options(case: CatalogueCase) -> str | None:
+    """As it was offered: what a runner leaves out is at its default."""
+    return None if case.options is None else to_json(case.options.model_dump(mode="json", exclude_unset=True))
+
+
 def _columns(suite_id: int, cases: Sequence[CatalogueCase], start: int, timed: Set[str]) -> dict[str, Any]:
     part = cases[start : start + CASES_AT_ONCE]
     return {
@@ -163,6 +169,7 @@ def _columns(suite_id: int, cases: Sequence[CatalogueCase], start: int, timed: S
         "tags": [to_json(case.tags) for case in part],
         "digests": [case.digest for case in part],
         "timed": [case.id in timed for case in part],
+        "options": list(map(_options, part)),
     }
 
 

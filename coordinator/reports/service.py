@@ -19,12 +19,12 @@ from coordinator.reports.charts.theme import of_both
 from coordinator.reports.contents import ReportContents, contents_of
 from coordinator.reports.options import NO_REFERENCE, SUITES_OWN, ReportOptions
 from coordinator.reports.report import FAILURES_LISTED, Report
-from coordinator.results import coverage
+from coordinator.results import condition_rows, coverage
 from coordinator.results import report_store as store
 from coordinator.results import service as matrix
 from coordinator.results.ratios import comparisons
 from coordinator.results.report_data import MEASURES, Measure, Queries, ReportData
-from coordinator.results.summary import Section, Summary, summary
+from coordinator.results.summary import Section, Summary, named_with_condition, summary
 from coordinator.targets import store as targets
 from protocol.enums import TimingPolicy
 
@@ -107,9 +107,11 @@ async def read(engine: AsyncEngine, campaign_id: int, options: ReportOptions) ->
         await connection.execution_options(isolation_level="REPEATABLE READ")
         reference = await _reference(options, campaign, connection)
         data = await store.read(connection, campaign_id, measure, reference)
+        conditions = await condition_rows.of_functions(connection, campaign_id, named_with_condition(data))
     coverages = await asyncio.to_thread(coverage.of_report, campaign.suite, data)
     sample = await campaigns.sample(engine, campaign_id) if campaign.sample is not None else None
-    return replace(data, coverages=tuple(coverages), sample=sample)
+    by_target = {(target_id, function): condition for (_, function, target_id), condition in conditions.items()}
+    return replace(data, coverages=tuple(coverages), sample=sample, conditions=by_target)
 
 
 async def _reference(options: ReportOptions, campaign: CampaignDetail, connection: AsyncConnection) -> Reference | None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from fastapi import Depends, Query, Request
+from fastapi import Depends, Query, Request, Response
 
 from coordinator.catalogue.models import CampaignCoverage
 from coordinator.context import Context
 from coordinator.errors import RequestError
 from coordinator.parameters import CampaignId, PathName
+from coordinator.results import condition_rows, operations, samples, service
 from coordinator.results import coverage as coverages
-from coordinator.results import operations, samples, service
+from coordinator.results.condition_rows import CampaignConditions
 from coordinator.results.models import CampaignSample, CountedVerdict, History, MatrixPage, WhichVerdict
 from coordinator.results.operations import CampaignOperations, OperationCases
 from coordinator.results.service import MatrixQuery
@@ -77,6 +78,28 @@ async def matrix(
 async def coverage(campaign_id: CampaignId, context: Context) -> CampaignCoverage:
     """How much of each framework's public surface, and of its use, the campaign has charted so far."""
     return await coverages.of_campaign(context.engine, campaign_id)
+
+
+@router.get(
+    "/campaigns/{campaign_id}/conditions",
+    response_model=CampaignConditions,
+    responses={200: {"content": {"text/csv": {}}}},
+)
+async def conditions(
+    campaign_id: CampaignId,
+    context: Context,
+    function: Annotated[Text, Query(max_length=200, description="a glob, such as `torch.nn.*`")] = "*",
+    device: Annotated[Text | None, Query(max_length=100, description="only targets on this device")] = None,
+    offset: Annotated[int, Query(ge=0, le=10**7, description="functions to leave out at the beginning")] = 0,
+    limit: Annotated[int, Query(ge=1, le=5000, description="functions, of json; csv holds all")] = 500,
+    format: Literal["json", "csv"] = "json",
+) -> Response | CampaignConditions:
+    """Of each function of which a case fails or falls back: n of m, by whom judged, and on which options."""
+    if format == "json":
+        return await condition_rows.of_campaign(context.engine, campaign_id, function, device, offset, limit)
+    whole = await condition_rows.of_campaign(context.engine, campaign_id, function, device)
+    headers = {"content-disposition": f'attachment; filename="campaign-{campaign_id}-conditions.csv"'}
+    return Response(condition_rows.as_csv(whole), media_type="text/csv", headers=headers)
 
 
 @router.get("/campaigns/{campaign_id}/operations")

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from coordinator.catalogue.models import ChartedSample, Coverage
 from coordinator.reference.models import PublishedTarget, Reference
+from coordinator.results.conditions import FunctionCondition
 from coordinator.results.judges import JudgedCases
 from coordinator.results.lowerings import lowering_rate
 from coordinator.results.models import is_rated
@@ -157,6 +158,8 @@ class ReportData:
     """How much of each release was charted."""
     sample: ChartedSample | None = None
     """The sample that the campaign's functions are, if they are one."""
+    conditions: Mapping[tuple[int, str], FunctionCondition] = field(default_factory=dict)
+    """By target and function, of those that sentences name."""
     judged: tuple[JudgedCases, ...] = ()
     """The cases that ran, by function and by the reference that judged them."""
 

@@ -118,9 +118,10 @@ def _of_target(data: ReportData, target: Target, comparisons: Sequence[TargetRat
         where,
         *notes,
         _ports(counted, sum(verdict.is_missing_cases for verdict in verdicts)),
+        *_in_part(data, counted),
         *_not_at_all(counted),
         *_without_host_work(counted),
-        *_on_device([verdict for verdict in verdicts if verdict.is_rated or verdict.verdict == "unknown"]),
+        *_on_device(data, [verdict for verdict in verdicts if verdict.is_rated or verdict.verdict == "unknown"]),
         *_causes(counted),
         *_of_another_device(verdicts),
         *_unknown(verdicts),
@@ -159,6 +160,42 @@ def _ports(counted: Sequence[FunctionVerdict], missing: int) -> str:
     return f"{line}; {missing:,} more miss cases, so of all {of:,} it is between {least:.0f} and {most:.0f} %."
 
 
+def named_with_condition(data: ReportData) -> list[tuple[str, str]]:
+    """The functions, with their frameworks, of which sentences say on which options they fail or fall back."""
+    named = {
+        (target.framework, verdict.function)
+        for target in data.run_targets
+        for verdicts in [data.by_target[target.id]]
+        for verdict in (*_partial(verdicts)[:NAMED], *_fallen(verdicts)[:NAMED])
+    }
+    return sorted(named)
+
+
+def _partial(verdicts: Sequence[FunctionVerdict]) -> list[FunctionVerdict]:
+    """The functions that fail in part, those with the most failed cases first."""
+    partial = [verdict for verdict in verdicts if verdict.is_rated and verdict.verdict == "partial"]
+    return sorted(partial, key=lambda row: (-row.failed, row.function))
+
+
+def _fallen(verdicts: Sequence[FunctionVerdict]) -> list[FunctionVerdict]:
+    """The functions that passed a case by falling back, those with the most such cases first."""
+    fallen = [row for row in verdicts if row.verdict_on_device not in (None, "unknown") and row.fell_back]
+    return sorted(fallen, key=lambda row: (-row.fell_back, row.function))
+
+
+def _in_part(data: ReportData, counted: Sequence[FunctionVerdict]) -> list[str]:
+    """The functions of which some cases fail, and on which options, as far as these tell them apart."""
+    partial = _partial(counted)
+    if not partial:
+        return []
+    named = []
+    for verdict in partial:
+        condition = data.conditions.get((verdict.target_id, verdict.function))
+        short = condition.short_failing if condition else f"{verdict.failed} of {verdict.total}"
+        named.append(f"{verdict.function} ({short})")
+    return [f"In part, by their failed cases: {listed(named, NAMED)}."]
+
+
 def _not_at_all(counted: Sequence[FunctionVerdict]) -> list[str]:
     """The functions of which no case passes: those that most cases say it of first, and how many hang on one alone."""
     failed = sorted(
@@ -186,16 +223,16 @@ def _without_host_work(counted: Sequence[FunctionVerdict]) -> list[str]:
     ]
 
 
-def _on_device(verdicts: Sequence[FunctionVerdict]) -> list[str]:
+def _on_device(data: ReportData, verdicts: Sequence[FunctionVerdict]) -> list[str]:
     known = [verdict for verdict in verdicts if verdict.verdict_on_device not in (None, "unknown")]
-    fallen = sorted((verdict for verdict in known if verdict.fell_back), key=lambda row: (-row.fell_back, row.function))
+    fallen = _fallen(known)
     unproven = [verdict for verdict in verdicts if verdict.unknown_placement]
     own = sum(verdict.verdict_on_device == "success" for verdict in known)
     sentences = []
     if fallen:
         sentences.append(
             f"On the device itself {own:,} of {len(known):,} do: {len(fallen):,} passed a case by silently falling "
-            f"back to the host, such as {listed([row.function for row in fallen], NAMED)}."
+            f"back to the host, such as {listed([_falling(data, row) for row in fallen], NAMED)}."
         )
     elif unproven:
         sentences.append(f"On the device itself {own:,} of {len(known):,} are known to.")
@@ -208,6 +245,11 @@ def _on_device(verdicts: Sequence[FunctionVerdict]) -> list[str]:
             f"{_names([verdict.function for verdict in unproven])}: in no count on the device."
         )
     return sentences
+
+
+def _falling(data: ReportData, verdict: FunctionVerdict) -> str:
+    condition = data.conditions.get((verdict.target_id, verdict.function))
+    return f"{verdict.function} ({condition.short_falling_back})" if condition else verdict.function
 
 
 def _causes(counted: Sequence[FunctionVerdict]) -> list[str]:

@@ -12,6 +12,7 @@ from coordinator.causes.rules import readable
 from coordinator.context import Context
 from coordinator.parameters import CampaignId, PathName
 from coordinator.results import service as matrix
+from coordinator.results.condition_rows import option_words
 from coordinator.results.outcomes import details
 from coordinator.results.outcomes.models import CaseDetail, FunctionDetail, RunDetail
 from coordinator.routers import PageRouter
@@ -53,6 +54,7 @@ def _records(found: FunctionDetail) -> Iterator[dict[str, Any]]:
                     "case": case.case,
                     "judged_by": case.judged_by,
                     "input_kinds": case.input_kinds,
+                    "options": case.options,
                     **values,
                 }
 
@@ -67,6 +69,7 @@ def _summary(scale: Scale | None, case: CaseDetail) -> dict[str, Any]:
         "said": message if len(message) <= SAID else f"{message[:SAID]}…",
         "fallbacks": dict.fromkeys(name for run in case.runs for name in run.fallbacks),
         "repeat": worst.repeat,
+        "call": option_words(case.options) if case.options else "",
     }
 
 

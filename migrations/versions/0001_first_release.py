@@ -224,6 +224,12 @@ def upgrade() -> None:
             comment="of all that decides its result, under any revision; null if its runner has none",
         ),
         sa.Column(
+            "options",
+            postgresql.JSONB(astext_type=sa.Text()),
+            nullable=True,
+            comment="how it calls its function: dtypes, arguments, keywords; null if its runner has none",
+        ),
+        sa.Column(
             "judged_by",
             sa.Text(),
             sa.Computed(

@@ -14,11 +14,11 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from types import ModuleType
-from typing import Any, Literal, Union
+from typing import Any, Union
 
 import numpy as np
 
-from protocol.enums import REFUSES
+from protocol.enums import REFUSES, CaseKind
 from protocol.host_only import declared
 from runners.suite.checks import TOLERANCES, Tolerance
 
@@ -28,7 +28,6 @@ Prepare = Callable[..., Callable[[], Any]]
 """``prepare(context, *arguments, **options)``: works before the clock starts, and returns the call to time."""
 Check = Callable[..., None]
 """``check(observed, *arguments, **options)``: raises ``checks.Mismatch`` if the result is wrong."""
-Kind = Literal["value", "statistics", "behaviour"]
 InPlace = Union[bool, tuple[int, ...]]
 """The arguments that a call may change: all of them, none, or those at these positions."""
 
@@ -94,7 +93,7 @@ class Case:
 
     id: str
     function: str
-    kind: Kind
+    kind: CaseKind
     dtype: str
     arguments: MakeArguments
     prepare: Prepare
@@ -255,7 +254,7 @@ class Function:
     def _add(
         self,
         name: str,
-        kind: Kind,
+        kind: CaseKind,
         arguments: MakeArguments,
         dtype: str,
         prepare: Prepare | None,

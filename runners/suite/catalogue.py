@@ -30,6 +30,11 @@ def suites_of(framework: Framework) -> dict[str, Suite]:
 
 def offer(suites: Mapping[str, Suite]) -> dict[str, Any]:
     """The suites as a ``protocol.catalogue.Catalogue`` is read."""
+    from runners.suite.options import options_of
+
+    # A suite and its quick form have the same cases.
+    cases = {id(case): case for suite in suites.values() for case in suite.cases}
+    described = {key: options_of(case) for key, case in cases.items()}
     return {
         "suites": [
             {
@@ -42,6 +47,7 @@ def offer(suites: Mapping[str, Suite]) -> dict[str, Any]:
                         "host_only": case.host_only,
                         "tags": list(case.tags),
                         "digest": suite.digests[case.id],
+                        "options": described[id(case)],
                     }
                     for case in suite.cases
                 ],

@@ -102,6 +102,7 @@ def test_the_table_ends_with_the_command_that_repeats_each_failure(portolan: Por
     assert "crash: SIGSEGV\n  portolan-runner run hazards cpu hazards.segfault/0\n" in shown
     only = portolan.ask("results", campaign, "--function", "hazards.a*", "--device", "cpu")
     assert "hazards.add/wrong (2 runs)" in only
+    assert "hazards.add on hazards@1.0/cpu: fails 1 of 4 cases: no option tells them from the others; " in only
     assert "hazards.fail" not in only
 
 

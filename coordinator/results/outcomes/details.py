@@ -10,6 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service as campaigns
 from coordinator.errors import NotFoundError
+from coordinator.results import condition_rows
+from coordinator.results.condition_rows import TargetCondition
 from coordinator.results.outcomes import store
 from coordinator.results.outcomes.confirmations import confirmations
 from coordinator.results.outcomes.models import (
@@ -22,7 +24,7 @@ from coordinator.results.outcomes.models import (
 from coordinator.results.outcomes.repeat import repeat_command
 from coordinator.results.statistics import low, middle
 from coordinator.targets import store as targets_store
-from coordinator.targets.models import Target
+from coordinator.targets.models import Target, labels
 from protocol.outcomes import Evidence
 
 
@@ -74,6 +76,9 @@ async def function(engine: AsyncEngine, campaign_id: int, framework: str, name: 
             )
         targets = await targets_store.of_campaign(connection, campaign_id)
         bodies = await store.fingerprints(connection, sorted({row.fingerprint_id for row in rows} - {None}))
+        conditions = await condition_rows.of_functions(connection, campaign_id, [(framework, name)])
+    named = labels(targets)
+    by_target = {key[-1]: condition_rows.row(key, condition, named) for key, condition in conditions.items()}
     return FunctionDetail(
         campaign_id=campaign_id,
         campaign=campaign.name,
@@ -81,7 +86,7 @@ async def function(engine: AsyncEngine, campaign_id: int, framework: str, name: 
         framework=framework,
         function=name,
         targets=[
-            _on_target(target, [row for row in rows if row.target_id == target.id], bodies)
+            _on_target(target, [row for row in rows if row.target_id == target.id], bodies, by_target.get(target.id))
             for target in targets
             if target.framework == framework
         ],
@@ -96,13 +101,19 @@ def _evidence(stored: dict[str, Any]) -> Evidence:
 _WAS = ("verdict", "cause", "rule")
 
 
-def _on_target(target: Target, rows: Sequence[Row[Any]], bodies: dict[str, dict[str, Any]]) -> FunctionOnTarget:
+def _on_target(
+    target: Target,
+    rows: Sequence[Row[Any]],
+    bodies: dict[str, dict[str, Any]],
+    condition: TargetCondition | None,
+) -> FunctionOnTarget:
     by_case: dict[str, list[Row[Any]]] = {}
     for row in rows:
         by_case.setdefault(row.case, []).append(row)
     return FunctionOnTarget(
         **target.model_dump(include=set(FunctionOnTarget.model_fields)),
         target_id=target.id,
+        condition=condition,
         cases=[_case(target, name, runs, bodies) for name, runs in by_case.items()],
         fingerprints={row.fingerprint_id: bodies[row.fingerprint_id] for row in rows if row.fingerprint_id in bodies},
     )
@@ -117,6 +128,7 @@ def _case(target: Target, name: str, rows: Sequence[Row[Any]], bodies: dict[str,
         host_only=rows[0].host_only,
         judged_by=rows[0].judged_by,
         input_kinds=rows[0].inputs,
+        options=rows[0].options,
         cold_ms=middle(row.cold_ms for row in measured),
         first_cold_ms=middle(row.cold_ms for row in measured if row.position == 0),
         later_cold_ms=middle(row.cold_ms for row in measured if row.position),

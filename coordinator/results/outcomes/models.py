@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from coordinator.results.condition_rows import TargetCondition
 from coordinator.results.outcomes.confirmations import Confirmation
 from protocol.outcomes import Evidence
 
@@ -101,6 +102,8 @@ class CaseDetail(BaseModel):
     judged_by: str | None
     """The reference that its expected values are of; null if the suite does not say."""
     input_kinds: str | None
+    options: dict[str, Any] | None
+    """How it calls the function; null if its runner does not say."""
     cold_ms: float | None
     """As in `case_latencies`: the median over the runs that passed, proven on the device or host_only."""
     first_cold_ms: float | None
@@ -120,6 +123,8 @@ class FunctionOnTarget(BaseModel):
     suite_revision: str
     simulated: bool
     sentences: list[str]
+    condition: TargetCondition | None
+    """Of the function here: n of m cases, by whom judged, and on which options; null of no case that counts."""
     cases: list[CaseDetail]
     fingerprints: dict[str, dict[str, Any]]
 

@@ -146,7 +146,7 @@ _JOBS_OF_FUNCTION = """
   JOIN jobs j ON j.campaign_id = ct.campaign_id AND j.target_id = ct.target_id AND j.case_id = c.id
 """
 _OF_FUNCTION = text(f"""
-SELECT o.job_id, o.target_id, c.name AS "case", o.position, c.host_only, c.judged_by, c.inputs,
+SELECT o.job_id, o.target_id, c.name AS "case", o.position, c.host_only, c.judged_by, c.inputs, c.options,
        o.run, o.verdict, o.ending, o.cause, o.rule,
        {low("o")} AS low_ms,
        o.placement, o.proof -> 'fallbacks' AS fallbacks, o.cold_ms, o.steady_ms, o.iqr_ms, o.samples_ms, o.duration_s,

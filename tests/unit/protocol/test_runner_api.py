@@ -15,6 +15,7 @@ from coordinator.conformance.validity import VERDICTS
 from protocol import catalogue, events, jobs, outcomes, problems, runner
 from protocol.enums import Ending, Verdict
 from protocol.limits import NO_SLASH
+from protocol.option_limits import MAX_VALUE
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "reference"
 PAGE = (DOCS / "runner-api.md").read_text()
@@ -31,6 +32,8 @@ PARTS = {
     "Fingerprint",
     "CatalogueSuite",
     "CatalogueCase",
+    "CaseOptions",
+    "CallOptions",
     "Job",
     "JobReceipt",
     "Running",
@@ -91,10 +94,14 @@ def _told(field: dict[str, Any], definitions: dict[str, Any]) -> str:
         return " or ".join(_told(choice, definitions) for choice in field["anyOf"])
     if "$ref" in field:
         name = field["$ref"].rpartition("/")[2]
+        if name == "JsonValue":
+            return f"any value of at most {MAX_VALUE} characters in JSON"
         words = definitions[name].get("enum")
         return "one of " + ", ".join(f"`{word}`" for word in words) if words else f"`{name}`"
     if "const" in field:
         return f"`{field['const']}`"
+    if "enum" in field:
+        return "one of " + ", ".join(f"`{word}`" for word in field["enum"])
     match field["type"]:
         case "integer" | "number":
             whole = "a whole number" if field["type"] == "integer" else "a number"

@@ -7,9 +7,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from coordinator.campaigns.models import CampaignDetail, Counters, TimeEstimate
+from coordinator.results.conditions import EndedCase, function_condition
 from coordinator.results.ratios import comparisons
 from coordinator.results.report_data import ReportData
-from coordinator.results.summary import summary
+from coordinator.results.summary import named_with_condition, summary
+from protocol.catalogue import CaseOptions
 from protocol.enums import TimedCases, TimingPolicy
 from tests.unit.coordinator.reports.charting import CPU, XLA, charted, measured, target, verdict
 
@@ -74,6 +76,23 @@ def test_a_target_says_what_ports_what_does_not_and_why() -> None:
     assert "The main causes of failure are not_implemented (1) and type (1)." in xla
     assert "No rule knows the cause of 1 of 2 failed cases." in xla
     assert "1 function is unknown: every case was skipped (removed (1)), such as of torch.e." in xla
+
+
+def test_functions_that_fail_in_part_or_fall_back_are_named_with_their_condition() -> None:
+    half = [EndedCase("failed", CaseOptions(dtypes=["float16"]))] * 2
+    whole = [EndedCase("passed", CaseOptions(dtypes=["float32"]))] * 3
+    moved = [EndedCase("fell_back", CaseOptions(dtypes=["complex64"]))] * 2
+    of = replace(
+        FLEET,
+        conditions={
+            (XLA.id, "torch.b"): function_condition([*half, *whole]),
+            (XLA.id, "torch.d"): function_condition([*moved, *whole]),
+        },
+    )
+    xla = told(of)["torch@2.9.0/xla"]
+    assert "In part, by their failed cases: torch.b (2 of 5; in float16)." in xla
+    assert "such as torch.d (2 of 5; in complex64)." in xla
+    assert named_with_condition(FLEET) == [("torch", "torch.b"), ("torch", "torch.d")]
 
 
 def test_functions_that_fail_altogether_are_ranked_by_how_many_cases_say_so() -> None:

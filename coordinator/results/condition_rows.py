@@ -1,0 +1,224 @@
+"""The conditions of a campaign's functions, worked out from their cases: for REST, pages and files."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+from sqlalchemy import Row, text
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from coordinator.campaigns import service as campaigns
+from coordinator.csv_text import csv_text
+from coordinator.formats import listed
+from coordinator.results.conditions import Condition, EndedCase, FunctionCondition, function_condition
+from coordinator.results.query import like_pattern
+from coordinator.targets import store as targets
+from coordinator.targets.models import labels
+from protocol.catalogue import CallOptions, CaseOptions
+from protocol.enums import REFUSES, Judge
+
+
+class ConditionDetail(BaseModel):
+    """A condition of cases that fail, or fall back, in counts and in words."""
+
+    aspect: str | None
+    """The options are each a dtype, positional (a number of arguments), keyword, value, without (a keyword), inputs or
+    kind. Null: every case does so, and no option tells them from others."""
+    options: list[str]
+    failing: int
+    """Of the cases with the options, those that fail (or fall back)."""
+    of: int
+    others_failing: int
+    others: int
+    words: str
+
+    @classmethod
+    def of_condition(cls, condition: Condition | None) -> ConditionDetail | None:
+        if condition is None:
+            return None
+        return cls(
+            aspect=condition.aspect,
+            options=list(condition.options),
+            failing=condition.failing,
+            of=condition.of,
+            others_failing=condition.others_failing,
+            others=condition.others,
+            words=str(condition),
+        )
+
+
+class TargetCondition(BaseModel):
+    """One function on one target: n of its m cases, by whom they are judged, and on which options they fail."""
+
+    framework: str
+    function: str
+    target_id: int
+    target: str
+    total: int
+    """Cases that passed or failed."""
+    failed: int
+    fell_back: int
+    """Cases that passed by falling back to the host."""
+    independent: int
+    """Cases that an independent reference judged."""
+    judged: int
+    """Cases of which the suite says who judged them: of none of these an independent one, by the same framework."""
+    fails: ConditionDetail | None
+    """Null if no case fails, or no option tells those that do from the others."""
+    falls_back: ConditionDetail | None
+    sentences: list[str]
+
+
+class CampaignConditions(BaseModel):
+    """The functions of a campaign of which a case fails or falls back, with the conditions, by target."""
+
+    campaign_id: int
+    found: int
+    """Functions, of which these are some."""
+    offset: int
+    rows: list[TargetCondition]
+
+
+FunctionName = tuple[str, str]
+"""A framework and a function."""
+
+_FUNCTIONS = text("""
+SELECT DISTINCT s.framework COLLATE "C" AS framework, c.function COLLATE "C" AS function
+  FROM outcomes o JOIN cases c ON c.id = o.case_id JOIN suites s ON s.id = c.suite_id
+ WHERE o.campaign_id = :campaign AND (o.verdict = 'failed' OR o.verdict = 'passed' AND o.placement = 'fell_back')
+   AND c.function LIKE :function
+ ORDER BY 1, 2
+""")
+
+# By way of the jobs, whose key finds them: outcomes have no index of cases. A refusal that passes is in no count.
+_CASES = text(f"""
+SELECT o.target_id, s.framework, c.function, c.id AS case_id, c.options, c.tags, c.judged_by,
+       CASE WHEN bool_or(o.verdict = 'failed') THEN 'failed'
+            WHEN bool_or(o.placement = 'fell_back') THEN 'fell_back'
+            WHEN c.host_only IS NOT NULL OR bool_and(o.placement = 'on_device') THEN 'passed'
+            ELSE 'unproven' END AS "end"
+  FROM unnest(CAST(:frameworks AS text[]), CAST(:functions AS text[])) u (framework, function)
+  JOIN suites s ON s.framework = u.framework
+  JOIN campaign_targets ct ON ct.campaign_id = :campaign AND ct.suite_id = s.id
+  JOIN cases c ON c.suite_id = s.id AND c.function = u.function
+  JOIN jobs j ON j.campaign_id = ct.campaign_id AND j.target_id = ct.target_id AND j.case_id = c.id
+  JOIN outcomes o ON o.job_id = j.id
+ WHERE o.verdict IN ('passed', 'failed')
+ GROUP BY o.target_id, s.framework, c.id
+HAVING bool_or(o.verdict = 'failed') OR NOT c.tags @> '["{REFUSES}"]'
+ ORDER BY s.framework COLLATE "C", c.function COLLATE "C", o.target_id, c.position, c.id
+""")
+
+
+async def of_functions(
+    connection: AsyncConnection, campaign_id: int, functions: Sequence[FunctionName]
+) -> dict[tuple[str, str, int], FunctionCondition]:
+    """The conditions by framework, function and target, in this order; of what no case counts of there is none."""
+    rows = await connection.execute(
+        _CASES,
+        {
+            "campaign": campaign_id,
+            "frameworks": [framework for framework, _ in functions],
+            "functions": [function for _, function in functions],
+        },
+    )
+    return await asyncio.to_thread(_worked_out, rows.all())
+
+
+async def of_campaign(
+    engine: AsyncEngine,
+    campaign_id: int,
+    function: str = "*",
+    device: str | None = None,
+    offset: int = 0,
+    limit: int | None = None,
+) -> CampaignConditions:
+    """Of the functions that a glob matches and of which a case fails or falls back on some target: a part of them, on
+    all targets or those of one device."""
+    await campaigns.detail(engine, campaign_id)
+    async with engine.connect() as connection:
+        charted = await targets.of_campaign(connection, campaign_id)
+        values = {"campaign": campaign_id, "function": like_pattern(function)}
+        names = [(row.framework, row.function) for row in await connection.execute(_FUNCTIONS, values)]
+        shown = names[offset:] if limit is None else names[offset : offset + limit]
+        found = await of_functions(connection, campaign_id, shown)
+    named = labels(charted)
+    ids = {target.id for target in charted if device in (None, target.device)}
+    rows = [row(key, condition, named) for key, condition in found.items() if key[-1] in ids]
+    return CampaignConditions(campaign_id=campaign_id, found=len(names), offset=offset, rows=rows)
+
+
+def as_csv(conditions: CampaignConditions) -> str:
+    """A row a function and target, with a header; its conditions in words."""
+    names = [name for name in TargetCondition.model_fields if name not in ("target_id", "sentences")]
+    values = [[_in_words(getattr(row, name)) for name in names] for row in conditions.rows]
+    return csv_text([names, *values])
+
+
+def _in_words(value: Any) -> Any:
+    return value.words if isinstance(value, ConditionDetail) else value
+
+
+def row(key: tuple[str, str, int], condition: FunctionCondition, named: Mapping[int, str]) -> TargetCondition:
+    framework, function, target_id = key
+    return TargetCondition(
+        framework=framework,
+        function=function,
+        target_id=target_id,
+        target=named[target_id],
+        total=condition.total,
+        failed=condition.failed,
+        fell_back=condition.fell_back,
+        independent=condition.independent,
+        judged=condition.judged,
+        fails=ConditionDetail.of_condition(condition.fails),
+        falls_back=ConditionDetail.of_condition(condition.falls_back),
+        sentences=list(condition.sentences),
+    )
+
+
+def option_words(stored: Mapping[str, Any]) -> str:
+    """A case's options on a page: ``float16 and int64; 2 positional, axis=-1``; of several calls each."""
+    calls = stored.get("calls") or []
+    shown = [
+        ", ".join([f"{call['positional']} positional", *map(_keyword, call.get("keywords", {}).items())])
+        for call in calls
+    ]
+    return "; ".join(filter(None, [listed(stored.get("dtypes", [])), *dict.fromkeys(shown)]))
+
+
+def _keyword(given: tuple[str, Any]) -> str:
+    name, value = given
+    if not isinstance(value, dict):
+        return f"{name}={json.dumps(value)}"
+    if "array" in value:
+        return f"{name}={value['array']}{value['shape']}"
+    return f"{name}={next(iter(value.values()))}"
+
+
+def _worked_out(rows: Sequence[Row[Any]]) -> dict[tuple[str, str, int], FunctionCondition]:
+    cases: dict[tuple[str, str, int], list[EndedCase]] = {}
+    # A case has the same options on every target.
+    stored = {case.case_id: case.options for case in rows}
+    options = {case_id: None if of_case is None else _options(of_case) for case_id, of_case in stored.items()}
+    for case in rows:
+        cases.setdefault((case.framework, case.function, case.target_id), []).append(
+            EndedCase(
+                end=case.end,
+                options=options[case.case_id],
+                tags=frozenset(case.tags),
+                judged_by=None if case.judged_by is None else Judge(case.judged_by),
+            )
+        )
+    return {key: function_condition(of_function) for key, of_function in cases.items()}
+
+
+def _options(stored: Mapping[str, Any]) -> CaseOptions:
+    """As they are stored: they were checked on their way in, perhaps by the wider limits of an earlier release."""
+    calls = stored.get("calls")
+    read = None if calls is None else [CallOptions.model_construct(**call) for call in calls]
+    return CaseOptions.model_construct(**{**stored, "calls": read})

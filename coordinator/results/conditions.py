@@ -1,0 +1,324 @@
+"""Conditions: of n of a function's m cases that fail, or fall back, the options that tell them from the others. Pure.
+
+A condition is read off the cases, so it says no more than they do: each comes with its counts, the cases that have the
+option and those that have not. It is no cause, and no promise about a call that is like none of the cases.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from math import comb
+from typing import Any, Literal
+
+from coordinator.formats import listed, plural
+from protocol.catalogue import CallOptions, CaseOptions
+from protocol.enums import GRADIENT, InputKind, Judge
+
+MOST_OPTIONS = 4
+"""Options of one aspect in a condition: with more, nearly anything could be told apart."""
+MOST_BY_CHANCE = 0.05
+"""How likely a condition with exceptions may be if failures had nothing to do with options, all that were tried taken
+together. Cases have many options, so that some would fit nearly any failures."""
+
+End = Literal["passed", "unproven", "fell_back", "failed"]
+"""The end of a case over its runs, of those that count: ``unproven`` passed, nobody knows where."""
+
+
+class Aspect(StrEnum):
+    """The aspect of a call that options differ in; of conditions that are equally exact the first is told."""
+
+    dtype = "dtype"
+    positional = "positional"
+    keyword = "keyword"
+    value = "value"
+    without = "without"
+    inputs = "inputs"
+    kind = "kind"
+
+
+@dataclass(frozen=True)
+class EndedCase:
+    """A case of a function on a target, over its runs."""
+
+    end: End
+    options: CaseOptions | None = None
+    tags: frozenset[str] = frozenset()
+    judged_by: Judge | None = None
+
+    @cached_property
+    def option_names(self) -> Mapping[Aspect, frozenset[str] | None]:
+        """The case's options by aspect; None where they are not known."""
+        calls = self.options.calls if self.options else None
+        keywords = None if calls is None else frozenset(name for call in calls for name in given_keywords(call))
+        kinds = {str(self.options.kind)} if self.options and self.options.kind else set()
+        return {
+            Aspect.dtype: frozenset(self.options.dtypes) if self.options and self.options.dtypes else None,
+            Aspect.positional: None if calls is None else frozenset(str(call.positional) for call in calls),
+            Aspect.keyword: keywords,
+            Aspect.value: None if calls is None else frozenset(text for call in calls for text in values_of(call)),
+            Aspect.without: keywords,
+            Aspect.inputs: frozenset(kind for kind in InputKind if kind in self.tags) or None,
+            Aspect.kind: frozenset(kinds | ({GRADIENT} & self.tags)) or None,
+        }
+
+
+def given_keywords(call: CallOptions) -> list[str]:
+    """The keywords that a call gives; one that is null is as if it were left out."""
+    return [name for name, value in call.keywords.items() if value is not None]
+
+
+def values_of(call: CallOptions) -> list[str]:
+    """The plain values of a call's keywords: ``mode='bilinear'``. Those of arrays are as many as cases."""
+    return [
+        f"{name}={value!r}"
+        for name, value in call.keywords.items()
+        if value is not None and not isinstance(value, (dict, list))
+    ]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Options of one aspect, and the cases with and without them: together all that the function has."""
+
+    aspect: Aspect | None
+    """None: every case fails, so that no option tells them from others."""
+    options: tuple[str, ...]
+    failing: int
+    """Of the cases with the options."""
+    of: int
+    others_failing: int
+    others: int
+
+    @property
+    def is_exact(self) -> bool:
+        """All cases with the options fail, and no other."""
+        return self.failing == self.of and not self.others_failing
+
+    @property
+    def words(self) -> str:
+        """``in float16 and bfloat16``."""
+        names = listed(self.options)
+        either = names.replace(" and ", " or ")
+        match self.aspect:
+            case None:
+                return "in every case"
+            case Aspect.dtype:
+                return f"in {names}"
+            case Aspect.positional:
+                return f"with {either} positional argument{'' if self.options == ('1',) else 's'}"
+            case Aspect.keyword | Aspect.value:
+                return f"with {either}"
+            case Aspect.without:
+                return f"without {names}"
+            case Aspect.inputs:
+                return f"on {either} input"
+            case Aspect.kind:
+                return f"in {either} cases"
+
+    def __str__(self) -> str:
+        """``in float16 and bfloat16 (4 of 4), not otherwise (0 of 12)``."""
+        if self.aspect is None:
+            return self.words
+        alone = ", a single case" if self.of == 1 else ""
+        others = f"{'not ' if not self.others_failing else ''}otherwise ({self.others_failing} of {self.others})"
+        return f"{self.words} ({self.failing} of {self.of}{alone}), {others}"
+
+
+@dataclass(frozen=True)
+class FunctionCondition:
+    """The cases of a function on a target: how many fail or fall back, on which options, and who judged them."""
+
+    total: int
+    failed: int
+    fell_back: int
+    """Passed by falling back to the host."""
+    independent: int
+    """Cases that an independent reference judged."""
+    judged: int
+    """Cases of which the suite says who judged them."""
+    fails: Condition | None
+    """Null: nothing failed, or no option tells the failed cases from the others."""
+    falls_back: Condition | None
+    """The same of what passed: the cases that fell back, set against those that ran on the device."""
+
+    @property
+    def judges(self) -> str:
+        if self.independent:
+            return f"{self.independent} of {plural(self.total, 'case')} judged by an independent reference"
+        if self.judged:
+            return "judged by the same framework alone"
+        return "its suite does not say who judged"
+
+    @property
+    def short_failing(self) -> str:
+        """``4 of 16; in float16``."""
+        return self._short(self.failed, self.fails)
+
+    @property
+    def short_falling_back(self) -> str:
+        return self._short(self.fell_back, self.falls_back)
+
+    def _short(self, count: int, condition: Condition | None) -> str:
+        where = "" if condition is None or condition.aspect is None else f"; {condition.words}"
+        single = " (1 case)" if where and condition is not None and condition.of == 1 else ""
+        return f"{count} of {self.total}{where}{single}"
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        told = (("fails", self.failed, self.fails), ("falls back in", self.fell_back, self.falls_back))
+        said = tuple(
+            f"{verb} {count} of {plural(self.total, 'case')}: {condition or 'no option tells them from the others'}"
+            for verb, count, condition in told
+            if count
+        )
+        return (*said, self.judges) if self.total else ()
+
+
+def function_condition(cases: Sequence[EndedCase]) -> FunctionCondition:
+    """The condition of a function by its cases, in whatever order."""
+    placed = [case for case in cases if case.end in ("passed", "fell_back")]
+    return FunctionCondition(
+        total=len(cases),
+        failed=sum(case.end == "failed" for case in cases),
+        fell_back=sum(case.end == "fell_back" for case in cases),
+        independent=sum(case.judged_by is not None and case.judged_by.is_independent for case in cases),
+        judged=sum(case.judged_by is not None for case in cases),
+        fails=condition_of(cases, lambda case: case.end == "failed"),
+        falls_back=condition_of(placed, lambda case: case.end == "fell_back"),
+    )
+
+
+def condition_of(cases: Sequence[EndedCase], is_failing: Callable[[EndedCase], bool]) -> Condition | None:
+    """The simplest condition that tells the failing cases from the others; None of none, or if no option does."""
+    failing = [case for case in cases if is_failing(case)]
+    others = [case for case in cases if not is_failing(case)]
+    if not failing:
+        return None
+    if not others:
+        return Condition(None, (), len(failing), len(failing), 0, 0)
+    tried = [condition for aspect in Aspect for condition in _of_aspect(aspect, failing, others) if condition.others]
+    found = [
+        condition
+        for condition in tried
+        if condition.is_exact or _by_chance(condition) * comb(len(tried), len(condition.options)) <= MOST_BY_CHANCE
+    ]
+    return min(found, key=_rank, default=None)
+
+
+def _of_aspect(aspect: Aspect, failing: Sequence[EndedCase], others: Sequence[EndedCase]) -> Iterator[Condition]:
+    """The conditions of one aspect; none where the options of a case are not known."""
+    wrong, right = [[case.option_names[aspect] for case in side] for side in (failing, others)]
+    known_wrong, known_right = [[names for names in side if names is not None] for side in (wrong, right)]
+    if len(known_wrong) < len(wrong) or len(known_right) < len(right):
+        return
+    if aspect is Aspect.without:
+        every = frozenset[str]().union(*known_wrong, *known_right)
+        known_wrong, known_right = [[every - names for names in side] for side in (known_wrong, known_right)]
+    of_failing, of_others = (Counter(name for names in side for name in names) for side in (known_wrong, known_right))
+
+    def condition(options: tuple[str, ...], failing_with: int, passing_with: int) -> Condition:
+        of = failing_with + passing_with
+        others_failing = len(failing) - failing_with
+        return Condition(aspect, options, failing_with, of, others_failing, len(failing) + len(others) - of)
+
+    for name in sorted(of_failing):
+        yield condition((name,), of_failing[name], of_others[name])
+    chosen = _cover(known_wrong, of_failing.keys() - of_others.keys())
+    # Several keywords that are missing would not say of which case which.
+    if len(chosen) > 1 and aspect is not Aspect.without:
+        yield condition(chosen, sum(not names.isdisjoint(chosen) for names in known_wrong), 0)
+
+
+def _cover(cases: Sequence[frozenset[str]], names: Set[str]) -> tuple[str, ...]:
+    """A few names of which as many cases as can be have one: the fewest, as near as a greedy choice comes."""
+    left, chosen = list(cases), list[str]()
+    while len(chosen) < MOST_OPTIONS:
+        counts = Counter(name for case in left for name in case & names)
+        if not counts:
+            break
+        best = min(counts, key=lambda name: (-counts[name], name))
+        chosen.append(best)
+        left = [case for case in left if best not in case]
+    return tuple(sorted(chosen))
+
+
+def _by_chance(condition: Condition) -> float:
+    """The probability that as many or more of the cases with the options would fail by chance (Fisher's exact test)."""
+    failing = condition.failing + condition.others_failing
+    total = condition.of + condition.others
+    most = min(failing, condition.of)
+    ways = (comb(failing, n) * comb(total - failing, condition.of - n) for n in range(condition.failing, most + 1))
+    return sum(ways) / comb(total, condition.of)
+
+
+def _rank(condition: Condition) -> tuple[Any, ...]:
+    """Exact ones first, then those of fewest exceptions, options, and in the order of aspects."""
+    exceptions = condition.of - condition.failing + condition.others_failing
+    assert condition.aspect is not None
+    return exceptions, len(condition.options), list(Aspect).index(condition.aspect), condition.options
+
+
+@dataclass(frozen=True)
+class CallSite:
+    """A caller's own call, as far as its source says it."""
+
+    positional: int
+    """Of a method after its receiver."""
+    keywords: Mapping[str, Any]
+    """By name, as JSON has them; one that the source does not say is ``UNKNOWN_VALUE``."""
+
+
+UNKNOWN_VALUE = object()
+"""The value of a keyword that is computed where the call stands."""
+
+
+@dataclass(frozen=True)
+class SiteVerdict:
+    """The cases that call a function as a caller does, and how many of them fail or fall back."""
+
+    failed: int
+    fell_back: int
+    of: int
+
+
+def matching(site: CallSite, cases: Iterable[EndedCase]) -> list[EndedCase]:
+    """The cases all of whose calls are like the caller's: as many arguments, the same keywords, no other known value.
+
+    A case of several calls can fail at any of them, so one that is unlike makes it no evidence.
+    """
+    return [
+        case
+        for case in cases
+        if case.options is not None and case.options.calls and all(_is_alike(site, call) for call in case.options.calls)
+    ]
+
+
+def site_verdict(site: CallSite, cases: Iterable[EndedCase]) -> SiteVerdict | None:
+    """The verdict of the cases on a caller's call; None if none of them is like it."""
+    found = matching(site, cases)
+    if not found:
+        return None
+    return SiteVerdict(
+        failed=sum(case.end == "failed" for case in found),
+        fell_back=sum(case.end == "fell_back" for case in found),
+        of=len(found),
+    )
+
+
+def _is_alike(site: CallSite, call: CallOptions) -> bool:
+    names = {name for name, value in site.keywords.items() if value is not None}
+    return (
+        site.positional == call.positional
+        and names == set(given_keywords(call))
+        and all(_may_be(site.keywords[name], call.keywords[name]) for name in names)
+    )
+
+
+def _may_be(value: Any, of_case: Any) -> bool:
+    """Whether a value of a caller's can be that of a case: not if both are plain and differ."""
+    is_plain = value is not UNKNOWN_VALUE and not isinstance(of_case, dict)
+    return not is_plain or (type(value) is type(of_case) and value == of_case)

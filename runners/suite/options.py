@@ -1,0 +1,261 @@
+"""Options: how a case calls its function, as data beside it: arrays and their dtypes, arguments, keywords.
+
+They are told from the case alone: nothing is called but what makes its inputs, and no device is needed. They decide no
+result, so they are no part of a revision: what reads them here may change and the suite stays the same.
+
+A value is written as JSON has it; an array by its dtype and shape, and anything else as an object of one of the keys
+below. A case whose ``prepare`` is its author's own has unknown calls: only that function knows what it makes of its
+arguments.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from protocol.option_limits import MAX_CALLS, MAX_KEYWORD, MAX_KEYWORDS, MAX_VALUE
+from runners.suite.cases import Case, just_call
+from runners.suite.examples import Example, FrozenExample
+from runners.suite.frozen import FrozenArguments, Named, Slot, decode, pack_of
+from runners.suite.rounding import dtype_on_device
+
+ARRAY = "array"
+"""``{"array": "float32", "shape": [3, 4]}``."""
+OBJECT = "object"
+"""Any other object by its public name, or by that of its type: ``{"object": "torch.float32"}``."""
+EXPRESSION = "expression"
+"""An argument of an example that is no literal, as its text has it: ``{"expression": "x.shape[0]"}``."""
+SHORTENED = "shortened"
+"""The beginning of a value that is too long: ``{"shortened": "[1, 2, 3"}``."""
+_OTHER_PACKAGES = frozenset({"np", "numpy", "math", "random", "itertools", "functools"})
+"""Roots of names in examples that are no framework's."""
+
+
+@dataclass(frozen=True)
+class _Array:
+    """An array of a call as the device has it."""
+
+    dtype: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Call:
+    """One call of the function: its arguments as they are, of a method after the receiver."""
+
+    arguments: Sequence[Any]
+    keywords: Mapping[str, Any]
+    receiver: _Array | None = None
+
+
+def options_of(case: Case) -> dict[str, Any]:
+    """The options of a case as a ``protocol.catalogue.CaseOptions`` is read; what is at its default is left out."""
+    dtypes: set[str] = set()
+    calls = _calls(case, dtypes)
+    options: dict[str, Any] = {"kind": case.kind}
+    if not isinstance(case.prepare, FrozenExample):
+        options["dtypes"] = sorted(dtypes or {case.dtype})
+    if calls is None:
+        return options
+    written = [_written_call(call) for call in calls[:MAX_CALLS]]
+    options["calls"] = [call for call, _ in written]
+    if len(calls) > MAX_CALLS or any(is_shortened for _, is_shortened in written):
+        options["shortened"] = True
+    return options
+
+
+def is_member(function: str) -> bool:
+    """Whether a dotted name is that of a class's member, by the capital of its class."""
+    return function.split(".")[-2:][0][:1].isupper() and "." in function
+
+
+def _calls(case: Case, dtypes: set[str]) -> list[_Call] | None:
+    """The calls that a case makes of its function, None where only its author knows; adds the dtypes of its arrays."""
+    if isinstance(case.prepare, FrozenExample):
+        return list(example_calls(Example.read(case.prepare.example), case.function))
+    written = getattr(case.prepare, "written", None)
+    is_frozen = isinstance(case.arguments, FrozenArguments) and isinstance(written, str)
+    if not is_frozen and case.prepare is not just_call:
+        return None
+    try:
+        given = _arguments(case)
+    except Exception:
+        # A mistake of an author's in making inputs is the case's own failure, not the catalogue's.
+        return None
+    if is_frozen:
+        parts = decode(json.loads(str(written)), lambda slot: _in_slot(given[slot.number], slot, case.dtype))
+    else:
+        parts = _on_device([list(given), dict(case.options)], case.dtype)
+    dtypes.update(array.dtype for array in _arrays_in(parts))
+    return [_call(case.function, parts[0], parts[1])]
+
+
+def _arguments(case: Case) -> Sequence[Any]:
+    if isinstance(case.arguments, FrozenArguments):
+        # They are drawn from no generator, and making one for each case would take as long as all the rest.
+        pack = pack_of(case.arguments.package)
+        return [pack.array(digest) for digest in case.arguments.digests]
+    return case.arguments(case.inputs())
+
+
+def _call(function: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> _Call:
+    if is_member(function) and arguments and isinstance(arguments[0], _Array):
+        return _Call(arguments[1:], keywords, arguments[0])
+    return _Call(arguments, keywords)
+
+
+def _in_slot(array: np.ndarray[Any, Any], slot: Slot, dtype: str) -> _Array:
+    return _Array(slot.dtype or dtype_on_device(array, dtype), array.shape)
+
+
+def _on_device(tree: Any, dtype: str) -> Any:
+    """The tree with each array as the device has it."""
+    if isinstance(tree, (np.ndarray, np.generic)):
+        array = np.asarray(tree)
+        return _Array(dtype_on_device(array, dtype), array.shape)
+    if isinstance(tree, Mapping):
+        return {key: _on_device(value, dtype) for key, value in tree.items()}
+    if type(tree) in (list, tuple):
+        return [_on_device(member, dtype) for member in tree]
+    return tree
+
+
+def _arrays_in(tree: Any) -> Iterator[_Array]:
+    if isinstance(tree, _Array):
+        yield tree
+    elif isinstance(tree, Mapping):
+        yield from _arrays_in(list(tree.values()))
+    elif isinstance(tree, (list, tuple)):
+        for member in tree:
+            yield from _arrays_in(member)
+
+
+def _written_call(call: _Call) -> tuple[dict[str, Any], bool]:
+    """A call in JSON's own types, and whether something of it was left out or shortened."""
+    keywords = {
+        name[:MAX_KEYWORD]: _bounded(_written(value)) for name, value in list(call.keywords.items())[:MAX_KEYWORDS]
+    }
+    written: dict[str, Any] = {"positional": len(call.arguments)}
+    if keywords:
+        written["keywords"] = keywords
+    if call.receiver is not None:
+        written["receiver"] = _written(call.receiver)
+    is_cut = any(isinstance(value, dict) and SHORTENED in value for value in keywords.values())
+    return written, is_cut or len(call.keywords) > MAX_KEYWORDS
+
+
+def _written(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, str)) or type(value) is int:
+        return value
+    if type(value) is float and math.isfinite(value):
+        return value
+    if isinstance(value, _Array):
+        return {ARRAY: value.dtype, "shape": list(value.shape)}
+    if isinstance(value, ast.expr):
+        return _literal(value)
+    if isinstance(value, (list, tuple)):
+        return [_written(member) for member in value]
+    if isinstance(value, Mapping):
+        return {"mapping": [[_written(key), _written(member)] for key, member in value.items()]}
+    return {OBJECT: _name(value)}
+
+
+def _name(value: Any) -> str:
+    """The public name of an object, such as ``torch.float32``, or that of its type."""
+    if isinstance(value, Named):
+        return value.name or value.kind
+    if isinstance(value, (float, complex, np.dtype)):
+        return str(value)
+    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+    if callable(value) and isinstance(name, str):
+        words = ".".join(filter(None, (getattr(value, "__module__", None), name)))
+    else:
+        words = repr(value)
+    return words if words.replace(".", "").isidentifier() else type(value).__name__
+
+
+def _literal(node: ast.expr) -> Any:
+    try:
+        return _written(ast.literal_eval(node))
+    except (ValueError, TypeError, MemoryError, RecursionError):
+        return {EXPRESSION: ast.unparse(node)}
+
+
+def _bounded(value: Any) -> Any:
+    text = json.dumps(value)
+    # What no database can hold: NUL and halves of pairs.
+    if "\\u0000" in text or "\\ud" in text:
+        return {OBJECT: type(value).__name__}
+    bounded, length = value, MAX_VALUE
+    # A quotation mark of the text takes two characters in the JSON around it.
+    while len(json.dumps(bounded)) > MAX_VALUE:
+        length -= 10
+        bounded = {SHORTENED: text[:length]}
+    return bounded
+
+
+def example_calls(example: Example, function: str) -> Iterator[_Call]:
+    """The calls of a function in the statements of an example, told by its name; one with ``*`` or ``**`` is left out.
+
+    A member is whatever has its name after a dot. A function of a module is named by modules alone, none of which the
+    example binds otherwise than by an import: ``x.sum()`` is no call of ``torch.sum``.
+    """
+    nodes = [node for statement in example.statements for node in ast.walk(ast.parse(statement.source))]
+    own_names = frozenset(_bound_otherwise(nodes))
+    imported = frozenset(_imported(nodes))
+    name = function.rpartition(".")[2]
+    for node in nodes:
+        if not isinstance(node, ast.Call) or _is_spread(node):
+            continue
+        path = _path(node.func)
+        if path is None or path[-1] != name:
+            continue
+        if (is_member(function) and len(path) > 1) or _is_of_module(path, own_names, imported):
+            yield _Call(node.args, {str(keyword.arg): keyword.value for keyword in node.keywords})
+
+
+def _is_of_module(path: Sequence[str], own_names: frozenset[str], imported: frozenset[str]) -> bool:
+    root = path[0]
+    if root in own_names or root in _OTHER_PACKAGES or not root:
+        return False
+    return len(path) > 1 or root in imported or not hasattr(builtins, root)
+
+
+def _is_spread(node: ast.Call) -> bool:
+    return any(isinstance(argument, ast.Starred) for argument in node.args) or any(
+        keyword.arg is None for keyword in node.keywords
+    )
+
+
+def _path(node: ast.expr) -> list[str] | None:
+    """The names of ``a.b.c``; what stands before the first dot is an empty name where it is no name itself."""
+    if isinstance(node, ast.Name):
+        return [node.id]
+    if isinstance(node, ast.Attribute):
+        return [*(_path(node.value) or [""]), node.attr]
+    return None
+
+
+def _bound_otherwise(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """The names that statements bind anywhere, but for imports."""
+    for node in nodes:
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+
+
+def _imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                yield alias.asname or alias.name.partition(".")[0]

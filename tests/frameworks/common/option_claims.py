@@ -1,0 +1,59 @@
+"""The claim about options: what is listed beside a case is how it calls its function."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from runners.suite.cases import Case
+from runners.suite.device import Device
+from runners.suite.options import options_of
+from tests.frameworks.common.running import cases, run
+from tests.frameworks.common.selection import Selection, check_cases
+from tests.frameworks.common.subject import Subject
+
+SHARE = 20
+
+
+class Recorder:
+    """Stands in the function's place: keeps the arguments of the first call, and ends the case."""
+
+    def __init__(self) -> None:
+        self.given: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        self.given = self.given or (arguments, keywords)
+        raise RuntimeError("recorded")
+
+
+def test_the_options_of_a_case_say_how_it_calls_its_function(
+    cpu: Device, subject: Subject, selection: Selection
+) -> None:
+    every = [*cases(subject.framework, suite="library"), *cases(subject.framework)]
+    known = [case for case in every if "calls" in options_of(case)]
+    assert len(known) > len(every) / 2
+    check_cases(selection.drawn(known, SHARE, "options"), lambda case: assert_called_so(cpu, case))
+
+
+def assert_called_so(cpu: Device, case: Case) -> None:
+    recorder = Recorder()
+    run(cpu, dataclasses.replace(case, given=recorder))
+    assert recorder.given is not None
+    arguments, keywords = recorder.given
+    options = options_of(case)
+    (call,) = options["calls"]
+    assert call["positional"] + ("receiver" in call) == len(arguments)
+    assert sorted(call.get("keywords", {})) == sorted(keywords)
+    assert set(_dtypes([arguments, keywords])) <= set(options["dtypes"])
+
+
+def _dtypes(tree: Any) -> Iterator[str]:
+    """The dtypes of the framework's own arrays in a tree."""
+    if isinstance(tree, Mapping):
+        yield from _dtypes(list(tree.values()))
+    elif isinstance(tree, (list, tuple)):
+        for member in tree:
+            yield from _dtypes(member)
+    elif hasattr(tree, "dtype") and hasattr(tree, "shape"):
+        yield getattr(tree.dtype, "name", None) or str(tree.dtype).rpartition(".")[2]

@@ -1,0 +1,7 @@
+"""The options of JAX's cases, held against the calls that they make."""
+
+from __future__ import annotations
+
+from tests.frameworks.common.option_claims import test_the_options_of_a_case_say_how_it_calls_its_function
+
+__all__ = ["test_the_options_of_a_case_say_how_it_calls_its_function"]

@@ -1,0 +1,21 @@
+"""The options of PyTorch's cases, held against the calls that they make."""
+
+from __future__ import annotations
+
+from runners.suite.options import options_of
+from runners.torch import FRAMEWORK
+from tests.frameworks.common.option_claims import test_the_options_of_a_case_say_how_it_calls_its_function
+from tests.frameworks.common.running import cases
+
+__all__ = ["test_the_options_of_a_case_say_how_it_calls_its_function"]
+
+
+def test_cases_of_where_tell_its_two_forms_apart() -> None:
+    """With one argument it searches, and the shape of its result depends on values; with three it chooses."""
+    calls = [
+        call
+        for case in cases(FRAMEWORK, suite="library")
+        if case.function == "torch.where"
+        for call in options_of(case)["calls"]
+    ]
+    assert {call["positional"] for call in calls} == {1, 3}

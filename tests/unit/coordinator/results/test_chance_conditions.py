@@ -1,0 +1,52 @@
+"""Conditions of failures that have nothing to do with options: drawn at random over the cases of a real suite."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from coordinator.results.conditions import Condition, EndedCase, function_condition
+from protocol.catalogue import CaseOptions
+from runners.suite.cases import Function
+from runners.suite.options import options_of
+from runners.torch.suites.library import FUNCTIONS
+
+DRAWN = 150
+LEAST_CASES = 8
+
+
+@pytest.fixture(scope="module")
+def functions() -> list[Function]:
+    of_enough = [function for function in FUNCTIONS if len(function.cases) >= LEAST_CASES]
+    return random.Random(5).sample(of_enough, DRAWN)
+
+
+def conditions(functions: Sequence[Function], failing: int | None) -> list[Condition]:
+    """Those that are told if so many cases of each function fail by chance; of None a half."""
+    draw = random.Random(7)
+    found = []
+    for function in functions:
+        failed = draw.sample(range(len(function.cases)), failing or len(function.cases) // 2)
+        cases = [
+            EndedCase(
+                "failed" if place in failed else "passed",
+                CaseOptions.model_validate(options_of(case)),
+                frozenset(case.tags),
+            )
+            for place, case in enumerate(function.cases)
+        ]
+        if (condition := function_condition(cases).fails) is not None:
+            found.append(condition)
+    return found
+
+
+def test_few_functions_with_a_few_failures_get_a_condition_and_only_exact_ones(functions: list[Function]) -> None:
+    found = conditions(functions, 2)
+    assert len(found) <= 0.15 * DRAWN
+    assert all(condition.is_exact for condition in found)
+
+
+def test_no_function_half_of_which_fails_gets_a_condition(functions: list[Function]) -> None:
+    assert len(conditions(functions, None)) <= 0.02 * DRAWN

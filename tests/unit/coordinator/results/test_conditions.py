@@ -1,0 +1,223 @@
+"""Conditions: the options that tell the failing cases of a function from the others, with their counts."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coordinator.results.conditions import (
+    UNKNOWN_VALUE,
+    CallSite,
+    End,
+    EndedCase,
+    SiteVerdict,
+    condition_of,
+    function_condition,
+    site_verdict,
+)
+from protocol.catalogue import CallOptions, CaseOptions
+from protocol.enums import Judge
+
+DTYPES = ["float32", "float16", "bfloat16", "int32"]
+KEYWORDS = ["axis", "out", "mode"]
+VALUES = st.one_of(st.none(), st.booleans(), st.integers(-2, 2), st.sampled_from(["a", "b"]), st.just([1, 2]))
+CALLS = st.builds(
+    CallOptions,
+    positional=st.integers(0, 3),
+    keywords=st.dictionaries(st.sampled_from(KEYWORDS), VALUES, max_size=3),
+)
+OPTIONS = st.builds(
+    CaseOptions,
+    kind=st.sampled_from(["value", "behaviour"]),
+    dtypes=st.lists(st.sampled_from(DTYPES), max_size=2, unique=True),
+    calls=st.none() | st.lists(CALLS, max_size=2),
+)
+ENDS: list[End] = ["passed", "unproven", "fell_back", "failed"]
+CASES = st.lists(
+    st.builds(
+        EndedCase,
+        end=st.sampled_from(ENDS),
+        options=st.none() | OPTIONS,
+        tags=st.frozensets(st.sampled_from(["empty", "plain", "gradient"])),
+        judged_by=st.none() | st.sampled_from(Judge),
+    ),
+    max_size=12,
+)
+
+
+def case(end: End = "passed", dtype: str = "float32", positional: int = 1, *tags: str, **keywords: Any) -> EndedCase:
+    call = CallOptions(positional=positional, keywords=keywords)
+    return EndedCase(end, CaseOptions(kind="value", dtypes=[dtype], calls=[call]), frozenset(tags), Judge.numpy)
+
+
+def fails(*cases: EndedCase) -> str:
+    return str(function_condition(cases).fails)
+
+
+def test_dtypes_that_only_failing_cases_have_are_the_condition() -> None:
+    cases = [case("failed", dtype) for dtype in ("float16", "float16", "bfloat16", "bfloat16")] + [case()] * 12
+    assert fails(*cases) == "in bfloat16 and float16 (4 of 4), not otherwise (0 of 12)"
+
+
+def test_a_keyword_that_some_passing_cases_have_too_says_so() -> None:
+    cases = [*[case("failed", axis=0)] * 4, *[case(axis=0)] * 2, *[case()] * 9]
+    assert fails(*cases) == "with axis (4 of 6), not otherwise (0 of 9)"
+
+
+def test_an_option_that_most_failing_cases_have_says_what_it_leaves_out() -> None:
+    cases = [*[case("failed", axis=0)] * 9, case(axis=0), case("failed"), *[case()] * 9]
+    assert fails(*cases) == "with axis (9 of 10), otherwise (1 of 10)"
+
+
+def test_options_with_which_all_fail_are_told_though_others_fail_too() -> None:
+    always = [case("failed", mode=mode) for mode in ("area", "cubic") for _ in range(10)]
+    sometimes = [*[case("failed", mode="linear")] * 3, *[case(mode="linear")] * 20]
+    assert fails(*always, *sometimes) == "with mode='area' or mode='cubic' (20 of 20), otherwise (3 of 23)"
+
+
+def test_what_may_well_be_chance_is_no_condition() -> None:
+    assert fails(*[case("failed", axis=0)] * 2, *[case(axis=0)] * 2, *[case()] * 4) == "None"
+
+
+def test_a_condition_of_one_case_says_so() -> None:
+    cases = [case("fell_back", "float32", 1), *[case(positional=3)] * 4]
+    found = function_condition(cases)
+    assert str(found.falls_back) == "with 1 positional argument (1 of 1, a single case), not otherwise (0 of 4)"
+    assert found.short_falling_back == "1 of 5; with 1 positional argument (1 case)"
+
+
+def test_a_keyword_that_must_be_given_is_told_by_its_absence() -> None:
+    assert fails(*[case("failed")] * 3, *[case(size=number) for number in range(4)]) == (
+        "without size (3 of 3), not otherwise (0 of 4)"
+    )
+
+
+def test_a_keyword_that_is_null_is_not_given() -> None:
+    assert fails(*[case("failed", mode="a")] * 2, *[case(mode=None)] * 2).startswith("with mode (2 of 2)")
+
+
+def test_a_value_is_told_where_its_keyword_is_given_by_all() -> None:
+    assert fails(*[case("failed", mode="area")] * 2, *[case(mode="linear")] * 3) == (
+        "with mode='area' (2 of 2), not otherwise (0 of 3)"
+    )
+
+
+def test_inputs_and_gradients_are_options_too() -> None:
+    empty = [case("failed", "float32", 1, "empty"), case("failed", "float32", 1, "empty", "0-dim")]
+    assert fails(*empty, case("passed", "float32", 1, "plain")) == ("on empty input (2 of 2), not otherwise (0 of 1)")
+    gradients = [case("failed", "float32", 1, "gradient")] * 2
+    assert fails(*gradients, *[case()] * 3) == "in gradient cases (2 of 2), not otherwise (0 of 3)"
+
+
+def test_several_keywords_are_told_as_one_or_the_other_and_missing_ones_alone() -> None:
+    either = [case("failed", axis=0), case("failed", out=1)]
+    assert fails(*either, case()) == "with axis or out (2 of 2), not otherwise (0 of 1)"
+    both = case(axis=0, out=1)
+    assert fails(case("failed", axis=0), case("failed", out=1), both) == "None"
+
+
+def test_nothing_is_told_where_all_fail_or_none_does() -> None:
+    assert function_condition([case()] * 3).fails is None
+    whole = function_condition([case("failed", "float16")] * 3)
+    assert str(whole.fails) == "in every case"
+    assert whole.short_failing == "3 of 3"
+
+
+def test_no_option_separates_equal_cases() -> None:
+    found = function_condition([case("failed"), case(), case()])
+    assert found.fails is None
+    assert found.sentences[0] == "fails 1 of 3 cases: no option tells them from the others"
+
+
+def test_an_option_that_one_case_does_not_say_tells_nothing_apart() -> None:
+    unknown = EndedCase("passed", CaseOptions(kind="value", dtypes=["float32"]))
+    assert fails(*[case("failed", axis=0)] * 3, case(), unknown) == "None"
+
+
+def test_what_ran_nobody_knows_where_is_set_against_no_fallback() -> None:
+    cases = [case("fell_back", "float16"), case("unproven", "float16"), case()]
+    found = function_condition(cases)
+    assert (found.total, found.fell_back) == (3, 1)
+    assert str(found.falls_back) == "in float16 (1 of 1, a single case), not otherwise (0 of 1)"
+
+
+@pytest.mark.parametrize(
+    ("judges", "words"),
+    [
+        ([Judge.numpy, Judge.itself], "1 of 2 cases judged by an independent reference"),
+        ([Judge.itself, Judge.float64], "judged by the same framework alone"),
+        ([None, None], "its suite does not say who judged"),
+    ],
+)
+def test_who_judged_is_part_of_it(judges: list[Judge | None], words: str) -> None:
+    cases = [EndedCase("failed", judged_by=judge) for judge in judges]
+    assert function_condition(cases).sentences[-1] == words
+
+
+@given(CASES)
+def test_the_counts_of_a_condition_add_up_to_the_functions_own(cases: list[EndedCase]) -> None:
+    found = function_condition(cases)
+    placed = [of for of in cases if of.end in ("passed", "fell_back")]
+    for condition, count, total in (
+        (found.fails, found.failed, len(cases)),
+        (found.falls_back, found.fell_back, len(placed)),
+    ):
+        if condition is not None:
+            assert condition.failing + condition.others_failing == count > 0
+            assert condition.of + condition.others == total
+            assert 0 < condition.failing <= condition.of
+            assert condition.others_failing <= condition.others
+            assert (condition.aspect is None) == (count == total)
+
+
+@given(CASES)
+def test_a_case_with_the_options_fails_more_often_than_one_without(cases: list[EndedCase]) -> None:
+    found = condition_of(cases, lambda of: of.end == "failed")
+    if found is not None and found.aspect is not None:
+        assert found.failing * found.others > found.others_failing * found.of
+
+
+@given(CASES, st.randoms(use_true_random=False))
+def test_the_order_of_cases_does_not_matter(cases: list[EndedCase], chance: random.Random) -> None:
+    shuffled = list(cases)
+    chance.shuffle(shuffled)
+    assert function_condition(shuffled) == function_condition(cases)
+
+
+WHERE = [case("fell_back", positional=1), *[case(positional=3)] * 4, case("failed", "float32", 1, axis=0)]
+
+
+@pytest.mark.parametrize(
+    ("site", "verdict"),
+    [
+        (CallSite(3, {}), SiteVerdict(0, 0, 4)),
+        (CallSite(1, {}), SiteVerdict(0, 1, 1)),
+        (CallSite(1, {"axis": None}), SiteVerdict(0, 1, 1)),
+        (CallSite(1, {"axis": 0}), SiteVerdict(1, 0, 1)),
+        (CallSite(1, {"axis": UNKNOWN_VALUE}), SiteVerdict(1, 0, 1)),
+        (CallSite(1, {"axis": False}), None),
+        (CallSite(2, {}), None),
+        (CallSite(3, {"out": UNKNOWN_VALUE}), None),
+    ],
+)
+def test_a_call_is_judged_by_the_cases_that_are_like_it(site: CallSite, verdict: SiteVerdict | None) -> None:
+    assert site_verdict(site, WHERE) == verdict
+
+
+def test_a_case_that_calls_in_two_ways_is_no_evidence_of_one() -> None:
+    calls = [CallOptions(positional=1), CallOptions(positional=3)]
+    assert site_verdict(CallSite(1, {}), [EndedCase("failed", CaseOptions(calls=calls))]) is None
+
+
+@given(CASES, st.integers(0, 3), st.dictionaries(st.sampled_from(KEYWORDS), VALUES, max_size=2))
+def test_a_call_is_never_judged_by_more_cases_than_there_are(
+    cases: list[EndedCase], positional: int, keywords: dict[str, Any]
+) -> None:
+    found = site_verdict(CallSite(positional, keywords), cases)
+    if found is not None:
+        assert 0 < found.of <= len(cases)
+        assert found.failed + found.fell_back <= found.of

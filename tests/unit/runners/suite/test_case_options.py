@@ -1,0 +1,168 @@
+"""The options of a case: told from what it holds, valid as a message, and bounded."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from protocol.catalogue import CaseOptions
+from protocol.option_limits import MAX_CALLS, MAX_KEYWORDS, MAX_VALUE
+from runners.jax.suites import library as of_jax
+from runners.suite.cases import Case, Function
+from runners.suite.examples import Example, FrozenExample, Statement
+from runners.suite.options import is_member, options_of
+from runners.tensorflow.suites import docs as of_tensorflow
+from runners.torch.suites import library as of_torch
+from tests.unit.runners.suite.toy_examples import ToyDialect
+
+FROZEN: dict[str, Case] = {
+    f"{module.__name__.split('.')[1]} {case.id}": case
+    for module in (of_torch, of_jax, of_tensorflow)
+    for function in module.FUNCTIONS
+    for case in function.cases
+}
+
+
+def by_hand(*arguments: Any, dtype: str = "float32", prepare: Any = None, **keywords: Any) -> Case:
+    function = Function("torch.sum")
+    function.value(
+        "0", lambda inputs: list(arguments), dtype=dtype, reference=lambda *given: 0, prepare=prepare, **keywords
+    )
+    return function.cases[0]
+
+
+def example(function: str, *statements: str) -> list[dict[str, Any]]:
+    """The calls of a function in an example."""
+    charted = Function(function)
+    numbered = tuple(Statement(place, source) for place, source in enumerate(statements, start=1))
+    prepare = FrozenExample(Example(function, numbered, ()).written(), ToyDialect())
+    charted.behaviour("example", lambda inputs: [], lambda observed: None, prepare=prepare)
+    options = options_of(charted.cases[0])
+    assert "dtypes" not in options
+    calls: list[dict[str, Any]] = options["calls"]
+    return calls
+
+
+def test_a_case_by_hand_says_its_arguments_as_the_device_has_them() -> None:
+    case = by_hand(np.ones((2, 3)), np.arange(4), 5, dtype="float16", axis=-1, out=np.ones(()), by=np.tanh)
+    assert options_of(case) == {
+        "kind": "value",
+        "dtypes": ["float16", "int64"],
+        "calls": [
+            {
+                "positional": 3,
+                "keywords": {"axis": -1, "out": {"array": "float16", "shape": []}, "by": {"object": "numpy.tanh"}},
+            }
+        ],
+    }
+
+
+def test_a_case_whose_call_is_its_authors_own_says_its_dtype_alone() -> None:
+    assert options_of(by_hand(np.ones(3), prepare=lambda context, x: lambda: context.function(x))) == {
+        "kind": "value",
+        "dtypes": ["float32"],
+    }
+
+
+def test_a_mistake_in_its_inputs_is_not_the_catalogues() -> None:
+    function = Function("torch.sum")
+    function.value("0", lambda inputs: [1 // 0], reference=lambda x: x)
+    assert options_of(function.cases[0]) == {"kind": "value", "dtypes": ["float32"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        (
+            "torch torch.Tensor.std/float32-0-strided",
+            {
+                "kind": "value",
+                "dtypes": ["float32"],
+                "calls": [{"positional": 0, "receiver": {"array": "float32", "shape": [5, 5, 5]}}],
+            },
+        ),
+        (
+            "torch torch.gradient/float32-3",
+            {
+                "kind": "value",
+                "dtypes": ["float32"],
+                "calls": [{"positional": 1, "keywords": {"dim": None, "spacing": [2.0, 2.1], "edge_order": 1}}],
+            },
+        ),
+        (
+            "jax jax.random.beta/float32-1",
+            {
+                "kind": "behaviour",
+                "dtypes": ["float32", "uint32"],
+                "calls": [{"positional": 3, "keywords": {"shape": [0, 3]}}],
+            },
+        ),
+    ],
+)
+def test_a_frozen_case_says_its_call(name: str, options: dict[str, Any]) -> None:
+    assert options_of(FROZEN[name]) == options
+
+
+def test_the_options_of_every_frozen_case_are_a_valid_message_and_small() -> None:
+    written = [CaseOptions.model_validate(options_of(case)) for case in FROZEN.values()]
+    sizes = [len(options.model_dump_json(exclude_unset=True)) for options in written]
+    assert max(sizes) < 2_500
+    assert sum(sizes) / len(sizes) < 150
+
+
+def test_an_example_says_its_calls_by_name() -> None:
+    assert example(
+        "torch.sum",
+        "from torch import sum as total",
+        "x = torch.ones(2, 3)",
+        "torch.sum(x, dim=0)",
+        "print(torch.sum(x, x.shape[0], keepdim=bool(x)))",
+        "x.sum(0)",
+        "np.sum(x)",
+        "sum([1, 2])",
+        "torch.sum(*x)",
+        "torch.sum(x, **dict(dim=0))",
+    ) == [
+        {"positional": 1, "keywords": {"dim": 0}},
+        {"positional": 2, "keywords": {"keepdim": {"expression": "bool(x)"}}},
+    ]
+
+
+def test_an_example_of_a_method_says_its_arguments_after_the_receiver() -> None:
+    calls = example("torch.Tensor.sum", "x = torch.ones(2)", "x.sum()", "torch.ones(3).sum(0, True)", "sum(x)")
+    assert calls == [{"positional": 0}, {"positional": 2}]
+
+
+def test_an_example_of_a_name_that_it_imports_or_finds_says_its_calls() -> None:
+    assert example("torch.sum", "from torch import sum", "sum(x)") == [{"positional": 1}]
+    assert example("torch.nn.utils.weight_norm", "weight_norm(nn.Linear(2, 3), name='weight')") == [
+        {"positional": 1, "keywords": {"name": "weight"}}
+    ]
+    assert example("torch.norm", "def norm(x):\n    return x", "norm(1)") == []
+
+
+def test_what_is_too_long_or_too_many_is_cut_and_says_so() -> None:
+    options = options_of(by_hand(axis="x" * 500))
+    (call,) = options["calls"]
+    assert call["keywords"]["axis"]["shortened"].startswith('"xxx')
+    assert len(json.dumps(call["keywords"]["axis"])) <= MAX_VALUE
+    many = options_of(by_hand(**{f"k{number}": number for number in range(MAX_KEYWORDS + 1)}))
+    assert len(many["calls"][0]["keywords"]) == MAX_KEYWORDS
+    assert options["shortened"]
+    assert many["shortened"]
+    assert len(example("torch.sum", *["torch.sum(x)"] * (MAX_CALLS + 1))) == MAX_CALLS
+    for bounded in (options, many):
+        CaseOptions.model_validate(bounded)
+
+
+@pytest.mark.parametrize("text", ["\0", "\ud800", '"' * 200])
+def test_a_value_that_no_message_can_hold_is_written_otherwise(text: str) -> None:
+    CaseOptions.model_validate_json(json.dumps(options_of(by_hand(axis=text))))
+
+
+def test_a_member_is_told_by_the_capital_of_its_class() -> None:
+    names = ("torch.Tensor.std", "jax.Array.at", "torch.std", "torch.nn.Linear", "Math")
+    assert [is_member(name) for name in names] == [True, True, False, False, False]
