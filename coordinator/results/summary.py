@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.catalogue.coverage import sentence
 from coordinator.catalogue.sample import sample_sentence
+from coordinator.counting import ON_DEVICE, WITHOUT_HOST_WORK
 from coordinator.formats import listed, percent, plural, significant
 from coordinator.results.judges import judges_sentence
 from coordinator.results.lowerings import lowering_sentence, lowering_words
@@ -94,7 +95,7 @@ def _missing_cases(data: ReportData) -> list[str]:
     if not missing:
         return []
     functions = {verdict.function for verdict in missing}
-    unknown = {verdict.function for verdict in missing if verdict.verdict == "unknown"}
+    unknown = {verdict.function for verdict in missing if verdict.anywhere.verdict == "unknown"}
     of = len({verdict.function for verdict in data.verdicts})
     cases = sum(verdict.incomplete for verdict in missing)
     return [
@@ -120,7 +121,7 @@ def _of_target(data: ReportData, target: Target, comparisons: Sequence[TargetRat
         _ports(counted, sum(verdict.is_missing_cases for verdict in verdicts)),
         *_not_at_all(counted),
         *_without_host_work(counted),
-        *_on_device([verdict for verdict in verdicts if verdict.is_rated or verdict.verdict == "unknown"]),
+        *_on_device([verdict for verdict in verdicts if verdict.is_rated or verdict.anywhere.verdict == "unknown"]),
         *_causes(counted),
         *_of_another_device(verdicts),
         *_unknown(verdicts),
@@ -142,7 +143,7 @@ def _lowered(data: ReportData, target: Target) -> list[str]:
 
 def _ports(counted: Sequence[FunctionVerdict], missing: int) -> str:
     """The rate of the functions with a verdict, and its bounds over all functions, if some miss cases."""
-    words = Counter(verdict.verdict for verdict in counted)
+    words = Counter(verdict.anywhere.verdict for verdict in counted)
     rate = Rate(words["success"], len(counted))
     assert rate.interval is not None
     low, high = (100 * bound for bound in rate.interval)
@@ -162,13 +163,14 @@ def _ports(counted: Sequence[FunctionVerdict], missing: int) -> str:
 def _not_at_all(counted: Sequence[FunctionVerdict]) -> list[str]:
     """The functions of which no case passes: those that most cases say it of first, and how many hang on one alone."""
     failed = sorted(
-        (verdict for verdict in counted if verdict.verdict == "complete"), key=lambda row: (-row.total, row.function)
+        (verdict for verdict in counted if verdict.anywhere.verdict == "complete"),
+        key=lambda row: (-row.anywhere.total, row.function),
     )
     if not failed:
         return []
-    by_one = sum(verdict.total == 1 for verdict in failed)
+    by_one = sum(verdict.anywhere.total == 1 for verdict in failed)
     alone = f"; {by_one:,} of these by one case alone" if by_one else ""
-    named = listed([f"{verdict.function} (0 of {plural(verdict.total, 'case')})" for verdict in failed], NAMED)
+    named = listed([f"{verdict.function} (0 of {plural(verdict.anywhere.total, 'case')})" for verdict in failed], NAMED)
     return [f"Not at all: {named}{alone}."]
 
 
@@ -177,8 +179,8 @@ def _without_host_work(counted: Sequence[FunctionVerdict]) -> list[str]:
     cases = sum(verdict.host_work for verdict in counted)
     if not cases:
         return []
-    left = [verdict for verdict in counted if verdict.verdict_without_host_work != "unknown"]
-    ported = sum(verdict.verdict_without_host_work == "success" for verdict in left)
+    left = [word for verdict in counted if (word := verdict.verdict_by(WITHOUT_HOST_WORK)) != "unknown"]
+    ported = left.count("success")
     share = f" ({percent(ported / len(left))})" if left else ""
     return [
         f"Without {plural(cases, 'failed case')} of data sets, strings, tables, files and prints, which are work of "
@@ -187,10 +189,10 @@ def _without_host_work(counted: Sequence[FunctionVerdict]) -> list[str]:
 
 
 def _on_device(verdicts: Sequence[FunctionVerdict]) -> list[str]:
-    known = [verdict for verdict in verdicts if verdict.verdict_on_device not in (None, "unknown")]
+    known = [verdict for verdict in verdicts if verdict.verdict_by(ON_DEVICE) not in (None, "unknown")]
     fallen = sorted((verdict for verdict in known if verdict.fell_back), key=lambda row: (-row.fell_back, row.function))
-    unproven = [verdict for verdict in verdicts if verdict.unknown_placement]
-    own = sum(verdict.verdict_on_device == "success" for verdict in known)
+    unproven = [verdict for verdict in verdicts if verdict.unproven]
+    own = sum(verdict.verdict_by(ON_DEVICE) == "success" for verdict in known)
     sentences = []
     if fallen:
         sentences.append(
@@ -202,7 +204,7 @@ def _on_device(verdicts: Sequence[FunctionVerdict]) -> list[str]:
     elif known:
         sentences.append("Nothing that passed is known to have fallen back to the host.")
     if unproven:
-        cases = sum(verdict.unknown_placement or 0 for verdict in unproven)
+        cases = sum(verdict.unproven for verdict in unproven)
         sentences.append(
             f"Where it ran is unknown of {plural(cases, 'case')} that passed, such as of "
             f"{_names([verdict.function for verdict in unproven])}: in no count on the device."
@@ -211,10 +213,14 @@ def _on_device(verdicts: Sequence[FunctionVerdict]) -> list[str]:
 
 
 def _causes(counted: Sequence[FunctionVerdict]) -> list[str]:
-    found = Counter(verdict.cause or "unknown" for verdict in counted if verdict.verdict in ("partial", "complete"))
+    found = Counter(
+        counts.cause or "unknown"
+        for counts in (verdict.anywhere for verdict in counted)
+        if counts.verdict in ("partial", "complete")
+    )
     if not found:
         return []
-    failed = sum(verdict.failed for verdict in counted)
+    failed = sum(verdict.anywhere.failed for verdict in counted)
     unknown = sum(verdict.unknown_cause for verdict in counted)
     return [
         f"The main causes of failure are {_most_frequent(found)}.",
@@ -223,7 +229,7 @@ def _causes(counted: Sequence[FunctionVerdict]) -> list[str]:
 
 
 def _of_another_device(verdicts: Sequence[FunctionVerdict]) -> list[str]:
-    others = [row.function for row in verdicts if row.verdict != "unknown" and not row.is_rated]
+    others = [row.function for row in verdicts if row.anywhere.verdict != "unknown" and not row.is_rated]
     if not others:
         return []
     return [
@@ -233,7 +239,7 @@ def _of_another_device(verdicts: Sequence[FunctionVerdict]) -> list[str]:
 
 
 def _unknown(verdicts: Sequence[FunctionVerdict]) -> list[str]:
-    unknown = [verdict for verdict in verdicts if verdict.verdict == "unknown"]
+    unknown = [verdict for verdict in verdicts if verdict.anywhere.verdict == "unknown"]
     skipped = [verdict for verdict in unknown if not verdict.is_missing_cases]
     missing = [verdict for verdict in unknown if verdict.is_missing_cases]
     reasons = ((skipped, "every case was skipped"), (missing, "a case is incomplete and none that ran failed"))
@@ -288,7 +294,7 @@ def _without_latency(data: ReportData, target: Target) -> list[str]:
     left_out = [
         verdict.function
         for verdict in data.by_target[target.id]
-        if (verdict.fell_back or verdict.unknown_placement) and verdict.function not in measured
+        if (verdict.fell_back or verdict.unproven) and verdict.function not in measured
     ]
     if not left_out:
         return []

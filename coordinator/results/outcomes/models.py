@@ -10,8 +10,6 @@ from pydantic import BaseModel
 from protocol.outcomes import Evidence
 
 Format = Literal["json", "csv", "parquet"]
-INDEPENDENT: Literal["independent"] = "independent"
-"""In place of a reference that judged: any that is independent."""
 
 
 class OutcomePage(BaseModel):
