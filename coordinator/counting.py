@@ -103,8 +103,14 @@ INDEPENDENT = CountingRule(
     sentence="only cases that an independent reference judged count",
     cases=f"coalesce(judged_by IN ({_words([judge for judge in Judge if judge.is_independent])}), false)",
 )
+WITHOUT_ONE_CASE_VERDICTS = CountingRule(
+    name="without_one_case_verdicts",
+    label="without one-case verdicts",
+    sentence="every case counts, and a function with a single counted case is unknown",
+    least_cases=2,
+)
 
-RULES = (ANYWHERE, ON_DEVICE, WITHOUT_HOST_WORK, INDEPENDENT)
+RULES = (ANYWHERE, ON_DEVICE, WITHOUT_HOST_WORK, INDEPENDENT, WITHOUT_ONE_CASE_VERDICTS)
 NAMES = tuple(rule.name for rule in RULES)
 SIDE_BY_SIDE = (ANYWHERE, ON_DEVICE)
 """The rules whose figures stand side by side where nobody chooses one."""
