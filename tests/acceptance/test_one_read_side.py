@@ -19,6 +19,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -26,8 +27,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from coordinator import formats
+from coordinator.counting import NAMES
 from tests.admin import ADMIN_TOKEN
 from tests.coordinator_process import CoordinatorProcess
+from tests.portolan_process import Portolan
 from tests.runner_process import ROOT
 
 CPU, SLOW_CPU, XLA, TOY = "a fast CPU", "a slow CPU", "a fast CPU (xla)", "a toy"
@@ -323,6 +326,32 @@ def test_suites_of_the_same_revision_are_not_compared(world: World) -> None:
     again = world.get("/compare", a="1:torch/xla", b="3:torch/xla")
     (pair,) = again["pairs"]
     assert pair["verdicts"]["counts"]["fixes"] == 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "kind", "why"),
+    [
+        ("anywhere", "fix", None),
+        ("on_device", "fix", None),
+        ("without_host_work", "fix", None),
+        ("independent", "insufficient data", "counted on neither side"),
+        ("without_one_case_verdicts", "insufficient data", "counted on neither side"),
+    ],
+)
+def test_a_comparison_counts_by_any_rule(world: World, rule: str, kind: str, why: str | None) -> None:
+    found = world.get("/compare", a="1:torch/xla", b="3:torch/xla", rule=rule)
+    (change,) = [change for change in found["pairs"][0]["verdicts"]["changes"] if change["function"] == "torch.wrong"]
+    assert (found["rule"], change["kind"], change["why"]) == (rule, kind, why)
+    assert json.loads(world.typed("compare", "1:torch/xla", "3:torch/xla", "--rule", rule, "--json")) == found
+
+
+@pytest.mark.parametrize("command", [("results", "1"), ("compare", "1", "3")])
+def test_the_command_line_refuses_an_unknown_rule_with_those_that_there_are(
+    world: World, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    portolan = Portolan(tmp_path, PORTOLAN_URL=world.coordinator.url)
+    said = portolan.refused(*command, "--rule", "upside_down")
+    assert f"no counting rule is called 'upside_down'; there are: {', '.join(NAMES)}" in said
 
 
 def test_outcomes_are_the_same_in_json_csv_parquet_and_the_view(world: World) -> None:
