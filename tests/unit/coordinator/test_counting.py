@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from coordinator.cell import Figures
 from coordinator.counting import NAMES, RULES, counts_of, rule_named
 from coordinator.errors import UnknownNameError
 from tests.unit.coordinator.cells import cell, counts
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "explanation" / "verdicts.md"
+ROOT = Path(__file__).resolve().parents[3]
+COORDINATOR = ROOT / "coordinator"
+PAGE = ROOT / "docs" / "explanation" / "verdicts.md"
 
 
 def test_a_rule_is_found_by_its_name_and_an_unknown_name_is_answered_with_all() -> None:
@@ -42,3 +45,14 @@ def test_a_line_has_the_counts_of_every_rule_under_its_name() -> None:
     assert (line["verdict"], line["passed"], line["cause"]) == ("partial", 2, "type")
     assert {line[f"verdict{rule.suffix}"] for rule in RULES[1:]} == {None}
     assert (line["host_only"], line["skipped"], "counts" in line) == (True, 0, False)
+
+
+def test_the_figures_of_a_cell_are_listed_once_beside_the_views_that_compute_them() -> None:
+    """Any other module names the few that it uses."""
+    figures = set(Figures.model_fields)
+    lists = {
+        path.relative_to(COORDINATOR).as_posix()
+        for path in COORDINATOR.rglob("*.py")
+        if len(figures & set(re.findall(r"\w+", path.read_text()))) > 2 / 3 * len(figures)
+    }
+    assert lists == {"cell.py", "database/views.py"}
