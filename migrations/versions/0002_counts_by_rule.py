@@ -69,10 +69,13 @@ def upgrade() -> None:
     op.add_column("matrix_cells", sa.Column("counts", postgresql.JSONB(), nullable=True))
     op.execute(KEEP)
     op.alter_column("matrix_cells", "counts", nullable=False)
-    for name in (*TEXTS, *INTEGERS):
-        op.drop_column("matrix_cells", name)
-    for name in COUNTS:
-        op.alter_column("matrix_cells", name, type_=sa.BigInteger(), server_default=None)
+    # One statement, and so one time that the table is written anew.
+    changes = [
+        *(f"DROP COLUMN {name}" for name in (*TEXTS, *INTEGERS)),
+        *(f"ALTER COLUMN {name} DROP DEFAULT" for name in WITH_DEFAULT),
+        *(f"ALTER COLUMN {name} TYPE bigint" for name in COUNTS),
+    ]
+    op.execute(f"ALTER TABLE matrix_cells {', '.join(changes)}")
     for name, comment in COMMENTS.items():
         op.alter_column("matrix_cells", name, comment=None, existing_comment=comment)
     op.create_table_comment("matrix_cells", TABLE[1], existing_comment=TABLE[0])
@@ -82,10 +85,11 @@ def downgrade() -> None:
     op.create_table_comment("matrix_cells", TABLE[0], existing_comment=TABLE[1])
     for name, comment in COMMENTS.items():
         op.alter_column("matrix_cells", name, comment=comment)
-    for name in COUNTS:
-        op.alter_column(
-            "matrix_cells", name, type_=sa.Integer(), server_default=sa.text("0") if name in WITH_DEFAULT else None
-        )
+    changes = [
+        *(f"ALTER COLUMN {name} TYPE integer" for name in COUNTS),
+        *(f"ALTER COLUMN {name} SET DEFAULT 0" for name in WITH_DEFAULT),
+    ]
+    op.execute(f"ALTER TABLE matrix_cells {', '.join(changes)}")
     for name in TEXTS:
         op.add_column("matrix_cells", sa.Column(name, sa.Text(), nullable=True))
     for name in INTEGERS:
