@@ -74,7 +74,7 @@ def _pages(wide: int, again: int, job: int) -> dict[str, str]:
         "matrix": f"{campaign}/matrix",
         "matrix_far": f"{campaign}/matrix?offset=4900",
         "matrix_query": f"{campaign}/matrix?q=module_7.*+fails:xla+passes:cpu+cause:type",
-        "matrix_on_device": f"{campaign}/matrix?verdict=on_device&q=fails:cuda",
+        "matrix_on_device": f"{campaign}/matrix?rule=on_device&q=fails:cuda",
         "function": f"{campaign}/functions/wide/{FUNCTION}",
         "outcome": f"{campaign}/outcomes/{job}",
         "history": f"/history/wide/{FUNCTION}",

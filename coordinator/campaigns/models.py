@@ -115,14 +115,14 @@ class DryRun(BaseModel):
 
 
 class VerdictCount(BaseModel):
-    """Functions of one target that have the same verdicts and causes, by how many there are."""
+    """Functions of one target that have the same verdict and cause by a counting rule, by how many there are."""
 
     target_id: int
-    verdict: str
-    verdict_on_device: str | None
+    rule: str
+    verdict: str | None
+    """None of functions that have none by this rule."""
     cause: str | None
-    cause_on_device: str | None
-    not_counted_cause: str | None
+    """By this rule; of functions that are unknown anywhere, why their cases are not counted."""
     lowering: str | None = None
     """``lowered`` or ``not_lowered``, on a target whose programs are lowered and not run."""
     functions: int

@@ -168,7 +168,10 @@ async def sample(engine: AsyncEngine, campaign_id: int) -> ChartedSample | None:
 
 
 async def verdicts(engine: AsyncEngine, campaign_id: int) -> list[VerdictCount]:
-    """The verdicts of the functions so far, as far as the campaign's matrix has been refreshed."""
+    """The verdicts of the functions so far, by each of the rules that are shown side by side.
+
+    They are as old as the campaign's matrix.
+    """
     async with engine.connect() as connection:
         rows = await store.verdicts(connection, campaign_id)
     return [VerdictCount.model_validate(row._mapping) for row in rows]

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from coordinator.campaigns.plan import Offer, Plan, PlannedCase, priority
 from coordinator.campaigns.request import CampaignRequest
 from coordinator.catalogue.models import ChartedSample
+from coordinator.counting import ANYWHERE, SIDE_BY_SIDE
 from coordinator.database.connection import allow_long_statements
 from coordinator.database.tables import campaign_targets, campaigns, cases, submissions, suites
 from coordinator.targets.selectors import TargetName
@@ -291,12 +292,14 @@ async def earlier_durations(connection: AsyncConnection, plan: Plan) -> dict[int
 async def verdicts(connection: AsyncConnection, campaign_id: int) -> Sequence[Row[Any]]:
     rows = await connection.execute(
         text("""
-        SELECT target_id, verdict, verdict_on_device, cause, cause_on_device, not_counted_cause, lowering,
-               count(*) AS functions
-          FROM matrix_cells WHERE campaign_id = :id
-         GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY functions DESC, 1, 2, 3, 4, 5, 6, 7
+        SELECT target_id, rule, counts -> rule ->> 'verdict' AS verdict,
+               coalesce(counts -> rule ->> 'cause',
+                        CASE WHEN counts -> :anywhere ->> 'verdict' = 'unknown' THEN not_counted_cause END) AS cause,
+               lowering, count(*) AS functions
+          FROM matrix_cells CROSS JOIN unnest(CAST(:rules AS text[])) rule WHERE campaign_id = :id
+         GROUP BY 1, 2, 3, 4, 5 ORDER BY functions DESC, 1, 2, 3, 4, 5
         """),
-        {"id": campaign_id},
+        {"id": campaign_id, "rules": [rule.name for rule in SIDE_BY_SIDE], "anywhere": ANYWHERE.name},
     )
     return rows.all()
 

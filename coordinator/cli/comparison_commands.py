@@ -9,7 +9,8 @@ import typer
 
 from coordinator.cli.output import print_columns, print_json
 from coordinator.cli.rest_client import Client
-from coordinator.cli.shared_options import AsJson, with_client
+from coordinator.cli.shared_options import AsJson, Rule, with_client
+from coordinator.counting import ANYWHERE, Counts
 from coordinator.errors import CoordinatorError
 from coordinator.formats import latency, listed, plural, ratio
 from coordinator.results.comparison.latencies import LatencyChange
@@ -21,7 +22,7 @@ from coordinator.results.comparison.models import (
     VerdictChange,
     VerdictComparison,
 )
-from coordinator.results.models import HistoryCell, WhichVerdict
+from coordinator.results.models import HistoryCell
 
 HISTORY = (
     "campaign", "target", "hardware", "suite", "verdict", "on device", "cause", "cold, first", "cold, later", "level",
@@ -38,16 +39,14 @@ def compare(
     client: Client,
     a: Annotated[str, typer.Argument(metavar="A", help="A campaign's number, or one target of it: 3:torch/cpu.")],
     b: Annotated[str, typer.Argument(metavar="B", help="What to set against it.")],
-    verdict: Annotated[
-        WhichVerdict, typer.Option(help="Which verdict counts: on_device, a fallback to the host fails.")
-    ] = "anywhere",
+    rule: Rule = ANYWHERE.name,
     fail_on: Annotated[
         list[Gate] | None, typer.Option("--fail-on", help="Exit with 1 if there is one; may be given twice.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say which cases got worse or better from A to B, or changed otherwise, and what became slower or faster."""
-    found = client.compare(a, b, verdict)
+    found = client.compare(a, b, rule)
     if as_json:
         print_json(found)
     else:
@@ -153,14 +152,13 @@ def history(
 
 
 def _history_row(cell: HistoryCell) -> tuple[str, ...]:
-    device = "host only" if cell.verdict_on_device is None else cell.verdict_on_device
     return (
         str(cell.campaign_id),
         cell.target,
         cell.hardware,
         f"{cell.suite} {cell.suite_revision}",
-        f"{cell.verdict} {cell.passed}/{cell.total}",
-        device if cell.passed_on_device is None else f"{device} {cell.passed_on_device}/{cell.total_on_device}",
+        _counted(cell.anywhere),
+        _counted(cell.on_device) if cell.on_device else "host only",
         cell.main_cause or "",
         latency(cell.first_cold_ms),
         latency(cell.later_cold_ms),
@@ -168,3 +166,7 @@ def _history_row(cell: HistoryCell) -> tuple[str, ...]:
         latency(cell.steady_ms),
         "; ".join(cell.sentences),
     )
+
+
+def _counted(counts: Counts) -> str:
+    return f"{counts.verdict} {counts.passed}/{counts.total}"

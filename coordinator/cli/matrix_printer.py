@@ -10,8 +10,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from coordinator.counting import ANYWHERE, ON_DEVICE, CountingRule, rule_named
 from coordinator.formats import latency, number, ratio
-from coordinator.results.models import Cell, CountedVerdict, MatrixPage, MatrixRow
+from coordinator.results.models import Cell, MatrixPage, MatrixRow
 from coordinator.results.summary import Section
 from coordinator.targets.models import NOT_RUN, Target, notes
 
@@ -29,20 +30,19 @@ BETWEEN = 3
 Fields = tuple[str, ...]
 
 
-def fields(cell: Cell | None, *, on_cpu: bool, verdict: CountedVerdict = "anywhere") -> Fields:
+def fields(cell: Cell | None, *, on_cpu: bool, rule: CountingRule = ANYWHERE) -> Fields:
     """A cell's verdict, n/m, cause, first cold time and level, and the ratio where there can be one."""
     if cell is None:
         return ("-",) + ("",) * (4 if on_cpu else 5)
     if cell.lowering_words is not None:
         return (cell.lowering_words,) + ("",) * (4 if on_cpu else 5)
-    judged = cell.judged(verdict)
-    assert judged is not None
+    counts = cell.shown(rule)
     measured = cell.first_cold_ms is not None or cell.low_ms is not None
     times = (
         (latency(cell.first_cold_ms), f"{'~' if cell.noisy else ''}{latency(cell.low_ms)}") if measured else ("", "")
     )
     slower = "" if cell.ratio_to_cpu is None else ratio(cell.ratio_to_cpu)
-    head = (judged.verdict, f"{judged.passed}/{judged.total}", judged.cause or "")
+    head = (counts.verdict, f"{counts.passed}/{counts.total}", counts.cause or "")
     return (*head, *times, *(() if on_cpu else (slower,)))
 
 
@@ -50,8 +50,9 @@ def remark(cell: Cell | None) -> str:
     """The second line of a cell: the verdict on the device where it is another, and what is not as usual."""
     if cell is None:
         return ""
-    other = cell.verdict_on_device not in (None, cell.verdict)
-    return ", ".join([*([f"on device: {cell.verdict_on_device}"] if other else []), *cell.remarks])
+    on_device = cell.verdict_by(ON_DEVICE)
+    other = on_device not in (None, cell.anywhere.verdict)
+    return ", ".join([*([f"{ON_DEVICE.label}: {on_device}"] if other else []), *cell.remarks])
 
 
 def print_matrix(matrix: MatrixPage, out: Console) -> None:
@@ -59,8 +60,9 @@ def print_matrix(matrix: MatrixPage, out: Console) -> None:
     if not matrix.rows:
         out.print("no function has an outcome yet")
         return
+    rule = rule_named(matrix.rule)
     for rows, targets in _by_framework(matrix):
-        columns = [Column(_heading(target), _column(rows, target, matrix.verdict)) for target in targets]
+        columns = [Column(_heading(target), _column(rows, target, rule)) for target in targets]
         for table in _side_by_side(Column("function", [_name(row) for row in rows]), columns, out.width):
             out.print(table)
     for line in notes(matrix.targets):
@@ -68,10 +70,8 @@ def print_matrix(matrix: MatrixPage, out: Console) -> None:
     if not matrix.freshness.current:
         made_from = f"{number(matrix.freshness.outcomes)} of {number(matrix.freshness.of)}"
         out.print(Text(f"made from {made_from} outcomes: ask again in a moment"))
-    if matrix.verdict == "independent":
-        out.print(
-            Text("verdicts and n/m are of the cases alone that an independent reference judged; latencies of all")
-        )
+    if rule != ANYWHERE:
+        out.print(Text(f"verdicts and n/m are {rule.label}: {rule.sentence}; latencies are of all cases"))
     for line in LEGEND:
         out.print(Text(line, style="dim"))
 
@@ -105,11 +105,11 @@ def _heading(target: Target) -> str:
     return "\n".join((target.target, target.hardware, *([NOT_RUN] if target.is_lowered else [])))
 
 
-def _column(rows: Sequence[MatrixRow], target: Target, verdict: CountedVerdict) -> list[Text]:
+def _column(rows: Sequence[MatrixRow], target: Target, rule: CountingRule) -> list[Text]:
     """One target's cells, their fields aligned."""
     on_cpu = target.device == "cpu"
     cells = [row.cells.get(target.id) for row in rows]
-    lines = [fields(cell, on_cpu=on_cpu, verdict=verdict) for cell in cells]
+    lines = [fields(cell, on_cpu=on_cpu, rule=rule) for cell in cells]
     widths = [max(map(len, values)) for values in zip(*lines, strict=True)]
     column = []
     for cell, values in zip(cells, lines, strict=True):

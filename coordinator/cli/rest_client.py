@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from coordinator.cli.directory import DEFAULT_URL
 from coordinator.cli.http_library import authorities, httpx
+from coordinator.counting import ANYWHERE
 from coordinator.errors import CoordinatorAwayError, CoordinatorError
 from protocol.problems import Problem
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from coordinator.registry.models import Runner
     from coordinator.results.comparison.models import Comparison
     from coordinator.results.condition_rows import CampaignConditions
-    from coordinator.results.models import CampaignSample, CountedVerdict, History, MatrixPage
+    from coordinator.results.models import CampaignSample, History, MatrixPage
     from coordinator.results.operations import CampaignOperations, OperationCases
     from coordinator.results.summary import Section
 
@@ -187,13 +188,13 @@ class Client:
         campaign_id: int,
         function: str | None = None,
         device: str | None = None,
-        verdict: CountedVerdict = "anywhere",
+        rule: str = ANYWHERE.name,
     ) -> MatrixPage:
         """Return the whole matrix, or the functions that a glob matches; of an ended campaign when it is up to date."""
         from coordinator.results.models import MatrixPage
 
         named = function and f"function:{function}"
-        query = {"limit": MATRIX_ROWS, "device": device, "q": named, "verdict": verdict}
+        query = {"limit": MATRIX_ROWS, "device": device, "q": named, "rule": rule}
 
         def page(offset: int) -> MatrixPage:
             return self._get(MatrixPage, f"/campaigns/{campaign_id}/matrix", {**query, "offset": offset})
@@ -231,10 +232,10 @@ class Client:
         path = f"/campaigns/{campaign_id}/operations/{quote(operation)}"
         return self._get(OperationCases, path, within_s=WHOLE_S)
 
-    def compare(self, a: str, b: str, verdict: str) -> Comparison:
+    def compare(self, a: str, b: str, rule: str) -> Comparison:
         from coordinator.results.comparison.models import Comparison
 
-        return self._get(Comparison, "/compare", {"a": a, "b": b, "verdict": verdict})
+        return self._get(Comparison, "/compare", {"a": a, "b": b, "rule": rule})
 
     def history(self, framework: str, function: str) -> History:
         from coordinator.results.models import History

@@ -15,11 +15,10 @@ from coordinator.causes.rules import readable
 from coordinator.cli.matrix_printer import print_results
 from coordinator.cli.output import console_of, writing
 from coordinator.cli.rest_client import Client
-from coordinator.cli.shared_options import CampaignId, present, with_client
+from coordinator.cli.shared_options import CampaignId, Rule, present, with_client
+from coordinator.counting import ANYWHERE, CountingRule, rule_named
 from coordinator.errors import CoordinatorError
 from coordinator.formats import plural
-from coordinator.results.models import CountedVerdict
-from coordinator.results.outcomes.models import INDEPENDENT
 from protocol.enums import Cause, Verdict
 
 LISTED = 50
@@ -39,13 +38,10 @@ def results(
     cause: Annotated[Cause | None, typer.Option(help="Only outcomes with this cause.")] = None,
     function: Annotated[str | None, typer.Option(help="Only functions that this glob matches.")] = None,
     device: Annotated[str | None, typer.Option(help="Only this device, such as xla.")] = None,
-    independent: Annotated[
-        bool, typer.Option("--independent", help="Only cases that an independent reference judged.")
-    ] = False,
+    rule: Rule = ANYWHERE.name,
 ) -> None:
     """Show or export the outcomes of a campaign, with the command that repeats each failure."""
-    judged_by = INDEPENDENT if independent else None
-    filters = present(verdict=verdict, cause=cause, function=function, device=device, judged_by=judged_by)
+    filters = present(rule=rule, verdict=verdict, cause=cause, function=function, device=device)
     if format == "parquet" and output is None and sys.stdout.isatty():
         raise CoordinatorError("parquet is nothing for a terminal: give a file with --output")
     if format == "table":
@@ -63,14 +59,14 @@ def results(
 
 def _print_table(client: Client, campaign_id: int, filters: dict[str, Any], out: Console) -> None:
     function, device = filters.get("function"), filters.get("device")
-    counted: CountedVerdict = "independent" if "judged_by" in filters else "anywhere"
-    matrix = client.matrix(campaign_id, function, device, counted)
+    rule = rule_named(filters["rule"])
+    matrix = client.matrix(campaign_id, function, device, rule.name)
     print_results(matrix, client.summary(campaign_id, function, device), out)
     if function is not None:
         _print_conditions(client, campaign_id, function, device, out)
     if "verdict" not in filters and "cause" not in filters:
         filters = {**filters, "verdict": Verdict.failed}
-    entries = _listed(client.outcomes(campaign_id, filters))
+    entries = _listed(client.outcomes(campaign_id, filters), rule)
     if entries:
         out.print(f"\n{filters.get('verdict', filters.get('cause'))}:")
     for line in entries[:LISTED]:
@@ -88,7 +84,7 @@ def _print_conditions(client: Client, campaign_id: int, function: str, device: s
         out.print(f"… and {plural(len(rows) - LISTED, 'condition')} more: --function narrows")
 
 
-def _listed(outcomes: Iterable[dict[str, Any]]) -> list[str]:
+def _listed(outcomes: Iterable[dict[str, Any]], rule: CountingRule) -> list[str]:
     """One entry a case and target: what it died of, and the command that runs it again."""
     runs: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in outcomes:
@@ -100,9 +96,8 @@ def _listed(outcomes: Iterable[dict[str, Any]]) -> list[str]:
         why = first["mismatch"] or readable(first["message"] or "") or first["signal"] or first["ending"]
         times = f" ({len(rows)} runs)" if len(rows) > 1 else ""
         reason = " ".join(str(why).split())[:200]
-        entries.append(
-            f"{target}  {case}{times}\n  {first['cause'] or first['verdict']}: {reason}\n  {first['repeat']}"
-        )
+        cause = first[rule.cause_column] or first[rule.verdict_column]
+        entries.append(f"{target}  {case}{times}\n  {cause}: {reason}\n  {first['repeat']}")
     return entries
 
 

@@ -15,6 +15,7 @@ import typer
 from coordinator.cli.credentials import find_token
 from coordinator.cli.directory import DataDirectory, find_url
 from coordinator.cli.rest_client import Client
+from coordinator.counting import NAMES, rule_named
 from coordinator.errors import CoordinatorError
 from coordinator.variables import variables
 
@@ -36,6 +37,16 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SecretFile = Annotated[Path | None, typer.Option(help="A file that holds the runner's secret.")]
 SecretStdin = Annotated[bool, typer.Option("--secret-stdin", help="Read the secret from stdin.")]
 CampaignId = Annotated[int, typer.Argument(metavar="CAMPAIGN", min=1, help="Its number, as `portolan status` lists.")]
+
+Rule = Annotated[
+    str,
+    typer.Option(
+        metavar="RULE",
+        callback=lambda name: rule_named(name).name,
+        autocompletion=lambda: [*NAMES],
+        help=f"Count by this rule: {', '.join(NAMES)}.",
+    ),
+]
 
 
 def connect(url: Url = None, data_dir: DataDir = None) -> Client:

@@ -6,7 +6,8 @@ Names and columns that people query through the views are a promise; these table
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from types import NoneType
+from typing import Any, get_args
 
 from sqlalchemy import (
     ARRAY,
@@ -34,6 +35,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
+from coordinator.cell import Figures
+from coordinator.counting import Counted
 from protocol.enums import (
     FORM_ONLY,
     JUDGED_BY,
@@ -511,7 +514,22 @@ matrix_latencies = Table(
     comment="case_latencies, kept a row a function and target for reports that cannot wait for them",
 )
 
-_OF_INDEPENDENT = ("passed_independent", "total_independent")
+_FIGURE_TYPES: dict[Any, Any] = {
+    bool: Boolean,
+    int: BigInteger,
+    float: Double,
+    str: Text,
+    list[str]: ARRAY(Text),
+    Counted: JSONB,
+}
+"""The column of a figure of each type; counts and latencies are of the types that they have in the views."""
+
+
+def _figure(name: str, annotation: Any) -> Column[Any]:
+    nullable = NoneType in get_args(annotation)
+    type_ = next(type_ for type_ in get_args(annotation) if type_ is not NoneType) if nullable else annotation
+    return Column(name, _FIGURE_TYPES[type_], nullable=nullable)
+
 
 matrix_cells = Table(
     "matrix_cells",
@@ -521,41 +539,10 @@ matrix_cells = Table(
     Column("function", Text, primary_key=True),
     Column("target_id", ForeignKey("targets.id"), primary_key=True, autoincrement=False),
     Column("module", Text, nullable=False, comment="the function's name without its last part"),
-    Column("host_only", Boolean, nullable=False),
-    Column("verdict", Text, nullable=False),
-    Column("verdict_on_device", Text),
-    *(
-        Column(name, Integer, nullable=False)
-        for name in ("passed", "failed", "total", "skipped", "incomplete", "flaky", "fell_back")
-    ),
-    Column("passed_on_device", Integer),
-    Column("cause", Text),
-    Column("cause_on_device", Text),
-    Column("not_counted_cause", Text),
-    Column("cold_ms", Double),
-    Column("steady_ms", Double),
-    Column("iqr_ms", Double),
-    Column("ratio_to_cpu", Double),
-    Column("ratio_cases", Integer),
-    Column("total_on_device", Integer),
-    Column("unknown_placement", Integer),
-    Column("unknown_cause", Integer, nullable=False),
-    Column("samples", BigInteger),
-    Column("cpu_target_id", Integer, comment="the target that ratio_to_cpu is against"),
-    *(Column(name, Double) for name in ("low_ms", "first_cold_ms", "later_cold_ms")),
-    Column("noisy", Integer, comment="cases whose median parts from their level"),
-    *(Column(name, Integer, nullable=False, server_default=text("0")) for name in ("lowered", "not_lowered")),
-    Column("lowering", Text, comment="lowered or not_lowered, where programs are lowered and not run"),
-    Column("missing_lowering", Text),
-    Column("of_another_device", Integer, nullable=False, server_default=text("0")),
-    Column("verdict_independent", Text),
-    Column("cause_independent", Text),
-    *(Column(name, Integer, nullable=False, server_default=text("0")) for name in _OF_INDEPENDENT),
-    *(Column(name, ARRAY(Text)) for name in ("failed_inputs", "passed_inputs")),
-    Column("host_work", Integer, nullable=False, server_default=text("0")),
-    Column("verdict_without_host_work", Text),
+    *(_figure(name, field.annotation) for name, field in Figures.model_fields.items()),
     Index("ix_matrix_cells_framework_function", "framework", "function"),
-    comment="function_verdicts, function_latencies and function_ratios, kept for pages that cannot wait for them",
+    comment="function_verdicts, function_counts, function_latencies and function_ratios, kept for pages that cannot "
+    "wait for them",
 )
 
 

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, insert, select
 
+from coordinator.counting import ANYWHERE, INDEPENDENT, ON_DEVICE, RULES, WITHOUT_HOST_WORK, CountingRule
 from coordinator.database.tables import view_definitions
 from coordinator.level import LOW
-from protocol.enums import REFUSES, Cause, Judge
+from protocol.enums import REFUSES, Cause
 from protocol.limits import LEAST_MILLISECONDS
 
 NOISY = 1.2
@@ -325,13 +326,146 @@ SELECT here.campaign_id,
           here.environment, here.function, cpu.hardware, here.target_id, cpu.target_id"""
 
 
-def _verdict(passed: str, failed: str, incomplete: str) -> str:
-    """A function's verdict from its numbers of cases: no success, and no complete failure, while a case is missing."""
-    return (
-        f"CASE WHEN {passed} + {failed} = 0 THEN 'unknown' "
+_CASE_VERDICTS = """\
+SELECT r.*,
+       c.suite_id,
+       c.function,
+       c.host_only IS NOT NULL AS host_only,
+       c.refuses,
+       c.inputs,
+       c.judged_by,
+       CASE WHEN r.failed > 0 THEN 'failed'
+            WHEN r.passed > 0 THEN CASE WHEN c.refuses THEN 'refused' ELSE 'passed' END
+            WHEN r.incomplete > 0 THEN 'incomplete'
+            ELSE 'skipped' END AS verdict,
+       -- Here is decided what counts on the device. Only what was proven there passed there; without
+       -- proof a case is neither, and in no total. A failure is one wherever it was.
+       CASE WHEN r.failed > 0 THEN 'failed'
+            WHEN r.passed > 0 THEN
+                 CASE WHEN c.refuses THEN 'refused'
+                      WHEN r.fell_back > 0 THEN 'failed'
+                      WHEN r.passed = r.on_device THEN 'passed'
+                      WHEN c.host_only IS NULL THEN 'unknown' END
+            WHEN r.incomplete > 0 THEN 'incomplete'
+            ELSE 'skipped' END AS verdict_on_device
+  FROM (SELECT o.campaign_id,
+               o.target_id,
+               o.case_id,
+               count(*) FILTER (WHERE o.verdict = 'passed') AS passed,
+               count(*) FILTER (WHERE o.verdict = 'failed') AS failed,
+               count(*) FILTER (WHERE o.verdict = 'incomplete') AS incomplete,
+               count(*) FILTER (WHERE o.verdict = 'passed' AND o.placement = 'fell_back') AS fell_back,
+               count(*) FILTER (WHERE o.verdict = 'passed' AND o.placement = 'on_device') AS on_device,
+               bool_and(coalesce(o.rule, '') = 'needs-another-device')
+                   FILTER (WHERE o.verdict = 'failed') AS of_another_device,
+               -- mode() takes the first of equals, in the order of bytes.
+               mode() WITHIN GROUP (ORDER BY coalesce(o.cause, 'unknown') COLLATE "C")
+                   FILTER (WHERE o.verdict = 'failed') AS cause,
+               mode() WITHIN GROUP (ORDER BY
+                       CASE WHEN o.verdict = 'passed' THEN 'placement'
+                            ELSE coalesce(o.cause, 'unknown') END COLLATE "C")
+                   FILTER (WHERE o.verdict = 'failed'
+                              OR o.verdict = 'passed' AND o.placement = 'fell_back') AS cause_on_device,
+               mode() WITHIN GROUP (ORDER BY o.cause COLLATE "C")
+                   FILTER (WHERE o.verdict IN ('skipped', 'incomplete')) AS not_counted_cause,
+               count(*) FILTER (WHERE o.cause = 'LOWERED') AS lowered,
+               count(*) FILTER (WHERE o.cause = 'NOT_LOWERED') AS not_lowered,
+               mode() WITHIN GROUP (ORDER BY (o.evidence ->> 'operation') COLLATE "C")
+                   FILTER (WHERE o.cause = 'NOT_LOWERED') AS missing_lowering
+          FROM outcomes o
+         GROUP BY o.campaign_id, o.target_id, o.case_id) r
+  JOIN (SELECT id, suite_id, function, host_only, tags @> '["REFUSES"]' AS refuses, inputs, judged_by
+          FROM cases) c ON c.id = r.case_id"""
+"""A case's verdicts on a target over its runs, of which every count of a function is made."""
+
+
+def _sums(rule: CountingRule) -> str:
+    """The columns of a rule in ``FUNCTION_SUMS``, from the verdicts of cases."""
+
+    def where(verdict: str) -> str:
+        return f"FILTER (WHERE {rule.verdict_column} = '{verdict}' AND {rule.cases})"
+
+    counts = (f"count(*) {where(word)} AS {rule.name}_{word}" for word in ("passed", "failed", "unknown", "incomplete"))
+    cause = f"mode() WITHIN GROUP (ORDER BY {rule.cause_column}) {where('failed')} AS {rule.name}_cause"
+    return ",\n       ".join((*counts, cause))
+
+
+FUNCTION_SUMS = (
+    (
+        f"""\
+SELECT campaign_id,
+       target_id,
+       suite_id,
+       function,
+       bool_and(host_only) AS host_only,
+       {f",{chr(10)}       ".join(map(_sums, RULES))},
+       count(*) FILTER (WHERE verdict = 'refused') AS refused,
+       count(*) FILTER (WHERE verdict = 'skipped') AS skipped,
+       count(*) FILTER (WHERE verdict = 'incomplete') AS incomplete,
+       count(*) FILTER (WHERE failed > 0 AND passed > 0) AS flaky,
+       count(*) FILTER (WHERE fell_back > 0 AND (failed > 0 OR NOT refuses)) AS fell_back,
+       count(*) FILTER (WHERE cause = 'unknown') AS unknown_cause,
+       count(*) FILTER (WHERE cause = 'HOST_WORK') AS host_work,
+       count(*) FILTER (WHERE of_another_device) AS of_another_device,
+       CASE WHEN count(*) FILTER (WHERE not_lowered > 0) > 0 THEN 'NOT_LOWERED'
+            ELSE mode() WITHIN GROUP (ORDER BY not_counted_cause)
+                     FILTER (WHERE verdict IN ('skipped', 'incomplete')) END AS not_counted_cause,
+       count(*) FILTER (WHERE lowered > 0 AND not_lowered = 0) AS lowered,
+       count(*) FILTER (WHERE not_lowered > 0) AS not_lowered,
+       CASE WHEN count(*) FILTER (WHERE not_lowered > 0) > 0 THEN 'NOT_LOWERED'
+            WHEN count(*) FILTER (WHERE lowered > 0) > 0 THEN 'LOWERED' END AS lowering,
+       mode() WITHIN GROUP (ORDER BY missing_lowering) AS missing_lowering,
+       array_agg(DISTINCT inputs) FILTER (WHERE verdict = 'failed' AND inputs IS NOT NULL) AS failed_inputs,
+       array_agg(DISTINCT inputs) FILTER (WHERE verdict = 'passed' AND inputs IS NOT NULL) AS passed_inputs
+  FROM ({_indented(_CASE_VERDICTS, 8)}) case_verdicts
+ GROUP BY campaign_id, target_id, suite_id, function"""
+    )
+    .replace("REFUSES", REFUSES)
+    .replace("HOST_WORK", Cause.host_work)
+    .replace("NOT_LOWERED", Cause.not_lowered)
+    .replace("LOWERED", Cause.lowered)
+)
+"""A function's cases on a target, added up by every counting rule."""
+
+
+def _counts(rule: CountingRule) -> dict[str, str]:
+    """The expressions of a rule's counts over a row ``n`` of ``FUNCTION_SUMS``: the fields of ``Counts``.
+
+    No success, and no complete failure, while a case is missing.
+    """
+    passed, failed, unknown, incomplete, cause = (
+        f"n.{rule.name}_{word}" for word in ("passed", "failed", "unknown", "incomplete", "cause")
+    )
+    verdict = (
+        f"CASE WHEN {passed} + {failed} < {rule.least_cases} THEN 'unknown' "
         f"WHEN {failed} = 0 THEN CASE WHEN {incomplete} = 0 THEN 'success' ELSE 'unknown' END "
         f"WHEN {passed} + {incomplete} = 0 THEN 'complete' ELSE 'partial' END"
     )
+    expressions = {
+        "verdict": verdict,
+        "passed": passed,
+        "failed": failed,
+        "total": f"{passed} + {failed}",
+        "unknown": unknown,
+        "cause": cause,
+    }
+    if not rule.on_device:
+        return expressions
+    return {name: f"CASE WHEN NOT n.host_only THEN {value} END" for name, value in expressions.items()}
+
+
+def _counts_as_json(rule: CountingRule) -> str:
+    pairs = ", ".join(f"'{name}', {value}" for name, value in _counts(rule).items())
+    counts = f"jsonb_build_object({pairs})"
+    return f"'{rule.name}', {f'CASE WHEN NOT n.host_only THEN {counts} END' if rule.on_device else counts}"
+
+
+COUNTS_BY_RULE = f"jsonb_strip_nulls(jsonb_build_object({', '.join(map(_counts_as_json, RULES))}))"
+"""The counts of a row ``n`` of ``FUNCTION_SUMS``, by the names of the rules that give it a verdict."""
+
+_ANYWHERE, _ON_DEVICE, _WITHOUT_HOST_WORK, _INDEPENDENT = map(
+    _counts, (ANYWHERE, ON_DEVICE, WITHOUT_HOST_WORK, INDEPENDENT)
+)
 
 
 FUNCTION_VERDICTS = View(
@@ -396,119 +530,94 @@ SELECT n.campaign_id,
        t.hardware,
        n.function,
        n.host_only,
-       {_verdict("n.passed", "n.failed", "n.incomplete")} AS verdict,
-       CASE WHEN NOT n.host_only THEN
-            {_verdict("n.passed_on_device", "n.failed_on_device", "n.incomplete")} END AS verdict_on_device,
-       n.passed,
-       n.failed,
-       n.passed + n.failed AS total,
+       {_ANYWHERE["verdict"]} AS verdict,
+       {_ON_DEVICE["verdict"]} AS verdict_on_device,
+       {_ANYWHERE["passed"]} AS passed,
+       {_ANYWHERE["failed"]} AS failed,
+       {_ANYWHERE["total"]} AS total,
        n.skipped,
        n.incomplete,
-       n.cause,
-       CASE WHEN NOT n.host_only THEN n.passed_on_device END AS passed_on_device,
-       CASE WHEN NOT n.host_only THEN n.failed_on_device END AS failed_on_device,
-       CASE WHEN NOT n.host_only THEN n.cause_on_device END AS cause_on_device,
+       {_ANYWHERE["cause"]} AS cause,
+       {_ON_DEVICE["passed"]} AS passed_on_device,
+       {_ON_DEVICE["failed"]} AS failed_on_device,
+       {_ON_DEVICE["cause"]} AS cause_on_device,
        n.not_counted_cause,
        n.flaky,
        n.fell_back,
        t.environment,
        t.simulated,
        n.target_id,
-       CASE WHEN NOT n.host_only THEN n.passed_on_device + n.failed_on_device END AS total_on_device,
-       CASE WHEN NOT n.host_only THEN n.unknown_placement END AS unknown_placement,
+       {_ON_DEVICE["total"]} AS total_on_device,
+       {_ON_DEVICE["unknown"]} AS unknown_placement,
        n.unknown_cause,
        n.refused,
        n.host_work,
-       {_verdict("n.passed", "n.failed - n.host_work", "n.incomplete")} AS verdict_without_host_work,
+       {_WITHOUT_HOST_WORK["verdict"]} AS verdict_without_host_work,
        n.of_another_device,
        n.lowered,
        n.not_lowered,
-       CASE WHEN n.not_lowered > 0 THEN 'NOT_LOWERED' WHEN n.lowered > 0 THEN 'LOWERED' END AS lowering,
+       n.lowering,
        n.missing_lowering,
-       {_verdict("n.passed_independent", "n.failed_independent", "n.incomplete_independent")} AS verdict_independent,
-       n.cause_independent,
-       n.passed_independent,
-       n.failed_independent,
-       n.passed_independent + n.failed_independent AS total_independent,
+       {_INDEPENDENT["verdict"]} AS verdict_independent,
+       {_INDEPENDENT["cause"]} AS cause_independent,
+       {_INDEPENDENT["passed"]} AS passed_independent,
+       {_INDEPENDENT["failed"]} AS failed_independent,
+       {_INDEPENDENT["total"]} AS total_independent,
        n.failed_inputs,
        n.passed_inputs
-  FROM (SELECT r.campaign_id,
-               r.target_id,
-               c.suite_id,
-               c.function,
-               bool_and(c.host_only IS NOT NULL) AS host_only,
-               count(*) FILTER (WHERE r.failed = 0 AND r.passed > 0 AND NOT c.refuses) AS passed,
-               count(*) FILTER (WHERE r.failed = 0 AND r.passed > 0 AND c.refuses) AS refused,
-               count(*) FILTER (WHERE r.failed > 0) AS failed,
-               count(*) FILTER (WHERE r.failed + r.passed = 0 AND r.incomplete = 0) AS skipped,
-               count(*) FILTER (WHERE r.failed + r.passed = 0 AND r.incomplete > 0) AS incomplete,
-               count(*) FILTER (WHERE r.failed > 0 AND r.passed > 0) AS flaky,
-               count(*) FILTER (WHERE r.fell_back > 0 AND (r.failed > 0 OR NOT c.refuses)) AS fell_back,
-               -- Here is decided what counts on the device. Only what was proven there passed there; without
-               -- proof a case is neither, and in no total. A failure is one wherever it was.
-               count(*) FILTER (WHERE r.failed + r.fell_back = 0 AND r.passed > 0 AND r.passed = r.on_device
-                                  AND NOT c.refuses) AS passed_on_device,
-               count(*) FILTER (WHERE r.failed > 0 OR r.fell_back > 0 AND NOT c.refuses) AS failed_on_device,
-               count(*) FILTER (WHERE r.failed + r.fell_back = 0 AND r.passed > r.on_device AND c.host_only IS NULL
-                                  AND NOT c.refuses) AS unknown_placement,
-               count(*) FILTER (WHERE r.cause = 'unknown') AS unknown_cause,
-               count(*) FILTER (WHERE r.cause = 'HOST_WORK') AS host_work,
-               count(*) FILTER (WHERE r.of_another_device) AS of_another_device,
-               mode() WITHIN GROUP (ORDER BY r.cause) AS cause,
-               mode() WITHIN GROUP (ORDER BY r.cause_on_device)
-                   FILTER (WHERE r.failed > 0 OR NOT c.refuses) AS cause_on_device,
-               CASE WHEN count(*) FILTER (WHERE r.not_lowered > 0) > 0 THEN 'NOT_LOWERED'
-                    ELSE mode() WITHIN GROUP (ORDER BY r.not_counted_cause)
-                             FILTER (WHERE r.failed + r.passed = 0) END AS not_counted_cause,
-               count(*) FILTER (WHERE r.lowered > 0 AND r.not_lowered = 0) AS lowered,
-               count(*) FILTER (WHERE r.not_lowered > 0) AS not_lowered,
-               mode() WITHIN GROUP (ORDER BY r.missing_lowering) AS missing_lowering,
-               count(*) FILTER (WHERE r.failed = 0 AND r.passed > 0 AND NOT c.refuses
-                                  AND c.independent) AS passed_independent,
-               count(*) FILTER (WHERE r.failed > 0 AND c.independent) AS failed_independent,
-               count(*) FILTER (WHERE r.failed + r.passed = 0 AND r.incomplete > 0
-                                  AND c.independent) AS incomplete_independent,
-               mode() WITHIN GROUP (ORDER BY r.cause) FILTER (WHERE c.independent) AS cause_independent,
-               array_agg(DISTINCT c.inputs) FILTER (WHERE r.failed > 0 AND c.inputs IS NOT NULL) AS failed_inputs,
-               array_agg(DISTINCT c.inputs) FILTER (WHERE r.failed = 0 AND r.passed > 0 AND NOT c.refuses
-                                                      AND c.inputs IS NOT NULL) AS passed_inputs
-          FROM (SELECT o.campaign_id,
-                       o.target_id,
-                       o.case_id,
-                       count(*) FILTER (WHERE o.verdict = 'passed') AS passed,
-                       count(*) FILTER (WHERE o.verdict = 'failed') AS failed,
-                       count(*) FILTER (WHERE o.verdict = 'incomplete') AS incomplete,
-                       count(*) FILTER (WHERE o.verdict = 'passed' AND o.placement = 'fell_back') AS fell_back,
-                       count(*) FILTER (WHERE o.verdict = 'passed' AND o.placement = 'on_device') AS on_device,
-                       bool_and(coalesce(o.rule, '') = 'needs-another-device')
-                           FILTER (WHERE o.verdict = 'failed') AS of_another_device,
-                       -- mode() takes the first of equals, in the order of bytes.
-                       mode() WITHIN GROUP (ORDER BY coalesce(o.cause, 'unknown') COLLATE "C")
-                           FILTER (WHERE o.verdict = 'failed') AS cause,
-                       mode() WITHIN GROUP (ORDER BY
-                               CASE WHEN o.verdict = 'passed' THEN 'placement'
-                                    ELSE coalesce(o.cause, 'unknown') END COLLATE "C")
-                           FILTER (WHERE o.verdict = 'failed'
-                                      OR o.verdict = 'passed' AND o.placement = 'fell_back') AS cause_on_device,
-                       mode() WITHIN GROUP (ORDER BY o.cause COLLATE "C")
-                           FILTER (WHERE o.verdict IN ('skipped', 'incomplete')) AS not_counted_cause,
-                       count(*) FILTER (WHERE o.cause = 'LOWERED') AS lowered,
-                       count(*) FILTER (WHERE o.cause = 'NOT_LOWERED') AS not_lowered,
-                       mode() WITHIN GROUP (ORDER BY (o.evidence ->> 'operation') COLLATE "C")
-                           FILTER (WHERE o.cause = 'NOT_LOWERED') AS missing_lowering
-                  FROM outcomes o
-                 GROUP BY o.campaign_id, o.target_id, o.case_id) r
-          JOIN (SELECT id, suite_id, function, host_only, tags @> '["REFUSES"]' AS refuses, inputs,
-                       coalesce(judged_by IN (INDEPENDENT), false) AS independent
-                  FROM cases) c ON c.id = r.case_id
-         GROUP BY r.campaign_id, r.target_id, c.suite_id, c.function) n
+  FROM ({_indented(FUNCTION_SUMS, 8)}) n
   JOIN targets t ON t.id = n.target_id
   JOIN suites s ON s.id = n.suite_id
-""".replace("REFUSES", REFUSES)
-    .replace("INDEPENDENT", ", ".join(f"'{judge}'" for judge in Judge if judge.is_independent))
-    .replace("HOST_WORK", Cause.host_work)
-    .replace("NOT_LOWERED", Cause.not_lowered)
-    .replace("LOWERED", Cause.lowered),
+""",
+)
+
+
+def _counts_as_row(rule: CountingRule) -> str:
+    return f"('{rule.name}', {', '.join(_counts(rule).values())})"
+
+
+FUNCTION_COUNTS = View(
+    "function_counts",
+    """One row a function, target, campaign and counting rule: what the rule makes of the function's cases.
+    function_verdicts has the counts of some rules side by side. A rule by which the function has no verdict, such as
+    on_device of a function that never touches a device, has no row.""",
+    {
+        "rule": "name of the counting rule",
+        "verdict": "success: every case that the rule counts passed; complete: every one failed; partial: some failed; "
+        "unknown: none failed and some are incomplete, or total is less than the rule asks for",
+        "cause": "the most frequent cause of the failed cases; the alphabet decides between equals",
+        "passed": "cases that the rule counts and that passed by it",
+        "failed": "the same of failed cases",
+        "total": "passed + failed",
+        "unknown": "cases that passed without proof of where, which the rule counts as neither",
+    },
+    f"""\
+SELECT n.campaign_id,
+       s.name AS suite,
+       s.revision,
+       t.framework,
+       t.version,
+       t.device,
+       t.hardware,
+       t.environment,
+       t.simulated,
+       n.function,
+       k.rule,
+       k.verdict,
+       k.cause,
+       k.passed,
+       k.failed,
+       k.total,
+       k.unknown,
+       n.target_id
+  FROM ({_indented(FUNCTION_SUMS, 8)}) n
+  JOIN targets t ON t.id = n.target_id
+  JOIN suites s ON s.id = n.suite_id
+ CROSS JOIN LATERAL (VALUES
+       {f",{chr(10)}       ".join(map(_counts_as_row, RULES))}
+       ) k (rule, {", ".join(_counts(ANYWHERE))})
+ WHERE k.verdict IS NOT NULL
+""",
 )
 
 
@@ -614,7 +723,15 @@ FUNCTION_RATIOS = View(
     ratios("case_latencies", "cpu_bases"),
 )
 
-VIEWS = (OUTCOME_ROWS, FUNCTION_VERDICTS, FUNCTION_LATENCIES, CASE_LATENCIES, CPU_BASES, FUNCTION_RATIOS)
+VIEWS = (
+    OUTCOME_ROWS,
+    FUNCTION_VERDICTS,
+    FUNCTION_COUNTS,
+    FUNCTION_LATENCIES,
+    CASE_LATENCIES,
+    CPU_BASES,
+    FUNCTION_RATIOS,
+)
 """In the order of creation."""
 
 

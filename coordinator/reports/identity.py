@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from coordinator.counting import ANYWHERE
 from coordinator.reference.models import PublishedTarget, Reference
 from coordinator.reports.table import Cell, Column, Table
 from coordinator.results.report_data import MEASURES, ReportData
@@ -43,9 +44,6 @@ RULES: dict[Basis, str] = {
     "the counted programs; one by another name of an object that was run is counted apart, and so are uses whose "
     "receiver's class was guessed. What never touches a device, and the classes of arrays, are in no share.",
 }
-COUNTED_BY = ("verdict", "verdict_on_device")
-WITHOUT_HOST_WORK = "verdict_without_host_work"
-"""The way of counting that has a line of its own in the rates of a target with failures that are work of the host."""
 IDENTITY = (
     Column("source", "source"),
     Column("target", "target"),
@@ -61,7 +59,7 @@ def identity(data: ReportData, target: Target, counted_by: str) -> Row:
 
 def published_identity(reference: Reference, target: PublishedTarget) -> Row:
     """The study knew one way of counting."""
-    return (reference.name, spelled(target), target.hardware, target.device_class, "verdict")
+    return (reference.name, spelled(target), target.hardware, target.device_class, ANYWHERE.counted_by)
 
 
 def report_table(

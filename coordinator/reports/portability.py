@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from coordinator.counting import SIDE_BY_SIDE, WITHOUT_HOST_WORK, CountingRule
 from coordinator.reference.models import TOP, Reference
 from coordinator.reports.identity import (
-    COUNTED_BY,
     IDENTITY,
-    WITHOUT_HOST_WORK,
     Row,
     identity,
     published_identity,
@@ -102,12 +101,12 @@ def causes(data: ReportData) -> Table:
     """Figure 6: of the functions that failed, how many mostly for which cause."""
     rows: list[Row] = []
     for target in data.run_targets:
-        for counted_by in COUNTED_BY:
-            failures = [row for row in data.by_target[target.id] if _verdict(row, counted_by) in FAILURES]
-            tally = Counter(_cause(failure, counted_by) for failure in failures)
+        for rule in SIDE_BY_SIDE:
+            failures = [row for row in data.by_target[target.id] if row.verdict_by(rule) in FAILURES]
+            tally = Counter(_cause(failure, rule) for failure in failures)
             # The alphabet decides between equals, as in the views.
             for cause, functions in sorted(tally.items(), key=lambda counted: (-counted[1], counted[0])):
-                rows.append((*identity(data, target, counted_by), cause, Rate(functions, len(failures))))
+                rows.append((*identity(data, target, rule.counted_by), cause, Rate(functions, len(failures))))
     rows += _not_published(data, "functions", every="every cause")
     columns = (Column("cause", "cause"), Column("functions", "of the functions that failed", "rate"))
     notes = ["A function's cause is the most frequent one of its failed cases."]
@@ -146,26 +145,21 @@ def _tallies(
     drawn = reference.strata() if reference else {}
     for target in data.run_targets:
         apart = any(row.host_work for row in data.by_target[target.id])
-        for counted_by in (*COUNTED_BY, *([WITHOUT_HOST_WORK] if apart else [])):
+        for rule in (*SIDE_BY_SIDE, *([WITHOUT_HOST_WORK] if apart else [])):
             for stratum in strata:
                 verdicts = (
-                    _verdict(row, counted_by)
+                    row.verdict_by(rule)
                     for row in data.by_target[target.id]
-                    if (row.is_rated or row.verdict == "unknown")
+                    if (row.is_rated or row.anywhere.verdict == "unknown")
                     and (stratum == ALL or stratum in drawn.get((target.framework, row.function), ()))
                 )
                 tally = Counter(verdict for verdict in verdicts if verdict is not None)
-                yield identity(data, target, counted_by), stratum, tally
+                yield identity(data, target, rule.counted_by), stratum, tally
 
 
-def _verdict(row: FunctionVerdict, counted_by: str) -> str | None:
-    if counted_by == WITHOUT_HOST_WORK:
-        return row.verdict_without_host_work
-    return row.verdict if counted_by == "verdict" else row.verdict_on_device
-
-
-def _cause(row: FunctionVerdict, counted_by: str) -> str:
-    return (row.cause if counted_by == "verdict" else row.cause_on_device) or "unknown"
+def _cause(row: FunctionVerdict, rule: CountingRule) -> str:
+    counts = row.by(rule)
+    return (counts and counts.cause) or "unknown"
 
 
 def _total(tally: Counter[str]) -> int:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from fastapi import Depends, Query, Request, Response
 
 from coordinator.catalogue.models import CampaignCoverage
 from coordinator.context import Context
+from coordinator.counting import ANYWHERE, NAMES, RULES, CountingRule, rule_named
 from coordinator.errors import RequestError
 from coordinator.parameters import CampaignId, PathName
 from coordinator.results import condition_rows, operations, samples, service
 from coordinator.results import coverage as coverages
 from coordinator.results.condition_rows import CampaignConditions
-from coordinator.results.models import CampaignSample, CountedVerdict, History, MatrixPage, WhichVerdict
+from coordinator.results.models import CampaignSample, History, MatrixPage
 from coordinator.results.operations import CampaignOperations, OperationCases
 from coordinator.results.service import MatrixQuery
 from coordinator.routers import RestRouter
@@ -27,51 +29,54 @@ FORMER_PARAMETERS = ("by", "counted_by", "verdict_on_device")
 
 async def refuse_former_parameters(request: Request) -> None:
     """A parameter that is ignored would give another verdict than the one that was meant."""
-    for name in FORMER_PARAMETERS:
+    _refuse(request, FORMER_PARAMETERS)
+
+
+def _refuse(request: Request, names: Sequence[str]) -> None:
+    for name in names:
         if name in request.query_params:
-            raise RequestError(f"there is no parameter '{name}': 'verdict' says which verdict counts (on_device)")
+            raise RequestError(
+                f"there is no parameter '{name}': 'rule' says how cases are counted ({', '.join(NAMES)})"
+            )
 
 
-async def _which_verdict(
-    request: Request,
-    verdict: Annotated[WhichVerdict, Query(description="`on_device`: a fallback to the host fails")] = "anywhere",
-) -> WhichVerdict:
-    await refuse_former_parameters(request)
-    return verdict
-
-
-VerdictParameter = Annotated[WhichVerdict, Depends(_which_verdict)]
-
-
-async def _counted_verdict(
-    request: Request,
-    verdict: Annotated[
-        CountedVerdict,
+async def _rule(
+    rule: Annotated[
+        Text,
         Query(
-            description="`on_device`: a fallback to the host fails; `independent`: of the cases alone that an "
-            "independent reference judged"
+            max_length=100,
+            json_schema_extra={"enum": [*NAMES]},
+            description="; ".join(f"`{rule.name}`: {rule.sentence}" for rule in RULES),
         ),
-    ] = "anywhere",
-) -> CountedVerdict:
-    await refuse_former_parameters(request)
-    return verdict
+    ] = ANYWHERE.name,
+) -> CountingRule:
+    return rule_named(rule)
 
 
-MatrixVerdictParameter = Annotated[CountedVerdict, Depends(_counted_verdict)]
+RuleParameter = Annotated[CountingRule, Depends(_rule)]
+
+
+async def _rule_of_functions(request: Request, rule: RuleParameter) -> CountingRule:
+    _refuse(request, (*FORMER_PARAMETERS, "verdict"))
+    return rule
+
+
+FunctionRuleParameter = Annotated[CountingRule, Depends(_rule_of_functions)]
+"""Where functions are counted, and no outcome is filtered by its ``verdict``."""
 
 
 @router.get("/campaigns/{campaign_id}/matrix")
 async def matrix(
     campaign_id: CampaignId,
     context: Context,
-    verdict: MatrixVerdictParameter,
+    rule: FunctionRuleParameter,
     q: Annotated[Text, Query(max_length=1000, description="such as `torch.* fails:xla passes:cpu cause:type`")] = "",
     device: Annotated[Text | None, Query(max_length=100, description="only targets on this device")] = None,
     offset: Annotated[int, Query(ge=0, le=10**7, description="functions to leave out at the beginning")] = 0,
     limit: Annotated[int, Query(ge=1, le=5000, description="functions")] = 500,
 ) -> MatrixPage:
     """The functions that a query finds, with their cells, and all modules that these are of."""
-    return await service.page(context.engine, campaign_id, MatrixQuery(q, verdict, device, offset, limit))
+    return await service.page(context.engine, campaign_id, MatrixQuery(q, rule, device, offset, limit))
 
 
 @router.get("/campaigns/{campaign_id}/coverage")

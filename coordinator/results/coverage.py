@@ -55,7 +55,7 @@ def of_report(suite: str, data: ReportData) -> list[Coverage]:
     targets = {target.id: (target.framework, target.version) for target in data.targets}
     charted: dict[tuple[str, str], set[str]] = {}
     for row in data.verdicts:
-        if row.total or row.lowering is not None:
+        if row.anywhere.total or row.lowering is not None:
             charted.setdefault(targets[row.target_id], set()).add(row.function)
     return coverages(suite, charted)
 

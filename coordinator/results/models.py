@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from datetime import datetime
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from pydantic import BaseModel
 
 from coordinator.catalogue.models import ChartedSample
-from coordinator.formats import fraction, plural
+from coordinator.cell import Figures
+from coordinator.counting import ANYWHERE, NOTHING_COUNTED, RULES, CountedFunction, CountingRule, Counts
+from coordinator.formats import plural
 from coordinator.results.inputs import failing_inputs
 from coordinator.results.lowerings import lowering_words
 from coordinator.results.statistics import Rate
 from coordinator.targets.models import Target
 
-WhichVerdict = Literal["anywhere", "on_device"]
-"""The verdict that counts: ``anywhere``, where a fallback to the host passes, or ``on_device``, where it fails."""
-
-CountedVerdict = Literal["anywhere", "on_device", "independent"]
-"""Of a matrix also ``independent``: of the cases alone that a reference other than the function itself judged."""
+_PLAIN_COLUMNS = tuple(name for name in Figures.model_fields if name != "counts")
+_COUNT_COLUMNS = {f"{field.name}{rule.suffix}": (rule, field.name) for rule in RULES for field in fields(Counts)}
+CELL_COLUMNS = (*_PLAIN_COLUMNS, *_COUNT_COLUMNS)
+"""The columns of a cell in a line: the counts of each rule, such as ``verdict_on_device``, after the other figures."""
 
 
 class FunctionKey(NamedTuple):
@@ -29,30 +31,11 @@ class FunctionKey(NamedTuple):
     function: str
 
 
-class Judgement(NamedTuple):
-    """One of a cell's two verdicts, with the cases that it counts and the main cause."""
-
-    verdict: str
-    passed: int
-    total: int
-    cause: str | None
-
-    @property
-    def fraction(self) -> str:
-        return fraction(self.passed, self.total)
-
-    @property
-    def description(self) -> str:
-        return f"{self.fraction} cases passed: {self.verdict}" if self.total else "no counted case"
-
-
 class RatedFunction(Protocol):
-    """A function on a target: its verdict, and how many of its failed cases need a device that the target is not."""
+    """A function on a target: its counts, and how many of its failed cases need a device that the target is not."""
 
     @property
-    def verdict(self) -> str: ...
-    @property
-    def failed(self) -> int: ...
+    def anywhere(self) -> Counts: ...
     @property
     def of_another_device(self) -> int: ...
 
@@ -60,11 +43,12 @@ class RatedFunction(Protocol):
 def is_rated(function: RatedFunction) -> bool:
     """Whether the function is in any rate of its target: not if no case counted, nor if all that did need another
     device, which is no evidence of a port."""
-    whole = function.verdict == "complete" and function.of_another_device == function.failed
-    return function.verdict != "unknown" and not whole
+    counts = function.anywhere
+    whole = counts.verdict == "complete" and function.of_another_device == counts.failed
+    return counts.verdict != "unknown" and not whole
 
 
-class Cell(BaseModel):
+class Cell(CountedFunction, Figures):
     """One function on one target in one campaign. Counts are of cases."""
 
     campaign_id: int
@@ -72,65 +56,6 @@ class Cell(BaseModel):
     module: str
     function: str
     target_id: int
-    host_only: bool
-    verdict: str
-    verdict_on_device: str | None
-    passed: int
-    failed: int
-    total: int
-    passed_on_device: int | None
-    total_on_device: int | None
-    unknown_placement: int | None
-    """Cases that passed without proof of where: in no count on the device."""
-    skipped: int
-    incomplete: int
-    flaky: int
-    fell_back: int
-    cause: str | None
-    cause_on_device: str | None
-    not_counted_cause: str | None
-    unknown_cause: int
-    """Failed cases whose cause no rule knows."""
-    cold_ms: float | None
-    """The first call of a case: ``first_cold_ms`` and ``later_cold_ms`` mixed."""
-    first_cold_ms: float | None
-    """Of the first case of a process, with whatever a process does once."""
-    later_cold_ms: float | None
-    """Of a case after others of its process."""
-    low_ms: float | None
-    """A call after warm-up, undisturbed: the level of a case is its best run's low quantile."""
-    steady_ms: float | None
-    """The median beside it."""
-    noisy: int | None
-    """Cases whose median parts from their level: it is the host's as much as the call's."""
-    iqr_ms: float | None
-    samples: int | None
-    """Behind ``steady_ms``, over all cases and runs."""
-    ratio_to_cpu: float | None
-    """Geometric mean, over the cases that both measured, of the level here to that on the nearest CPU."""
-    ratio_cases: int | None
-    """The number of cases that both measured."""
-    cpu_target_id: int | None
-    """The target that ``ratio_to_cpu`` is against."""
-    lowered: int = 0
-    """Cases that were lowered for the target's platform, and not run."""
-    not_lowered: int = 0
-    """Cases that compute something without a lowering there."""
-    lowering: str | None = None
-    """``lowered`` or ``not_lowered``, of a function that was lowered and not run, for want of a verdict."""
-    missing_lowering: str | None = None
-    """The operation that most of the cases without a lowering lack."""
-    of_another_device: int = 0
-    """Failed cases that need a device that the target is not."""
-
-    verdict_independent: str | None = None
-    """Of the cases that an independent reference judged."""
-    cause_independent: str | None = None
-    passed_independent: int = 0
-    total_independent: int = 0
-    failed_inputs: list[str] | None = None
-    """Kinds of input of the failed cases, each combination once; null where the suite does not say."""
-    passed_inputs: list[str] | None = None
 
     @property
     def is_rated(self) -> bool:
@@ -146,28 +71,31 @@ class Cell(BaseModel):
         """The function in a word where it was lowered and not run, for want of a verdict."""
         return lowering_words(self)
 
-    def judged(self, which: CountedVerdict) -> Judgement | None:
-        """The verdict that counts; None on the device for a function that never touches one."""
-        uncounted = self.not_counted_cause if self.total == 0 else None
-        if which == "independent":
-            verdict = self.verdict_independent or "unknown"
-            cause = self.cause_independent or uncounted
-            return Judgement(verdict, self.passed_independent, self.total_independent, cause)
-        if which == "anywhere":
-            return Judgement(self.verdict, self.passed, self.total, self.cause or uncounted)
-        if self.verdict_on_device is None:
-            return None
-        return Judgement(
-            self.verdict_on_device,
-            self.passed_on_device or 0,
-            self.total_on_device or 0,
-            self.cause_on_device or uncounted,
-        )
+    @property
+    def uncounted(self) -> Counts:
+        """Of no case, with the cause where none of the function's counts."""
+        return replace(NOTHING_COUNTED, cause=None if self.anywhere.total else self.not_counted_cause)
+
+    def counted(self, rule: CountingRule) -> Counts | None:
+        """The rule's counts, with the cause of what is not counted where none of the function's cases is; None of a
+        rule by which the function has no verdict."""
+        counts = self.by(rule)
+        return counts and replace(counts, cause=counts.cause or self.uncounted.cause)
+
+    def shown(self, rule: CountingRule) -> Counts:
+        """The rule's counts; those anywhere of a function that has no verdict by it."""
+        return self.counted(rule) or self.counted(ANYWHERE) or self.uncounted
 
     @property
     def main_cause(self) -> str | None:
-        """By either verdict; of a function without any counted case, of what is not counted."""
-        return self.cause or self.cause_on_device or self.not_counted_cause
+        """By the rules anywhere or on the device; of a function without any counted case, of what is not counted."""
+        on_device = self.on_device
+        return self.anywhere.cause or (on_device and on_device.cause) or self.not_counted_cause
+
+    def columns(self) -> dict[str, Any]:
+        """Every figure by the name of its column in a line that has the counts of all rules side by side."""
+        counts = {column: getattr(self.by(rule), name, None) for column, (rule, name) in _COUNT_COLUMNS.items()}
+        return {name: getattr(self, name) for name in _PLAIN_COLUMNS} | counts
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -175,11 +103,7 @@ class Cell(BaseModel):
         return (
             *([f"fails {self.fails_on}"] if self.fails_on else []),
             *([f"{plural(self.fell_back, 'case')} fell back to the host"] if self.fell_back else []),
-            *(
-                [f"{plural(self.unknown_placement, 'case')} passed without proof of where"]
-                if self.unknown_placement
-                else []
-            ),
+            *([f"{plural(self.unproven, 'case')} passed without proof of where"] if self.unproven else []),
             *(
                 f"{count} {word}"
                 for count, word in (
@@ -232,7 +156,8 @@ class MatrixPage(BaseModel):
     sample: str | None = None
     """The name of the sample that its functions are, if they are one."""
     state: str
-    verdict: CountedVerdict
+    rule: str
+    """The counting rule that the query is judged by."""
     query: str
     freshness: Freshness
     targets: list[Target]

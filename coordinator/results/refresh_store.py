@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pydantic import BaseModel
 from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from coordinator.cell import ComparedFigures, CountedFigures, MeasuredFigures
 from coordinator.database.connection import allow_long_statements
-from coordinator.database.views import VIEWS, cpu_bases, function_latencies, ratios
+from coordinator.database.views import (
+    COUNTS_BY_RULE,
+    FUNCTION_SUMS,
+    VIEWS,
+    cpu_bases,
+    function_latencies,
+    ratios,
+)
 from coordinator.results.report_store import JUDGES, PLACEMENTS, PLACES
 
 WORK_MEMORY = "64MB"
@@ -19,16 +28,13 @@ WORK_MEMORY = "64MB"
 LOCK = 0x6D617478
 """With a campaign's number: the advisory lock under which its matrix is refreshed."""
 
-_VALUES = (
-    "module", "host_only", "verdict", "verdict_on_device", "passed", "failed", "total", "skipped", "incomplete",
-    "flaky", "fell_back", "passed_on_device", "cause", "cause_on_device", "not_counted_cause", "unknown_cause",
-    "cold_ms", "steady_ms", "iqr_ms", "samples", "ratio_to_cpu", "ratio_cases", "cpu_target_id", "total_on_device",
-    "unknown_placement", "low_ms", "noisy", "first_cold_ms", "later_cold_ms", "lowered", "not_lowered", "lowering",
-    "missing_lowering", "of_another_device", "verdict_independent", "cause_independent", "passed_independent",
-    "total_independent", "failed_inputs", "passed_inputs", "host_work", "verdict_without_host_work",
-)  # fmt: skip
 _KEY = "campaign_id, framework, function, target_id"
 _OF_CASES = ("low_ms", "first_cold_ms", "mean_cold_ms")
+_SOURCES: Mapping[str, type[BaseModel]] = {"v": CountedFigures, "l": MeasuredFigures, "r": ComparedFigures}
+"""By the name of each source of a cell in the statement below: the figures that are taken from it."""
+_FIGURES = tuple(f"{source}.{name}" for source, figures in _SOURCES.items() for name in figures.model_fields)
+_VALUES = ("module", *(figure.partition(".")[2] for figure in _FIGURES))
+_COUNTED = tuple(name for name in CountedFigures.model_fields if name != "counts")
 
 
 def _replacing(*names: str) -> str:
@@ -54,21 +60,19 @@ WITH seen AS (
 ), bases AS (
 {cpu_bases("measured")}
 ), ratios AS (
+    SELECT target_id, function, cpu_target_id, ratio AS ratio_to_cpu, cases AS ratio_cases FROM (
 {ratios("measured", "bases")}
+    ) found
 ), latencies AS (
 {function_latencies("measured")}
 ), verdicts AS MATERIALIZED (
-    SELECT * FROM function_verdicts WHERE campaign_id = :campaign
+    SELECT n.campaign_id, t.framework, n.function, n.target_id, {", ".join(f"n.{name}" for name in _COUNTED)},
+           {COUNTS_BY_RULE} AS counts
+      FROM ({FUNCTION_SUMS}) n JOIN targets t ON t.id = n.target_id
+     WHERE n.campaign_id = :campaign
 ), put_cells AS (
     INSERT INTO matrix_cells ({_KEY}, {", ".join(_VALUES)})
-    SELECT v.campaign_id, v.framework, v.function, v.target_id, {_MODULE},
-           v.host_only, v.verdict, v.verdict_on_device, v.passed, v.failed, v.total, v.skipped, v.incomplete,
-           v.flaky, v.fell_back, v.passed_on_device, v.cause, v.cause_on_device, v.not_counted_cause, v.unknown_cause,
-           l.cold_ms, l.steady_ms, l.iqr_ms, l.samples, r.ratio, r.cases, r.cpu_target_id, v.total_on_device,
-           v.unknown_placement, l.low_ms, l.noisy, l.first_cold_ms, l.later_cold_ms,
-           v.lowered, v.not_lowered, v.lowering, v.missing_lowering, v.of_another_device,
-           v.verdict_independent, v.cause_independent, v.passed_independent, v.total_independent,
-           v.failed_inputs, v.passed_inputs, v.host_work, v.verdict_without_host_work
+    SELECT v.campaign_id, v.framework, v.function, v.target_id, {_MODULE}, {", ".join(_FIGURES)}
       FROM verdicts v
       LEFT JOIN latencies l ON l.target_id = v.target_id AND l.function = v.function
       LEFT JOIN ratios r ON r.target_id = v.target_id AND r.function = v.function

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from coordinator.catalogue.models import ChartedSample, Coverage
+from coordinator.counting import Counted, CountedFunction
 from coordinator.reference.models import PublishedTarget, Reference
 from coordinator.results.conditions import FunctionCondition
 from coordinator.results.judges import JudgedCases
@@ -27,39 +28,22 @@ MEASURES: dict[Measure, str] = {
 
 
 @dataclass(frozen=True)
-class FunctionVerdict:
-    """A row of ``function_verdicts``."""
+class FunctionVerdict(CountedFunction):
+    """A function on a target: the figures of its cell that reports are made of, under the same names."""
 
     target_id: int
     function: str
-    verdict: str
-    verdict_on_device: str | None
-    """None of a function that never touches a device."""
-    cause: str | None
-    cause_on_device: str | None
+    counts: Counted
     fell_back: int
-    """Cases that passed by falling back to the host."""
-    unknown_placement: int | None
-    """Cases that passed without proof of where: in no count on the device."""
-    failed: int
-    total: int
-    """Cases that passed or failed."""
     incomplete: int
-    """Cases that ended without a result, for a reason that is not the device's."""
     unknown_cause: int
-    """Failed cases whose cause no rule knows."""
     not_counted_cause: str | None
     host_work: int
-    """Failed cases that are work of the host: data sets, strings, tables, prints."""
-    verdict_without_host_work: str
     of_another_device: int
-    """Failed cases that need a device that the target is not."""
     lowered: int
     not_lowered: int
     lowering: str | None
-    """``lowered`` or ``not_lowered``, on a target whose programs are lowered and not run."""
     missing_lowering: str | None
-    """The operation that most of the cases without a lowering lack."""
 
     @property
     def is_rated(self) -> bool:
@@ -68,7 +52,7 @@ class FunctionVerdict:
     @property
     def is_missing_cases(self) -> bool:
         """Whether it has no verdict because cases ended without a result."""
-        return self.verdict == "unknown" and self.incomplete > 0
+        return self.anywhere.verdict == "unknown" and self.incomplete > 0
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields
 from typing import Any, TypeVar
 
 from sqlalchemy import TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from coordinator.counting import counts_of
 from coordinator.reference.models import Reference
 from coordinator.results.judges import JudgedCases
 from coordinator.results.report_data import (
@@ -21,6 +23,7 @@ from coordinator.results.report_data import (
     Queries,
     ReportData,
 )
+from coordinator.results.store import columns
 from coordinator.targets import store as targets
 
 RowT = TypeVar("RowT")
@@ -30,21 +33,15 @@ PLACES = ("fell_back", "host_only", "on_device", "unknown")
 
 # The queries below are shown beside the tables that are made of their rows, so that anybody can run them: only views,
 # no parameters. The tables are made of the same rows as the matrix keeps them: nobody waits for the views.
-_VERDICT_COLUMNS = """\
-target_id, function, verdict, verdict_on_device, cause, cause_on_device, fell_back, unknown_placement,
-       failed, total, incomplete, unknown_cause, not_counted_cause, host_work, verdict_without_host_work,
-       of_another_device,
-       lowered, not_lowered, lowering, missing_lowering"""
-
-_VERDICTS = f"""\
-SELECT {_VERDICT_COLUMNS}
+_VERDICTS = """\
+SELECT *
   FROM function_verdicts
- WHERE campaign_id = {{campaign}}
+ WHERE campaign_id = {campaign}
  ORDER BY function, target_id"""
 
 _KEPT_VERDICTS = text(f"""
-SELECT {_VERDICT_COLUMNS}
-  FROM matrix_cells WHERE campaign_id = :campaign ORDER BY function, target_id
+SELECT {columns(field.name for field in fields(FunctionVerdict))}
+  FROM matrix_cells m WHERE campaign_id = :campaign ORDER BY function, target_id
 """)
 
 _LATENCIES = """\
@@ -126,7 +123,7 @@ async def read(
     return ReportData(
         name=f"campaign {campaign_id}",
         targets=tuple(await targets.of_campaign(connection, campaign_id)),
-        verdicts=await _rows(connection, FunctionVerdict, _KEPT_VERDICTS, campaign=campaign_id),
+        verdicts=await _rows(connection, _verdict, _KEPT_VERDICTS, campaign=campaign_id),
         latencies=tuple(_measured(latencies)),
         measure=measure,
         reference=reference,
@@ -141,6 +138,10 @@ async def read(
         judged=await _rows(connection, JudgedCases, _KEPT_JUDGES, campaign=campaign_id),
         cpu_bases={row.target_id: row.cpu_target_id for row in of_targets if row.cpu_target_id is not None},
     )
+
+
+def _verdict(target: int, function: str, counts: str, *figures: Any) -> FunctionVerdict:
+    return FunctionVerdict(target, function, counts_of(counts), *figures)
 
 
 def _measured(rows: Iterable[Sequence[Any]]) -> Iterator[FunctionLatencies]:

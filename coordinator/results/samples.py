@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service as campaigns
 from coordinator.catalogue.models import ChartedSample
+from coordinator.counting import Counts
 from coordinator.errors import NotFoundError
 from coordinator.results import service as matrix
 from coordinator.results import store
@@ -21,16 +22,16 @@ ALL, TOP, DECILES = "all", "the most used", "drawn from the deciles"
 
 
 class JudgedFunction(Protocol):
-    """A function on a target, with both of its verdicts."""
+    """A function on a target, with its counts by the rules that its rates are of."""
 
     @property
     def target_id(self) -> int: ...
     @property
     def function(self) -> str: ...
     @property
-    def verdict(self) -> str: ...
+    def anywhere(self) -> Counts: ...
     @property
-    def verdict_on_device(self) -> str | None: ...
+    def on_device(self) -> Counts | None: ...
     @property
     def is_rated(self) -> bool: ...
 
@@ -69,8 +70,8 @@ def sample_rates(
             part=part,
             drawn=drawn,
             charted=len(functions),
-            ports=_rate([row.verdict for row in rated if row.function in functions]),
-            ports_on_device=_rate([row.verdict_on_device for row in rated if row.function in functions]),
+            ports=_rate([row.anywhere for row in rated if row.function in functions]),
+            ports_on_device=_rate([row.on_device for row in rated if row.function in functions]),
         )
         for target in targets
         if not target.is_lowered
@@ -89,6 +90,6 @@ def _parts(sample: ChartedSample) -> Iterator[tuple[str, int, Collection[str]]]:
         yield part, len(rows), frozenset(row.charted_as for row in rows if row.charted_as is not None)
 
 
-def _rate(verdicts: Sequence[str | None]) -> PortRate:
-    counted = [verdict for verdict in verdicts if verdict in COUNTED]
+def _rate(counts: Sequence[Counts | None]) -> PortRate:
+    counted = [of.verdict for of in counts if of is not None and of.verdict in COUNTED]
     return PortRate.of(Rate(counted.count("success"), len(counted)))

@@ -13,13 +13,13 @@ from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service as campaigns
+from coordinator.counting import ANYWHERE, ON_DEVICE, CountingRule, counts_of
 from coordinator.database.outage import DATABASE_AWAY, reason_of
 from coordinator.errors import NotFoundError
 from coordinator.logs import get_logger
 from coordinator.results import refresh_store, store
 from coordinator.results.models import (
     Cell,
-    CountedVerdict,
     Freshness,
     FunctionKey,
     History,
@@ -49,7 +49,8 @@ class MatrixQuery:
     """The part of a matrix that a reader wants."""
 
     query: str = ""
-    verdict: CountedVerdict = "anywhere"
+    rule: CountingRule = ANYWHERE
+    """Judges the words of the query."""
     device: str | None = None
     """Only targets on this device, and functions with an outcome there."""
     offset: int = 0
@@ -66,7 +67,7 @@ async def page(engine: AsyncEngine, campaign_id: int, wanted: MatrixQuery) -> Ma
     check_targets(query, chosen, wanted.query)
     async with engine.connect() as connection:
         found, functions = await store.keys(
-            connection, campaign_id, query, chosen, wanted.verdict, of_all=len(chosen) == len(whole)
+            connection, campaign_id, query, chosen, wanted.rule, of_all=len(chosen) == len(whole)
         )
         shown = found[wanted.offset :] if wanted.limit is None else found[wanted.offset : wanted.offset + wanted.limit]
         cells = await store.cells(connection, campaign_id, shown)
@@ -77,7 +78,7 @@ async def page(engine: AsyncEngine, campaign_id: int, wanted: MatrixQuery) -> Ma
         suite=campaign.suite,
         sample=campaign.sample,
         state=campaign.state,
-        verdict=wanted.verdict,
+        rule=wanted.rule.name,
         query=wanted.query,
         freshness=freshness,
         targets=chosen,
@@ -149,7 +150,9 @@ async def history(engine: AsyncEngine, framework: str, function: str) -> History
 
 def _history_cell(row: Row[Any]) -> HistoryCell:
     target = Target.model_validate(row._mapping)
-    return HistoryCell.model_validate({**row._mapping, **target.model_dump(), "changed": False})
+    return HistoryCell.model_validate(
+        {**row._mapping, **target.model_dump(), "counts": counts_of(row.counts), "changed": False}
+    )
 
 
 def mark_changes(newest_first: Sequence[HistoryCell]) -> list[HistoryCell]:
@@ -159,7 +162,7 @@ def mark_changes(newest_first: Sequence[HistoryCell]) -> list[HistoryCell]:
     earlier: dict[tuple[str, ...], tuple[str, str | None]] = {}
     for cell in reversed(newest_first):
         line = (cell.device, cell.hardware, cell.suite, cell.cases_digest or cell.suite_revision)
-        verdicts = (cell.verdict, cell.verdict_on_device)
+        verdicts = (cell.anywhere.verdict, cell.verdict_by(ON_DEVICE))
         marked.append(cell.model_copy(update={"changed": earlier.get(line, verdicts) != verdicts}))
         earlier[line] = verdicts
     return marked[::-1]

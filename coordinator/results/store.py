@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, cast
 
 from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from coordinator.results.models import Cell, CountedVerdict, FunctionKey
+from coordinator.counting import ANYWHERE, ON_DEVICE, CountingRule, counts_of
+from coordinator.database.tables import matrix_cells
+from coordinator.results.models import Cell, FunctionKey
 from coordinator.results.query import (
     CauseTerm,
     CountTerm,
@@ -24,12 +26,20 @@ from coordinator.results.query import (
 from coordinator.targets.models import Target
 
 
+def columns(names: Iterable[str]) -> str:
+    """Columns of ``matrix_cells m``; the counts as text, as many cells have the same and nobody parses them twice."""
+    return ", ".join("CAST(m.counts AS text) AS counts" if name == "counts" else f"m.{name}" for name in names)
+
+
+_CELL = columns(matrix_cells.columns.keys())
+
+
 async def keys(
     connection: AsyncConnection,
     campaign_id: int,
     query: Query,
     targets: Sequence[Target],
-    which: CountedVerdict,
+    rule: CountingRule,
     *,
     of_all: bool,
 ) -> tuple[list[FunctionKey], int]:
@@ -37,7 +47,7 @@ async def keys(
 
     Unless ``of_all`` the targets are a part of the campaign's, and rows without any cell on them are left out.
     """
-    condition, values = _condition(query, targets, which)
+    condition, values = _condition(query, targets, rule)
     there = "true"
     if not of_all:
         there = (
@@ -61,9 +71,9 @@ async def keys(
 async def cells(connection: AsyncConnection, campaign_id: int, rows: Sequence[FunctionKey]) -> list[Cell]:
     found = await connection.execute(
         text(
-            "SELECT c.* FROM matrix_cells c"
+            f"SELECT {_CELL} FROM matrix_cells m"
             " JOIN unnest(CAST(:frameworks AS text[]), CAST(:functions AS text[])) u (framework, function)"
-            " ON c.framework = u.framework AND c.function = u.function WHERE c.campaign_id = :campaign"
+            " ON m.framework = u.framework AND m.function = u.function WHERE m.campaign_id = :campaign"
         ),
         {
             "campaign": campaign_id,
@@ -71,16 +81,21 @@ async def cells(connection: AsyncConnection, campaign_id: int, rows: Sequence[Fu
             "functions": [row.function for row in rows],
         },
     )
-    return [Cell.model_construct(**row._mapping) for row in found]
+    return [cell_of(row) for row in found]
+
+
+def cell_of(row: Row[Any]) -> Cell:
+    """The cell of a row of ``matrix_cells``."""
+    return Cell.model_construct(**{**row._mapping, "counts": counts_of(row.counts)})
 
 
 async def campaign_cells(connection: AsyncConnection, campaign_id: int) -> list[Cell]:
     """All cells of a campaign that has few functions."""
     found = await connection.execute(
-        text("SELECT * FROM matrix_cells WHERE campaign_id = :campaign ORDER BY function, target_id"),
+        text(f"SELECT {_CELL} FROM matrix_cells m WHERE campaign_id = :campaign ORDER BY function, target_id"),
         {"campaign": campaign_id},
     )
-    return [Cell.model_construct(**row._mapping) for row in found]
+    return [cell_of(row) for row in found]
 
 
 async def made_at(connection: AsyncConnection, campaign_id: int) -> datetime | None:
@@ -100,7 +115,7 @@ async def charted_functions(
             "SELECT DISTINCT t.framework, t.version, c.function"
             "  FROM matrix_cells c JOIN targets t ON t.id = c.target_id"
             " WHERE c.campaign_id = :campaign AND c.framework = ANY(CAST(:frameworks AS text[]))"
-            " AND (c.total > 0 OR c.lowering IS NOT NULL)"
+            f" AND ({count_of(ANYWHERE, 'total')} <> '0' OR c.lowering IS NOT NULL)"
         ),
         {"campaign": campaign_id, "frameworks": list(frameworks)},
     )
@@ -110,10 +125,18 @@ async def charted_functions(
 async def all_cells(connection: AsyncConnection, campaign_id: int, target_id: int) -> list[Cell]:
     """One target's column, by function."""
     found = await connection.execute(
-        text("SELECT * FROM matrix_cells WHERE campaign_id = :campaign AND target_id = :target ORDER BY function"),
+        text(
+            f"SELECT {_CELL} FROM matrix_cells m WHERE campaign_id = :campaign AND target_id = :target"
+            " ORDER BY function"
+        ),
         {"campaign": campaign_id, "target": target_id},
     )
-    return [Cell.model_construct(**row._mapping) for row in found]
+    return [cell_of(row) for row in found]
+
+
+def count_of(rule: CountingRule, figure: str) -> str:
+    """One of a rule's counts of a row of ``matrix_cells``, as text; null of a rule without a verdict."""
+    return f"counts -> '{rule.name}' ->> '{figure}'"
 
 
 CASES_DIGEST = """\
@@ -127,7 +150,7 @@ async def history(connection: AsyncConnection, framework: str, function: str) ->
     """Every cell that any campaign has of the function, newest campaign first."""
     found = await connection.execute(
         text(f"""
-        SELECT m.*, p.name AS campaign, p.created_at, t.id, t.version, t.device, t.device_class, t.hardware,
+        SELECT {_CELL}, p.name AS campaign, p.created_at, t.id, t.version, t.device, t.device_class, t.hardware,
                t.environment, t.simulated, t.notes, s.name AS suite, s.revision AS suite_revision,
                (SELECT {CASES_DIGEST} FROM cases c
                  WHERE c.suite_id = s.id AND c.function = m.function) AS cases_digest
@@ -145,7 +168,7 @@ async def history(connection: AsyncConnection, framework: str, function: str) ->
     return list(found.all())
 
 
-def _condition(query: Query, targets: Sequence[Target], which: CountedVerdict) -> tuple[str, dict[str, Any]]:
+def _condition(query: Query, targets: Sequence[Target], rule: CountingRule) -> tuple[str, dict[str, Any]]:
     """The condition that finds the rows, and the values in it."""
     conditions = ["true"]
     values: dict[str, Any] = {}
@@ -154,7 +177,7 @@ def _condition(query: Query, targets: Sequence[Target], which: CountedVerdict) -
             values[f"v{number}"] = pattern(term)
             holds = f"{'module' if term.of == 'module' else 'function'} ILIKE :v{number}"
         else:
-            cell, value = _on_target(term, which, f"v{number}")
+            cell, value = _on_target(term, rule, f"v{number}")
             if value is not None:
                 values[f"v{number}"] = value
             values[f"t{number}"] = named(term, targets)
@@ -166,14 +189,19 @@ def _condition(query: Query, targets: Sequence[Target], which: CountedVerdict) -
     return " AND ".join(conditions), values
 
 
-def _on_target(term: OnTarget, which: CountedVerdict, name: str) -> tuple[str, Any]:
-    end = "" if which == "anywhere" else f"_{which}"
+def _on_target(term: OnTarget, rule: CountingRule, name: str) -> tuple[str, Any]:
     match term:
         case VerdictTerm(words=words):
-            return f"verdict{end} = ANY(CAST(:{name} AS text[]))", list(words)
+            return f"{count_of(rule, 'verdict')} = ANY(CAST(:{name} AS text[]))", list(words)
         case CauseTerm(word=word):
             # What is in no count has its cause in a column of its own.
-            return f"CASE WHEN total = 0 THEN not_counted_cause ELSE cause{end} END = CAST(:{name} AS text)", word
+            cause = (
+                f"CASE WHEN {count_of(ANYWHERE, 'total')} = '0' THEN not_counted_cause"
+                f" ELSE {count_of(rule, 'cause')} END"
+            )
+            return f"{cause} = CAST(:{name} AS text)", word
+        case CountTerm(column="unknown_placement"):
+            return f"{count_of(ON_DEVICE, 'unknown')} <> '0'", None
         case CountTerm(column=column):
             return f"{column} > 0", None
         case RatioTerm(than=than, over=over):

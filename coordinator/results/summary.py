@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.catalogue.coverage import sentence
 from coordinator.catalogue.sample import sample_sentence
+from coordinator.counting import ON_DEVICE, WITHOUT_HOST_WORK
 from coordinator.formats import listed, percent, plural, significant
 from coordinator.results.judges import judges_sentence
 from coordinator.results.lowerings import lowering_sentence, lowering_words
@@ -94,7 +95,7 @@ def _missing_cases(data: ReportData) -> list[str]:
     if not missing:
         return []
     functions = {verdict.function for verdict in missing}
-    unknown = {verdict.function for verdict in missing if verdict.verdict == "unknown"}
+    unknown = {verdict.function for verdict in missing if verdict.anywhere.verdict == "unknown"}
     of = len({verdict.function for verdict in data.verdicts})
     cases = sum(verdict.incomplete for verdict in missing)
     return [
@@ -121,7 +122,9 @@ def _of_target(data: ReportData, target: Target, comparisons: Sequence[TargetRat
         *_in_part(data, counted),
         *_not_at_all(counted),
         *_without_host_work(counted),
-        *_on_device(data, [verdict for verdict in verdicts if verdict.is_rated or verdict.verdict == "unknown"]),
+        *_on_device(
+            data, [verdict for verdict in verdicts if verdict.is_rated or verdict.anywhere.verdict == "unknown"]
+        ),
         *_causes(counted),
         *_of_another_device(verdicts),
         *_unknown(verdicts),
@@ -143,7 +146,7 @@ def _lowered(data: ReportData, target: Target) -> list[str]:
 
 def _ports(counted: Sequence[FunctionVerdict], missing: int) -> str:
     """The rate of the functions with a verdict, and its bounds over all functions, if some miss cases."""
-    words = Counter(verdict.verdict for verdict in counted)
+    words = Counter(verdict.anywhere.verdict for verdict in counted)
     rate = Rate(words["success"], len(counted))
     assert rate.interval is not None
     low, high = (100 * bound for bound in rate.interval)
@@ -173,13 +176,13 @@ def named_with_condition(data: ReportData) -> list[tuple[str, str]]:
 
 def _partial(verdicts: Sequence[FunctionVerdict]) -> list[FunctionVerdict]:
     """The functions that fail in part, those with the most failed cases first."""
-    partial = [verdict for verdict in verdicts if verdict.is_rated and verdict.verdict == "partial"]
-    return sorted(partial, key=lambda row: (-row.failed, row.function))
+    partial = [verdict for verdict in verdicts if verdict.is_rated and verdict.anywhere.verdict == "partial"]
+    return sorted(partial, key=lambda row: (-row.anywhere.failed, row.function))
 
 
 def _fallen(verdicts: Sequence[FunctionVerdict]) -> list[FunctionVerdict]:
     """The functions that passed a case by falling back, those with the most such cases first."""
-    fallen = [row for row in verdicts if row.verdict_on_device not in (None, "unknown") and row.fell_back]
+    fallen = [row for row in verdicts if row.verdict_by(ON_DEVICE) not in (None, "unknown") and row.fell_back]
     return sorted(fallen, key=lambda row: (-row.fell_back, row.function))
 
 
@@ -191,7 +194,7 @@ def _in_part(data: ReportData, counted: Sequence[FunctionVerdict]) -> list[str]:
     named = []
     for verdict in partial:
         condition = data.conditions.get((verdict.target_id, verdict.function))
-        short = condition.short_failing if condition else f"{verdict.failed} of {verdict.total}"
+        short = condition.short_failing if condition else f"{verdict.anywhere.failed} of {verdict.anywhere.total}"
         named.append(f"{verdict.function} ({short})")
     return [f"In part, by their failed cases: {listed(named, NAMED)}."]
 
@@ -199,13 +202,14 @@ def _in_part(data: ReportData, counted: Sequence[FunctionVerdict]) -> list[str]:
 def _not_at_all(counted: Sequence[FunctionVerdict]) -> list[str]:
     """The functions of which no case passes: those that most cases say it of first, and how many hang on one alone."""
     failed = sorted(
-        (verdict for verdict in counted if verdict.verdict == "complete"), key=lambda row: (-row.total, row.function)
+        (verdict for verdict in counted if verdict.anywhere.verdict == "complete"),
+        key=lambda row: (-row.anywhere.total, row.function),
     )
     if not failed:
         return []
-    by_one = sum(verdict.total == 1 for verdict in failed)
+    by_one = sum(verdict.anywhere.total == 1 for verdict in failed)
     alone = f"; {by_one:,} of these by one case alone" if by_one else ""
-    named = listed([f"{verdict.function} (0 of {plural(verdict.total, 'case')})" for verdict in failed], NAMED)
+    named = listed([f"{verdict.function} (0 of {plural(verdict.anywhere.total, 'case')})" for verdict in failed], NAMED)
     return [f"Not at all: {named}{alone}."]
 
 
@@ -214,8 +218,8 @@ def _without_host_work(counted: Sequence[FunctionVerdict]) -> list[str]:
     cases = sum(verdict.host_work for verdict in counted)
     if not cases:
         return []
-    left = [verdict for verdict in counted if verdict.verdict_without_host_work != "unknown"]
-    ported = sum(verdict.verdict_without_host_work == "success" for verdict in left)
+    left = [word for verdict in counted if (word := verdict.verdict_by(WITHOUT_HOST_WORK)) != "unknown"]
+    ported = left.count("success")
     share = f" ({percent(ported / len(left))})" if left else ""
     return [
         f"Without {plural(cases, 'failed case')} of data sets, strings, tables, files and prints, which are work of "
@@ -224,10 +228,10 @@ def _without_host_work(counted: Sequence[FunctionVerdict]) -> list[str]:
 
 
 def _on_device(data: ReportData, verdicts: Sequence[FunctionVerdict]) -> list[str]:
-    known = [verdict for verdict in verdicts if verdict.verdict_on_device not in (None, "unknown")]
+    known = [verdict for verdict in verdicts if verdict.verdict_by(ON_DEVICE) not in (None, "unknown")]
     fallen = _fallen(known)
-    unproven = [verdict for verdict in verdicts if verdict.unknown_placement]
-    own = sum(verdict.verdict_on_device == "success" for verdict in known)
+    unproven = [verdict for verdict in verdicts if verdict.unproven]
+    own = sum(verdict.verdict_by(ON_DEVICE) == "success" for verdict in known)
     sentences = []
     if fallen:
         sentences.append(
@@ -239,7 +243,7 @@ def _on_device(data: ReportData, verdicts: Sequence[FunctionVerdict]) -> list[st
     elif known:
         sentences.append("Nothing that passed is known to have fallen back to the host.")
     if unproven:
-        cases = sum(verdict.unknown_placement or 0 for verdict in unproven)
+        cases = sum(verdict.unproven for verdict in unproven)
         sentences.append(
             f"Where it ran is unknown of {plural(cases, 'case')} that passed, such as of "
             f"{_names([verdict.function for verdict in unproven])}: in no count on the device."
@@ -253,10 +257,14 @@ def _falling(data: ReportData, verdict: FunctionVerdict) -> str:
 
 
 def _causes(counted: Sequence[FunctionVerdict]) -> list[str]:
-    found = Counter(verdict.cause or "unknown" for verdict in counted if verdict.verdict in ("partial", "complete"))
+    found = Counter(
+        counts.cause or "unknown"
+        for counts in (verdict.anywhere for verdict in counted)
+        if counts.verdict in ("partial", "complete")
+    )
     if not found:
         return []
-    failed = sum(verdict.failed for verdict in counted)
+    failed = sum(verdict.anywhere.failed for verdict in counted)
     unknown = sum(verdict.unknown_cause for verdict in counted)
     return [
         f"The main causes of failure are {_most_frequent(found)}.",
@@ -265,7 +273,7 @@ def _causes(counted: Sequence[FunctionVerdict]) -> list[str]:
 
 
 def _of_another_device(verdicts: Sequence[FunctionVerdict]) -> list[str]:
-    others = [row.function for row in verdicts if row.verdict != "unknown" and not row.is_rated]
+    others = [row.function for row in verdicts if row.anywhere.verdict != "unknown" and not row.is_rated]
     if not others:
         return []
     return [
@@ -275,7 +283,7 @@ def _of_another_device(verdicts: Sequence[FunctionVerdict]) -> list[str]:
 
 
 def _unknown(verdicts: Sequence[FunctionVerdict]) -> list[str]:
-    unknown = [verdict for verdict in verdicts if verdict.verdict == "unknown"]
+    unknown = [verdict for verdict in verdicts if verdict.anywhere.verdict == "unknown"]
     skipped = [verdict for verdict in unknown if not verdict.is_missing_cases]
     missing = [verdict for verdict in unknown if verdict.is_missing_cases]
     reasons = ((skipped, "every case was skipped"), (missing, "a case is incomplete and none that ran failed"))
@@ -330,7 +338,7 @@ def _without_latency(data: ReportData, target: Target) -> list[str]:
     left_out = [
         verdict.function
         for verdict in data.by_target[target.id]
-        if (verdict.fell_back or verdict.unknown_placement) and verdict.function not in measured
+        if (verdict.fell_back or verdict.unproven) and verdict.function not in measured
     ]
     if not left_out:
         return []

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import urlencode
 
 from fastapi import Request, Response, status
 from fastapi.responses import RedirectResponse
@@ -20,6 +20,7 @@ from coordinator.campaigns.models import CampaignDetail, CampaignTarget, Counter
 from coordinator.catalogue.coverage import sentence
 from coordinator.catalogue.sample import sample_sentence
 from coordinator.context import Context
+from coordinator.counting import ANYWHERE, SIDE_BY_SIDE
 from coordinator.formats import duration, number
 from coordinator.parameters import CampaignId, CampaignNumber
 from coordinator.results import samples
@@ -50,24 +51,23 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class CauseCount:
-    """A cause, and of how many functions on a target it is the main one, by either verdict."""
+    """A cause, and of how many functions on a target it is the main one, by each of the rules side by side."""
 
     cause: str
-    functions: int
-    functions_on_device: int
-    address: str
-    """Of the matrix that shows them."""
-    address_on_device: str
+    functions: dict[str, int]
+    """By the name of the rule."""
+    addresses: dict[str, str]
+    """Of the matrices that show them."""
 
 
 @dataclass(frozen=True, slots=True)
 class TargetLine:
-    """One target, with its functions by both verdicts."""
+    """One target, with its functions by their verdicts."""
 
     target: CampaignTarget
     progress: Progress
-    verdict: dict[str, int]
-    verdict_on_device: dict[str, int]
+    functions: dict[str, dict[str, int]]
+    """How many have each verdict, by the name of the rule."""
     lowering: str | None
     """The rate of a target whose programs are lowered and not run, in words; its functions have no verdict."""
     waits: bool
@@ -106,6 +106,8 @@ async def shown(request: Request, campaign_id: CampaignId, context: Context) -> 
         "campaign.html",
         data,
         rows=[_row(line) for line in data.targets],
+        rules=SIDE_BY_SIDE,
+        verdicts=WORDS,
         sample_sentence=sample_sentence,
     )
 
@@ -160,27 +162,24 @@ def progress(counters: Counters, elapsed_s: float, seconds_left: float | None) -
 
 def causes(campaign_id: int, verdicts: Iterable[VerdictCount]) -> tuple[CauseCount, ...]:
     """The main causes of all that did not pass, the most frequent first. A function counts once a target."""
-    plain: Counter[str] = Counter()
-    on_device: Counter[str] = Counter()
+    counted: dict[str, Counter[str]] = {rule.name: Counter() for rule in SIDE_BY_SIDE}
     for row in verdicts:
-        if row.lowering == Cause.lowered:
-            continue  # nothing did not pass
-        # A function that is in no count has its cause in a column of its own, as the matrix searches it.
-        uncounted = row.not_counted_cause if row.verdict == "unknown" else None
-        if cause := row.cause or uncounted:
-            plain[cause] += row.functions
-        if cause := row.cause_on_device or uncounted:
-            on_device[cause] += row.functions
-    address = f"/campaigns/{campaign_id}/matrix?q="
-    return tuple(
+        # Of functions that were lowered nothing did not pass.
+        if row.cause is not None and row.lowering != Cause.lowered:
+            counted[row.rule][row.cause] += row.functions
+    found = [
         CauseCount(
             cause=cause,
-            functions=plain[cause],
-            functions_on_device=on_device[cause],
-            address=f"{address}{quote(f'cause:{cause}')}",
-            address_on_device=f"{address}{quote(f'cause:{cause}')}&verdict=on_device",
+            functions={name: causes[cause] for name, causes in counted.items()},
+            addresses={
+                name: f"/campaigns/{campaign_id}/matrix?{urlencode({'q': f'cause:{cause}', 'rule': name})}"
+                for name in counted
+            },
         )
-        for cause in sorted(plain | on_device, key=lambda cause: (-plain[cause], -on_device[cause], cause))
+        for cause in {cause for causes in counted.values() for cause in causes}
+    ]
+    return tuple(
+        sorted(found, key=lambda count: (*(-functions for functions in count.functions.values()), count.cause))
     )
 
 
@@ -188,18 +187,17 @@ def _line(
     campaign: CampaignDetail, target: CampaignTarget, verdicts: Iterable[VerdictCount], elapsed_s: float
 ) -> TargetLine:
     counters = target.counters
-    verdict, on_device = dict.fromkeys(WORDS, 0), dict.fromkeys(WORDS, 0)
+    functions = {rule.name: dict.fromkeys(WORDS, 0) for rule in SIDE_BY_SIDE}
     lowerings: list[str | None] = []
     for row in verdicts:
         if row.target_id == target.id:
-            lowerings += [row.lowering] * row.functions
-            verdict[row.verdict] += row.functions
-            on_device[row.verdict_on_device or "unknown"] += row.functions
+            functions[row.rule][row.verdict or "unknown"] += row.functions
+            if row.rule == ANYWHERE.name:
+                lowerings += [row.lowering] * row.functions
     return TargetLine(
         target=target,
         progress=progress(counters, elapsed_s, target.estimate.seconds),
-        verdict=verdict,
-        verdict_on_device=on_device,
+        functions=functions,
         lowering=lowering_sentence(lowering_rate(lowerings)) if is_lowered(target.device) else None,
         waits=campaign.state == "running"
         and not target.live_runners
@@ -213,8 +211,11 @@ def _row(line: TargetLine) -> dict[str, Any]:
     return {
         **target.model_dump(include={"target", "hardware", "environment", "simulated", "suite_revision"}),
         **target.counters.model_dump(),
-        **{f"verdict_{word}": functions for word, functions in line.verdict.items()},
-        **{f"verdict_on_device_{word}": functions for word, functions in line.verdict_on_device.items()},
+        **{
+            f"{rule.counted_by}_{word}": functions
+            for rule in SIDE_BY_SIDE
+            for word, functions in line.functions[rule.name].items()
+        },
         "lowering": line.lowering,
         "jobs_per_second": line.progress.per_second,
         "seconds_left": line.progress.seconds_left,

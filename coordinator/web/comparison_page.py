@@ -9,8 +9,9 @@ from fastapi import Query, Request, Response
 
 from coordinator.campaigns import service as campaigns
 from coordinator.context import Context
+from coordinator.counting import RULES
 from coordinator.errors import RequestError
-from coordinator.results.api import VerdictParameter
+from coordinator.results.api import FunctionRuleParameter
 from coordinator.results.comparison import service
 from coordinator.results.comparison.latencies import LatencyChange
 from coordinator.results.comparison.models import (
@@ -35,18 +36,18 @@ Side = Annotated[Text, Query(max_length=300)]
 
 @router.get("/compare")
 async def compare(
-    request: Request, context: Context, verdict: VerdictParameter, a: Side = "", b: Side = ""
+    request: Request, context: Context, rule: FunctionRuleParameter, a: Side = "", b: Side = ""
 ) -> Response:
     listed = (await campaigns.listed(context.engine, before=None, limit=50)).campaigns
-    form: dict[str, Any] = {"a": a, "b": b, "which": verdict, "campaigns": listed}
+    form: dict[str, Any] = {"a": a, "b": b, "rule": rule, "rules": RULES, "campaigns": listed}
     if not (a and b):
         return page(request, "compare.html", {"campaigns": [campaign.id for campaign in listed]}, error=None, **form)
     try:
         sides = SideSelector.parse(a, "A"), SideSelector.parse(b, "B")
         if request.query_params.get("as") in ("json", "csv"):
-            found = await service.compare(context.engine, *sides, verdict)
+            found = await service.compare(context.engine, *sides, rule)
             return page(request, "compare.html", found, rows=list(_records(found)))
-        paired = await service.paired(context.engine, *sides, verdict)
+        paired = await service.paired(context.engine, *sides, rule)
     except RequestError as error:
         return page(request, "compare.html", {"error": str(error)}, status=error.status, error=str(error), **form)
 

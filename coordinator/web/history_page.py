@@ -26,7 +26,10 @@ Line = tuple[str, str, str]
 async def history(request: Request, framework: PathName, function: PathName, context: Context) -> Response:
     found = await service.history(context.engine, framework, function)
     rows = [
-        cell.model_dump(exclude={"sentences", "module"}) | {"notes": "; ".join(cell.sentences)} for cell in found.cells
+        cell.model_dump(exclude={"sentences", "module", "counts"})
+        | cell.columns()
+        | {"notes": "; ".join(cell.sentences)}
+        for cell in found.cells
     ]
     return page(request, "history.html", found, rows=rows, lines=lines(found.cells), scale_of_line=_scale, dot=dot)
 

@@ -15,13 +15,14 @@ from coordinator.campaigns import service as campaigns
 from coordinator.catalogue.coverage import sentence
 from coordinator.catalogue.sample import sample_sentence
 from coordinator.context import Context
+from coordinator.counting import ANYWHERE, ON_DEVICE, RULES, CountingRule, Counts
 from coordinator.csv_text import csv_text
 from coordinator.errors import QueryError
 from coordinator.parameters import CampaignId
 from coordinator.results import service
-from coordinator.results.api import MatrixVerdictParameter
+from coordinator.results.api import FunctionRuleParameter
 from coordinator.results.coverage import of_matrix
-from coordinator.results.models import Cell, CountedVerdict, Judgement, MatrixPage, MatrixRow, Module
+from coordinator.results.models import CELL_COLUMNS, Cell, MatrixPage, MatrixRow, Module
 from coordinator.results.query import EXAMPLES
 from coordinator.results.service import MatrixQuery
 from coordinator.routers import PageRouter
@@ -50,15 +51,15 @@ async def matrix(
     request: Request,
     campaign_id: CampaignId,
     context: Context,
-    verdict: MatrixVerdictParameter,
+    rule: FunctionRuleParameter,
     q: QueryText = "",
     offset: Annotated[int, Query(ge=0, le=10**7)] = 0,
 ) -> Response:
-    query, error = MatrixQuery(q, verdict, offset=offset, limit=ROWS), None
+    query, error = MatrixQuery(q, rule, offset=offset, limit=ROWS), None
     try:
         part = await service.page(context.engine, campaign_id, query)
     except QueryError as refused:
-        part, error = await service.page(context.engine, campaign_id, MatrixQuery("", verdict, limit=0)), refused
+        part, error = await service.page(context.engine, campaign_id, MatrixQuery("", rule, limit=0)), refused
     if request.query_params.get("as") == "csv" and error is None:
         lines = _csv(service.pages(context.engine, campaign_id, query))
         return StreamingResponse(lines, media_type="text/csv")
@@ -67,7 +68,9 @@ async def matrix(
         "matrix.html",
         part,
         status=error.status if error else 200,
-        groups=groups(part),
+        groups=groups(part, rule),
+        rules=RULES,
+        other_label=other_rule(rule).label,
         per_page=ROWS,
         error=error,
         q=q,
@@ -84,24 +87,26 @@ async def _sample_sentence(engine: AsyncEngine, campaign_id: int, part: MatrixPa
     return sample_sentence(sample, part.suite) if sample is not None else None
 
 
-def groups(part: MatrixPage) -> Iterator[tuple[Module, list[tuple[MatrixRow, list[Any]]]]]:
-    """The part's rows by module. Each has for every target the cell and both of its verdicts, or None."""
+def groups(part: MatrixPage, rule: CountingRule) -> Iterator[tuple[Module, list[tuple[MatrixRow, list[Any]]]]]:
+    """The part's rows by module. Each has for every target the cell and its counts by two rules, or None."""
     by_name = {(module.framework, module.name): module for module in part.modules}
     for name, rows in groupby(part.rows, key=lambda row: (row.framework, row.module)):
-        yield by_name[name], [(row, [_judged(row, target, part.verdict) for target in part.targets]) for row in rows]
+        yield by_name[name], [(row, [_counted(row, target, rule) for target in part.targets]) for row in rows]
 
 
-def _judged(row: MatrixRow, target: Target, which: CountedVerdict) -> tuple[Any, ...]:
+def _counted(row: MatrixRow, target: Target, rule: CountingRule) -> tuple[Any, ...]:
     cell = row.cells.get(target.id)
-    return (target, cell, *judge(cell, which)) if cell else (target, None, None, None)
+    return (target, cell, *by_two_rules(cell, rule)) if cell else (target, None, None, None)
 
 
-def judge(cell: Cell, which: CountedVerdict) -> tuple[Judgement, Judgement | None]:
-    """The verdict that is shown first, and the other one where it differs."""
-    anywhere, on_device = cell.judged("anywhere"), cell.judged("on_device")
-    assert anywhere is not None
-    counted = cell.judged(which) or anywhere
-    first, second = (anywhere, on_device) if which == "anywhere" else (counted, anywhere)
+def other_rule(rule: CountingRule) -> CountingRule:
+    """The rule whose counts stand beside those of this one where they differ."""
+    return ON_DEVICE if rule == ANYWHERE else ANYWHERE
+
+
+def by_two_rules(cell: Cell, rule: CountingRule) -> tuple[Counts, Counts | None]:
+    """The counts that are shown first, and those by the other rule where they differ."""
+    first, second = cell.shown(rule), cell.counted(other_rule(rule))
     same = second is None or (second.verdict, second.fraction) == (first.verdict, first.fraction)
     return first, None if same else second
 
@@ -119,7 +124,8 @@ def _lines(part: MatrixPage) -> Iterator[list[Any]]:
         for target_id, cell in sorted(row.cells.items()):
             target = targets[target_id]
             values = [getattr(of, name) for of, names in ((row, _OF_ROW), (target, _OF_TARGET)) for name in names]
-            figures = (getattr(cell, name) for name in _OF_CELL)
+            columns = cell.columns()
+            figures = (columns[name] for name in _OF_CELL)
             yield [*values, "; ".join(target.sentences), *figures, cell.fails_on]
 
 
@@ -127,4 +133,4 @@ _OF_ROW = ("framework", "module", "function")
 _OF_TARGET = ("target", "hardware", "environment", "suite_revision", "simulated")
 _LISTS = ("failed_inputs", "passed_inputs")
 """A line has their meaning in words."""
-_OF_CELL = tuple(name for name in Cell.model_fields if name not in (*_OF_ROW, *_LISTS, "campaign_id", "target_id"))
+_OF_CELL = tuple(name for name in CELL_COLUMNS if name not in _LISTS)

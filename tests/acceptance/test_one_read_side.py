@@ -19,6 +19,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -26,8 +27,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from coordinator import formats
+from coordinator.counting import NAMES
 from tests.admin import ADMIN_TOKEN
 from tests.coordinator_process import CoordinatorProcess
+from tests.portolan_process import Portolan
 from tests.runner_process import ROOT
 
 CPU, SLOW_CPU, XLA, TOY = "a fast CPU", "a slow CPU", "a fast CPU (xla)", "a toy"
@@ -229,7 +232,7 @@ def world(new_database: Callable[..., str]) -> Iterator[World]:
 
 FIGURES = (
     "verdict", "verdict_on_device", "passed", "failed", "total", "skipped", "incomplete", "flaky", "fell_back",
-    "passed_on_device", "total_on_device", "unknown_placement", "cause", "cause_on_device", "not_counted_cause",
+    "passed_on_device", "total_on_device", "unknown_on_device", "cause", "cause_on_device", "not_counted_cause",
     "unknown_cause", "cold_ms", "first_cold_ms", "later_cold_ms", "low_ms", "steady_ms", "noisy", "iqr_ms", "samples",
     "ratio_to_cpu", "ratio_cases", "cpu_target_id",
 )  # fmt: skip
@@ -240,7 +243,8 @@ Figures = dict[tuple[str, int], dict[str, Any]]
 @pytest.fixture(scope="module")
 def from_views(world: World) -> Figures:
     rows = world.rows("""
-        SELECT v.*, l.cold_ms, l.first_cold_ms, l.later_cold_ms, l.low_ms, l.steady_ms, l.noisy, l.iqr_ms, l.samples,
+        SELECT v.*, v.unknown_placement AS unknown_on_device,
+               l.cold_ms, l.first_cold_ms, l.later_cold_ms, l.low_ms, l.steady_ms, l.noisy, l.iqr_ms, l.samples,
                r.ratio AS ratio_to_cpu, r.cases AS ratio_cases,
                r.cpu_target_id
           FROM function_verdicts v
@@ -269,13 +273,18 @@ def test_the_views_say_what_was_counted_by_hand(world: World, from_views: Figure
     assert from_views["torch.sort", cpu]["noisy"] == 1, "its median is 2, and its level 1"
 
 
+def in_a_line(cell: dict[str, Any]) -> dict[str, Any]:
+    """The figures of a cell of REST, under the names that they have in a line."""
+    anywhere, on_device = cell["counts"]["anywhere"], cell["counts"].get("on_device", {})
+    line = cell | anywhere | {f"{name}_on_device": on_device.get(name) for name in anywhere}
+    return {name: line[name] for name in FIGURES}
+
+
 def test_rest_has_every_figure_of_the_views(world: World, from_views: Figures) -> None:
     page = world.get("/campaigns/1/matrix")
     assert page["freshness"]["current"]
     cells = {
-        (row["function"], int(target)): {name: cell[name] for name in FIGURES}
-        for row in page["rows"]
-        for target, cell in row["cells"].items()
+        (row["function"], int(target)): in_a_line(cell) for row in page["rows"] for target, cell in row["cells"].items()
     }
     assert cells == from_views
 
@@ -295,7 +304,7 @@ def test_a_functions_history_has_the_same_cell_and_compares_one_suite_alone(worl
         cells = world.get(f"/history/torch/{function}")["cells"]
         for cell in cells:
             if cell["campaign_id"] == 1:
-                assert {name: cell[name] for name in FIGURES} == from_views[function, cell["target_id"]]
+                assert in_a_line(cell) == from_views[function, cell["target_id"]]
     changed = {
         (cell["campaign_id"], cell["suite"], cell["device"]): cell["changed"]
         for cell in world.get("/history/torch/torch.wrong")["cells"]
@@ -319,6 +328,32 @@ def test_suites_of_the_same_revision_are_not_compared(world: World) -> None:
     assert pair["verdicts"]["counts"]["fixes"] == 1
 
 
+@pytest.mark.parametrize(
+    ("rule", "kind", "why"),
+    [
+        ("anywhere", "fix", None),
+        ("on_device", "fix", None),
+        ("without_host_work", "fix", None),
+        ("independent", "insufficient data", "counted on neither side"),
+        ("without_one_case_verdicts", "insufficient data", "counted on neither side"),
+    ],
+)
+def test_a_comparison_counts_by_any_rule(world: World, rule: str, kind: str, why: str | None) -> None:
+    found = world.get("/compare", a="1:torch/xla", b="3:torch/xla", rule=rule)
+    (change,) = [change for change in found["pairs"][0]["verdicts"]["changes"] if change["function"] == "torch.wrong"]
+    assert (found["rule"], change["kind"], change["why"]) == (rule, kind, why)
+    assert json.loads(world.typed("compare", "1:torch/xla", "3:torch/xla", "--rule", rule, "--json")) == found
+
+
+@pytest.mark.parametrize("command", [("results", "1"), ("compare", "1", "3")])
+def test_the_command_line_refuses_an_unknown_rule_with_those_that_there_are(
+    world: World, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    portolan = Portolan(tmp_path, PORTOLAN_URL=world.coordinator.url)
+    said = portolan.refused(*command, "--rule", "upside_down")
+    assert f"no counting rule is called 'upside_down'; there are: {', '.join(NAMES)}" in said
+
+
 def test_outcomes_are_the_same_in_json_csv_parquet_and_the_view(world: World) -> None:
     rows = world.get("/campaigns/1/outcomes", limit=5000)["outcomes"]
     told = world.rows("SELECT * FROM outcome_rows WHERE campaign_id = 1 ORDER BY job_id")
@@ -336,7 +371,7 @@ def test_outcomes_are_the_same_in_json_csv_parquet_and_the_view(world: World) ->
         assert {name: line[name] for name in names} == {
             name: "" if value is None else str(value) for name, value in figures.items()
         }
-    by_device = world.get("/campaigns/1/outcomes", verdict="on_device:failed")["outcomes"]
+    by_device = world.get("/campaigns/1/outcomes", rule="on_device", verdict="failed")["outcomes"]
     assert {row["job_id"] for row in by_device} == {
         row["job_id"] for row in told if row["verdict_on_device"] == "failed"
     }
@@ -367,7 +402,7 @@ def test_figures_are_written_in_one_way(from_views: Figures, world: World) -> No
 
 def test_the_page_of_the_matrix_shows_the_same_figures(world: World, from_views: Figures) -> None:
     for which, ends in (("anywhere", ""), ("on_device", "_on_device")):
-        html = world.page(f"/campaigns/1/matrix?verdict={which}")
+        html = world.page(f"/campaigns/1/matrix?rule={which}")
         for (function, target), figures in from_views.items():
             address = f'/campaigns/1/functions/torch/{function}#t-{target}"'
             (cell,) = re.findall(rf'<td class="cell[^>]*><a href="{re.escape(address)}.*?</td>', html, re.DOTALL)
@@ -459,7 +494,7 @@ def test_what_is_kept_by_another_definition_is_made_anew(world: World, from_view
     def spoil() -> None:
         async def write() -> None:
             connection = await asyncpg.connect(world.dsn)
-            await connection.execute("update matrix_cells set ratio_to_cpu = 99, passed = 99 where campaign_id = 1")
+            await connection.execute("update matrix_cells set ratio_to_cpu = 99, skipped = 99 where campaign_id = 1")
             await connection.execute("update matrices set definition = 'an earlier one' where campaign_id = 1")
             await connection.close()
 

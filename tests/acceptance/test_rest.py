@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from coordinator.counting import NAMES
 from tests.coordinator_process import CoordinatorProcess
 from tests.runner_process import RunnerProcess
 
@@ -38,11 +39,14 @@ def test_the_matrix_says_what_ports(coordinator: CoordinatorProcess, campaign: i
     matrix = coordinator.http.get(f"/campaigns/{campaign}/matrix").json()
     cells = {row["function"]: next(iter(row["cells"].values())) for row in matrix["rows"]}
     add = cells["hazards.add"]
-    assert (add["verdict"], add["passed"], add["failed"], add["total"]) == ("partial", 3, 1, 4)
-    assert add["cause"] == "assertion"
+    counts = add["counts"]["anywhere"]
+    assert (counts["verdict"], counts["passed"], counts["failed"], counts["total"]) == ("partial", 3, 1, 4)
+    assert counts["cause"] == "assertion"
     assert add["steady_ms"] > 0
     gone = cells["hazards.gone"]
-    assert (gone["verdict"], gone["total"], gone["skipped"], gone["not_counted_cause"]) == ("unknown", 0, 1, "removed")
+    counts = gone["counts"]["anywhere"]
+    assert (counts["verdict"], counts["total"], counts["cause"]) == ("unknown", 0, None)
+    assert (gone["skipped"], gone["not_counted_cause"]) == (1, "removed")
 
 
 def test_outcomes_come_in_pages(coordinator: CoordinatorProcess, campaign: int) -> None:
@@ -111,24 +115,42 @@ def test_a_dry_run_plans_and_stores_nothing(coordinator: CoordinatorProcess, cam
     assert coordinator.http.get("/campaigns").json()["campaigns"][0]["id"] == before
 
 
-@pytest.mark.parametrize("former", ["by=device", "counted_by=verdict_on_device", "verdict_on_device=failed"])
-@pytest.mark.parametrize(
-    "path",
-    [
-        "api/v1/campaigns/{}/matrix?",
-        "api/v1/campaigns/{}/outcomes?",
-        "api/v1/compare?a={0}&b={0}&",
-        "campaigns/{}/matrix?",
-        "compare?a={0}&b={0}&",
-    ],
+OF_FUNCTIONS = (
+    "api/v1/campaigns/{}/matrix?",
+    "api/v1/compare?a={0}&b={0}&",
+    "campaigns/{}/matrix?",
+    "compare?a={0}&b={0}&",
 )
+OF_OUTCOMES = "api/v1/campaigns/{}/outcomes?"
+
+
+@pytest.mark.parametrize("former", ["by=device", "counted_by=verdict_on_device", "verdict_on_device=failed"])
+@pytest.mark.parametrize("path", [*OF_FUNCTIONS, OF_OUTCOMES])
 def test_a_former_name_of_the_verdict_that_counts_is_refused(
     coordinator: CoordinatorProcess, campaign: int, path: str, former: str
 ) -> None:
     answer = coordinator.http.get(f"{coordinator.url}/{path.format(campaign)}{former}")
     assert answer.status_code == 422
-    refusal = f"there is no parameter '{former.partition('=')[0]}': 'verdict' says which verdict counts (on_device)"
-    assert refusal in answer.json()["detail"]
+    assert f"there is no parameter '{former.partition('=')[0]}': 'rule' says how" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("path", OF_FUNCTIONS)
+def test_where_functions_are_counted_the_former_verdict_is_refused_too(
+    coordinator: CoordinatorProcess, campaign: int, path: str
+) -> None:
+    answer = coordinator.http.get(f"{coordinator.url}/{path.format(campaign)}verdict=on_device")
+    assert answer.status_code == 422
+    assert "there is no parameter 'verdict': 'rule' says how" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("path", [*OF_FUNCTIONS, OF_OUTCOMES])
+def test_an_unknown_counting_rule_is_refused_with_those_that_there_are(
+    coordinator: CoordinatorProcess, campaign: int, path: str
+) -> None:
+    answer = coordinator.http.get(f"{coordinator.url}/{path.format(campaign)}rule=upside_down")
+    assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
+    known = ", ".join(NAMES)
+    assert answer.json()["detail"] == f"no counting rule is called 'upside_down'; there are: {known}"
 
 
 def test_a_rerun_plans_only_what_failed(coordinator: CoordinatorProcess, campaign: int) -> None:

@@ -119,7 +119,7 @@ def test_a_person_s_word_wins_until_it_is_taken_back(
 
     matrix = coordinator.http.get(f"/campaigns/{campaign}/matrix").json()
     cells = {row["function"]: next(iter(row["cells"].values())) for row in matrix["rows"]}
-    assert (cells["hazards.add"]["verdict"], cells["hazards.add"]["incomplete"]) == ("unknown", 1)
+    assert (cells["hazards.add"]["counts"]["anywhere"]["verdict"], cells["hazards.add"]["incomplete"]) == ("unknown", 1)
     assert "admin on" in portolan.ask("override", str(campaign))
     shown = list(csv.DictReader(io.StringIO(portolan.ask("results", str(campaign), "--format", "csv"))))
     assert {row["overridden_by"] for row in shown if row["case"] == WRONG["case"]} == {"admin"}

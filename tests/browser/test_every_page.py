@@ -41,7 +41,7 @@ PAGES: dict[str, Address] = {
     "campaign": lambda house: f"/campaigns/{house.low}",
     "cancel": lambda house: f"/campaigns/{house.low}/cancel",
     "matrix": lambda house: f"/campaigns/{house.low}/matrix",
-    "matrix on device": lambda house: f"/campaigns/{house.low}/matrix?verdict=on_device&q=fails:xla",
+    "matrix on device": lambda house: f"/campaigns/{house.low}/matrix?rule=on_device&q=fails:xla",
     "function": _function("tales.calm.drift"),
     "function with markup": _function(MARKUP),
     "function without an end": _function(ENDLESS),

@@ -49,7 +49,7 @@ def causes(data: ReportData, table: Table) -> Figure:
         + "; ".join(f"{row['target']} {row['counted_by']}: {row['cause']} {row['shown']}" for row in _main(rows))
         + ".",
         silent="No function failed, so there are no causes to draw."
-        if any(verdict.verdict != "unknown" for verdict in data.verdicts)
+        if any(verdict.anywhere.verdict != "unknown" for verdict in data.verdicts)
         else NOTHING_COUNTED,
     )
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Query
 
 from coordinator.context import Context
-from coordinator.results.api import VerdictParameter
+from coordinator.results.api import FunctionRuleParameter
 from coordinator.results.comparison import service
 from coordinator.results.comparison.models import Comparison
 from coordinator.results.comparison.pairs import SideSelector
@@ -27,7 +27,7 @@ async def compare(
     a: SideText,
     b: SideText,
     context: Context,
-    verdict: VerdictParameter,
+    rule: FunctionRuleParameter,
 ) -> Comparison:
     """Regressions, fixes and changed latency from `a` to `b`, function by function; what did not change is counted."""
-    return await service.compare(context.engine, SideSelector.parse(a, "a"), SideSelector.parse(b, "b"), verdict)
+    return await service.compare(context.engine, SideSelector.parse(a, "a"), SideSelector.parse(b, "b"), rule)

@@ -27,6 +27,16 @@ def compare_cases(
     ]
 
 
+def enough(cases: dict[str, SideCase], least: int) -> dict[str, SideCase]:
+    """The cases of one function on one side; if fewer than ``least`` count, none does."""
+    if sum(case.verdict in COUNTED for case in cases.values()) >= least:
+        return cases
+    return {
+        name: case.model_copy(update={"verdict": "skipped"}) if case.verdict in COUNTED else case
+        for name, case in cases.items()
+    }
+
+
 def case_change(name: str, a: SideCase | None, b: SideCase | None, *, comparable: bool = True) -> CaseChange:
     kind, why = _judged(a, b) if comparable else ("not compared", ANOTHER_CASE)
     return CaseChange(case=name, kind=kind, a=a, b=b, why=why)

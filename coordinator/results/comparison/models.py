@@ -9,7 +9,6 @@ from typing import Literal
 from pydantic import BaseModel
 
 from coordinator.results.comparison.latencies import LatencyChange
-from coordinator.results.models import WhichVerdict
 from coordinator.targets.models import Target
 
 Kind = Literal["regression", "fix", "mixed", "change", "lost", "same", "insufficient data"]
@@ -186,7 +185,8 @@ class Pairing(BaseModel):
 
     a: Side
     b: Side
-    verdict: WhichVerdict
+    rule: str
+    """The counting rule that verdicts are by."""
     pairs: Sequence[Pair]
     left_out: list[Omission]
 

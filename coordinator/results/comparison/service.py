@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service as campaigns
+from coordinator.counting import CountingRule, rule_named
 from coordinator.errors import RequestError
 from coordinator.formats import plural
 from coordinator.results import service as matrix
@@ -31,12 +32,11 @@ from coordinator.results.comparison.pairs import (
     other_cases,
 )
 from coordinator.results.comparison.verdicts import compare_verdicts, comparison
-from coordinator.results.models import WhichVerdict
 from coordinator.targets.models import Target
 from protocol.enums import TimingPolicy
 
 
-async def paired(engine: AsyncEngine, a: SideSelector, b: SideSelector, verdict: WhichVerdict) -> Pairing:
+async def paired(engine: AsyncEngine, a: SideSelector, b: SideSelector, rule: CountingRule) -> Pairing:
     """The pairs, and all that is left out, with the reason: other suites, simulated targets, cases that are other ones
     on the two sides."""
     if a == b:
@@ -61,14 +61,14 @@ async def paired(engine: AsyncEngine, a: SideSelector, b: SideSelector, verdict:
     return Pairing(
         a=side_a,
         b=side_b,
-        verdict=verdict,
+        rule=rule.name,
         pairs=pairs,
         left_out=left_out,
     )
 
 
-async def compare(engine: AsyncEngine, a: SideSelector, b: SideSelector, verdict: WhichVerdict) -> Comparison:
-    found = await paired(engine, a, b, verdict)
+async def compare(engine: AsyncEngine, a: SideSelector, b: SideSelector, rule: CountingRule) -> Comparison:
+    found = await paired(engine, a, b, rule)
     pairs = [
         PairComparison(
             **dict(pair),
@@ -81,15 +81,14 @@ async def compare(engine: AsyncEngine, a: SideSelector, b: SideSelector, verdict
 
 
 async def verdicts(engine: AsyncEngine, found: Pairing, pair: Pair) -> VerdictComparison:
+    rule = rule_named(found.rule)
     before = await matrix.column_of(engine, found.a.campaign, pair.a.id)
     after = await matrix.column_of(engine, found.b.campaign, pair.b.id)
     async with engine.connect() as connection:
-        cases_before = await store.cases(connection, found.a.campaign, pair.a.id, found.verdict)
-        cases_after = await store.cases(connection, found.b.campaign, pair.b.id, found.verdict)
+        cases_before = await store.cases(connection, found.a.campaign, pair.a.id, rule)
+        cases_after = await store.cases(connection, found.b.campaign, pair.b.id, rule)
     others = frozenset(pair.other_cases)
-    changes = await asyncio.to_thread(
-        compare_verdicts, before, after, (cases_before, cases_after), found.verdict, others
-    )
+    changes = await asyncio.to_thread(compare_verdicts, before, after, (cases_before, cases_after), rule, others)
     return comparison(changes)
 
 

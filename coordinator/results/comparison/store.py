@@ -7,10 +7,11 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from coordinator.counting import CountingRule
+from coordinator.results.comparison.cases import enough
 from coordinator.results.comparison.latencies import Measurement
 from coordinator.results.comparison.models import SideCase
 from coordinator.results.comparison.pairs import CaseDigest
-from coordinator.results.models import WhichVerdict
 
 # A function that never touches a device has no verdict on it.
 _CASES = """
@@ -34,7 +35,8 @@ SELECT n.function, n."case", n.runs, n.placements,
                array_agg(DISTINCT placement::text COLLATE "C") FILTER (WHERE verdict = 'passed') AS placements
           FROM (SELECT function, "case", placement, {cause} AS cause,
                        -- No refusal is proven on a device; that it is refused no more is a change all the same.
-                       CASE WHEN refuses AND {verdict} = 'unknown' THEN verdict ELSE {verdict} END AS verdict
+                       CASE WHEN NOT ({counts}) THEN 'skipped'
+                            WHEN refuses AND {verdict} = 'unknown' THEN verdict ELSE {verdict} END AS verdict
                   FROM outcome_rows
                  WHERE campaign_id = :campaign AND target_id = :target AND {verdict} IS NOT NULL) o
          GROUP BY function, "case") n
@@ -42,12 +44,11 @@ SELECT n.function, n."case", n.runs, n.placements,
 
 
 async def cases(
-    connection: AsyncConnection, campaign_id: int, target_id: int, which: WhichVerdict
+    connection: AsyncConnection, campaign_id: int, target_id: int, rule: CountingRule
 ) -> dict[str, dict[str, SideCase]]:
     """One target's cases over their runs, by function and case."""
-    end = "_on_device" if which == "on_device" else ""
     rows = await connection.execute(
-        text(_CASES.format(verdict=f"verdict{end}", cause=f"cause{end}")),
+        text(_CASES.format(verdict=rule.verdict_column, cause=rule.cause_column, counts=rule.cases)),
         {"campaign": campaign_id, "target": target_id},
     )
     found: dict[str, dict[str, SideCase]] = {}
@@ -58,7 +59,7 @@ async def cases(
         if kind not in kinds:
             kinds[kind] = SideCase(verdict=verdict, causes=causes or [], placements=placements or [], runs=runs)
         found.setdefault(function, {})[case] = kinds[kind]
-    return found
+    return {function: enough(cases, rule.least_cases) for function, cases in found.items()}
 
 
 async def measurements(connection: AsyncConnection, campaign_id: int, target_id: int, column: str) -> list[Measurement]:

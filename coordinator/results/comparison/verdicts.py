@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
+from coordinator.counting import CountingRule
 from coordinator.formats import plural
 from coordinator.results.comparison.cases import case_counts, compare_cases
 from coordinator.results.comparison.models import (
@@ -17,7 +18,7 @@ from coordinator.results.comparison.models import (
     VerdictChange,
     VerdictComparison,
 )
-from coordinator.results.models import Cell, Judgement, WhichVerdict
+from coordinator.results.models import Cell
 
 FAILING = ("partial", "complete")
 KNOWN: tuple[Kind, ...] = ("regression", "fix", "mixed", "change")
@@ -33,11 +34,11 @@ def compare_verdicts(
     a: Sequence[Cell],
     b: Sequence[Cell],
     cases: tuple[FunctionCases, FunctionCases],
-    which: WhichVerdict,
+    rule: CountingRule,
     other_cases: Collection[str] = (),
 ) -> list[VerdictChange]:
     """Every function of which a side has a case, by name."""
-    before, after = ({cell.function: side_verdict(cell, which) for cell in side} for side in (a, b))
+    before, after = ({cell.function: side_verdict(cell, rule) for cell in side} for side in (a, b))
     return [
         verdict_change(
             name,
@@ -80,9 +81,11 @@ def kind_of(counted: CaseCounts) -> Kind:
     return "same" if counted.same and not counted.insufficient else "insufficient data"
 
 
-def side_verdict(cell: Cell, which: WhichVerdict) -> SideVerdict:
-    judgement = cell.judged(which) or Judgement("unknown", 0, 0, cell.not_counted_cause if cell.total == 0 else None)
-    return SideVerdict(**judgement._asdict(), flaky=cell.flaky)
+def side_verdict(cell: Cell, rule: CountingRule) -> SideVerdict:
+    counts = cell.counted(rule) or cell.uncounted
+    return SideVerdict(
+        verdict=counts.verdict, passed=counts.passed, total=counts.total, flaky=cell.flaky, cause=counts.cause
+    )
 
 
 def comparison(changes: Sequence[VerdictChange]) -> VerdictComparison:

@@ -13,7 +13,7 @@ from coordinator.access.caller import CurrentCaller
 from coordinator.campaigns.service import detail
 from coordinator.context import Context
 from coordinator.parameters import CampaignId
-from coordinator.results.api import refuse_former_parameters
+from coordinator.results.api import RuleParameter, refuse_former_parameters
 from coordinator.results.outcomes import service
 from coordinator.results.outcomes.models import Format, OutcomePage
 from coordinator.results.outcomes.store import Filters
@@ -22,10 +22,7 @@ from coordinator.storable import LARGEST_BIGINT, Text
 from protocol.enums import Cause, Judge, Placement
 from protocol.problems import problem_responses
 
-VerdictFilter = Literal[
-    "passed", "failed", "skipped", "incomplete",
-    "on_device:passed", "on_device:failed", "on_device:skipped", "on_device:incomplete", "on_device:unknown",
-]  # fmt: skip
+VerdictFilter = Literal["passed", "failed", "skipped", "incomplete", "unknown"]
 
 router = RestRouter(
     prefix="/campaigns/{campaign_id}",
@@ -36,20 +33,18 @@ router = RestRouter(
 
 
 def _filters(
+    rule: RuleParameter,
     verdict: Annotated[
-        VerdictFilter | None, Query(description="`on_device:failed` counts a fallback to the host as failed")
+        VerdictFilter | None, Query(description="by the rule; `unknown`: it passed without proof of where")
     ] = None,
     cause: Cause | None = None,
     placement: Placement | None = None,
     function: Annotated[Text | None, Query(max_length=200, description="a glob, such as `torch.nn.*`")] = None,
     framework: Annotated[Text | None, Query(max_length=100)] = None,
     device: Annotated[Text | None, Query(max_length=100)] = None,
-    judged_by: Annotated[
-        Judge | Literal["independent"] | None,
-        Query(description="the reference; `independent`: any that is, numpy or decomposition"),
-    ] = None,
+    judged_by: Annotated[Judge | None, Query(description="the reference")] = None,
 ) -> Filters:
-    return Filters(verdict, cause, placement, function, framework, device, judged_by)
+    return Filters(rule.name, verdict, cause, placement, function, framework, device, judged_by)
 
 
 _MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}

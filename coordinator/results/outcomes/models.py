@@ -12,8 +12,6 @@ from coordinator.results.outcomes.confirmations import Confirmation
 from protocol.outcomes import Evidence
 
 Format = Literal["json", "csv", "parquet"]
-INDEPENDENT: Literal["independent"] = "independent"
-"""In place of a reference that judged: any that is independent."""
 
 
 class OutcomePage(BaseModel):

@@ -9,24 +9,21 @@ from typing import Any
 from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from coordinator.counting import ANYWHERE, rule_named
 from coordinator.database.views import low
-from coordinator.results.outcomes.models import INDEPENDENT
 from coordinator.results.outcomes.repeat import repeat_command
 from coordinator.results.query import like_pattern
-from protocol.enums import Judge
 
 INTERNAL = ("target_id", "case_id")
 """Columns of the view that mean nothing outside the database."""
 
 
-ON_DEVICE = "on_device:"
-
-
 @dataclass(frozen=True)
 class Filters:
-    """Every field that is not None narrows; ``function`` is a glob, ``verdict`` may begin with ``on_device:``, and
-    ``judged_by`` may be ``independent``: by any reference that is."""
+    """Every field that is not None narrows. ``function`` is a glob; the verdict and the cause are those that the rule
+    counts, and an outcome that it does not count is left out."""
 
+    rule: str = ANYWHERE.name
     verdict: str | None = None
     cause: str | None = None
     placement: str | None = None
@@ -36,17 +33,15 @@ class Filters:
     judged_by: str | None = None
 
     def clauses(self) -> tuple[str, dict[str, Any]]:
-        chosen: dict[str, Any] = {name: value for name, value in vars(self).items() if value is not None}
-        if (self.verdict or "").startswith(ON_DEVICE):
-            chosen["verdict_on_device"] = chosen.pop("verdict").removeprefix(ON_DEVICE)
-        conditions = {name: f"{name} = :{name}" for name in chosen}
+        rule = rule_named(self.rule)
+        columns = {"verdict": rule.verdict_column, "cause": rule.cause_column}
+        values = {name: value for name, value in vars(self).items() if name != "rule" and value is not None}
+        conditions = {name: f"{columns.get(name, name)} = :{name}" for name in values}
         if self.function is not None:
-            chosen["function"] = like_pattern(self.function)
+            values["function"] = like_pattern(self.function)
             conditions["function"] = "function LIKE :function"
-        if self.judged_by == INDEPENDENT:
-            chosen["judged_by"] = [judge for judge in Judge if judge.is_independent]
-            conditions["judged_by"] = "judged_by = ANY(CAST(:judged_by AS text[]))"
-        return "".join(f" AND {condition}" for condition in conditions.values()), chosen
+        counted = (f"{rule.verdict_column} IS NOT NULL", f"({rule.cases})")
+        return "".join(f" AND {condition}" for condition in (*counted, *conditions.values())), values
 
 
 async def page(

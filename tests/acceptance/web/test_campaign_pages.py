@@ -35,15 +35,15 @@ def test_a_campaign_says_what_was_asked_for_how_far_it_is_and_what_failed(visito
     assert "10 of 10 jobs are done." in said
     assert "hazards.add, hazards.segfault" in said
     assert "hazards.segfault/0 , run" in said
-    assert f'href="/campaigns/{ended}/matrix?q=cause%3Acrash"' in page
+    assert f'href="/campaigns/{ended}/matrix?q=cause%3Acrash&amp;rule=anywhere"' in page
     assert "<b>Bold</b> & ended" in said, "a name is text, whatever it holds"
     assert "<b>Bold" not in page
 
 
 def test_both_verdicts_of_its_functions_are_counted_by_target(visitor: Visitor, ended: int) -> None:
     (line,) = visitor.data(f"/campaigns/{ended}")["targets"]
-    assert line["verdict"] == {"success": 0, "partial": 1, "complete": 1, "unknown": 0}
-    assert line["verdict_on_device"] == {"success": 0, "partial": 1, "complete": 1, "unknown": 0}
+    alike = {"success": 0, "partial": 1, "complete": 1, "unknown": 0}
+    assert line["functions"] == {"anywhere": alike, "on_device": alike}
     (row,) = csv.DictReader(io.StringIO(visitor.http.get(f"/campaigns/{ended}?as=csv").text))
     assert (row["total"], row["passed"], row["failed"]) == ("10", "6", "4")
     assert (row["verdict_partial"], row["verdict_on_device_complete"]) == ("1", "1")

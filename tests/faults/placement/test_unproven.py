@@ -60,9 +60,9 @@ def get(coordinator: CoordinatorProcess, path: str, **query: Any) -> httpx.Respo
 def test_each_pass_is_unknown_on_the_device_and_each_failure_failed(
     coordinator: CoordinatorProcess, campaign: int
 ) -> None:
-    assert len(coordinator.outcomes(campaign, verdict="on_device:unknown", placement="unknown")) == 14
-    assert len(coordinator.outcomes(campaign, verdict="on_device:failed")) == 2
-    assert coordinator.outcomes(campaign, verdict="on_device:passed") == []
+    assert len(coordinator.outcomes(campaign, rule="on_device", verdict="unknown", placement="unknown")) == 14
+    assert len(coordinator.outcomes(campaign, rule="on_device", verdict="failed")) == 2
+    assert coordinator.outcomes(campaign, rule="on_device", verdict="passed") == []
     assert coordinator.outcomes(campaign, placement="on_device") == []
 
 
@@ -75,16 +75,20 @@ def test_an_export_says_the_same(coordinator: CoordinatorProcess, campaign: int)
 def test_the_matrix_counts_them_apart(coordinator: CoordinatorProcess, campaign: int) -> None:
     rows = get(coordinator, f"/campaigns/{campaign}/matrix").json()["rows"]
     cells = {row["function"]: next(iter(row["cells"].values())) for row in rows}
-    keys = ("verdict", "passed", "total", "verdict_on_device", "passed_on_device", "total_on_device")
-    assert [cells[PASSES][key] for key in keys] == ["success", 4, 4, "unknown", 0, 0]
-    assert [cells[FAILS_ONCE][key] for key in keys] == ["partial", 3, 4, "complete", 0, 1]
-    assert (cells[PASSES]["unknown_placement"], cells[FAILS_ONCE]["unknown_placement"]) == (4, 3)
+
+    def counts(function: str, rule: str) -> tuple[str, int, int, int]:
+        found = cells[function]["counts"][rule]
+        return found["verdict"], found["passed"], found["total"], found["unknown"]
+
+    assert (counts(PASSES, "anywhere"), counts(PASSES, "on_device")) == (("success", 4, 4, 0), ("unknown", 0, 0, 4))
+    assert counts(FAILS_ONCE, "anywhere") == ("partial", 3, 4, 0)
+    assert counts(FAILS_ONCE, "on_device") == ("complete", 0, 1, 3)
     assert all(cell["steady_ms"] is None for cell in cells.values()), "a time of nobody knows what"
 
 
 def test_a_query_finds_them_and_none_passes_on_the_device(visitor: Visitor, campaign: int) -> None:
-    def found(query: str, verdict: str) -> list[str]:
-        rows = visitor.data(f"/campaigns/{campaign}/matrix", q=query, verdict=verdict)["rows"]
+    def found(query: str, rule: str) -> list[str]:
+        rows = visitor.data(f"/campaigns/{campaign}/matrix", q=query, rule=rule)["rows"]
         return [row["function"] for row in rows]
 
     assert found("passes:unwatched", "anywhere") == [PASSES]
@@ -94,9 +98,9 @@ def test_a_query_finds_them_and_none_passes_on_the_device(visitor: Visitor, camp
 
 
 def test_the_pages_say_so(coordinator: CoordinatorProcess, visitor: Visitor, campaign: int) -> None:
-    matrix = text(visitor.read(f"/campaigns/{campaign}/matrix?verdict=on_device"))
+    matrix = text(visitor.read(f"/campaigns/{campaign}/matrix?rule=on_device"))
     assert "4 cases passed without proof of where" in matrix
-    assert "4/4" in text(visitor.read(f"/campaigns/{campaign}/matrix?verdict=anywhere"))
+    assert "4/4" in text(visitor.read(f"/campaigns/{campaign}/matrix?rule=anywhere"))
     function = text(visitor.read(f"/campaigns/{campaign}{ADDRESS}{FAILS_ONCE}"))
     assert "partial 3/4 complete 0/1" in function
     assert "3 cases passed without proof of where" in function
@@ -158,7 +162,7 @@ def test_a_comparison_by_device_has_no_data(coordinator: CoordinatorProcess, cam
     again = coordinator.submit(PASSES, FAILS_ONCE, runs=1)
     coordinator.wait_ended(again)
     both = {"a": str(campaign), "b": str(again)}
-    (plain,) = get(coordinator, "/compare", **both, verdict="anywhere").json()["pairs"]
-    (strict,) = get(coordinator, "/compare", **both, verdict="on_device").json()["pairs"]
+    (plain,) = get(coordinator, "/compare", **both, rule="anywhere").json()["pairs"]
+    (strict,) = get(coordinator, "/compare", **both, rule="on_device").json()["pairs"]
     assert (plain["verdicts"]["counts"]["same"], plain["verdicts"]["counts"]["insufficient"]) == (2, 0)
     assert (strict["verdicts"]["counts"]["same"], strict["verdicts"]["counts"]["insufficient"]) == (1, 1)

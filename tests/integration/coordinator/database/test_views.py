@@ -6,13 +6,14 @@ import json
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
 import asyncpg
 import pytest
 
+from coordinator.counting import NAMES
 from protocol.enums import Cause, Placement, Verdict
 from runners.isolation.timing import quantile
 
@@ -261,6 +262,63 @@ async def test_function_verdicts(database: str, seed: int) -> None:
     assert any(row["verdict"] == "success" and row["verdict_on_device"] == "unknown" for row in rows.values())
 
 
+def main_cause(runs: list[Planned]) -> str | None:
+    return most_frequent(run.cause or "unknown" for run in runs if run.verdict == "failed")
+
+
+def by_rule(cases: list[list[Planned]]) -> dict[str, dict[str, Any]]:
+    """A function's counts by each rule, from its sentence and nothing else. Every third case is judged by
+    NumPy."""
+    plain = counts(cases, on_device=False)
+    alone = {"verdict": "unknown"} if plain["total"] < 2 else {}
+    found = {
+        "anywhere": plain,
+        "without_host_work": counts([runs for runs in cases if main_cause(runs) != "host_work"], on_device=False),
+        "independent": counts([runs for runs in cases if runs[0].case % 3 == 0], on_device=False),
+        "without_one_case_verdicts": plain | alone,
+    }
+    return found if cases[0][0].host_only else found | {"on_device": counts(cases, on_device=True)}
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_function_counts_have_a_row_for_every_rule(database: str, seed: int) -> None:
+    # Of two functions one case is left, so that a rule about single cases has something to say.
+    outcomes = [
+        outcome
+        for outcome in drawn(random.Random(seed), 2, 4)
+        if outcome.function not in ("torch.f0", "torch.f1") or outcome.case <= FUNCTIONS
+    ]
+    connection = await asyncpg.connect(database)
+    await store(connection, outcomes, 2, 4)
+    await connection.execute("update cases set tags = tags || '[\"judged-by-numpy\"]' where id % 3 = 0")
+    await connection.execute(
+        "update outcomes set cause = 'host_work' where verdict = 'failed' and (case_id + target_id) % 3 = 0"
+    )
+    outcomes = [
+        replace(outcome, cause=Cause.host_work)
+        if outcome.verdict == "failed" and (outcome.case + outcome.target) % 3 == 0
+        else outcome
+        for outcome in outcomes
+    ]
+    rows: dict[tuple[int, int, str], dict[str, dict[str, Any]]] = {}
+    for row in await connection.fetch("select * from function_counts"):
+        rows.setdefault((row["campaign_id"], row["target_id"], row["function"]), {})[row["rule"]] = dict(row)
+    await connection.close()
+    expected = by_function(outcomes)
+    assert rows.keys() == expected.keys()
+    differing: Counter[str] = Counter()
+    for key, cases in expected.items():
+        wanted = by_rule(cases)
+        assert rows[key].keys() == wanted.keys()
+        for rule, figures in wanted.items():
+            told = rows[key][rule]
+            assert told["unknown"] == figures["unknown_placement"]
+            for name in ("verdict", "passed", "failed", "total", "cause"):
+                assert told[name] == figures[name], (key, rule, name)
+            differing[rule] += told["verdict"] != rows[key]["anywhere"]["verdict"]
+    assert all(differing[rule] for rule in NAMES if rule != "anywhere"), differing
+
+
 @pytest.mark.parametrize("seed", range(4))
 async def test_function_latencies(database: str, seed: int) -> None:
     outcomes = list(drawn(random.Random(seed), 2, 4))
@@ -332,7 +390,7 @@ async def test_no_evidence_can_break_outcome_rows(database: str, exit_code: str)
     await connection.close()
 
 
-@pytest.mark.parametrize("view", ["outcome_rows", "function_verdicts", "function_latencies"])
+@pytest.mark.parametrize("view", ["outcome_rows", "function_verdicts", "function_counts", "function_latencies"])
 async def test_one_campaign_does_not_read_the_others(database: str, view: str) -> None:
     connection = await asyncpg.connect(database)
     await store(connection, drawn(random.Random(7), 40, 2), 40, 2)

@@ -145,15 +145,19 @@ async def test_failures_of_another_device_are_counted_and_rated_nowhere(
 ) -> None:
     number = await campaign(connection)
     before = await service.read(engine, number, ReportOptions())
-    failed = {(row.target_id, row.function) for row in before.verdicts if row.verdict == "complete"}
+    failed = {(row.target_id, row.function) for row in before.verdicts if row.anywhere.verdict == "complete"}
     assert failed
     await connection.execute("update outcomes set rule = 'needs-another-device' where verdict = 'failed'")
     await connection.execute("update campaign_targets set reclassifications = reclassifications + 1")
     after = await service.read(engine, number, ReportOptions())
     assert {
-        (row.target_id, row.function) for row in after.verdicts if row.of_another_device == row.failed > 0
+        (row.target_id, row.function) for row in after.verdicts if row.of_another_device == row.anywhere.failed > 0
     } >= failed
-    unrated = {(row.target_id, row.function) for row in after.verdicts if not row.is_rated and row.verdict != "unknown"}
+    unrated = {
+        (row.target_id, row.function)
+        for row in after.verdicts
+        if not row.is_rated and row.anywhere.verdict != "unknown"
+    }
     assert unrated == failed
     assert not [row for row in before.verdicts if row.of_another_device]
 
@@ -211,7 +215,9 @@ async def test_a_campaign_of_which_every_job_failed_has_rates_and_causes_and_no_
     await connection.execute("update campaigns set state = 'done', finished_at = now() where id = $1", number)
     await connection.execute("update campaign_targets set done = 8, failed = 8 where campaign_id = $1", number)
     assert "0 of 2 functions port" in await sent(engine, number, tmp_path)
-    assert {each.target.device: each.verdict["complete"] for each in (await overview(engine, number)).targets} == {
+    assert {
+        each.target.device: each.functions["anywhere"]["complete"] for each in (await overview(engine, number)).targets
+    } == {
         "cpu": 2,
         "xla": 4,
     }

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import random
+from dataclasses import fields
 from typing import Any
 
 import asyncpg
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from coordinator.counting import ANYWHERE, NAMES, ON_DEVICE, RULES, CountingRule, Counts
 from coordinator.errors import QueryError
 from coordinator.results import refresh_store, service
 from coordinator.results.models import Cell
@@ -22,7 +24,7 @@ RUNS = 2
 
 LIKE_THE_VIEW = (
     "verdict", "verdict_on_device", "passed", "failed", "total", "skipped", "incomplete", "flaky", "fell_back",
-    "passed_on_device", "total_on_device", "unknown_placement", "cause", "cause_on_device", "not_counted_cause",
+    "passed_on_device", "total_on_device", "cause", "cause_on_device", "not_counted_cause",
     "host_only",
 )  # fmt: skip
 
@@ -96,8 +98,10 @@ async def outcome(
     )
 
 
-async def kept(engine: AsyncEngine, number: int, query: str = "", by: Any = "anywhere") -> dict[str, dict[str, Cell]]:
-    part = await service.page(engine, number, MatrixQuery(query, by))
+async def kept(
+    engine: AsyncEngine, number: int, query: str = "", rule: CountingRule = ANYWHERE
+) -> dict[str, dict[str, Cell]]:
+    part = await service.page(engine, number, MatrixQuery(query, rule))
     devices = {each.id: each.device for each in part.targets}
     return {row.function: {devices[target]: cell for target, cell in row.cells.items()} for row in part.rows}
 
@@ -109,7 +113,17 @@ async def test_every_cell_is_what_the_views_say(engine: AsyncEngine, connection:
     assert len(told) == len(FUNCTIONS) * len(DEVICES) == sum(map(len, found.values()))
     for row in told:
         cell = found[row["function"]][row["device"]]
-        assert {name: getattr(cell, name) for name in LIKE_THE_VIEW} == {name: row[name] for name in LIKE_THE_VIEW}
+        columns = cell.columns()
+        assert {name: columns[name] for name in LIKE_THE_VIEW} == {name: row[name] for name in LIKE_THE_VIEW}
+        assert columns["unknown_on_device"] == row["unknown_placement"]
+    by_rule = await connection.fetch("select * from function_counts where campaign_id = $1", number)
+    for function, cells in found.items():
+        for device, cell in cells.items():
+            rows = [row for row in by_rule if (row["function"], row["device"]) == (function, device)]
+            assert cell.counts == {
+                row["rule"]: Counts(**{field.name: row[field.name] for field in fields(Counts)}) for row in rows
+            }
+            assert set(cell.counts) == {*NAMES} - ({ON_DEVICE.name} if cell.host_only else set())
     for row in await connection.fetch("select * from function_latencies where campaign_id = $1", number):
         cell = found[row["function"]][row["device"]]
         assert (cell.cold_ms, cell.steady_ms) == (row["cold_ms"], row["steady_ms"])
@@ -182,23 +196,24 @@ VERDICT_WORDS = {
 }
 
 
-@pytest.mark.parametrize("by", ["anywhere", "on_device"])
+@pytest.mark.parametrize("rule", RULES, ids=NAMES)
 async def test_a_query_finds_exactly_what_it_asks_for(
-    engine: AsyncEngine, connection: asyncpg.Connection[Any], by: str
+    engine: AsyncEngine, connection: asyncpg.Connection[Any], rule: CountingRule
 ) -> None:
     number = await campaign(connection, 3)
     everything = await kept(engine, number)
 
     def verdict(cell: Cell) -> str | None:
-        return cell.verdict if by == "anywhere" else cell.verdict_on_device
+        return cell.verdict_by(rule)
 
     def cause(cell: Cell) -> str | None:
-        if cell.total == 0:
+        if cell.anywhere.total == 0:
             return cell.not_counted_cause
-        return cell.cause if by == "anywhere" else cell.cause_on_device
+        counts = cell.by(rule)
+        return counts and counts.cause
 
     async def found(query: str) -> set[str]:
-        return set(await kept(engine, number, query, by))
+        return set(await kept(engine, number, query, rule))
 
     for key, words in VERDICT_WORDS.items():
         for device in DEVICES:
@@ -273,14 +288,14 @@ async def test_what_comes_in_or_is_named_anew_shows_at_the_next_look(
     )
     cell = after[row["function"]][row["device"]]
     assert told is not None
-    assert (cell.incomplete, cell.failed, cell.not_counted_cause) == (
+    assert (cell.incomplete, cell.anywhere.failed, cell.not_counted_cause) == (
         told["incomplete"],
         told["failed"],
         told["not_counted_cause"],
     )
     await outcome(connection, random.Random(9), (number, row["target_id"], row["case_id"], 3))
     again = (await kept(engine, number))[row["function"]][row["device"]]
-    assert again.failed == told["failed"] + 1
+    assert again.anywhere.failed == told["failed"] + 1
 
 
 async def test_a_large_campaign_is_added_up_beside_its_readers(

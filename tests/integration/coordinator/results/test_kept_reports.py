@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import random
+from dataclasses import fields
 from typing import Any
 
 import asyncpg
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from coordinator.counting import RULES, Counts
 from coordinator.reports import service
 from coordinator.reports.options import ReportOptions
 from coordinator.results.report_data import MEASURES, ReportData
 from tests.integration.coordinator.database.test_views import drawn, store
 
 CAMPAIGNS, TARGETS = 2, 3
+COUNTS = tuple(field.name for field in fields(Counts))
+COMPARED = 29
+"""Columns of ``function_verdicts`` that a report is made of."""
 
 
 @pytest.fixture(params=range(3))
@@ -32,8 +37,17 @@ async def filled(request: pytest.FixtureRequest, connection: asyncpg.Connection[
 
 async def require_rows_of_queries(connection: asyncpg.Connection[Any], read: ReportData) -> None:
     """What a report was made of is, row for row, what the queries beside its tables give."""
+    views = await connection.fetch(read.queries.verdicts)
+    assert views
+    for row, verdict in zip(views, read.verdicts, strict=True):
+        figures = vars(verdict) | {
+            f"{name}{rule.suffix}": getattr(verdict.by(rule), name, None) for rule in RULES for name in COUNTS
+        }
+        figures["unknown_placement"] = figures["unknown_on_device"]
+        told = {name: value for name, value in row.items() if name in figures}
+        assert len(told) == COMPARED
+        assert told == {name: figures[name] for name in told}
     for query, made_of in (
-        (read.queries.verdicts, read.verdicts),
         (read.queries.placements, read.placements),
         (read.queries.first_calls, read.first_calls),
         (read.queries.judges, read.judged),

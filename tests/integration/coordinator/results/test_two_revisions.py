@@ -8,6 +8,7 @@ import asyncpg
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from coordinator.counting import ANYWHERE, ON_DEVICE, SIDE_BY_SIDE
 from coordinator.results import service
 from coordinator.results.comparison import service as comparison
 from coordinator.results.comparison.cases import ANOTHER_CASE
@@ -34,7 +35,7 @@ async def two_revisions(connection: asyncpg.Connection[Any]) -> asyncpg.Connecti
 async def test_the_cases_that_are_the_same_are_compared(
     engine: AsyncEngine, two_revisions: asyncpg.Connection[Any]
 ) -> None:
-    found = await comparison.compare(engine, A, B, "anywhere")
+    found = await comparison.compare(engine, A, B, ANYWHERE)
     assert not found.left_out
     assert found.pairs
     for pair in found.pairs:
@@ -58,7 +59,7 @@ async def test_only_the_functions_charted_are_counted(
     await two_revisions.execute(
         "delete from outcomes o using cases c where c.id = o.case_id and c.function = $1", CHANGED
     )
-    found = await comparison.compare(engine, A, B, "anywhere")
+    found = await comparison.compare(engine, A, B, ANYWHERE)
     for pair in found.pairs:
         assert pair.other_cases == []
         assert CHANGED not in {change.function for change in pair.verdicts.changes}
@@ -67,7 +68,7 @@ async def test_only_the_functions_charted_are_counted(
 async def test_counted_by_device_host_functions_stay_out(
     engine: AsyncEngine, two_revisions: asyncpg.Connection[Any]
 ) -> None:
-    found = await comparison.compare(engine, A, B, "on_device")
+    found = await comparison.compare(engine, A, B, ON_DEVICE)
     for pair in found.pairs:
         assert "lone" not in {change.function for change in pair.verdicts.changes}
         assert sum(dict(pair.verdicts.cases).values()) == (len(FUNCTIONS) - 1) * CASES
@@ -86,7 +87,7 @@ async def test_without_digests_two_revisions_are_not_compared(
     engine: AsyncEngine, two_revisions: asyncpg.Connection[Any]
 ) -> None:
     await two_revisions.execute("update cases set digest = null")
-    found = await comparison.compare(engine, A, B, "anywhere")
+    found = await comparison.compare(engine, A, B, ANYWHERE)
     assert not found.pairs
     assert {omission.side for omission in found.left_out} == {"both"}
     assert all("no case is known to be the same" in omission.why for omission in found.left_out)
@@ -103,7 +104,5 @@ async def test_a_history_goes_on_over_revisions_as_long_as_the_cases_are_the_sam
         assert len(digests) == (2 if function == CHANGED else 1)
         for cell in cells:
             before = [old for old in cells if old.device == cell.device and old.campaign_id < cell.campaign_id]
-            differs = any(
-                (old.verdict, old.verdict_on_device) != (cell.verdict, cell.verdict_on_device) for old in before
-            )
+            differs = any(any(old.verdict_by(rule) != cell.verdict_by(rule) for rule in SIDE_BY_SIDE) for old in before)
             assert cell.changed == (differs and function != CHANGED)

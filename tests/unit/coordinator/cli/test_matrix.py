@@ -11,38 +11,17 @@ from rich.console import Console
 from coordinator.cli.matrix_printer import fields, print_matrix, remark
 from coordinator.results.models import Cell, Freshness, MatrixPage, MatrixRow
 from coordinator.targets.models import Target, notes
+from tests.unit.coordinator import cells
+from tests.unit.coordinator.cells import counts
 
 CPU, XLA = 1, 2
 
 
-def cell(verdict: str, passed: int, total: int, **more: Any) -> Cell:
-    values = dict.fromkeys(Cell.model_fields) | {
-        "campaign_id": 1,
-        "framework": "torch",
-        "module": "torch",
-        "function": "torch.cat",
-        "target_id": 1,
-        "host_only": False,
-        "verdict": verdict,
-        "verdict_on_device": verdict,
-        "passed": passed,
-        "failed": total - passed,
-        "total": total,
-        "skipped": 0,
-        "incomplete": 0,
-        "flaky": 0,
-        "fell_back": 0,
-        "passed_on_device": passed,
-        "total_on_device": total,
-        "unknown_placement": 0,
-        "unknown_cause": 0,
-        "lowered": 0,
-        "not_lowered": 0,
-        "of_another_device": 0,
-        "passed_independent": 0,
-        "total_independent": 0,
-    }
-    return Cell.model_validate(values | more)
+def cell(verdict: str, passed: int, total: int, cause: str | None = None, **more: Any) -> Cell:
+    return cells.cell(counts(verdict, passed, total, cause), **more)
+
+
+FELL_BACK = counts("complete", 0, 3, "placement")
 
 
 def target(id: int, device: str) -> Target:
@@ -73,7 +52,7 @@ def matrix() -> MatrixPage:
         },
         "torch.nonzero": {
             CPU: cell("success", 3, 3),
-            XLA: cell("success", 3, 3, verdict_on_device="complete", cause_on_device="placement", fell_back=3),
+            XLA: cell("success", 3, 3, on_device=FELL_BACK, fell_back=3),
         },
         "torch.gone": {XLA: cell("unknown", 0, 0, skipped=2, not_counted_cause="removed")},
         "torch.lt": {XLA: cell("success", 2, 2, ratio_to_cpu=0.5)},
@@ -83,7 +62,7 @@ def matrix() -> MatrixPage:
         name="c",
         suite="paper",
         state="done",
-        verdict="anywhere",
+        rule="anywhere",
         query="",
         freshness=Freshness(outcomes=9, of=9, at=None, current=True),
         targets=[target(CPU, "cpu"), target(XLA, "xla")],
@@ -121,11 +100,11 @@ def test_a_cell_without_outcome_is_a_dash() -> None:
 
 
 def test_a_fallback_is_said_beside_the_verdict() -> None:
-    assert remark(cell("success", 3, 3, verdict_on_device="complete", fell_back=3)) == (
+    assert remark(cell("success", 3, 3, on_device=FELL_BACK, fell_back=3)) == (
         "on device: complete, 3 cases fell back to the host"
     )
     assert remark(cell("success", 3, 3)) == ""
-    assert remark(cell("success", 3, 3, verdict_on_device=None)) == "", "a host-only function has no such verdict"
+    assert remark(cell("success", 3, 3, on_device=None)) == "", "a host-only function has no such verdict"
 
 
 def test_all_targets_stand_side_by_side_where_there_is_room(matrix: MatrixPage) -> None:

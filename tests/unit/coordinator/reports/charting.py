@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from coordinator.counting import ANYWHERE, ON_DEVICE, WITHOUT_HOST_WORK, Counts
 from coordinator.reference.models import Reference
 from coordinator.results.report_data import FunctionLatencies, FunctionVerdict, Queries, ReportData
 from coordinator.targets.models import Target
@@ -53,26 +54,28 @@ def verdict(
     without_host_work: str | None = None,
     of_another_device: int = 0,
     incomplete: int = 0,
+    total: int = 1,
 ) -> FunctionVerdict:
+    """A function of which one case failed, or all did of a complete failure, if any case counts."""
     on_device = word if on_device == "as the verdict" else on_device
     fell_back = int(cause_on_device == "placement")
+    total = 0 if word == "unknown" else total
+    failed = {"partial": 1, "complete": total}.get(word, 0)
+    counts = {
+        ANYWHERE: Counts(word, total - failed, failed, total, 0, cause),
+        ON_DEVICE: on_device and Counts(on_device, 0, 0, 0, unknown_placement, cause_on_device or cause),
+        WITHOUT_HOST_WORK: Counts(without_host_work or word, 0, 0, 0, 0),
+    }
     return FunctionVerdict(
         on.id,
         function,
-        word,
-        on_device,
-        cause,
-        cause_on_device or cause,
+        {rule.name: of for rule, of in counts.items() if of},
         fell_back,
-        unknown_placement,
-        failed=int(word in ("partial", "complete")),
-        total=int(word != "unknown"),
-        incomplete=incomplete,
-        unknown_cause=unknown_cause,
-        not_counted_cause=not_counted_cause,
-        host_work=host_work,
-        verdict_without_host_work=without_host_work or word,
-        of_another_device=of_another_device,
+        incomplete,
+        unknown_cause,
+        not_counted_cause,
+        host_work,
+        of_another_device,
         lowered=0,
         not_lowered=0,
         lowering=None,

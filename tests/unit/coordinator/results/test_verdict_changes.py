@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
+from coordinator.counting import ANYWHERE, ON_DEVICE, CountingRule, Counts
 from coordinator.errors import RequestError, UnknownNameError
 from coordinator.results.comparison.cases import case_change
 from coordinator.results.comparison.models import (
@@ -24,8 +27,10 @@ from coordinator.results.comparison.pairs import (
     other_cases,
 )
 from coordinator.results.comparison.verdicts import compare_verdicts, comparison
-from coordinator.results.models import Cell, WhichVerdict
+from coordinator.results.models import Cell
 from coordinator.targets.models import Target
+from tests.unit.coordinator import cells
+from tests.unit.coordinator.cells import counts
 
 
 def column(number: int, device: str = "cpu", **given: object) -> Target:
@@ -51,29 +56,8 @@ def half(passed: int, total: int, flaky: int = 0) -> SideVerdict:
     return SideVerdict(verdict=verdict, passed=passed, total=total, flaky=flaky, cause=None)
 
 
-def cell(function: str, passed: int, total: int, **given: object) -> Cell:
-    values: dict[str, object] = dict.fromkeys(Cell.model_fields)
-    values |= dict.fromkeys(
-        (
-            *("campaign_id", "target_id", "skipped", "incomplete", "flaky", "fell_back", "unknown_cause"),
-            *("lowered", "not_lowered", "of_another_device", "passed_independent", "total_independent"),
-        ),
-        0,
-    )
-    values |= {
-        "framework": "torch",
-        "module": "torch",
-        "function": function,
-        "host_only": False,
-        "verdict": half(passed, total).verdict,
-        "verdict_on_device": half(passed, total).verdict,
-        "passed": passed,
-        "passed_on_device": passed,
-        "total_on_device": total,
-        "failed": total - passed,
-        "total": total,
-    }
-    return Cell.model_validate({**values, **given})
+def cell(function: str, passed: int, total: int, on_device: Counts | Literal["alike"] = "alike") -> Cell:
+    return cells.cell(counts(half(passed, total).verdict, passed, total), on_device, function=function)
 
 
 def case(verdict: str, causes: tuple[str, ...] = (), placements: tuple[str, ...] = ()) -> SideCase:
@@ -133,11 +117,11 @@ def test_a_case_of_another_digest_is_not_compared() -> None:
     assert case_change("torch.cat/0", PASSED, FAILED, comparable=False).kind == "not compared"
 
 
-def changed(a: dict[str, SideCase], b: dict[str, SideCase], which: WhichVerdict = "anywhere") -> VerdictChange:
+def changed(a: dict[str, SideCase], b: dict[str, SideCase], rule: CountingRule = ANYWHERE) -> VerdictChange:
     before, after = (
         [cell("torch.cat", sum(one.verdict == "passed" for one in side.values()), len(side))] for side in (a, b)
     )
-    (found,) = compare_verdicts(before, after, ({"torch.cat": a}, {"torch.cat": b}), which)
+    (found,) = compare_verdicts(before, after, ({"torch.cat": a}, {"torch.cat": b}), rule)
     return found
 
 
@@ -177,7 +161,7 @@ def test_a_target_of_a_without_a_counterpart_is_lost_too() -> None:
     side = Side(campaign=1, name="", suite="paper", state="done", timing="off", selector=None)
     for where, absent, fails in (("a", True, True), ("b", True, False), ("a", False, False), ("both", False, False)):
         omission = Omission.model_validate({"target": "torch@2.9.0/xla", "side": where, "why": "", "absent": absent})
-        found = Comparison(a=side, b=side, verdict="anywhere", pairs=[], left_out=[omission])
+        found = Comparison(a=side, b=side, rule="anywhere", pairs=[], left_out=[omission])
         assert found.fails(Gate.lost) == fails
         assert not found.fails(Gate.regression)
 
@@ -197,9 +181,9 @@ def test_reasons_are_counted_where_they_differ() -> None:
 
 def test_the_line_of_a_function_has_the_verdict_that_counts() -> None:
     before = [cell("torch.cat", 2, 2)]
-    after = [cell("torch.cat", 2, 2, passed_on_device=0, verdict_on_device="complete", cause_on_device="placement")]
+    after = [cell("torch.cat", 2, 2, counts("complete", 0, 2, "placement"))]
     fell_back = {"torch.cat": {"torch.cat/0": case("failed", causes=("placement",))}}
-    (found,) = compare_verdicts(before, after, ({"torch.cat": {"torch.cat/0": PASSED}}, fell_back), "on_device")
+    (found,) = compare_verdicts(before, after, ({"torch.cat": {"torch.cat/0": PASSED}}, fell_back), ON_DEVICE)
     assert found.kind == "regression"
     assert found.b is not None
     assert (found.b.verdict, found.b.cause) == ("complete", "placement")

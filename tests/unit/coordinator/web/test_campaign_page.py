@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coordinator.campaigns.models import Counters, VerdictCount
+from coordinator.counting import ANYWHERE, ON_DEVICE
 from coordinator.web.campaign_pages import causes, progress
 
 
@@ -20,11 +21,15 @@ def counters(total: int, passed: int = 0, failed: int = 0, cancelled: int = 0) -
     )
 
 
-def verdicts(functions: int, verdict: str, cause: str | None = None, **more: str | None) -> VerdictCount:
-    on_device = {"verdict_on_device": verdict, "cause_on_device": cause, "not_counted_cause": None, **more}
-    return VerdictCount.model_validate(
-        {"target_id": 1, "verdict": verdict, "cause": cause, "functions": functions, **on_device}
-    )
+def verdicts(
+    functions: int, verdict: str, cause: str | None = None, on_device: tuple[str, str] | None = None
+) -> list[VerdictCount]:
+    """Functions with a verdict and a cause anywhere, and on the device if they have others there."""
+    by_rule = {ANYWHERE: (verdict, cause), ON_DEVICE: on_device or (verdict, cause)}
+    return [
+        VerdictCount(target_id=1, rule=rule.name, verdict=word, cause=why, functions=functions)
+        for rule, (word, why) in by_rule.items()
+    ]
 
 
 def test_the_rate_and_the_time_left_are_unknown_before_anything_is_done() -> None:
@@ -54,30 +59,19 @@ def test_a_campaign_without_jobs_is_no_division_by_zero() -> None:
     assert progress(counters(0), 1.0, None).percent == 0.0
 
 
-def test_causes_are_counted_by_both_verdicts_the_most_frequent_first() -> None:
+def test_causes_are_counted_by_both_rules_the_most_frequent_first() -> None:
     found = causes(
         7,
         [
-            verdicts(2, "partial", "type"),
-            verdicts(3, "complete", "crash"),
-            verdicts(4, "success", verdict_on_device="complete", cause_on_device="placement"),
-            verdicts(9, "success"),
+            *verdicts(2, "partial", "type"),
+            *verdicts(3, "complete", "crash"),
+            *verdicts(4, "success", on_device=("complete", "placement")),
+            *verdicts(9, "success"),
         ],
     )
-    assert [(count.cause, count.functions, count.functions_on_device) for count in found] == [
+    assert [(count.cause, *count.functions.values()) for count in found] == [
         ("crash", 3, 3),
         ("type", 2, 2),
         ("placement", 0, 4),
     ]
-    assert found[2].address_on_device == "/campaigns/7/matrix?q=cause%3Aplacement&verdict=on_device"
-
-
-def test_a_cause_that_is_in_no_count_matters_only_where_nothing_counts() -> None:
-    found = causes(
-        1,
-        [
-            verdicts(2, "unknown", not_counted_cause="not_applicable"),
-            verdicts(5, "success", not_counted_cause="not_applicable"),
-        ],
-    )
-    assert [(count.cause, count.functions) for count in found] == [("not_applicable", 2)]
+    assert found[2].addresses["on_device"] == "/campaigns/7/matrix?q=cause%3Aplacement&rule=on_device"

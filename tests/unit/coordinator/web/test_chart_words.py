@@ -3,102 +3,51 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
 from xml.etree import ElementTree
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coordinator.counting import ANYWHERE, INDEPENDENT, ON_DEVICE
 from coordinator.results.comparison.cases import case_counts
 from coordinator.results.comparison.models import Kind, SideVerdict, VerdictChange
-from coordinator.results.models import Cell, FunctionKey, HistoryCell
+from coordinator.results.models import FunctionKey, HistoryCell
 from coordinator.results.service import mark_changes, modules
 from coordinator.web.comparison_page import by_heading
 from coordinator.web.filters import milliseconds
-from coordinator.web.matrix_page import judge
+from coordinator.web.matrix_page import by_two_rules, other_rule
 from coordinator.web.outcome_pages import MOST_TEXT, cut
 from coordinator.web.pages import function_address
 from coordinator.web.plots import MOST_DOTS, Scale, dot, scale_of, strips, thin
+from tests.unit.coordinator.cells import cell, counts, values
 
-CELL: dict[str, Any] = {
-    "campaign_id": 1,
-    "framework": "torch",
-    "module": "torch",
-    "function": "torch.cat",
-    "target_id": 1,
-    "host_only": False,
-    "verdict": "success",
-    "verdict_on_device": "success",
-    "passed": 3,
-    "failed": 0,
-    "total": 3,
-    "passed_on_device": 3,
-    "total_on_device": 3,
-    "unknown_placement": 0,
-    "skipped": 0,
-    "incomplete": 0,
-    "flaky": 0,
-    "fell_back": 0,
-    "cause": None,
-    "cause_on_device": None,
-    "not_counted_cause": None,
-    "cold_ms": None,
-    "first_cold_ms": None,
-    "later_cold_ms": None,
-    "low_ms": None,
-    "steady_ms": None,
-    "noisy": None,
-    "iqr_ms": None,
-    "ratio_to_cpu": None,
-    "ratio_cases": None,
-    "samples": None,
-    "unknown_cause": 0,
-    "lowered": 0,
-    "not_lowered": 0,
-    "of_another_device": 0,
-    "passed_independent": 0,
-    "total_independent": 0,
-    "cpu_target_id": None,
-}
-FELL_BACK = {"verdict_on_device": "partial", "passed_on_device": 1, "fell_back": 2, "cause_on_device": "placement"}
+PASSES = counts("success", 3, 3)
+FALLS_BACK = counts("partial", 1, 3, "placement")
 
 samples = st.lists(st.floats(1e-6, 1e6), max_size=200)
 
 
-def test_both_verdicts_are_shown_where_they_differ() -> None:
-    cell = Cell.model_validate({**CELL, **FELL_BACK})
-    first, second = judge(cell, "anywhere")
-    assert (first.verdict, first.passed, first.cause) == ("success", 3, None)
-    assert second is not None
-    assert (second.verdict, second.passed, second.cause) == ("partial", 1, "placement")
-    assert cell.remarks == ("2 cases fell back to the host",)
-    assert judge(cell, "on_device") == (second, first)
+def test_the_counts_by_two_rules_are_shown_where_they_differ() -> None:
+    both = cell(PASSES, FALLS_BACK, fell_back=2)
+    assert by_two_rules(both, ANYWHERE) == (PASSES, FALLS_BACK)
+    assert both.remarks == ("2 cases fell back to the host",)
+    assert by_two_rules(both, ON_DEVICE) == (FALLS_BACK, PASSES)
+    assert (other_rule(ANYWHERE), other_rule(ON_DEVICE), other_rule(INDEPENDENT)) == (ON_DEVICE, ANYWHERE, ANYWHERE)
 
 
 def test_a_cell_whose_verdicts_agree_says_so_once() -> None:
-    cell = Cell.model_validate(CELL)
-    assert (judge(cell, "anywhere")[1], cell.remarks) == (None, ())
+    alike = cell(PASSES)
+    assert (by_two_rules(alike, ANYWHERE)[1], alike.remarks) == (None, ())
 
 
 def test_a_function_that_never_touches_a_device_keeps_its_verdict_when_counted_by_device() -> None:
-    host = Cell.model_validate(
-        {**CELL, "host_only": True, "verdict_on_device": None, "passed_on_device": None, "total_on_device": None}
-    )
-    assert judge(host, "on_device")[0].verdict == "success"
+    assert by_two_rules(cell(PASSES, None), ON_DEVICE)[0].verdict == "success"
 
 
 def test_without_a_counted_case_the_cell_says_why() -> None:
-    gone = {
-        "verdict": "unknown",
-        "verdict_on_device": "unknown",
-        "passed": 0,
-        "passed_on_device": 0,
-        "total_on_device": 0,
-        "total": 0,
-    }
-    cell = Cell.model_validate({**CELL, **gone, "skipped": 1, "not_counted_cause": "removed"})
-    first, _ = judge(cell, "anywhere")
-    assert (first.description, first.cause, cell.remarks) == ("no counted case", "removed", ("1 skipped",))
+    gone = cell(counts("unknown", 0, 0), skipped=1, not_counted_cause="removed")
+    first, _ = by_two_rules(gone, ANYWHERE)
+    assert (first.description, first.cause, gone.remarks) == ("no counted case", "removed", ("1 skipped",))
 
 
 def test_an_address_holds_any_name() -> None:
@@ -172,7 +121,7 @@ def past(verdict: str, revision: str, suite: str = "paper", digest: str | None =
         "sentences": [],
         "changed": False,
     }
-    return HistoryCell.model_validate({**CELL, **more, "verdict": verdict})
+    return HistoryCell.model_validate({**values(counts(verdict, 3, 3)), **more})
 
 
 def test_a_history_marks_changes_within_one_suite_revision_only() -> None:

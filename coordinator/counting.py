@@ -1,0 +1,161 @@
+"""Counting rules: how the cases of a function on a target add up to a verdict, and the rules that there are. Pure.
+
+To add a rule, add a row to ``RULES``: the views, the kept matrix, REST, the pages and the command line follow it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+
+from coordinator.errors import UnknownNameError
+from coordinator.formats import fraction
+from protocol.enums import Cause, Judge
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The cases of one function on one target, added up by one rule."""
+
+    verdict: str
+    """``success``, ``partial``, ``complete`` or ``unknown``."""
+    passed: int
+    failed: int
+    total: int
+    """``passed`` and ``failed``."""
+    unknown: int
+    """Cases that passed without proof of where, which the rule counts as neither."""
+    cause: str | None = None
+    """The most frequent cause of the failed cases."""
+
+    @property
+    def fraction(self) -> str:
+        return fraction(self.passed, self.total)
+
+    @property
+    def description(self) -> str:
+        return f"{self.fraction} cases passed: {self.verdict}" if self.total else "no counted case"
+
+
+NOTHING_COUNTED = Counts("unknown", 0, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class CountingRule:
+    name: str
+    label: str
+    """The rule in a few words, beside a figure."""
+    sentence: str
+    """Its definition for people; pages set it behind the label."""
+    cases: str = "true"
+    """The cases that count: a condition in SQL on a case's, or an outcome's, ``cause`` and ``judged_by``."""
+    on_device: bool = False
+    """A case that passed by falling back to the host failed, one without proof of where is unknown, and a function
+    that never touches a device has no verdict."""
+    least_cases: int = 1
+    """With fewer counted cases than this a function is unknown."""
+
+    @property
+    def verdict_column(self) -> str:
+        """The verdict of an outcome, or of a case, that the rule counts."""
+        return "verdict_on_device" if self.on_device else "verdict"
+
+    @property
+    def cause_column(self) -> str:
+        return "cause_on_device" if self.on_device else "cause"
+
+    @property
+    def suffix(self) -> str:
+        """The end of the names of this rule's columns, where the counts of several rules are side by side."""
+        return "" if self == ANYWHERE else f"_{self.name}"
+
+    @property
+    def counted_by(self) -> str:
+        """The rule's name in the column ``counted_by`` of tables: the column of verdicts that they are made of."""
+        return f"verdict{self.suffix}"
+
+
+def _words(words: list[str]) -> str:
+    return ", ".join(f"'{word}'" for word in words)
+
+
+ANYWHERE = CountingRule(
+    name="anywhere",
+    label="anywhere",
+    sentence="every case counts, and a fallback to the host passes",
+)
+ON_DEVICE = CountingRule(
+    name="on_device",
+    label="on device",
+    sentence="a fallback to the host fails, and a case that passed without proof of where is in no count",
+    on_device=True,
+)
+WITHOUT_HOST_WORK = CountingRule(
+    name="without_host_work",
+    label="without host work",
+    sentence="cases that fail as work of the host (data sets, strings, tables, files, prints) are in no count",
+    cases=f"cause IS DISTINCT FROM '{Cause.host_work}'",
+)
+INDEPENDENT = CountingRule(
+    name="independent",
+    label="independent",
+    sentence="only cases that an independent reference judged count",
+    cases=f"coalesce(judged_by IN ({_words([judge for judge in Judge if judge.is_independent])}), false)",
+)
+WITHOUT_ONE_CASE_VERDICTS = CountingRule(
+    name="without_one_case_verdicts",
+    label="without one-case verdicts",
+    sentence="every case counts, and a function with a single counted case is unknown",
+    least_cases=2,
+)
+
+RULES = (ANYWHERE, ON_DEVICE, WITHOUT_HOST_WORK, INDEPENDENT, WITHOUT_ONE_CASE_VERDICTS)
+NAMES = tuple(rule.name for rule in RULES)
+SIDE_BY_SIDE = (ANYWHERE, ON_DEVICE)
+"""The rules whose figures stand side by side where nobody chooses one."""
+
+
+def rule_named(name: str) -> CountingRule:
+    """Raises ``UnknownNameError``, which names the rules that there are."""
+    for rule in RULES:
+        if rule.name == name:
+            return rule
+    raise UnknownNameError(f"no counting rule is called {name!r}; there are: {', '.join(NAMES)}")
+
+
+Counted = dict[str, Counts]
+"""The counts of a function on a target, by the names of the rules that give it a verdict."""
+
+
+@lru_cache(maxsize=10_000)
+def counts_of(stored: str) -> Counted:
+    """The counts of a cell as the database has them. Many cells have the same, and share them."""
+    return {name: Counts(**counts) for name, counts in json.loads(stored).items()}
+
+
+class CountedFunction:
+    """A function on a target, with its counts by every rule."""
+
+    counts: Counted
+
+    def by(self, rule: CountingRule) -> Counts | None:
+        """None of a rule by which the function has no verdict: on the device, if it never touches one."""
+        return self.counts.get(rule.name)
+
+    def verdict_by(self, rule: CountingRule) -> str | None:
+        counts = self.by(rule)
+        return None if counts is None else counts.verdict
+
+    @property
+    def anywhere(self) -> Counts:
+        return self.counts[ANYWHERE.name]
+
+    @property
+    def on_device(self) -> Counts | None:
+        return self.by(ON_DEVICE)
+
+    @property
+    def unproven(self) -> int:
+        """Cases that passed without proof of where."""
+        return self.on_device.unknown if self.on_device else 0

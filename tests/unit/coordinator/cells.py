@@ -1,0 +1,34 @@
+"""Cells of the matrix for tests: every figure that a test does not name is none or 0."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from coordinator.cell import Figures
+from coordinator.counting import ANYWHERE, ON_DEVICE, Counts
+from coordinator.results.models import Cell
+
+CELL: dict[str, Any] = {
+    "campaign_id": 1,
+    "framework": "torch",
+    "module": "torch",
+    "function": "torch.cat",
+    "target_id": 1,
+    "host_only": False,
+    **{name: 0 for name, field in Figures.model_fields.items() if field.is_required() and field.annotation is int},
+}
+
+
+def counts(verdict: str, passed: int, total: int, cause: str | None = None, *, unknown: int = 0) -> Counts:
+    return Counts(verdict, passed, total - passed, total, unknown, cause)
+
+
+def values(anywhere: Counts, on_device: Counts | Literal["alike"] | None = "alike", **figures: Any) -> dict[str, Any]:
+    """The values of a cell. ``on_device`` None: the function never touches a device."""
+    by_rule = {ANYWHERE.name: anywhere, ON_DEVICE.name: anywhere if on_device == "alike" else on_device}
+    counted = {name: of for name, of in by_rule.items() if of is not None}
+    return {**CELL, "counts": counted, "host_only": on_device is None, **figures}
+
+
+def cell(anywhere: Counts, on_device: Counts | Literal["alike"] | None = "alike", **figures: Any) -> Cell:
+    return Cell.model_validate(values(anywhere, on_device, **figures))
