@@ -382,8 +382,9 @@ outcomes = Table(
         Boolean,
         nullable=False,
         server_default=text("false"),
-        comment="threads waited for a core in nearly every sample",
+        comment="threads waited in most samples for a core that others had",
     ),
+    Column("contended_share", Double, comment="share of all samples taken in which they waited"),
     Column("lock_wait_ms", Double),
     Column("position", Integer, comment="cases that ran in the same process before this one"),
     Column("duration_s", Double, nullable=False),
@@ -544,6 +545,7 @@ matrix_cells = Table(
     *(Column(name, ARRAY(Text)) for name in ("failed_inputs", "passed_inputs")),
     Column("host_work", Integer, nullable=False, server_default=text("0")),
     Column("verdict_without_host_work", Text),
+    Column("unconfirmed", Boolean, comment="whether no second run confirms low_ms"),
     Index("ix_matrix_cells_framework_function", "framework", "function"),
     comment="function_verdicts, function_latencies and function_ratios, kept for pages that cannot wait for them",
 )

@@ -103,6 +103,8 @@ class Cell(BaseModel):
     """The median beside it."""
     noisy: int | None
     """Cases whose median parts from their level: it is the host's as much as the call's."""
+    unconfirmed: bool | None = None
+    """Of half of the cases or more no second run confirms the level; None if no case has two runs."""
     iqr_ms: float | None
     samples: int | None
     """Behind ``steady_ms``, over all cases and runs."""

@@ -25,7 +25,7 @@ _VALUES = (
     "cold_ms", "steady_ms", "iqr_ms", "samples", "ratio_to_cpu", "ratio_cases", "cpu_target_id", "total_on_device",
     "unknown_placement", "low_ms", "noisy", "first_cold_ms", "later_cold_ms", "lowered", "not_lowered", "lowering",
     "missing_lowering", "of_another_device", "verdict_independent", "cause_independent", "passed_independent",
-    "total_independent", "failed_inputs", "passed_inputs", "host_work", "verdict_without_host_work",
+    "total_independent", "failed_inputs", "passed_inputs", "host_work", "verdict_without_host_work", "unconfirmed",
 )  # fmt: skip
 _KEY = "campaign_id, framework, function, target_id"
 _OF_CASES = ("low_ms", "first_cold_ms", "mean_cold_ms")
@@ -68,7 +68,7 @@ WITH seen AS (
            v.unknown_placement, l.low_ms, l.noisy, l.first_cold_ms, l.later_cold_ms,
            v.lowered, v.not_lowered, v.lowering, v.missing_lowering, v.of_another_device,
            v.verdict_independent, v.cause_independent, v.passed_independent, v.total_independent,
-           v.failed_inputs, v.passed_inputs, v.host_work, v.verdict_without_host_work
+           v.failed_inputs, v.passed_inputs, v.host_work, v.verdict_without_host_work, l.unconfirmed
       FROM verdicts v
       LEFT JOIN latencies l ON l.target_id = v.target_id AND l.function = v.function
       LEFT JOIN ratios r ON r.target_id = v.target_id AND r.function = v.function
