@@ -467,3 +467,57 @@ def test_what_is_kept_by_another_definition_is_made_anew(world: World, from_view
 
     spoil()
     test_rest_has_every_figure_of_the_views(world, from_views)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "words"),
+    [
+        ({"reason": "killed at its deadline of 900 s"}, "killed at its deadline of 900 s"),
+        (None, "killed at its deadline"),
+    ],
+)
+def test_a_timeout_has_the_same_words_on_every_surface(
+    world: World, evidence: dict[str, str] | None, words: str
+) -> None:
+    """Also that of a runner that gives no reason. No surface has the word of the database for it alone."""
+    stored = "null" if evidence is None else f"'{json.dumps(evidence)}'"
+    changed = world.rows(
+        f"UPDATE outcomes o SET ending = 'timed_out', evidence = {stored} FROM cases c WHERE c.id = o.case_id"
+        " AND c.name = 'torch.wrong/0' AND o.campaign_id = 1 AND o.verdict = 'failed' RETURNING job_id"
+    )
+    jobs = {row["job_id"] for row in changed}
+    assert len(jobs) == RUNS
+    rows = {row["job_id"]: row["said"] for row in world.get("/campaigns/1/outcomes")["outcomes"]}
+    assert {rows[job] for job in jobs} == {words}
+    address = f"{world.coordinator.url}/campaigns/1/functions/torch/torch.wrong"
+    function = world.coordinator.http.get(address, params={"as": "json"}).json()
+    runs = [
+        run["said"]
+        for target in function["targets"]
+        for case in target["cases"]
+        for run in case["runs"]
+        if run["verdict"] == "failed"
+    ]
+    assert runs == [words] * RUNS
+    pages = ("/campaigns/1", "/campaigns/1/functions/torch/torch.wrong", "/campaigns/1/report")
+    texts = [*(text_of(world.page(page)) for page in pages), world.typed("results", "1")]
+    for place, text in zip((*pages, "results"), texts, strict=True):
+        assert words in " ".join(text.split()), place
+        assert "timed_out" not in text, place
+
+
+def test_the_cases_of_a_function_have_the_latencies_of_the_view(world: World) -> None:
+    names = ("cold_ms", "first_cold_ms", "later_cold_ms", "low_ms", "steady_ms", "unconfirmed")
+    rows = world.rows("SELECT * FROM case_latencies WHERE campaign_id = 1")
+    expected = {(row["target_id"], row["case"]): {name: row[name] for name in names} for row in rows}
+    found = {}
+    for function in SUITE:
+        address = f"{world.coordinator.url}/campaigns/1/functions/torch/{function}"
+        page = world.coordinator.http.get(address, params={"as": "json"}).json()
+        for target in page["targets"]:
+            for case in target["cases"]:
+                figures = {name: case[name] for name in names}
+                if any(value is not None for value in figures.values()):
+                    found[target["target_id"], case["case"]] = figures
+    assert found == expected
+    assert {row["unconfirmed"] for row in rows} == {True, False, None}, "torch.sort on the CPU took 1 ms, then 3"

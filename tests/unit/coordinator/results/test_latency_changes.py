@@ -19,6 +19,7 @@ from coordinator.results.comparison.latencies import (
     compare_latencies,
     greatest_excess,
 )
+from coordinator.results.comparison.models import LatencyComparison
 from tests.unit.coordinator.results.noisy_host import Host
 
 PLANTED = 20
@@ -319,3 +320,26 @@ def test_more_evidence_narrows_the_interval() -> None:
     widths = [greatest_excess(Spread(0.1, 2 * (n // 2)), n, ALPHA) for n in range(2, 12)]
     assert widths == sorted(widths, reverse=True)
     assert math.isinf(greatest_excess(Spread(0.1, 0), 1, ALPHA))
+
+
+@pytest.mark.parametrize(
+    ("halves", "words"),
+    [
+        ((1.078, 1.26), "A differs by up to ×1.08 and B differs by up to ×1.26"),
+        ((1.078, None), "A differs by up to ×1.08 and B has no halves"),
+    ],
+)
+def test_a_comparison_says_what_the_hosts_could_have_shown(halves: tuple[float, float | None], words: str) -> None:
+    latencies = LatencyComparison(
+        factor=1.5,
+        least=1.2,
+        between_halves=halves,
+        refused=None,
+        slower=0,
+        faster=0,
+        same=1,
+        insufficient=0,
+        changes=[],
+    )
+    assert words in latencies.host
+    assert latencies.host.endswith("in 95 % of the functions: no smaller change counts")
