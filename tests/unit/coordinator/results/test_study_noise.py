@@ -36,7 +36,7 @@ def test_no_change_is_taken_for_one_in_less_than_one_of_a_hundred() -> None:
     assert told.count("slower") + told.count("faster") <= 2
     assert told.count("same") >= 490
     intervals = [change.interval for change in found if change.interval and change.change == "same"]
-    assert all(1 / 1.5 < low and high < 1.5 for low, high in intervals)
+    assert all(low > 1 / 1.5 and high < 1.5 for low, high in intervals)
 
 
 def test_runs_that_differ_by_more_than_the_change_say_nothing() -> None:
