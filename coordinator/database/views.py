@@ -266,7 +266,7 @@ SELECT n.campaign_id,
                percentile_cont(0.5) WITHIN GROUP (ORDER BY r.low_ms) AS low_ms,
                count(*) FILTER (WHERE r.noisy) AS noisy,
                CASE WHEN count(r.unconfirmed) > 0
-                    THEN 2 * count(*) FILTER (WHERE r.unconfirmed) >= count(r.unconfirmed) END AS unconfirmed,
+                    THEN 2 * count(*) FILTER (WHERE r.unconfirmed) >= count(r.low_ms) END AS unconfirmed,
                percentile_cont(0.5) WITHIN GROUP (ORDER BY r.first_cold_ms) AS first_cold_ms,
                percentile_cont(0.5) WITHIN GROUP (ORDER BY r.later_cold_ms) AS later_cold_ms,
                percentile_cont(0.5) WITHIN GROUP (ORDER BY r.cold_ms) AS cold_ms,
@@ -551,7 +551,8 @@ FUNCTION_LATENCIES = View(
         "first_cold_ms": "first call of the first case of a process, with whatever a process does once; null if no run "
         "of the function began one",
         "later_cold_ms": "first call of a case after other cases of its process",
-        "unconfirmed": "half of the cases or more are unconfirmed, and so is low_ms; null if no case has two runs",
+        "unconfirmed": "half of the cases with a low_ms or more are unconfirmed, and so is low_ms here; null if of "
+        "none is anything known",
     },
     function_latencies(f"({_indented(cases_measured('outcomes'), 16)})"),
 )

@@ -175,8 +175,9 @@ def is_unconfirmed(runs: list[Planned]) -> bool | None:
 
 
 def half_unconfirmed(cases: list[list[Planned]]) -> bool | None:
-    known = [found for found in map(is_unconfirmed, cases) if found is not None]
-    return 2 * sum(known) >= len(known) if known else None
+    measured = [runs for runs in cases if any(run.low_ms is not None for run in runs)]
+    known = [found for found in map(is_unconfirmed, measured) if found is not None]
+    return 2 * sum(known) >= len(measured) if known else None
 
 
 def most_frequent(causes: Iterable[str | None]) -> str | None:
