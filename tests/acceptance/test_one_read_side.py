@@ -319,6 +319,16 @@ def test_suites_of_the_same_revision_are_not_compared(world: World) -> None:
     assert pair["verdicts"]["counts"]["fixes"] == 1
 
 
+def test_a_comparison_says_everywhere_what_change_its_hosts_could_have_shown(world: World) -> None:
+    """Of XLA in the first campaign one case of four took 1.1 times as long in its other run, in the rerun none."""
+    sides = ("1:torch/xla", "3:torch/xla")
+    (pair,) = world.get("/compare", a=sides[0], b=sides[1])["pairs"]
+    assert pair["latencies"]["between_halves"] == [pytest.approx(1.1), pytest.approx(1.0)]
+    sentence = "A differs by up to ×1.1 and B differs by up to ×1"
+    assert sentence in text_of(world.page(f"/compare?a={sides[0]}&b={sides[1]}"))
+    assert sentence in " ".join(world.typed("compare", *sides).split())
+
+
 def test_outcomes_are_the_same_in_json_csv_parquet_and_the_view(world: World) -> None:
     rows = world.get("/campaigns/1/outcomes", limit=5000)["outcomes"]
     told = world.rows("SELECT * FROM outcome_rows WHERE campaign_id = 1 ORDER BY job_id")
