@@ -56,6 +56,8 @@ class MeasuredFigures(BaseModel):
     """The median beside it."""
     noisy: int | None = None
     """Cases whose median parts from their level: it is the host's as much as the call's."""
+    unconfirmed: bool | None = None
+    """Of half of the cases or more no second run confirms the level; null if no case has a level."""
     iqr_ms: float | None = None
     samples: int | None = None
     """Behind ``steady_ms``, over all cases and runs."""

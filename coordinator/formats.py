@@ -30,13 +30,18 @@ def latency(ms: float | None) -> str:
     return f"{significant(ms / 1e3)} s"
 
 
+def level(ms: float | None, *, unconfirmed: bool | None) -> str:
+    """A latency, marked if no second run confirms it: ``~85.1 µs``."""
+    return f"{'~' if unconfirmed else ''}{latency(ms)}"
+
+
 def ratio(value: float | None) -> str:
     """How many times as long: ``×0.778``."""
     return UNKNOWN if value is None else f"×{significant(value)}"
 
 
-def percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+def percent(share: float | None) -> str:
+    return UNKNOWN if share is None else f"{100 * share:.0f} %"
 
 
 def duration(seconds: float | None) -> str:

@@ -86,8 +86,10 @@ class Timing(Message):
     """Steady-state time of one call: each entry is one sample, already divided by its calls."""
     calls_per_sample: Count = 1
     contended: bool = False
-    """Whether threads of the case waited for a core in nearly every sample: then the host was measured with it. A
-    sample in which they waited is left out where there are enough others."""
+    """Whether threads of the case waited in most samples for a core that others had: then the host was measured with
+    it. A sample in which they waited is left out where there are enough others."""
+    contended_share: Annotated[float, Field(ge=0, le=1)] | None = None
+    """The share of all samples taken, those left out among them, in which they waited; ``None``: nobody counted."""
     lock_wait_ms: Milliseconds = 0.0
     position: Count = 0
     """How many cases ran in this child before this one."""

@@ -15,6 +15,7 @@ from coordinator.catalogue.models import ChartedSample
 from coordinator.counting import ANYWHERE, SIDE_BY_SIDE
 from coordinator.database.connection import allow_long_statements
 from coordinator.database.tables import campaign_targets, campaigns, cases, submissions, suites
+from coordinator.database.views import failure_text
 from coordinator.targets.selectors import TargetName
 
 _WHY_AWAY = "format('%s is %s%s', coalesce(r.name, r.url), r.state, ': ' || r.reason)"
@@ -304,11 +305,10 @@ async def verdicts(connection: AsyncConnection, campaign_id: int) -> Sequence[Ro
     return rows.all()
 
 
-_FAILED_LATELY = text("""
+_FAILED_LATELY = text(f"""
 SELECT o.job_id, o.run, o.verdict, o.cause, o.finished_at, c.name AS "case", c.function,
        t.framework, t.version, t.device,
-       left(coalesce(o.evidence ->> 'mismatch', o.evidence ->> 'message', o.evidence ->> 'signal', o.ending), 300)
-           AS said
+       left({failure_text("o")}, 300) AS said
   FROM (SELECT * FROM outcomes WHERE campaign_id = :campaign AND verdict = 'failed'
          ORDER BY finished_at DESC, job_id DESC LIMIT CAST(:most AS int)) o
   JOIN cases c ON c.id = o.case_id

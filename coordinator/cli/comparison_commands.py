@@ -12,7 +12,7 @@ from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import AsJson, Rule, with_client
 from coordinator.counting import ANYWHERE, Counts
 from coordinator.errors import CoordinatorError
-from coordinator.formats import latency, listed, plural, ratio
+from coordinator.formats import latency, level, listed, plural, ratio
 from coordinator.results.comparison.latencies import LatencyChange
 from coordinator.results.comparison.models import (
     Comparison,
@@ -89,6 +89,7 @@ def _pair(pair: PairComparison) -> list[str]:
         f"  latency: {speed.slower} slower, {speed.faster} faster, {speed.same} the same, "
         f"{speed.insufficient} with insufficient data"
     )
+    lines.append(f"  {speed.host}")
     for word in ("slower", "faster"):
         lines += _listed([_latency(change) for change in speed.changes if change.change == word])
     reasons = Counter(change.why for change in speed.changes if change.change == "insufficient data")
@@ -130,7 +131,8 @@ def _half(half: SideVerdict | None) -> str:
 def _latency(change: LatencyChange) -> str:
     interval = "" if change.interval is None else f" ({ratio(change.interval[0])} to {ratio(change.interval[1])})"
     cases = f": {change.moves}" if change.moves else ""
-    return f"    {change.change}: {change.function}: {ratio(change.ratio)}{interval}{cases}"
+    contended = "" if change.contended == (None, None) else f", contended {change.contended_shares}"
+    return f"    {change.change}: {change.function}: {ratio(change.ratio)}{interval}{contended}{cases}"
 
 
 @with_client
@@ -162,7 +164,7 @@ def _history_row(cell: HistoryCell) -> tuple[str, ...]:
         cell.main_cause or "",
         latency(cell.first_cold_ms),
         latency(cell.later_cold_ms),
-        latency(cell.low_ms),
+        level(cell.low_ms, unconfirmed=cell.unconfirmed),
         latency(cell.steady_ms),
         "; ".join(cell.sentences),
     )

@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from coordinator.counting import ANYWHERE, ON_DEVICE, CountingRule, rule_named
-from coordinator.formats import latency, number, ratio
+from coordinator.formats import latency, level, number, ratio
+from coordinator.level import UNCONFIRMED
 from coordinator.results.models import Cell, MatrixPage, MatrixRow
 from coordinator.results.summary import Section
 from coordinator.targets.models import NOT_RUN, Target, notes
@@ -20,8 +21,8 @@ STYLES = {"success": "green", "partial": "yellow", "complete": "red", "unknown":
 LEGEND = (
     "success: no case failed; partial: some did; complete: all did; unknown: none counted",
     "n/m: cases that passed, of those that count; then the main cause; cold: a user's first call, that of a process's "
-    "first case; level: a call after warm-up, undisturbed; ~: the median of a case is over 1.2 times that; "
-    "×: level against the CPU, over common cases",
+    "first case; level: a call after warm-up, undisturbed; "
+    f"~: {UNCONFIRMED}; ×: level against the CPU, over common cases",
 )
 
 BETWEEN = 3
@@ -38,9 +39,8 @@ def fields(cell: Cell | None, *, on_cpu: bool, rule: CountingRule = ANYWHERE) ->
         return (cell.lowering_words,) + ("",) * (4 if on_cpu else 5)
     counts = cell.shown(rule)
     measured = cell.first_cold_ms is not None or cell.low_ms is not None
-    times = (
-        (latency(cell.first_cold_ms), f"{'~' if cell.noisy else ''}{latency(cell.low_ms)}") if measured else ("", "")
-    )
+    level_of_cell = level(cell.low_ms, unconfirmed=cell.unconfirmed)
+    times = (latency(cell.first_cold_ms), level_of_cell) if measured else ("", "")
     slower = "" if cell.ratio_to_cpu is None else ratio(cell.ratio_to_cpu)
     head = (counts.verdict, f"{counts.passed}/{counts.total}", counts.cause or "")
     return (*head, *times, *(() if on_cpu else (slower,)))

@@ -93,9 +93,8 @@ def _listed(outcomes: Iterable[dict[str, Any]], rule: CountingRule) -> list[str]
     entries = []
     for (target, case), rows in runs.items():
         first = rows[0]
-        why = first["mismatch"] or readable(first["message"] or "") or first["signal"] or first["ending"]
         times = f" ({len(rows)} runs)" if len(rows) > 1 else ""
-        reason = " ".join(str(why).split())[:200]
+        reason = " ".join(readable(first["said"] or "").split())[:200]
         cause = first[rule.cause_column] or first[rule.verdict_column]
         entries.append(f"{target}  {case}{times}\n  {cause}: {reason}\n  {first['repeat']}")
     return entries

@@ -16,8 +16,8 @@ from sqlalchemy import Connection, delete, insert, select
 
 from coordinator.counting import ANYWHERE, INDEPENDENT, ON_DEVICE, RULES, WITHOUT_HOST_WORK, CountingRule
 from coordinator.database.tables import view_definitions
-from coordinator.level import LOW
-from protocol.enums import REFUSES, Cause
+from coordinator.level import ALIKE, LOW, UNCONFIRMED
+from protocol.enums import REFUSES, Cause, Ending
 from protocol.limits import LEAST_MILLISECONDS
 
 NOISY = 1.2
@@ -62,6 +62,16 @@ coalesce((SELECT CASE WHEN percentile_cont({LOW}) WITHIN GROUP (ORDER BY u.ms) <
             FROM unnest({outcomes}.samples_ms) u (ms)), {outcomes}.steady_ms)"""
 
 
+def failure_text(outcomes: str) -> str:
+    """The failure of a run in its own words, the same on every surface; null if it passed."""
+    said = [f"{outcomes}.evidence ->> '{name}'" for name in ("mismatch", "message", "signal", "reason")]
+    return f"""\
+CASE WHEN {outcomes}.verdict <> 'passed'
+     THEN coalesce({", ".join(said)},
+                   CASE {outcomes}.ending WHEN '{Ending.timed_out}' THEN 'killed at its deadline'
+                                          ELSE {outcomes}.ending END) END"""
+
+
 OUTCOME_ROWS = View(
     "outcome_rows",
     "One row an outcome: the single accepted result of a job. What arrived late is not here.",
@@ -98,7 +108,8 @@ OUTCOME_ROWS = View(
         "refuses": "the case expects a refusal: that it passes is no evidence of a port",
         "low_ms": "level of the run: the 5 % quantile of its samples",
         "noisy": f"contended, or steady_ms is more than {NOISY:g} times low_ms: it is the host's as much as the call's",
-        "contended": "threads of the case waited for a core in nearly every sample; else such samples are left out",
+        "contended": "threads of the case waited in most samples for a core that others had: low_ms is no less than "
+        "the call's own time, and more by nobody knows how much",
         "operation": "the framework's name of the operation that failed, or that first gave a wrong value",
         "after_others": "how the case failed after other cases of its process, set against this outcome, which it had "
         "alone: failed_alike or failed_otherwise; null if it did not fail there, or was not repeated",
@@ -109,6 +120,10 @@ OUTCOME_ROWS = View(
         "options": "how the case calls its function: kind, dtypes of its arrays, and of each call the number of "
         "positional arguments, the keywords with their values, and the receiver of a method; null if its runner "
         "does not say",
+        "said": "why it did not pass, as every page has it: the mismatch, else the message, the signal, the reason or "
+        "the ending; null if it passed",
+        "contended_share": "share of all samples taken, those left out among them, in which threads waited for a core "
+        "that others had; null if nobody counted",
     },
     f"""\
 SELECT o.job_id,
@@ -180,7 +195,9 @@ SELECT o.job_id,
        o.evidence ->> 'after_others' AS after_others,
        c.judged_by,
        c.inputs AS input_kinds,
-       c.options
+       c.options,
+       {_indented(failure_text("o"), 7)} AS said,
+       o.contended_share
   FROM outcomes o
   JOIN campaigns p ON p.id = o.campaign_id
   JOIN targets t ON t.id = o.target_id
@@ -192,7 +209,9 @@ SELECT o.job_id,
 )
 
 
-_CASES_MEASURED = f"""\
+def cases_measured(outcomes: str) -> str:
+    """A case's latencies on a target, of which every other latency and ratio is made, from rows of ``outcomes``."""
+    return f"""\
 SELECT o.campaign_id,
        o.target_id,
        o.case_id,
@@ -203,18 +222,19 @@ SELECT o.campaign_id,
        min(o.low_ms) AS low_ms,
        percentile_cont(0.5) WITHIN GROUP (ORDER BY o.steady_ms) > {NOISY} * min(o.low_ms)
            OR bool_and(o.contended) FILTER (WHERE o.low_ms IS NOT NULL) AS noisy,
+       bool_and(o.contended) FILTER (WHERE o.low_ms IS NOT NULL)
+           OR (array_agg(o.low_ms ORDER BY o.low_ms))[2] > {ALIKE} * min(o.low_ms) AS unconfirmed,
        percentile_cont(0.5) WITHIN GROUP (ORDER BY o.iqr_ms) AS iqr_ms,
        avg(o.cold_ms) AS mean_cold_ms,
        sum(coalesce(cardinality(o.samples_ms), 0)) AS samples,
        count(*) AS runs,
        min(o.fingerprint_id) AS fingerprint_id
-  FROM (SELECT o.*, {low("o")} AS low_ms FROM outcomes o) o
+  FROM (SELECT o.*, {low("o")} AS low_ms FROM {outcomes} o) o
   JOIN cases h ON h.id = o.case_id
  WHERE o.verdict = 'passed'
    AND (o.placement = 'on_device' OR h.host_only IS NOT NULL)
    AND (o.cold_ms IS NOT NULL OR o.steady_ms IS NOT NULL)
  GROUP BY o.campaign_id, o.target_id, o.case_id"""
-"""A case's latencies on a target, of which every other latency and ratio is made."""
 
 
 def function_latencies(latencies: str) -> str:
@@ -241,7 +261,8 @@ SELECT n.campaign_id,
        n.low_ms,
        n.noisy,
        n.first_cold_ms,
-       n.later_cold_ms
+       n.later_cold_ms,
+       n.unconfirmed
   FROM (SELECT r.campaign_id,
                r.target_id,
                c.suite_id,
@@ -249,6 +270,8 @@ SELECT n.campaign_id,
                bool_and(c.host_only IS NOT NULL) AS host_only,
                percentile_cont(0.5) WITHIN GROUP (ORDER BY r.low_ms) AS low_ms,
                count(*) FILTER (WHERE r.noisy) AS noisy,
+               CASE WHEN count(r.unconfirmed) > 0
+                    THEN 2 * count(*) FILTER (WHERE r.unconfirmed) >= count(r.low_ms) END AS unconfirmed,
                percentile_cont(0.5) WITHIN GROUP (ORDER BY r.first_cold_ms) AS first_cold_ms,
                percentile_cont(0.5) WITHIN GROUP (ORDER BY r.later_cold_ms) AS later_cold_ms,
                percentile_cont(0.5) WITHIN GROUP (ORDER BY r.cold_ms) AS cold_ms,
@@ -641,8 +664,10 @@ FUNCTION_LATENCIES = View(
         "first_cold_ms": "first call of the first case of a process, with whatever a process does once; null if no run "
         "of the function began one",
         "later_cold_ms": "first call of a case after other cases of its process",
+        "unconfirmed": "half of the cases with a low_ms or more are unconfirmed, and so is low_ms here; null if of "
+        "none is anything known",
     },
-    function_latencies(f"({_indented(_CASES_MEASURED, 16)})"),
+    function_latencies(f"({_indented(cases_measured('outcomes'), 16)})"),
 )
 
 CASE_LATENCIES = View(
@@ -663,6 +688,7 @@ CASE_LATENCIES = View(
         "noisy": f"steady_ms is more than {NOISY:g} times low_ms: it is the host's as much as the call's",
         "first_cold_ms": "first call of the runs that began their process, with whatever a process does once",
         "later_cold_ms": "first call of the runs after other cases of their process",
+        "unconfirmed": f"of low_ms: {UNCONFIRMED}; null of one run alone that did not wait",
     },
     f"""\
 SELECT n.campaign_id,
@@ -689,8 +715,9 @@ SELECT n.campaign_id,
        n.low_ms,
        n.noisy,
        n.first_cold_ms,
-       n.later_cold_ms
-  FROM ({_indented(_CASES_MEASURED, 8)}) n
+       n.later_cold_ms,
+       n.unconfirmed
+  FROM ({_indented(cases_measured("outcomes"), 8)}) n
   JOIN targets t ON t.id = n.target_id
   JOIN cases c ON c.id = n.case_id
   JOIN suites s ON s.id = c.suite_id

@@ -36,6 +36,7 @@ class FinishedJob(NamedTuple):
     """A PostgreSQL array literal: arrays of arrays cannot be ragged."""
     calls_per_sample: int | None = None
     contended: bool = False
+    contended_share: float | None = None
     lock_wait_ms: float | None = None
     position: int | None = None
     evidence: str | None = None
@@ -64,6 +65,7 @@ _COLUMN_TYPES = {
     "iqr_ms": "double precision",
     "calls_per_sample": "integer",
     "contended": "boolean",
+    "contended_share": "double precision",
     "lock_wait_ms": "double precision",
     "position": "integer",
     "duration_s": "double precision",

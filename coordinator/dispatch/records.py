@@ -60,6 +60,7 @@ def record(key: Key, outcome: Outcome, *, framework: str, device: str) -> Finish
         samples_ms=_array(timing.samples_ms) if timing.samples_ms else None,
         calls_per_sample=timing.calls_per_sample if timing.samples_ms else None,
         contended=timing.contended,
+        contended_share=timing.contended_share,
         lock_wait_ms=timing.lock_wait_ms,
         position=timing.position,
         duration_s=outcome.duration_s,

@@ -46,7 +46,7 @@ class ReportOptions:
         Query(
             max_length=20,
             json_schema_extra={"enum": [*MEASURES, "", None]},
-            description="steady, cold or paper; unless it is said, as the campaign was timed",
+            description="level, cold or paper; unless it is said, as the campaign was timed",
         ),
     ] = None
 

@@ -58,7 +58,7 @@ def first_calls(data: ReportData) -> Table:
         Column("function", "function"),
         Column("first_cold_ms", "first call of a process", "milliseconds", "ms"),
         Column("later_cold_ms", "first call of a later case", "milliseconds", "ms"),
-        Column("steady_ms", "after warm-up", "milliseconds", "ms"),
+        Column("steady_ms", "median after warm-up", "milliseconds", "ms"),
         Column("ratio", "times slower the first time", "ratio"),
     )
     title = "First calls against calls after warm-up"

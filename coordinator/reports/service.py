@@ -102,7 +102,7 @@ async def read(engine: AsyncEngine, campaign_id: int, options: ReportOptions) ->
     """Everything that the tables are made of, up to date. While a campaign runs, all of it is of the same moment."""
     campaign = await campaigns.detail(engine, campaign_id)
     await matrix.refreshed(engine, campaign_id, at_any_size=True)
-    measure = cast(Measure, options.measure or ("paper" if campaign.timing is TimingPolicy.paper else "steady"))
+    measure = cast(Measure, options.measure or ("paper" if campaign.timing is TimingPolicy.paper else "level"))
     async with engine.connect() as connection:
         await connection.execution_options(isolation_level="REPEATABLE READ")
         reference = await _reference(options, campaign, connection)

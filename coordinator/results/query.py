@@ -36,7 +36,7 @@ EXAMPLES = (
     ("not-lowered:tpu-lowered", "what has no lowering there, found without the device"),
     ("verdict:cuda=unknown", "what has no counted case there"),
     ("flaky:", "runs of a case disagree"),
-    ("slower:xla>10", "steady calls take over 10 times as long as on the CPU"),
+    ("slower:xla>10", "the level, a call after warm-up, is over 10 times that on the CPU"),
 )
 
 

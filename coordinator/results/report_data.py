@@ -19,9 +19,9 @@ from coordinator.results.models import is_rated
 from coordinator.results.statistics import Rate
 from coordinator.targets.models import Target, labels
 
-Measure = Literal["steady", "cold", "paper"]
+Measure = Literal["level", "cold", "paper"]
 MEASURES: dict[Measure, str] = {
-    "steady": "of each case its best run's low_ms: one call after warm-up, undisturbed",
+    "level": "of each case its best run's low_ms: one call after warm-up, undisturbed",
     "cold": "of each case the median of first_cold_ms over the runs that began their process: a user's first call",
     "paper": "of each case the mean over its runs of cold_ms: the study's rule, which holds compilation",
 }

@@ -10,6 +10,7 @@ from sqlalchemy import TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.counting import counts_of
+from coordinator.database.views import failure_text
 from coordinator.reference.models import Reference
 from coordinator.results.judges import JudgedCases
 from coordinator.results.report_data import (
@@ -104,7 +105,7 @@ SELECT framework, function, judged_by, cases
  WHERE campaign_id = :campaign AND cases > 0 ORDER BY framework, function, judged_by
 """)
 
-_COLUMNS: dict[Measure, str] = {"steady": "low_ms", "cold": "first_cold_ms", "paper": "mean_cold_ms"}
+_COLUMNS: dict[Measure, str] = {"level": "low_ms", "cold": "first_cold_ms", "paper": "mean_cold_ms"}
 
 
 def queries(campaign_id: int, measure: Measure) -> Queries:
@@ -158,10 +159,10 @@ async def _rows(
     return tuple(row_type(*row) for row in await connection.execute(sql, values))
 
 
-_FAILURES = text("""
+_FAILURES = text(f"""
 SELECT DISTINCT ON (o.target_id, c.function)
        o.target_id, c.function, c.name AS "case", o.run, coalesce(o.cause, 'placement') AS cause,
-       coalesce(o.evidence ->> 'mismatch', o.evidence ->> 'message', o.evidence ->> 'signal', o.ending) AS said
+       {failure_text("o")} AS said
   FROM outcomes o JOIN cases c ON c.id = o.case_id
  WHERE o.campaign_id = :campaign
    AND (o.verdict = 'failed' OR o.verdict = 'passed' AND o.placement = 'fell_back' AND c.host_only IS NULL)

@@ -79,13 +79,9 @@ def middle(values: Iterable[float | None]) -> float | None:
     return statistics.median(known) if known else None
 
 
-def low(samples: Sequence[float]) -> Estimate:
-    """The level of a run: the low quantile of its samples that the views have as ``low_ms``."""
-    if not samples:
-        return NOTHING
-    import numpy as np
-
-    return Estimate(float(np.quantile(samples, LOW)), _bootstrap(samples, "low"), len(samples))
+def low_interval(samples: Sequence[float]) -> tuple[float, float] | None:
+    """The interval of a run's level, the low quantile of its samples, which the views have as ``low_ms``."""
+    return _bootstrap(samples, "low")
 
 
 def median(values: Sequence[float]) -> Estimate:

@@ -120,6 +120,10 @@ def _record(
         "ratio": latency.ratio if latency else None,
         "ratio_low": low,
         "ratio_high": high,
+        **{
+            f"contended_share_{side}": share
+            for side, share in zip("ab", latency.contended if latency else (None, None), strict=True)
+        },
         "latency_cases": latency.moves if latency else "",
         "latency_why": latency.why if latency else None,
     }

@@ -16,6 +16,10 @@ def milliseconds(value: float | None) -> str:
     return formats.latency(value).replace(" ", NARROW_SPACE)
 
 
+def level(value: float | None, *, unconfirmed: bool | None) -> str:
+    return formats.level(value, unconfirmed=unconfirmed).replace(" ", NARROW_SPACE)
+
+
 def duration(seconds: float | None) -> str:
     return formats.duration(seconds).replace(" ", NARROW_SPACE)
 

@@ -16,6 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from coordinator import formats
 from coordinator.access.caller import caller_of
 from coordinator.csv_text import csv_text
+from coordinator.level import UNCONFIRMED
 from coordinator.logs import get_logger
 from coordinator.page_text import finalized
 from coordinator.reports.table_renderer import cell_text
@@ -41,6 +42,7 @@ templates = Environment(
 templates.filters |= {
     "duration": filters.duration,
     "number": formats.number,
+    "level": filters.level,
     "milliseconds": filters.milliseconds,
     "moment": filters.moment,
     "ratio": formats.ratio,
@@ -54,7 +56,7 @@ def function_address(campaign_id: int, framework: str, function: str) -> str:
 
 
 templates.tests["lowered"] = is_lowered
-templates.globals |= {"form_token": form_token, "function_address": function_address}
+templates.globals |= {"form_token": form_token, "function_address": function_address, "unconfirmed": UNCONFIRMED}
 _streaming = templates.overlay(enable_async=True)
 PIECE = 500
 """Words of a template sent at once."""

@@ -307,6 +307,7 @@ def upgrade() -> None:
         sa.Column("low_ms", sa.Double(), nullable=True),
         sa.Column("steady_ms", sa.Double(), nullable=True),
         sa.Column("noisy", sa.BigInteger(), nullable=True),
+        sa.Column("unconfirmed", sa.Boolean(), nullable=True),
         sa.Column("iqr_ms", sa.Double(), nullable=True),
         sa.Column("samples", sa.BigInteger(), nullable=True),
         sa.Column("host_only", sa.Boolean(), nullable=False),
@@ -818,7 +819,10 @@ def upgrade() -> None:
             sa.Boolean(),
             server_default=sa.text("false"),
             nullable=False,
-            comment="threads waited for a core in nearly every sample",
+            comment="threads waited in most samples for a core that others had",
+        ),
+        sa.Column(
+            "contended_share", sa.Double(), nullable=True, comment="share of all samples taken in which they waited"
         ),
         sa.Column("lock_wait_ms", sa.Double(), nullable=True),
         sa.Column(

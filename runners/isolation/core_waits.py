@@ -1,4 +1,4 @@
-"""Waiting for a core: how long the threads of this process were ready to run, and the host let others run.
+"""Waiting for a core: how long the threads of this process were ready to run, and how much of the cores others had.
 
 A call that shares its work among threads ends with the slowest of them. On a host that is busy one of them waits for a
 core, a slice of the scheduler or more, and a call of microseconds takes milliseconds: that time is the host's.
@@ -7,10 +7,15 @@ core, a slice of the scheduler or more, and a call of microseconds takes millise
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 
 TASKS = "/proc/self/task"
+CORES = "/proc/stat"
 _LINE = 64
+_NS_A_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+_IDLE = (3, 4)
+"""The places of idle and iowait among a core's counts; the last two, of guests, are in user and nice already."""
 
 
 class CoreWaits:
@@ -35,3 +40,35 @@ class CoreWaits:
         for file in self._files:
             os.close(file)
         self._files = []
+
+
+class OthersOnCores:
+    """Counts from when it is made how much of the cores that this process may use others had."""
+
+    def __init__(self) -> None:
+        self._cores = {f"cpu{core}" for core in os.sched_getaffinity(0)}
+        self._began = self._now()
+
+    def cores(self) -> float:
+        """As many cores as others kept busy all the time; infinitely many where the kernel does not count.
+
+        The kernel counts in ticks of 10 ms, so of less than a tenth of a second this says little.
+        """
+        (busy, own, clock), (busy_then, own_then, clock_then) = self._now(), self._began
+        if not busy or clock == clock_then:
+            return float("inf")
+        return max(0.0, (busy - busy_then) - (own - own_then)) / (clock - clock_then)
+
+    def _now(self) -> tuple[int, int, int]:
+        return self._busy_ns(), time.process_time_ns(), time.perf_counter_ns()
+
+    def _busy_ns(self) -> int:
+        """Nanoseconds in which these cores were not idle; what the hypervisor took is among them."""
+        busy = 0
+        with suppress(OSError, ValueError), open(CORES) as file:
+            for line in file:
+                name, *counts = line.split()
+                if name in self._cores:
+                    ticks = [int(count) for count in counts[:8]]
+                    busy += sum(ticks) - sum(ticks[place] for place in _IDLE)
+        return busy * _NS_A_TICK

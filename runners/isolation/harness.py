@@ -72,6 +72,7 @@ def run_case(
             samples_ms=attempt.samples.milliseconds,
             calls_per_sample=attempt.samples.calls_per_sample,
             contended=attempt.samples.contended,
+            contended_share=attempt.samples.contended_share if attempt.samples.milliseconds else None,
             lock_wait_ms=lock_wait_ms,
             position=position,
         ),

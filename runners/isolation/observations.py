@@ -63,6 +63,7 @@ class Timing:
     samples_ms: list[float] = field(default_factory=list)
     calls_per_sample: int = 1
     contended: bool = False
+    contended_share: float | None = None
     lock_wait_ms: float = 0.0
     position: int = 0
 

@@ -354,6 +354,16 @@ def test_the_command_line_refuses_an_unknown_rule_with_those_that_there_are(
     assert f"no counting rule is called 'upside_down'; there are: {', '.join(NAMES)}" in said
 
 
+def test_a_comparison_says_everywhere_what_change_its_hosts_could_have_shown(world: World) -> None:
+    """Of XLA in the first campaign one case of four took 1.1 times as long in its other run, in the rerun none."""
+    sides = ("1:torch/xla", "3:torch/xla")
+    (pair,) = world.get("/compare", a=sides[0], b=sides[1])["pairs"]
+    assert pair["latencies"]["between_halves"] == [pytest.approx(1.1), pytest.approx(1.0)]
+    sentence = "A differs by up to ×1.1 and B differs by up to ×1"
+    assert sentence in text_of(world.page(f"/compare?a={sides[0]}&b={sides[1]}"))
+    assert sentence in " ".join(world.typed("compare", *sides).split())
+
+
 def test_outcomes_are_the_same_in_json_csv_parquet_and_the_view(world: World) -> None:
     rows = world.get("/campaigns/1/outcomes", limit=5000)["outcomes"]
     told = world.rows("SELECT * FROM outcome_rows WHERE campaign_id = 1 ORDER BY job_id")
@@ -502,3 +512,57 @@ def test_what_is_kept_by_another_definition_is_made_anew(world: World, from_view
 
     spoil()
     test_rest_has_every_figure_of_the_views(world, from_views)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "words"),
+    [
+        ({"reason": "killed at its deadline of 900 s"}, "killed at its deadline of 900 s"),
+        (None, "killed at its deadline"),
+    ],
+)
+def test_a_timeout_has_the_same_words_on_every_surface(
+    world: World, evidence: dict[str, str] | None, words: str
+) -> None:
+    """Also that of a runner that gives no reason. No surface has the word of the database for it alone."""
+    stored = "null" if evidence is None else f"'{json.dumps(evidence)}'"
+    changed = world.rows(
+        f"UPDATE outcomes o SET ending = 'timed_out', evidence = {stored} FROM cases c WHERE c.id = o.case_id"
+        " AND c.name = 'torch.wrong/0' AND o.campaign_id = 1 AND o.verdict = 'failed' RETURNING job_id"
+    )
+    jobs = {row["job_id"] for row in changed}
+    assert len(jobs) == RUNS
+    rows = {row["job_id"]: row["said"] for row in world.get("/campaigns/1/outcomes")["outcomes"]}
+    assert {rows[job] for job in jobs} == {words}
+    address = f"{world.coordinator.url}/campaigns/1/functions/torch/torch.wrong"
+    function = world.coordinator.http.get(address, params={"as": "json"}).json()
+    runs = [
+        run["said"]
+        for target in function["targets"]
+        for case in target["cases"]
+        for run in case["runs"]
+        if run["verdict"] == "failed"
+    ]
+    assert runs == [words] * RUNS
+    pages = ("/campaigns/1", "/campaigns/1/functions/torch/torch.wrong", "/campaigns/1/report")
+    texts = [*(text_of(world.page(page)) for page in pages), world.typed("results", "1")]
+    for place, text in zip((*pages, "results"), texts, strict=True):
+        assert words in " ".join(text.split()), place
+        assert "timed_out" not in text, place
+
+
+def test_the_cases_of_a_function_have_the_latencies_of_the_view(world: World) -> None:
+    names = ("cold_ms", "first_cold_ms", "later_cold_ms", "low_ms", "steady_ms", "unconfirmed")
+    rows = world.rows("SELECT * FROM case_latencies WHERE campaign_id = 1")
+    expected = {(row["target_id"], row["case"]): {name: row[name] for name in names} for row in rows}
+    found = {}
+    for function in SUITE:
+        address = f"{world.coordinator.url}/campaigns/1/functions/torch/{function}"
+        page = world.coordinator.http.get(address, params={"as": "json"}).json()
+        for target in page["targets"]:
+            for case in target["cases"]:
+                figures = {name: case[name] for name in names}
+                if any(value is not None for value in figures.values()):
+                    found[target["target_id"], case["case"]] = figures
+    assert found == expected
+    assert {row["unconfirmed"] for row in rows} == {True, False, None}, "torch.sort on the CPU took 1 ms, then 3"

@@ -55,7 +55,7 @@ def scatter(data: ReportData, table: Table, tolerable: float) -> Figure:
 def first_calls(data: ReportData, table: Table) -> Figure:
     """First calls, which hold the compilation, against calls after warm-up."""
     rows, thinned = _points(data, table, "steady_ms", "first_cold_ms", label)
-    axes = ("latency after warm-up", "latency of a process's first call")
+    axes = ("median after warm-up", "latency of a process's first call")
     return figure(
         data,
         table,

@@ -10,24 +10,38 @@ sides part, and by more than ``LEAST``.
 
 A few runs say little of their spread, so what is usual among the campaign's functions is heard
 too, as a prior worth some degrees of freedom (Smyth 2004).
+
+A host that lets others run disturbs that in three ways, and each has its answer. A run is left out in
+which most samples waited for a core: three such runs agree, and say nothing of the call. Where many
+waited, the function's own runs alone say how they spread, for others share less of the work among
+threads, and a change has to be greater. And each campaign is set against itself, its best runs against
+its next best: no change counts that is not greater than what its halves show where nothing changed.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from coordinator.formats import plural, ratio
+from coordinator.formats import percent, plural, ratio
+from coordinator.level import ALIKE
 
 FACTOR = 1.5
 """The change to be found: times slower or faster."""
-LEAST = 1.2
-"""No smaller change counts: between two equal campaigns on a busy host levels differ by up to this much."""
+LEAST = ALIKE
+"""No smaller change counts."""
 ALPHA = 0.01
 """The share of the intervals that may miss the true ratio."""
+SHAKEN = 0.2
+"""The share of samples that waited for a core, past which what is usual among others says nothing of this function.
+
+On two cores shared with two to six processes 2 % of the samples of a call of one thread waited, and 40 % of a call of
+two, whose runs differed by up to four times."""
+AGREEING = 0.95
+"""The share of a campaign's functions that differ between its halves by no more than it says."""
 NAMED = 3
 """Cases that a line names; the json has all."""
 MOST_RUNS = 30
@@ -44,7 +58,9 @@ class Measurement(NamedTuple):
     run: int
     milliseconds: float
     contended: bool = False
-    """Whether the host let others run in nearly every sample."""
+    """Whether the host let others run in most samples."""
+    contended_share: float | None = None
+    """The share of the samples in which it did; None if nobody counted."""
 
 
 class Spread(NamedTuple):
@@ -91,7 +107,9 @@ class LatencyChange:
     """99 % of the intervals made like this hold the true ratio."""
     cases: int
     runs: tuple[int, int]
-    """Measured runs before and after."""
+    """Measured runs before and after; those in which threads waited for a core in most samples are left out."""
+    contended: tuple[float | None, float | None]
+    """The share of all samples before and after in which threads waited for a core; None if nobody counted."""
     changed_cases: tuple[CaseLatencyChange, ...] = ()
     """Cases that changed by more than their own runs explain, the greatest change first."""
     why: str | None = None
@@ -100,6 +118,11 @@ class LatencyChange:
     @property
     def changed(self) -> bool:
         return self.change in ("slower", "faster")
+
+    @property
+    def contended_shares(self) -> str:
+        """Of both sides: ``2 %, 40 %``."""
+        return ", ".join(map(percent, self.contended))
 
     @property
     def moves(self) -> str:
@@ -111,15 +134,26 @@ class LatencyChange:
         return f"{', '.join([*named, *more])} of {plural(self.cases, 'case')}"
 
 
-Runs = Mapping[int, float]
+Runs = MutableMapping[int, float]
 """The logarithms of a case's levels, by run."""
 
 
 class Side(NamedTuple):
-    """The runs of a case in one campaign: those that had the cores that they asked for, if there are any."""
+    """The runs of a case in one campaign: those that had the cores that they asked for."""
 
     runs: Runs
-    contended: bool
+    shares: MutableMapping[int, float | None]
+    """The share of samples that waited for a core, by run, also of the runs that are left out."""
+
+    @property
+    def left_out(self) -> int:
+        """Contended runs: these say only that the call takes no longer."""
+        return len(self.shares) - len(self.runs)
+
+    @property
+    def is_contended(self) -> bool:
+        """One run that is left does not agree with another."""
+        return self.left_out > 0 and len(self.runs) < 2
 
 
 class Difference(NamedTuple):
@@ -137,18 +171,34 @@ class Difference(NamedTuple):
     def interval(self) -> tuple[float, float]:
         return math.exp(self.low), math.exp(self.high)
 
-    @property
-    def direction(self) -> Speed | None:
+    def direction(self, least: float) -> Speed | None:
         """None where the intervals of the two sides do not part, or by too little."""
-        if abs(self.value) <= math.log(LEAST):
+        if abs(self.value) <= least:
             return None
         return "slower" if self.low > 0 else "faster" if self.high < 0 else None
 
-    @property
-    def sure_direction(self) -> Speed | None:
+    def sure_direction(self, least: float) -> Speed | None:
         """None unless the whole interval lies past the least change."""
-        least = math.log(LEAST)
         return "slower" if self.low > least else "faster" if self.high < -least else None
+
+
+class Scale(NamedTuple):
+    """The measure of a change between two campaigns: what is usual, and what is too small."""
+
+    usual: Spreads
+    least: float
+    """The logarithm of the smallest change that counts."""
+    factor: float
+    """The change that is looked for."""
+
+    def of(self, waited: float) -> Scale:
+        """The scale of a function of which this share of the samples waited for a core.
+
+        The samples that did not wait were longer, too, on caches that others had filled: on one side alone by up to as
+        much again as the share, past what two runs on one host differ by.
+        """
+        usual = NOTHING_USUAL if waited > SHAKEN else self.usual
+        return Scale(usual, self.least + math.log1p(waited), self.factor)
 
 
 def compare_latencies(
@@ -158,7 +208,26 @@ def compare_latencies(
     old, new = _by_function(before), _by_function(after)
     functions = [_Function(name, old.get(name, {}), new.get(name, {})) for name in sorted(old.keys() | new.keys())]
     usual = usual_spreads([function.spreads for function in functions if function.is_enough])
-    return [_latency_change(function, usual, factor) for function in functions]
+    least = max(LEAST, *(between_halves(side) or LEAST for side in (before, after)))
+    scale = Scale(usual, math.log(least), factor)
+    return [_latency_change(function, scale) for function in functions]
+
+
+def between_halves(measured: Sequence[Measurement]) -> float | None:
+    """The change that a campaign's halves show where nothing changed; None where it has no halves.
+
+    The runs of a case are dealt to two halves by turns, the best to one and the next best to the other, so the levels
+    of its halves are these two. A function differs by the median of its cases; all but one function in twenty by no
+    more than the ratio says.
+    """
+    differences = []
+    for cases in _by_function(measured).values():
+        bests = [sorted(side.runs.values())[:2] for side in cases.values() if len(side.runs) > 1]
+        if bests:
+            differences.append(statistics.median(following - best for best, following in bests))
+    if not differences:
+        return None
+    return math.exp(sorted(differences)[math.ceil(AGREEING * len(differences)) - 1])
 
 
 def paper_ratios(before: Sequence[Measurement], after: Sequence[Measurement]) -> dict[str, float]:
@@ -204,13 +273,13 @@ def _usual(spreads: Sequence[Spread]) -> Spread:
     return Spread(statistics.median(spread.excess for spread in spreads) / share, WORTH)
 
 
-def runs_to_tell(runs: tuple[int, int], spreads: Spreads, usual: Spreads, factor: float) -> int | None:
-    """How many runs more a side would tell a change by ``factor``, if they spread alike; None if too many would."""
+def runs_to_tell(runs: tuple[int, int], spreads: Spreads, scale: Scale) -> int | None:
+    """How many runs more a side would tell a change by the factor, if they spread alike; None if too many would."""
     for more in range(1, MOST_RUNS + 1):
         there = runs[0] + more, runs[1] + more
         lower = Spread(spreads.lower.excess, 2 * sum(n // 2 for n in there))
         grown = Spreads(lower, Spread(spreads.all.excess, 2 * sum(n - 1 for n in there)))
-        if _tells(difference(0.0, there, grown, usual), factor):
+        if _tells(difference(0.0, there, grown, scale.usual), scale):
             return more
     return None
 
@@ -220,12 +289,15 @@ class _Function:
 
     def __init__(self, name: str, before: Mapping[str, Side], after: Mapping[str, Side]) -> None:
         self.name = name
-        both = sorted(before.keys() & after.keys())
-        # On one side of these the host was measured, too; where it is so on both, the call crowds itself.
-        self.contended = [case for case in both if before[case].contended != after[case].contended]
-        self.common = {case: (before[case].runs, after[case].runs) for case in both if case not in self.contended}
+        both = {case: (before[case], after[case]) for case in sorted(before.keys() & after.keys())}
+        compared = {case: sides for case, sides in both.items() if not any(side.is_contended for side in sides)}
+        self.is_contended = bool(both) and not compared
+        self.common = {case: (one.runs, other.runs) for case, (one, other) in compared.items()}
         self.runs = _count(before), _count(after)
-        self.case_spreads = {case: _spreads(*sides) for case, sides in self.common.items()}
+        self.contended = _contended_share(before.values()), _contended_share(after.values())
+        shares = [_share_of_runs(sides[place] for sides in compared.values()) for place in (0, 1)]
+        self.waited = max(share or 0.0 for share in shares)
+        self.case_spreads = {case: _spreads(*runs) for case, runs in self.common.items()}
 
     @property
     def is_enough(self) -> bool:
@@ -242,59 +314,65 @@ class _Function:
         return statistics.median(_value(*sides) for sides in self.common.values())
 
 
-def _latency_change(function: _Function, usual: Spreads, factor: float) -> LatencyChange:
-    cases, runs = len(function.common), function.runs
+def _latency_change(function: _Function, scale: Scale) -> LatencyChange:
+    cases, runs, contended = len(function.common), function.runs, function.contended
     if not function.is_enough:
-        return LatencyChange(function.name, "insufficient data", None, None, cases, runs, why=_missing(function))
-    found = difference(function.value, runs, function.spreads, usual)
-    own = _changed_cases(function, usual)
-    change, why = _decided(found, own, factor), None
-    if change == "insufficient data":
-        why = _advice(runs_to_tell(runs, function.spreads, usual, factor), factor)
-    return LatencyChange(function.name, change, found.ratio, found.interval, cases, runs, own, why)
+        missing = _missing(function)
+        return LatencyChange(function.name, "insufficient data", None, None, cases, runs, contended, why=missing)
+    scale = scale.of(function.waited)
+    found = difference(function.value, runs, function.spreads, scale.usual)
+    own = _changed_cases(function, scale)
+    change = _decided(found, own, scale)
+    why = _advice(function, scale) if change == "insufficient data" else None
+    return LatencyChange(function.name, change, found.ratio, found.interval, cases, runs, contended, own, why)
 
 
-def _decided(found: Difference, own: Sequence[CaseLatencyChange], factor: float) -> Speed:
+def _decided(found: Difference, own: Sequence[CaseLatencyChange], scale: Scale) -> Speed:
     """One case that certainly became slower makes its function slower; many that may have, too."""
-    words = {found.direction, *(case.change for case in own)}
+    words = {found.direction(scale.least), *(case.change for case in own)}
     if "slower" in words:
         return "slower"
     if "faster" in words:
         return "faster"
-    return "same" if _tells(found, factor) else "insufficient data"
+    return "same" if _tells(found, scale) else "insufficient data"
 
 
-def _changed_cases(function: _Function, usual: Spreads) -> tuple[CaseLatencyChange, ...]:
+def _changed_cases(function: _Function, scale: Scale) -> tuple[CaseLatencyChange, ...]:
     """All cases are asked side by side, and one alone has no others to bear it out: each must be surer.
 
     A call that lasts longer than a busy host lets anything run alone is disturbed in some runs and not in others, far
     more than the usual spread says; so the runs of a case must part as well, every one.
     """
     alpha = ALPHA / len(function.common)
-    pooled = [_pooled(spread, prior).excess for spread, prior in zip(function.spreads, usual, strict=True)]
+    pooled = [_pooled(spread, prior).excess for spread, prior in zip(function.spreads, scale.usual, strict=True)]
     prior = Spreads(*(Spread(excess, WORTH) for excess in pooled))
     found = []
     for case, sides in function.common.items():
         own = difference(_value(*sides), (len(sides[0]), len(sides[1])), function.case_spreads[case], prior, alpha)
-        if min(map(len, sides)) >= 2 and own.sure_direction and _are_apart(*sides):
-            found.append(CaseLatencyChange(case, own.sure_direction, own.ratio, own.interval))
+        change = own.sure_direction(scale.least)
+        if min(map(len, sides)) >= 2 and change and _are_apart(*sides, scale.least):
+            found.append(CaseLatencyChange(case, change, own.ratio, own.interval))
     return tuple(sorted(found, key=lambda change: -abs(math.log(change.ratio))))
 
 
-def _are_apart(before: Runs, after: Runs) -> bool:
+def _are_apart(before: Runs, after: Runs, least: float) -> bool:
     """Whether every run of one side is slower than every run of the other, by more than the least change."""
     fast, slow = sorted((before.values(), after.values()), key=min)
-    return min(slow) - max(fast) > math.log(LEAST)
+    return min(slow) - max(fast) > least
 
 
-def _tells(found: Difference, factor: float) -> bool:
-    """Whether a change by ``factor`` could have been told from none."""
-    return max(found.value - found.low, found.high - found.value) < math.log(factor)
+def _tells(found: Difference, scale: Scale) -> bool:
+    """Whether a change by the factor could have been told from none, and there is none."""
+    looked_for = math.log(scale.factor)
+    return scale.least < looked_for and -looked_for < found.low and found.high < looked_for
 
 
 def _missing(function: _Function) -> str:
-    if function.contended and not function.common:
-        return "threads waited for a core in every run of one side: measure that side again on a host that is less busy"
+    if function.is_contended:
+        return (
+            "threads waited for a core in most samples, in all runs of one side but one at most: "
+            "measure that side again on a host that is less busy"
+        )
     if not function.common:
         side = next((letter for letter, runs in zip("AB", function.runs, strict=True) if not runs), None)
         return f"not measured on {side}" if side else "no case was measured on both sides"
@@ -302,23 +380,39 @@ def _missing(function: _Function) -> str:
     return f"{plural(more, 'run')} more a side is the least that tells a change"
 
 
-def _advice(more: int | None, factor: float) -> str:
-    change = f"a change of {100 * (factor - 1):.0f} %"
+def _advice(function: _Function, scale: Scale) -> str:
+    change = f"a change of {100 * (scale.factor - 1):.0f} %"
+    if scale.least >= math.log(scale.factor):
+        return f"the host alone shows changes of {ratio(math.exp(scale.least))}, so {change} could not be told"
+    more = runs_to_tell(function.runs, function.spreads, scale)
     if more is None:
         return f"too noisy: more than {MOST_RUNS} runs more a side would be needed to tell {change}"
     return f"{plural(more, 'run')} more a side would tell {change}"
 
 
 def _by_function(measured: Sequence[Measurement]) -> dict[str, dict[str, Side]]:
-    found: dict[str, dict[str, dict[bool, dict[int, float]]]] = {}
-    for function, case, run, milliseconds, contended in measured:
-        if milliseconds > 0:
-            runs = found.setdefault(function, {}).setdefault(case, {False: {}, True: {}})
-            runs[contended][run] = math.log(milliseconds)
-    return {
-        function: {case: Side(runs[False] or runs[True], not runs[False]) for case, runs in cases.items()}
-        for function, cases in found.items()
-    }
+    found: dict[str, dict[str, Side]] = {}
+    for one in measured:
+        if one.milliseconds > 0:
+            side = found.setdefault(one.function, {}).setdefault(one.case, Side({}, {}))
+            side.shares[one.run] = one.contended_share
+            if not one.contended:
+                side.runs[one.run] = math.log(one.milliseconds)
+    return found
+
+
+def _contended_share(sides: Iterable[Side]) -> float | None:
+    return _mean(share for side in sides for share in side.shares.values())
+
+
+def _share_of_runs(sides: Iterable[Side]) -> float | None:
+    """Of the runs that count: one that is left out says nothing of how the others spread."""
+    return _mean(side.shares[run] for side in sides for run in side.runs)
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.fmean(known) if known else None
 
 
 def _milliseconds(measured: Sequence[Measurement]) -> dict[str, list[float]]:

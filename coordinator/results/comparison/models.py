@@ -8,7 +8,8 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from coordinator.results.comparison.latencies import LatencyChange
+from coordinator.formats import listed, percent, ratio
+from coordinator.results.comparison.latencies import AGREEING, LatencyChange
 from coordinator.targets.models import Target
 
 Kind = Literal["regression", "fix", "mixed", "change", "lost", "same", "insufficient data"]
@@ -148,6 +149,9 @@ class LatencyComparison(BaseModel):
     """The change that is looked for."""
     least: float
     """No smaller change counts."""
+    between_halves: tuple[float | None, float | None]
+    """The change that A and B show each between its own halves, where nothing changed; null if it has no two runs of a
+    case. No smaller change counts either."""
     refused: str | None
     """Why these two cannot be compared, if so."""
     slower: int
@@ -156,6 +160,18 @@ class LatencyComparison(BaseModel):
     insufficient: int
     changes: list[LatencyChange]
     """All but those that are the same."""
+
+    @property
+    def host(self) -> str:
+        """The change that the hosts of the two campaigns could have shown, in one sentence."""
+        halves = [
+            f"{letter} differs by up to {ratio(change)}" if change else f"{letter} has no halves"
+            for letter, change in zip("AB", self.between_halves, strict=True)
+        ]
+        return (
+            f"Between its own halves, where nothing changed, {listed(halves)} in {percent(AGREEING)} of the functions: "
+            "no smaller change counts"
+        )
 
 
 class Pair(BaseModel):

@@ -14,7 +14,7 @@ from coordinator.errors import RequestError
 from coordinator.formats import plural
 from coordinator.results import service as matrix
 from coordinator.results.comparison import store
-from coordinator.results.comparison.latencies import FACTOR, LEAST, LatencyChange, compare_latencies
+from coordinator.results.comparison.latencies import FACTOR, LEAST, LatencyChange, between_halves, compare_latencies
 from coordinator.results.comparison.models import (
     Comparison,
     LatencyComparison,
@@ -95,16 +95,17 @@ async def verdicts(engine: AsyncEngine, found: Pairing, pair: Pair) -> VerdictCo
 async def latencies(engine: AsyncEngine, found: Pairing, pair: Pair) -> LatencyComparison:
     """Compare the pair's latencies, if both campaigns were timed, and alike."""
     if found.a.timing != found.b.timing:
-        return _latency_comparison([], f"they were timed otherwise: {found.a.timing} and {found.b.timing}")
+        return _refused(f"they were timed otherwise: {found.a.timing} and {found.b.timing}")
     if found.a.timing == TimingPolicy.off:
-        return _latency_comparison([], "neither campaign was timed")
+        return _refused("neither campaign was timed")
     column = "cold_ms" if found.a.timing == TimingPolicy.paper else "low_ms"
     async with engine.connect() as connection:
         before = await store.measurements(connection, found.a.campaign, pair.a.id, column)
         after = await store.measurements(connection, found.b.campaign, pair.b.id, column)
     others = frozenset(pair.other_cases)
     before, after = ([one for one in side if one.case not in others] for side in (before, after))
-    return _latency_comparison(await asyncio.to_thread(compare_latencies, before, after))
+    changes = await asyncio.to_thread(compare_latencies, before, after)
+    return _latency_comparison(changes, (between_halves(before), between_halves(after)))
 
 
 async def _other_cases(engine: AsyncEngine, a: tuple[int, Target], b: tuple[int, Target]) -> list[str] | None:
@@ -135,11 +136,18 @@ def _notes(one: Target, other: Target, others: int) -> list[str]:
     return list(dict.fromkeys(notes))
 
 
-def _latency_comparison(changes: Sequence[LatencyChange], refused: str | None = None) -> LatencyComparison:
+def _refused(why: str) -> LatencyComparison:
+    return _latency_comparison([], (None, None), why)
+
+
+def _latency_comparison(
+    changes: Sequence[LatencyChange], halves: tuple[float | None, float | None], refused: str | None = None
+) -> LatencyComparison:
     number = Counter(change.change for change in changes)
     return LatencyComparison(
         factor=FACTOR,
         least=LEAST,
+        between_halves=halves,
         refused=refused,
         slower=number["slower"],
         faster=number["faster"],

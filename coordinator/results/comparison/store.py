@@ -66,9 +66,10 @@ async def measurements(connection: AsyncConnection, campaign_id: int, target_id:
     """One target's levels, run by run: passed, and proven to have run where it should."""
     if column not in ("low_ms", "cold_ms"):
         raise ValueError(column)
+    waited = "contended, contended_share" if column == "low_ms" else "false, NULL"
     rows = await connection.execute(
         text(f"""
-        SELECT function, "case", run, {column} AS milliseconds, {"contended" if column == "low_ms" else "false"}
+        SELECT function, "case", run, {column} AS milliseconds, {waited}
           FROM outcome_rows
          WHERE campaign_id = :campaign AND target_id = :target AND verdict = 'passed' AND {column} > 0
            AND placement = 'on_device' AND NOT host_only

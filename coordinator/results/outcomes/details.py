@@ -22,7 +22,7 @@ from coordinator.results.outcomes.models import (
     RunDetail,
 )
 from coordinator.results.outcomes.repeat import repeat_command
-from coordinator.results.statistics import low, middle
+from coordinator.results.statistics import low_interval
 from coordinator.targets import store as targets_store
 from coordinator.targets.models import Target, labels
 from protocol.outcomes import Evidence
@@ -49,7 +49,7 @@ async def outcome(engine: AsyncEngine, campaign_id: int, job_id: int) -> Outcome
             "evidence": evidence,
             "confirmations": confirmations(evidence, passed=row["verdict"] == "passed"),
             "samples_ms": row["samples_ms"] or [],
-            "low_interval_ms": low(row["samples_ms"] or []).interval,
+            "low_interval_ms": low_interval(row["samples_ms"] or []),
             "log": row["log_tail"] or "",
             "was": {name: row[f"was_{name}"] for name in _WAS} if row["overridden_by"] is not None else None,
             "attempts": [attempt._mapping for attempt in attempts],
@@ -75,6 +75,7 @@ async def function(engine: AsyncEngine, campaign_id: int, framework: str, name: 
                 f"campaign {campaign_id} has no function {name} of {framework}: see /campaigns/{campaign_id}/matrix"
             )
         targets = await targets_store.of_campaign(connection, campaign_id)
+        latencies = await store.latencies_of_function(connection, campaign_id, framework, name)
         bodies = await store.fingerprints(connection, sorted({row.fingerprint_id for row in rows} - {None}))
         conditions = await condition_rows.of_functions(connection, campaign_id, [(framework, name)])
     named = labels(targets)
@@ -86,7 +87,13 @@ async def function(engine: AsyncEngine, campaign_id: int, framework: str, name: 
         framework=framework,
         function=name,
         targets=[
-            _on_target(target, [row for row in rows if row.target_id == target.id], bodies, by_target.get(target.id))
+            _on_target(
+                target,
+                [row for row in rows if row.target_id == target.id],
+                latencies,
+                bodies,
+                by_target.get(target.id),
+            )
             for target in targets
             if target.framework == framework
         ],
@@ -104,6 +111,7 @@ _WAS = ("verdict", "cause", "rule")
 def _on_target(
     target: Target,
     rows: Sequence[Row[Any]],
+    latencies: dict[tuple[int, int], Row[Any]],
     bodies: dict[str, dict[str, Any]],
     condition: TargetCondition | None,
 ) -> FunctionOnTarget:
@@ -114,26 +122,22 @@ def _on_target(
         **target.model_dump(include=set(FunctionOnTarget.model_fields)),
         target_id=target.id,
         condition=condition,
-        cases=[_case(target, name, runs, bodies) for name, runs in by_case.items()],
+        cases=[_case(target, runs, latencies.get((target.id, runs[0].case_id)), bodies) for runs in by_case.values()],
         fingerprints={row.fingerprint_id: bodies[row.fingerprint_id] for row in rows if row.fingerprint_id in bodies},
     )
 
 
-def _case(target: Target, name: str, rows: Sequence[Row[Any]], bodies: dict[str, dict[str, Any]]) -> CaseDetail:
-    measured = [
-        row for row in rows if row.verdict == "passed" and (row.placement == "on_device" or row.host_only is not None)
-    ]
+def _case(
+    target: Target, rows: Sequence[Row[Any]], latencies: Row[Any] | None, bodies: dict[str, dict[str, Any]]
+) -> CaseDetail:
+    name = rows[0].case
     return CaseDetail(
         case=name,
         host_only=rows[0].host_only,
         judged_by=rows[0].judged_by,
         input_kinds=rows[0].inputs,
         options=rows[0].options,
-        cold_ms=middle(row.cold_ms for row in measured),
-        first_cold_ms=middle(row.cold_ms for row in measured if row.position == 0),
-        later_cold_ms=middle(row.cold_ms for row in measured if row.position),
-        low_ms=min((row.low_ms for row in measured if row.low_ms is not None), default=None),
-        steady_ms=middle(row.steady_ms for row in measured),
+        **{measure: getattr(latencies, measure, None) for measure in _LATENCIES},
         runs=[
             RunDetail(
                 repeat=repeat_command(target.framework, target.device, name, row.run, bodies.get(row.fingerprint_id)),
@@ -146,6 +150,7 @@ def _case(target: Target, name: str, rows: Sequence[Row[Any]], bodies: dict[str,
     )
 
 
+_LATENCIES = ("cold_ms", "first_cold_ms", "later_cold_ms", "low_ms", "steady_ms", "unconfirmed")
 _OF_RUN = RunDetail.model_fields.keys() - {"repeat", "samples_ms", "fallbacks"}
 
 

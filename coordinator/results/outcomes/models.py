@@ -110,6 +110,8 @@ class CaseDetail(BaseModel):
     low_ms: float | None
     """The level of the best run."""
     steady_ms: float | None
+    unconfirmed: bool | None
+    """No second run confirms the level; None of one run alone."""
     runs: list[RunDetail]
 
 

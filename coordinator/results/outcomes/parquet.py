@@ -19,9 +19,10 @@ from coordinator.results.outcomes.service import DATABASE_AWAY_CODE, pages
 from coordinator.results.outcomes.store import Filters
 from coordinator.settings import Settings
 
-_DOUBLE = {
-    name: pa.float64() for name in ("init_ms", "cold_ms", "steady_ms", "iqr_ms", "low_ms", "lock_wait_ms", "duration_s")
-}
+_DOUBLE = dict.fromkeys(
+    ("init_ms", "cold_ms", "steady_ms", "iqr_ms", "low_ms", "lock_wait_ms", "duration_s", "contended_share"),
+    pa.float64(),
+)
 _WHOLE = dict.fromkeys(
     (
         "job_id",

@@ -10,7 +10,7 @@ from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.counting import ANYWHERE, rule_named
-from coordinator.database.views import low
+from coordinator.database.views import cases_measured, failure_text
 from coordinator.results.outcomes.repeat import repeat_command
 from coordinator.results.query import like_pattern
 
@@ -141,12 +141,10 @@ _JOBS_OF_FUNCTION = """
   JOIN jobs j ON j.campaign_id = ct.campaign_id AND j.target_id = ct.target_id AND j.case_id = c.id
 """
 _OF_FUNCTION = text(f"""
-SELECT o.job_id, o.target_id, c.name AS "case", o.position, c.host_only, c.judged_by, c.inputs, c.options,
+SELECT o.job_id, o.target_id, o.case_id, c.name AS "case", o.position, c.host_only, c.judged_by, c.inputs, c.options,
        o.run, o.verdict, o.ending, o.cause, o.rule,
-       {low("o")} AS low_ms,
        o.placement, o.proof -> 'fallbacks' AS fallbacks, o.cold_ms, o.steady_ms, o.iqr_ms, o.samples_ms, o.duration_s,
-       o.fingerprint_id, left(coalesce(o.evidence ->> 'mismatch', o.evidence ->> 'message', o.evidence ->> 'signal',
-                                       o.evidence ->> 'reason'), 2000) AS said,
+       o.fingerprint_id, left({failure_text("o")}, 2000) AS said,
        v.author AS overridden_by
 {_JOBS_OF_FUNCTION}  JOIN outcomes o ON o.job_id = j.id
   LEFT JOIN overrides v ON v.job_id = o.job_id
@@ -161,6 +159,22 @@ async def of_function(
     """Every outcome of the function, on all targets."""
     values = {"campaign": campaign_id, "framework": framework, "function": function}
     return (await connection.execute(_OF_FUNCTION, values)).all()
+
+
+_LATENCIES_OF_FUNCTION = text(
+    cases_measured(
+        f"(SELECT o.*{_JOBS_OF_FUNCTION}  JOIN outcomes o ON o.job_id = j.id WHERE ct.campaign_id = :campaign)"
+    )
+)
+
+
+async def latencies_of_function(
+    connection: AsyncConnection, campaign_id: int, framework: str, function: str
+) -> dict[tuple[int, int], Row[Any]]:
+    """As in ``case_latencies``, by target and case. That view of one function would read the whole campaign."""
+    values = {"campaign": campaign_id, "framework": framework, "function": function}
+    rows = await connection.execute(_LATENCIES_OF_FUNCTION, values)
+    return {(row.target_id, row.case_id): row for row in rows}
 
 
 async def planned(connection: AsyncConnection, campaign_id: int, framework: str, function: str) -> bool:

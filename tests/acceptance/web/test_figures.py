@@ -169,7 +169,7 @@ def test_what_may_be_said_of_a_table_changes_it(coordinator: CoordinatorProcess,
         ("tables?reference_device=tpu", 422, "there are: cpu, xla"),
         ("tables?tolerable=1", 422, "more than 1 time slower"),
         ("tables?tolerable=nan", 422, "less than or equal to 1000000000000"),
-        ("tables?measure=mean", 422, "no measure is called 'mean'; there are: steady, cold, paper"),
+        ("tables?measure=mean", 422, "no measure is called 'mean'; there are: level, cold, paper"),
         ("report?tolerable=0", 422, "more than 1 time slower"),
     ],
 )

@@ -35,7 +35,7 @@ async def json_of(client: httpx.AsyncClient, path: str) -> Any:
 
 
 async def read_everything(
-    client: httpx.AsyncClient, campaign: int, framework: str, measures: Sequence[str] = ("steady",)
+    client: httpx.AsyncClient, campaign: int, framework: str, measures: Sequence[str] = ("level",)
 ) -> None:
     base = f"{API}/campaigns/{campaign}"
     await json_of(client, base)

@@ -106,7 +106,7 @@ async def test_whatever_a_clock_may_say_every_figure_is_finite(client: httpx.Asy
     assert len(rows) == 2 * 2 * len(TIMES)
     by_case = {row["case"]: row["cold_ms"] for row in rows if row["device"] == "cpu"}
     assert [by_case[case] for case in CASES] == [0.0, 0.0, 0.0, 1e-12, 1e-6, 1.0, 3.0, 1e12]
-    await read_everything(client, campaign, "toy", ("steady", "cold", "paper"))
+    await read_everything(client, campaign, "toy", ("level", "cold", "paper"))
 
 
 WRONG: dict[str, dict[str, Any]] = {

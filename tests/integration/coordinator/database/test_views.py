@@ -45,6 +45,7 @@ class Planned:
     samples: list[float] | None
     refuses: bool
     position: int | None
+    contended: bool
 
     @property
     def low_ms(self) -> float | None:
@@ -86,6 +87,7 @@ def drawn(draw: random.Random, campaigns: int, targets: int) -> Iterator[Planned
                         refuses=case % 4 == 0,
                         samples=[draw.uniform(0.4, 0.9) for _ in range(draw.randrange(12))] if measured else None,
                         position=draw.choice([0, 1, 2, None]),
+                        contended=draw.random() < 0.3,
                     )
 
 
@@ -127,13 +129,13 @@ async def store(connection: asyncpg.Connection, outcomes: Iterable[Planned], cam
         columns=["id", "campaign_id", "target_id", "case_id", "run", "priority", "state", "attempt"],
     )
     columns = "job_id attempt campaign_id target_id case_id run fingerprint_id verdict ending cause placement"
-    columns += " cold_ms steady_ms iqr_ms samples_ms position duration_s evidence proof"
+    columns += " cold_ms steady_ms iqr_ms samples_ms position contended duration_s evidence proof"
     await connection.copy_records_to_table(
         "outcomes",
         records=[
             (
                 *(o.job, 1, o.campaign, o.target, o.case, o.run, "f", o.verdict, "returned", o.cause, o.placement),
-                *(o.cold_ms, o.steady_ms, o.iqr_ms, o.samples, o.position, 0.1),
+                *(o.cold_ms, o.steady_ms, o.iqr_ms, o.samples, o.position, o.contended, 0.1),
                 json.dumps({"exception": "E", "message": "m", "exit_code": 3, "signal": None}) if o.cause else None,
                 json.dumps({"devices": ["xla:0"], "fallbacks": {"aten::nonzero": 2}, "executed": o.job}),
             )
@@ -155,9 +157,28 @@ def middle_of(values: Iterable[float]) -> Any:
 
 
 def is_noisy(runs: list[Planned]) -> bool:
-    """The median of a case parts from its level."""
+    """The median of a case parts from its level, or all its runs were contended."""
     medians, levels = values_by_case([runs], "steady_ms"), values_by_case([runs], "low_ms")
-    return bool(medians) and median(medians[0]) > 1.2 * min(levels[0])
+    return (bool(medians) and median(medians[0]) > 1.2 * min(levels[0])) or all_contended(runs)
+
+
+def all_contended(runs: list[Planned]) -> bool:
+    sampled = [run.contended for run in runs if run.low_ms is not None]
+    return bool(sampled) and all(sampled)
+
+
+def is_unconfirmed(runs: list[Planned]) -> bool | None:
+    """No second run is like the best one; None where there is no second."""
+    levels = sorted(run.low_ms for run in runs if run.low_ms is not None)
+    if all_contended(runs):
+        return True
+    return levels[1] > 1.2 * levels[0] if len(levels) > 1 else None
+
+
+def half_unconfirmed(cases: list[list[Planned]]) -> bool | None:
+    measured = [runs for runs in cases if any(run.low_ms is not None for run in runs)]
+    known = [found for found in map(is_unconfirmed, measured) if found is not None]
+    return 2 * sum(known) >= len(measured) if known else None
 
 
 def most_frequent(causes: Iterable[str | None]) -> str | None:
@@ -350,7 +371,9 @@ async def test_function_latencies(database: str, seed: int) -> None:
         assert row["first_cold_ms"] == middle_of(map(median, values_by_case(first, "cold_ms")))
         assert row["later_cold_ms"] == middle_of(map(median, values_by_case(later, "cold_ms")))
         assert row["noisy"] == sum(map(is_noisy, cases))
+        assert row["unconfirmed"] == half_unconfirmed(cases)
     assert any(row["noisy"] for row in rows.values())
+    assert {row["unconfirmed"] for row in rows.values()} >= {True, False}
     assert any(row["first_cold_ms"] != row["cold_ms"] for row in rows.values())
 
 

@@ -277,7 +277,7 @@ async def test_another_device_to_set_the_others_against(
             "no target of this campaign is on the device 'tpu'; there are: cpu, xla",
         ),
         ({"reference": "paper-1999"}, UnknownNameError, "no reference is called 'paper-1999'; there is: paper-2023"),
-        ({"measure": "mean"}, UnknownNameError, "no measure is called 'mean'; there are: steady, cold, paper"),
+        ({"measure": "mean"}, UnknownNameError, "no measure is called 'mean'; there are: level, cold, paper"),
         ({"tolerable": 1.0}, RequestError, "more than 1 time slower, not from 1"),
         ({"tolerable": float("nan")}, RequestError, "not from nan"),
     ],

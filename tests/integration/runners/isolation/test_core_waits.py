@@ -7,11 +7,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
-from runners.isolation import timing
-from runners.isolation.core_waits import CoreWaits
+from runners.isolation import core_waits, timing
+from runners.isolation.core_waits import CoreWaits, OthersOnCores
 
 SLICE_S = 0.1
 """Longer than any scheduler leaves a core to one of two."""
@@ -69,3 +70,17 @@ def test_waiting_for_something_else_is_no_waiting_for_a_core() -> None:
     assert waits.total_ns() - before < 0.5 * (time.perf_counter_ns() - began)
     waits.close()
     assert waits.total_ns() == 0
+
+
+def test_a_loop_on_the_same_core_has_half_of_it(shared_core: None) -> None:
+    """What this process computes itself is not others'."""
+    others = OthersOnCores()
+    spinning(3 * SLICE_S)()
+    assert others.cores() > timing.OTHERS
+    assert others.cores() <= 1.1, "of one core, by a clock of ticks"
+
+
+def test_a_kernel_that_does_not_count_is_taken_for_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(core_waits, "CORES", str(tmp_path / "nothing"))
+    others = OthersOnCores()
+    assert others.cores() == float("inf")

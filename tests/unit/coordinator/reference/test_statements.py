@@ -21,7 +21,7 @@ REFERENCE = reader.read()
 TABLES = {
     each.id: each
     for each in contents_of(
-        ReportData("no campaign", (), (), (), "steady", REFERENCE, Queries("verdicts", "ms", "placed", "first")),
+        ReportData("no campaign", (), (), (), "level", REFERENCE, Queries("verdicts", "ms", "placed", "first")),
         ReportOptions(),
     ).tables
 }

@@ -95,4 +95,4 @@ def charted(
     reference: Reference | None = None,
 ) -> ReportData:
     queries = Queries("SELECT verdicts", "SELECT latencies", "SELECT placements", "SELECT first calls")
-    return ReportData("campaign 1", tuple(targets), tuple(verdicts), tuple(latencies), "steady", reference, queries)
+    return ReportData("campaign 1", tuple(targets), tuple(verdicts), tuple(latencies), "level", reference, queries)

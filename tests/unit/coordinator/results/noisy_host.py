@@ -2,7 +2,9 @@
 
 It has two cores and so many loops that never rest. A call that is preempted waits for its turn; a
 neighbour on the same core slows all samples of a while; bursts of minutes' or milliseconds' length
-come from elsewhere; the clock drifts; and processes differ a little from each other.
+come from elsewhere; the clock drifts; and processes differ a little from each other. One function of
+five shares its work among threads, which wait for a core in as many samples as they did on two cores
+beside so many loops; what was measured of its calls then is in ``_of_threads``.
 """
 
 from __future__ import annotations
@@ -13,12 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from coordinator.results.comparison.latencies import Measurement
+from runners.isolation.timing import CONTENDED, FEWEST_SAMPLES, WAITED
 
 CORES = 2
 SLICE_MS = 3.0
 LEAST_SAMPLE_MS = 0.1
 BUDGET_MS = 200.0
 LOW = 0.05
+THREADED = 5
+"""One function of so many."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +46,26 @@ class Host:
                 burst = generator.random() < 0.04
                 for case, milliseconds in cases:
                     call = milliseconds * (factor if name in slowed else 1.0) * process
-                    samples = self._samples(generator, call) * (generator.uniform(1.3, 3.0) if burst else 1.0)
-                    found.append(Measurement(name, case, run, float(np.quantile(samples, LOW))))
+                    level, share = self._alone(generator, call * (generator.uniform(1.3, 3.0) if burst else 1.0))
+                    if self.is_threaded(name) and self.loops:
+                        level, share = self._of_threads(generator, call)
+                    found.append(Measurement(name, case, run, level, share > CONTENDED, share))
         return found
+
+    @staticmethod
+    def is_threaded(name: str) -> bool:
+        return not int(name[1:]) % THREADED
+
+    def _of_threads(self, generator: np.random.Generator, call: float) -> tuple[float, float]:
+        """The level of a call of two threads, and the share of its samples that waited.
+
+        Where most waited, what is left is twice the call's own time or more; where all did, slices of the scheduler.
+        """
+        share = float(generator.beta(0.5 * self.loops, 0.6))
+        if share > 0.98:
+            return call + SLICE_MS * generator.uniform(1.0, 1.3), 1.0
+        spread = 0.6 if share > CONTENDED else 0.5 * share
+        return call * float(np.exp(np.abs(generator.normal(0, spread)))), share
 
     def _suite(self) -> Iterator[tuple[str, list[tuple[str, float]]]]:
         """The same functions and cases on every host: calls of 2 µs to 50 ms."""
@@ -54,15 +76,20 @@ class Host:
             cases = int(generator.integers(2, 13))
             yield name, [(f"{name}/{case}", usual * 2 ** generator.normal(0, 0.7)) for case in range(cases)]
 
-    def _samples(self, generator: np.random.Generator, call: float) -> np.ndarray:
-        """Milliseconds of a call, sample by sample, each over as many calls as last 0.1 ms."""
+    def _alone(self, generator: np.random.Generator, call: float) -> tuple[float, float]:
+        """The level of a call of one thread, and the share of its samples that waited; these are left out if it can be.
+
+        Each sample is over as many calls as last 0.1 ms.
+        """
         lasts = max(call, LEAST_SAMPLE_MS)
         number = int(np.clip(BUDGET_MS / (lasts * self._share), 3, 40))
         samples = np.full(number, lasts)
         samples *= np.exp(np.abs(generator.normal(0, 0.02, number)))
         samples *= 1 + self._beside(generator, number)
-        samples += self._waits(generator, lasts, number)
-        return samples / lasts * call
+        waits = self._waits(generator, lasts, number)
+        waited = waits > WAITED * samples
+        kept = ~waited if np.count_nonzero(~waited) >= FEWEST_SAMPLES else waited
+        return float(np.quantile((samples + waits)[kept], LOW)) / lasts * call, float(np.mean(waited))
 
     @property
     def _share(self) -> float:

@@ -15,9 +15,11 @@ from coordinator.results.comparison.latencies import (
     LatencyChange,
     Measurement,
     Spread,
+    between_halves,
     compare_latencies,
     greatest_excess,
 )
+from coordinator.results.comparison.models import LatencyComparison
 from tests.unit.coordinator.results.noisy_host import Host
 
 PLANTED = 20
@@ -40,27 +42,44 @@ def the_change(before: list[Measurement], after: list[Measurement]) -> LatencyCh
 
 @pytest.mark.parametrize("loops", [0, 1, 2, 4])
 def test_planted_slowdowns_are_found_on_a_busy_host(loops: int) -> None:
-    """The aims of the bench of repeatability, on a simulated host that so many loops keep busy."""
+    """The aims of the bench of repeatability, on a simulated host that so many loops keep busy.
+
+    They are of what the host lets be told between equal campaigns; a busy one: not of calls that last longer than a
+    slice of its scheduler, and of few that share their work among threads.
+    """
     host, seeds = Host(loops), range(2)
-    found = alarms = unsure = functions = 0
+    functions = host.functions * len(seeds)
+    found = alarms = told = 0
     for seed in seeds:
-        planted = {f"f{number}" for number in random.Random(seed).sample(range(host.functions), PLANTED)}
         before, after = (host.campaign(3 * seed + part) for part in range(2))
-        slower = host.campaign(3 * seed + 2, planted)
         same = compare_latencies(before, after)
-        functions += len(same)
         alarms += sum(change.changed for change in same)
-        unsure += sum(change.change == "insufficient data" for change in same)
+        can_tell = [change.function for change in same if change.change == "same"]
+        told += len(can_tell)
+        planted = random.Random(seed).sample(can_tell, PLANTED)
+        slower = host.campaign(3 * seed + 2, planted)
         found += sum(c.change == "slower" for c in compare_latencies(before, slower) if c.function in planted)
-    assert found >= 0.95 * PLANTED * len(seeds)
+    assert found >= (0.9 if loops else 0.95) * PLANTED * len(seeds)
     assert alarms <= 0.01 * functions
-    assert unsure <= 0.05 * functions
+    assert told >= (0.95 if not loops else 0.8 if loops == 1 else 0.4) * functions
+
+
+@pytest.mark.parametrize(("before", "after"), [(0, 4), (4, 0), (4, 16), (16, 16)])
+def test_a_host_that_is_busier_in_one_campaign_is_no_change_of_a_function(before: int, after: int) -> None:
+    changes = [
+        change
+        for seed in range(3)
+        for change in compare_latencies(Host(before).campaign(2 * seed), Host(after).campaign(2 * seed + 1))
+    ]
+    assert sum(change.changed for change in changes if Host.is_threaded(change.function)) == 0
 
 
 def contended(measured: Sequence[Measurement], *runs: int) -> list[Measurement]:
     """The same, but in these runs threads waited for a core, and the calls took five hundred times as long."""
     return [
-        one._replace(contended=True, milliseconds=500 * one.milliseconds) if one.run in runs else one
+        one._replace(contended=True, contended_share=0.9, milliseconds=500 * one.milliseconds)
+        if one.run in runs
+        else one._replace(contended_share=0.0)
         for one in measured
     ]
 
@@ -69,23 +88,89 @@ def test_runs_in_which_threads_waited_for_a_core_do_not_count_where_there_are_ot
     found = the_change(campaign(), contended(campaign(), 1))
     assert found.change == "same"
     assert found.runs == (3, 2)
+    assert found.contended == (None, pytest.approx(0.3))
 
 
-def test_a_side_without_other_runs_is_not_compared_with_one_that_had_its_cores() -> None:
-    found = the_change(campaign(), contended(campaign(), 1, 2, 3))
-    assert found.change == "insufficient data"
-    assert "waited for a core in every run of one side" in str(found.why)
+@pytest.mark.parametrize("waited", [(1, 2), (1, 2, 3)])
+def test_a_side_of_which_no_two_runs_had_their_cores_says_nothing(waited: tuple[int, ...]) -> None:
+    found = the_change(campaign(), contended(campaign(), *waited))
+    assert (found.change, found.interval) == ("insufficient data", None)
+    assert "in all runs of one side but one at most" in str(found.why)
+
+
+def test_three_runs_that_all_waited_do_not_agree() -> None:
+    """On both sides: the slices of the scheduler are as long here as there, however long the call."""
+    waited = contended(campaign(), 1, 2, 3)
+    slower = [one._replace(milliseconds=2 * one.milliseconds) for one in waited]
+    assert the_change(waited, waited).change == "insufficient data"
+    assert the_change(waited, slower).change == "insufficient data"
 
 
 def test_one_crowded_case_says_nothing_of_its_function() -> None:
-    crowded = [one._replace(contended=True, milliseconds=9e3) if one.case == "f/0" else one for one in campaign()]
+    crowded = [
+        one._replace(contended=True, contended_share=1.0, milliseconds=9e3) if one.case == "f/0" else one
+        for one in campaign()
+    ]
     found = the_change(campaign(), crowded)
     assert (found.change, found.cases) == ("same", 2)
 
 
-def test_calls_that_crowd_themselves_on_both_sides_are_compared() -> None:
-    before, after = (contended(campaign(levels), 1, 2, 3) for levels in (QUIET, [2 * level for level in QUIET]))
-    assert the_change(before, after).change == "slower"
+def threaded(levels: Sequence[float], share: float) -> list[Measurement]:
+    """A function of which so many samples waited for a core, among twenty of which none did."""
+    others = [one for number in range(20) for one in campaign(function=f"g{number:02}")]
+    return [*others, *(one._replace(contended_share=share) for one in campaign(levels))]
+
+
+def change_of_threaded(share: float) -> LatencyChange:
+    """Between runs like those of ``LSTMCell`` on two cores that four processes shared: nothing had changed."""
+    before, after = threaded((1.54, 1.45, 1.13), share), threaded((1.65, 1.80, 2.14), share)
+    (found,) = (change for change in compare_latencies(before, after) if change.function == "f")
+    return found
+
+
+def test_a_function_that_waited_is_judged_by_its_own_runs_alone() -> None:
+    assert change_of_threaded(0.0).change == "slower", "as even as the others, these would have changed"
+    found = change_of_threaded(0.3)
+    assert found.change == "insufficient data"
+    assert found.interval is not None
+    assert found.interval[0] < 1 < found.interval[1]
+
+
+@pytest.mark.parametrize(("share", "change"), [(0.0, "slower"), (0.1, "same"), (0.3, "insufficient data")])
+def test_a_change_has_to_be_greater_where_more_samples_waited(share: float, change: str) -> None:
+    """What one side alone waited may be in the samples that did not."""
+    waited = threaded([1.29 * level for level in QUIET], share)
+    (found,) = (found for found in compare_latencies(threaded(QUIET, 0.0), waited) if found.function == "f")
+    assert found.change == change
+
+
+def test_no_change_counts_that_is_smaller_than_between_the_halves_of_a_campaign() -> None:
+    """Its best runs and its next best differ by 1.4 times in two functions of twenty-one."""
+    others = [one for number in range(19) for one in campaign(function=f"g{number:02}")]
+    restless = [one for name in "hk" for one in campaign((1.0, 1.4, 1.41), function=name)]
+    before, after = ([*others, *restless, *campaign(levels)] for levels in (QUIET, [1.3 * level for level in QUIET]))
+
+    def change(before: list[Measurement], after: list[Measurement]) -> str:
+        return {found.function: found.change for found in compare_latencies(before, after)}["f"]
+
+    assert between_halves(before) == pytest.approx(1.4)
+    assert change(before, after) == "same"
+    quiet_before, quiet_after = ([one for one in side if one.function not in "hk"] for side in (before, after))
+    assert between_halves(quiet_before) == pytest.approx(1.01)
+    assert change(quiet_before, quiet_after) == "slower"
+
+
+def test_a_host_that_shows_as_much_by_itself_cannot_show_a_change() -> None:
+    restless = [one for number in range(5) for one in campaign((1.0, 1.7, 1.8), function=f"g{number}")]
+    slower = [*restless, *campaign([1.5 * level for level in QUIET])]
+    changes = {found.function: found for found in compare_latencies([*restless, *campaign()], slower)}
+    assert changes["f"].change == "insufficient data"
+    assert changes["f"].why == "the host alone shows changes of ×1.7, so a change of 50 % could not be told"
+
+
+def test_a_campaign_of_one_run_has_no_halves() -> None:
+    assert between_halves(campaign((1.0,))) is None
+    assert between_halves(contended(campaign(), 1, 2)) is None
 
 
 def test_a_run_that_met_a_burst_changes_nothing() -> None:
@@ -152,6 +237,11 @@ def test_insufficient_data_say_what_more_runs_would_do() -> None:
         (
             campaign((1.0, 30.0, 900.0)),
             campaign((1.0, 30.0, 900.0)),
+            "the host alone shows changes of ×30",
+        ),
+        (
+            campaign((1.0, 1.01, 900.0, 901.0)),
+            campaign((1.0, 1.01, 900.0, 901.0)),
             "too noisy: more than 30 runs more a side",
         ),
         (campaign(), [one._replace(case=f"{one.case}0") for one in campaign()], "no case was measured on both sides"),
@@ -195,6 +285,29 @@ def test_what_is_slower_one_way_is_faster_the_other(before: list[float], after: 
     assert there.interval[0] * back.interval[1] == pytest.approx(1)
 
 
+@given(levels, levels, st.floats(0.0, 1.0), st.floats(0.0, 1.0))
+def test_more_waiting_never_makes_a_change_of_none(
+    before: list[float], after: list[float], less: float, more: float
+) -> None:
+    """Whatever was the same, or not known, while fewer samples waited."""
+    less, more = sorted((less, more))
+    sides = {
+        share: [[one._replace(contended_share=share) for one in campaign(side)] for side in (before, after)]
+        for share in (less, more)
+    }
+    if not the_change(*sides[less]).changed:
+        assert not the_change(*sides[more]).changed
+
+
+@given(levels)
+def test_the_halves_of_a_campaign_bound_what_it_reports(runs: list[float]) -> None:
+    """A change by no more than that between a campaign and one like it counts for none."""
+    halves = between_halves(campaign(runs))
+    assert halves is not None
+    assert halves >= 1
+    assert not the_change(campaign(runs), campaign([halves * level for level in runs])).changed or halves < 1.2
+
+
 @given(levels, levels, st.floats(1e-3, 1e3))
 def test_another_unit_changes_nothing(before: list[float], after: list[float], factor: float) -> None:
     found = the_change(campaign(before), campaign(after))
@@ -207,3 +320,26 @@ def test_more_evidence_narrows_the_interval() -> None:
     widths = [greatest_excess(Spread(0.1, 2 * (n // 2)), n, ALPHA) for n in range(2, 12)]
     assert widths == sorted(widths, reverse=True)
     assert math.isinf(greatest_excess(Spread(0.1, 0), 1, ALPHA))
+
+
+@pytest.mark.parametrize(
+    ("halves", "words"),
+    [
+        ((1.078, 1.26), "A differs by up to ×1.08 and B differs by up to ×1.26"),
+        ((1.078, None), "A differs by up to ×1.08 and B has no halves"),
+    ],
+)
+def test_a_comparison_says_what_the_hosts_could_have_shown(halves: tuple[float, float | None], words: str) -> None:
+    latencies = LatencyComparison(
+        factor=1.5,
+        least=1.2,
+        between_halves=halves,
+        refused=None,
+        slower=0,
+        faster=0,
+        same=1,
+        insufficient=0,
+        changes=[],
+    )
+    assert words in latencies.host
+    assert latencies.host.endswith("in 95 % of the functions: no smaller change counts")

@@ -25,7 +25,7 @@ async def written(contents: Any) -> str:
         remember=None,
         options=ReportOptions(),
         reference="paper-2023",
-        measures={"steady": "a call after warm-up"},
+        measures={"level": "a call after warm-up"},
         rows=10,
     )
     return "".join([piece async for piece in answer.body_iterator])  # type: ignore[misc]
