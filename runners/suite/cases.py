@@ -131,6 +131,18 @@ class Case:
         return Inputs(np.random.default_rng(self.seed), self.seed)
 
 
+@dataclass(frozen=True)
+class TakenApart:
+    """A result and what it must be, taken apart by the ``take_apart`` of a case's ``prepare``, if that has one."""
+
+    own: tuple[Case, Any, Any]
+    """The case as it judges the values that are the function's, those observed, and those expected."""
+    others: tuple[Case, Any, Any]
+    """The same of values that other lines of the case have given."""
+    ended: str | None
+    """How the call ended before its time at such a line, in words."""
+
+
 def seed_of(case_id: str) -> int:
     return int.from_bytes(hashlib.sha256(case_id.encode()).digest()[:4], "big")
 

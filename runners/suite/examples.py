@@ -18,7 +18,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from types import CodeType
 from typing import Any, Protocol
@@ -26,7 +26,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from runners.errors import OtherLineError, UnfreezableError
-from runners.suite.cases import Context
+from runners.suite.cases import Case, Context, TakenApart
+from runners.suite.frozen import FrozenForm
 from runners.suite.source import bound_names
 
 OWN, OTHERS, ENDED = "own", "others", "ended"
@@ -234,6 +235,13 @@ class OwnStatements:
         return bound is None or isinstance(bound, _PLAIN) or self._is_array(bound)
 
 
+def _part(case: Case, observed: Mapping[str, Any], expected: Any) -> tuple[Case, Any, Any]:
+    """The judgement of the values of some labels: by those that are expected, or by their form alone."""
+    if isinstance(case.check, FrozenForm):
+        return replace(case, check=case.check.of(observed)), observed, None
+    return case, observed, {label: expected[label] for label in observed}
+
+
 def names_for(function: Any, name: str, dialect: Dialect, device: Any) -> dict[str, Any]:
     """The names that an example of a function finds: those of its module, as ``doctest`` has it, and the dialect's.
 
@@ -342,6 +350,12 @@ class FrozenExample:
                 return found
 
         return self.dialect.compiled(context, call)
+
+    def take_apart(self, case: Case, observed: Any, expected: Any) -> TakenApart:
+        """The values that are the function's doing, and those that are not, each with its judgement."""
+        return TakenApart(
+            _part(case, observed[OWN], expected), _part(case, observed[OTHERS], expected), observed[ENDED]
+        )
 
     def _run(self, context: Context, session: Session, steps: Sequence[Step], own: OwnStatements) -> str | None:
         """Run the statements; those that are not the function's are its surroundings.

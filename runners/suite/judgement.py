@@ -6,14 +6,11 @@ Everything here decides results, so it counts in the digest of every case (``rev
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from runners.errors import OtherLineError
-from runners.suite.cases import Case
+from runners.suite.cases import Case, TakenApart
 from runners.suite.checks import Leaf, Mismatch, compare
-from runners.suite.examples import ENDED, OTHERS, OWN, FrozenExample
-from runners.suite.frozen import FrozenForm
 from runners.suite.precision import NARROWER
 from runners.suite.rounding import rounded
 
@@ -29,28 +26,20 @@ def judge(case: Case, observed: Any, expected: Any, fresh: Fresh) -> None:
 
     Raises ``OtherLineError`` where of an example the function's own values are right, and another line's are not.
     """
-    if not isinstance(case.prepare, FrozenExample):
+    take_apart: Callable[[Case, Any, Any], TakenApart] | None = getattr(case.prepare, "take_apart", None)
+    if take_apart is None:
         _judge(case, observed, expected, fresh)
         return
-    _judge(_of_labels(case, observed[OWN]), observed[OWN], _chosen(expected, observed[OWN]), fresh)
-    if observed[ENDED] is not None:
-        raise OtherLineError(observed[ENDED])
+    apart = take_apart(case, observed, expected)
+    _judge(*apart.own, fresh)
+    if apart.ended is not None:
+        raise OtherLineError(apart.ended)
     try:
-        _judge(_of_labels(case, observed[OTHERS]), observed[OTHERS], _chosen(expected, observed[OTHERS]), fresh)
+        _judge(*apart.others, fresh)
     except Mismatch as wrong:
         raise OtherLineError(
             f"a line of the example that does not use the function gave a wrong value: {wrong}"
         ) from wrong
-
-
-def _chosen(expected: Any, labels: Mapping[str, Any]) -> Any:
-    """The expected values of some labels of an example."""
-    return None if expected is None else {label: expected[label] for label in labels}
-
-
-def _of_labels(case: Case, labels: Mapping[str, Any]) -> Case:
-    """The case, whose check, if it has one, is of the form of some labels of an example alone."""
-    return replace(case, check=case.check.of(labels)) if isinstance(case.check, FrozenForm) else case
 
 
 def _judge(case: Case, observed: Any, expected: Any, fresh: Fresh) -> None:
