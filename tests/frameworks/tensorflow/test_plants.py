@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow.python import pywrap_tfe
-from tensorflow.python.framework import ops
+from tensorflow.python.framework import constant_op, ops
 
 from protocol.enums import Placement, TimingPolicy, Verdict
 from protocol.outcomes import Outcome
@@ -66,7 +66,12 @@ def test_the_host_is_never_accused(cpu: Device, outcome_of: OutcomeOf, name: str
 def test_a_watch_leaves_nothing_behind(xla: Device) -> None:
     def places() -> list[Any]:
         base = ops._EagerTensorBase
-        return [base._numpy, base.__array__, pywrap_tfe.TFE_Py_Execute, pywrap_tfe.TFE_Py_FastPathExecute]
+        return [
+            base._numpy,
+            constant_op.convert_to_eager_tensor,
+            pywrap_tfe.TFE_Py_Execute,
+            pywrap_tfe.TFE_Py_FastPathExecute,
+        ]
 
     before = places()
     with xla.counting(Proof()), xla.tracing(Proof()):
