@@ -140,7 +140,7 @@ class Unproven(StrEnum):
     watched_call_failed = "watched_call_failed"
     """The call passed, and failed when it was made once more to be watched closely."""
     one_kernel = "one_kernel"
-    """The device has one kernel for every operation that it lacks, and nobody can see whether that works on the host."""
+    """The device has one kernel for every operation that it lacks; whether that works on the host cannot be seen."""
     tensor_subclass = "tensor_subclass"
     """The arrays are of a class that decides in Python what becomes of an operation, and counts no executions."""
     number_in_kernel = "number_in_kernel"

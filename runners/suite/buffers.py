@@ -1,4 +1,4 @@
-"""Reads of an array by the buffer protocol (``memoryview``, ``bytes``, NumPy), which Python code cannot watch otherwise.
+"""Reads of an array by the buffer protocol (``memoryview``, ``bytes``, NumPy), which Python cannot watch otherwise.
 
 A type of C offers its buffer in a slot that no method stands for. While it is watched, the slot holds a function of
 ours that notes the read and hands it on, so that every reader gets what it would have got.

@@ -12,20 +12,22 @@ from typing import Any
 def watched_constructor(function: Any, watch: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
     """Enter ``watch`` around each construction of an object of this class meanwhile.
 
-    The class itself stays in place, as a case may derive from it or look at it. What is no class has no constructor, and
-    what is built by ``__new__`` alone, or is a type of C, is left alone.
+    The class itself stays in place, as a case may derive from it or look at it. What is no class has no constructor,
+    and what is built by ``__new__`` alone, or is a type of C, is left alone.
     """
-    construct = getattr(function, "__init__", None)
-    if not isinstance(function, type) or construct is object.__init__:
+    if not isinstance(function, type) or function.__init__ is object.__init__:  # type: ignore[misc]
         yield
         return
+    kind: Any = function
+    construct = kind.__init__
     building = False
 
-    @wraps(function.__init__)
+    @wraps(construct)
     def watched(self: Any, *arguments: Any, **options: Any) -> None:
         nonlocal building
         if building:
-            return construct(self, *arguments, **options)
+            construct(self, *arguments, **options)
+            return
         building = True
         try:
             with watch():
@@ -33,9 +35,9 @@ def watched_constructor(function: Any, watch: Callable[[], AbstractContextManage
         finally:
             building = False
 
-    own = "__init__" in vars(function)
+    own = "__init__" in vars(kind)
     try:
-        function.__init__ = watched  # type: ignore[misc]
+        kind.__init__ = watched
     except TypeError:
         yield
         return
@@ -43,6 +45,6 @@ def watched_constructor(function: Any, watch: Callable[[], AbstractContextManage
         yield
     finally:
         if own:
-            function.__init__ = construct  # type: ignore[misc]
+            kind.__init__ = construct
         else:
-            del function.__init__
+            del kind.__init__

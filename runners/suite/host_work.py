@@ -7,9 +7,10 @@ nowhere else. ``docs/explanation/host-work.md`` states the rule for readers and 
 - An **array** whose numbers the host read is one, if the device was given work or values after it.
 - A **single number** is a decision, whatever Python does with it: no watch can tell a loss that is looked at from a
   factor that is multiplied by. Many of them are an array: those picked one by one out of the same array, and those that
-  come back to the device as an array, or as several.
+  come back to the device as an array of no more numbers than were read.
 - Numbers that the **result** of the call holds on the host were read for its caller, and are none.
-- Whole numbers that the **framework's own code** reads are shapes, axes and places, and are none.
+- Whole numbers that the **framework's own code** reads are shapes, axes and places, and are none. Nor are whole numbers
+  that come back.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Read:
 
     @property
     def is_layout(self) -> bool:
-        return self.by_framework and self.dtype.startswith(("int", "uint"))
+        return self.by_framework and _is_whole(self.dtype)
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class Brought:
     """Numbers that were on the host and became an array on the device."""
 
     numbers: int
+    dtype: str = ""
 
 
 @dataclass(frozen=True)
@@ -101,8 +103,6 @@ class _Ledger:
         self._singles = 0
         self._came_back = 0
         """Numbers of arrays that were made of no more numbers than had been read one by one."""
-        self._single_arrays = 0
-        """Arrays of one number each that were made after as many had been read."""
 
     def enter(self, event: Event) -> None:
         if isinstance(event, Elsewhere):
@@ -110,7 +110,7 @@ class _Ledger:
         elif isinstance(event, Read):
             self._read(event)
         elif isinstance(event, Brought):
-            self._bring(event.numbers)
+            self._bring(event)
         else:
             self._go_on()
 
@@ -120,11 +120,9 @@ class _Ledger:
         self._singles += read.numbers == 1
         self._on_host.append(read)
 
-    def _bring(self, numbers: int) -> None:
-        if 1 < numbers <= self._singles:
-            self._came_back += numbers
-        elif numbers == 1 and self._singles > self._single_arrays:
-            self._single_arrays += 1
+    def _bring(self, brought: Brought) -> None:
+        if 1 < brought.numbers <= self._singles and not _is_whole(brought.dtype):
+            self._came_back += brought.numbers
         self._go_on()
 
     def _go_on(self) -> None:
@@ -138,9 +136,8 @@ class _Ledger:
             found.update({f"host read by {member}": numbers for member, numbers in arrays.items()})
             if picked:
                 found["host read of an array by its numbers"] = picked
-        came_back = self._came_back + (self._single_arrays if self._single_arrays > 1 else 0)
-        if came_back:
-            found["host read of numbers that came back"] = came_back
+        if self._came_back:
+            found["host read of numbers that came back"] = self._came_back
         return found
 
     def _arrays(self) -> Counter[str]:
@@ -154,3 +151,7 @@ class _Ledger:
         """The numbers read one by one of arrays of which most, or many, were read."""
         by_size = Counter(read.picked_from for read in self._carried if read.numbers == 1 and read.picked_from)
         return sum(read for size, read in by_size.items() if read >= max(2, min(MANY_NUMBERS, size // 2)))
+
+
+def _is_whole(dtype: str) -> bool:
+    return dtype.startswith(("int", "uint"))

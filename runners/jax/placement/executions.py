@@ -99,7 +99,7 @@ class _Executions:
         if name and self._on_device(name):
             for argument in given:
                 if isinstance(argument, np.ndarray):
-                    self._record.add(Brought(argument.size))
+                    self._record.add(Brought(argument.size, str(argument.dtype)))
             self._computed(given, _arrays(made))
             self._proof.executions(1)
         elif name:
@@ -172,7 +172,8 @@ class _Transfers:
                 if isinstance(part, jax.sharding.Sharding):
                     self._note(part)
                 elif isinstance(part, (np.ndarray, np.generic, bool, int, float, complex)):
-                    self._record.add(Brought(np.size(part)))
+                    values = np.asarray(part)
+                    self._record.add(Brought(values.size, str(values.dtype)))
             return put(*arguments, **options)
 
         return noted

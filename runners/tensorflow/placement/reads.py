@@ -1,7 +1,7 @@
 """Numbers that cross between eager arrays and Python: reads by whichever way, and arrays made of Python's numbers.
 
-``numpy()``, ``float()``, ``bool()`` and the like all read through one method of TensorFlow's, NumPy and ``memoryview`` by
-the buffer. Each is an event of ``runners/suite/host_work.py``, in any thread.
+``numpy()``, ``float()``, ``bool()`` and the like all read through one method of TensorFlow's, NumPy and ``memoryview``
+by the buffer. Each is an event of ``runners/suite/host_work.py``, in any thread.
 """
 
 from __future__ import annotations
@@ -57,12 +57,13 @@ def watch_reads(note: Note, picked_from: PickedFrom) -> Iterator[None]:
     def noted_conversion(value: Any, *arguments: Any, **options: Any) -> Any:
         tensor = converted(value, *arguments, **options)
         if tensor is not value:
-            note(Brought(int(tensor.shape.num_elements() or 0)))
+            note(Brought(int(tensor.shape.num_elements() or 0), tensor.dtype.name))
         return tensor
 
     def noted_constant(value: Any, *arguments: Any, **options: Any) -> Any:
-        note(Brought(int(np.size(value))))
-        return captured(value, *arguments, **options)
+        constant = captured(value, *arguments, **options)
+        note(Brought(int(np.size(value)), constant.dtype.name))
+        return constant
 
     with ExitStack() as stack:
         for owner, name, replacement in (

@@ -1,7 +1,7 @@
 """The watch over a call: what executed on the device, and what went to the host instead.
 
-One ``Watch`` belongs to one case. It sees operations (``operations.py``), sessions (``placement.py``), reads
-(``reads.py``) and Python that TensorFlow calls back, and decides which of them is a fallback.
+One ``Watch`` belongs to one case. It sees operations (``operations.py``), sessions (``sessions.py``), reads
+(``reads.py``) and Python that TensorFlow calls back, and reports them as events of ``runners/suite/host_work.py``.
 """
 
 from __future__ import annotations
@@ -142,8 +142,12 @@ class CompiledWatch(Watch):
         self._holds: dict[str, tuple[int, Counter[str]]] = {}
 
     def finish(self) -> None:
-        self._beside += Counter(fallbacks(self.record.events, returned=self.proof.returned, goes_on=self.proof.goes_on))
-        if self.proof.executed:
+        events = self.record.events
+        if self.proof.goes_on:
+            # What a constructor makes on the host, it makes there for the device to take; what it reads it took away.
+            events = [event for event in events if not isinstance(event, Elsewhere)]
+        self._beside += Counter(fallbacks(events, returned=self.proof.returned, goes_on=self.proof.goes_on))
+        if self.proof.executed or self.proof.goes_on:
             for name, count in self._beside.items():
                 self.proof.fell_back(name, count)
             self._beside.clear()

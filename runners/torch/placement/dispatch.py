@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from runners.suite.device import Proof, Unproven
 from runners.suite.host_work import Elsewhere
-from runners.torch.placement.transfers import MOVES, ROOM, Transfers, tensors
+from runners.torch.placement.transfers import MOVES, ROOM, VIEWS, Transfers, tensors
 
 _WITHOUT_KERNEL = frozenset({"detach", "alias"})
 """Making another handle of the same array. With a watch at work torch makes one by this operation
@@ -74,7 +74,7 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
             return func(*args, **kwargs)
         result = self._followed(func, args, kwargs) if self._device.watches_kernels else func(*args, **kwargs)
         self.transfers.computed(func._schema.name, (args, kwargs), result)
-        if arrived:
+        if arrived and _name(func) not in VIEWS:
             devices = {str(tensor.device) for tensor in (*arrived, *tensors(result)) if tensor.dim() > 0}
             self._proof.devices |= devices
             if not all(map(self._device.on_device, devices)):

@@ -1,7 +1,7 @@
 """Values that one call carries between device and host, as its operations and methods show them.
 
-They are reported as the events of ``runners/suite/host_work.py``, which holds the rule by which they are a fallback. What
-this module knows is torch's: which operations carry values, and which pick a single number out of an array.
+They are reported as the events of ``runners/suite/host_work.py``, which holds the rule by which they are a fallback.
+What this module knows is torch's: which operations carry values, and which pick a single number out of an array.
 """
 
 from __future__ import annotations
@@ -105,13 +105,12 @@ class Transfers:
 
     def _read(self, operation: str, tensor: torch.Tensor) -> None:
         self._catch_up()
-        dtype = str(tensor.dtype).partition(".")[2]
-        self.record.add(Read(operation, tensor.numel(), dtype, picked_from=self._picked_from.get(tensor, 0)))
+        self.record.add(Read(operation, tensor.numel(), _dtype(tensor), picked_from=self._picked_from.get(tensor, 0)))
 
     def _bring(self, brought: Iterable[torch.Tensor]) -> None:
         self._catch_up()
         for tensor in brought:
-            self.record.add(Brought(tensor.numel()))
+            self.record.add(Brought(tensor.numel(), _dtype(tensor)))
 
     def _catch_up(self) -> None:
         operations = self._operations()
@@ -127,6 +126,10 @@ class Transfers:
 
     def _is_there(self, tensor: torch.Tensor) -> bool:
         return self._on_device(str(tensor.device))
+
+
+def _dtype(tensor: torch.Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
 
 
 def tensors(tree: Any) -> Iterator[torch.Tensor]:
