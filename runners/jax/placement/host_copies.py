@@ -93,14 +93,7 @@ class HostCopies:
             return picked
 
         def pick_all(array: Any) -> Iterator[Any]:
-            found = entries(array)
-            while True:
-                with self._picks():
-                    picked = next(found, None)
-                if picked is None:
-                    return
-                self._pick([picked], array.size)
-                yield picked
+            return self._picking_from(array, entries(array))
 
         replacements = (property(read), export, point, pick, pick_all)
         with ExitStack() as stack:
@@ -108,6 +101,15 @@ class HostCopies:
                 stack.enter_context(replaced(ArrayImpl, name, replacement))
             stack.enter_context(noted_buffers(ArrayImpl, lambda array: self.handed_over(array, "__buffer__")))
             yield
+
+    def _picking_from(self, array: Any, entries: Iterator[Any]) -> Iterator[Any]:
+        while True:
+            with self._picks():
+                picked = next(entries, None)
+            if picked is None:
+                return
+            self._pick([picked], array.size)
+            yield picked
 
     @contextmanager
     def _picks(self) -> Iterator[None]:
