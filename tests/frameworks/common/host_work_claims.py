@@ -29,7 +29,7 @@ def test_a_shared_plant_is_seen(tried: Tried, trial: Trial) -> None:
 
 
 @named(HONEST)
-def test_a_shared_honest_call_is_on_the_device(tried: Tried, trial: Trial) -> None:
+def test_a_shared_honest_call_is_not_accused(tried: Tried, trial: Trial) -> None:
     outcome = tried(trial)
     assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.on_device), (
         outcome.proof,

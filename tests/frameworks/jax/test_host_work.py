@@ -16,12 +16,12 @@ from protocol.outcomes import Outcome
 from tests.frameworks.common.host_work import HONEST, PLANTS
 from tests.frameworks.common.host_work_claims import (
     Tried,
-    test_a_shared_honest_call_is_on_the_device,
+    test_a_shared_honest_call_is_not_accused,
     test_a_shared_plant_is_seen,
 )
 from tests.frameworks.common.running import run
 
-__all__ = ["test_a_shared_honest_call_is_on_the_device", "test_a_shared_plant_is_seen"]
+__all__ = ["test_a_shared_honest_call_is_not_accused", "test_a_shared_plant_is_seen"]
 
 ROOT = Path(__file__).parents[3]
 

@@ -7,13 +7,13 @@ import pytest
 from runners.suite.device import Device
 from tests.frameworks.common.host_work_claims import (
     Tried,
-    test_a_shared_honest_call_is_on_the_device,
+    test_a_shared_honest_call_is_not_accused,
     test_a_shared_plant_is_seen,
 )
 from tests.frameworks.common.running import run
 from tests.frameworks.tensorflow.operations import TensorFlowOperations
 
-__all__ = ["test_a_shared_honest_call_is_on_the_device", "test_a_shared_plant_is_seen"]
+__all__ = ["test_a_shared_honest_call_is_not_accused", "test_a_shared_plant_is_seen"]
 
 
 @pytest.fixture(scope="session")

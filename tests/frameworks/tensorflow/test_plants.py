@@ -42,7 +42,7 @@ def test_a_planted_fallback_is_seen(xla: Device, outcome_of: OutcomeOf, name: st
 
 
 @named(HONEST)
-def test_an_honest_call_is_on_the_device(xla: Device, outcome_of: OutcomeOf, name: str) -> None:
+def test_an_honest_call_is_not_accused(xla: Device, outcome_of: OutcomeOf, name: str) -> None:
     outcome = outcome_of(xla, negative(HONEST[name]))
     assert outcome.verdict is Verdict.passed, outcome.evidence
     assert (outcome.placement, outcome.proof.fallbacks) == (Placement.on_device, {})
