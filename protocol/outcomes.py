@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from protocol.enums import Ending, Kernels, Placement, Repetition, Verdict
+from protocol.enums import Ending, Kernels, Placement, Repetition, Unproven, Verdict
 from protocol.limits import (
     MAX_OPERATIONS,
     MAX_SAMPLES,
@@ -73,6 +73,8 @@ class PlacementProof(Message):
     executed: Total | None = None
     """Executions on the device (compiled programs, kernels) in the call and in one more of it that is watched; ``None``
     if nothing counts them there."""
+    unproven: Unproven | None = None
+    """Why the placement is unknown; ``None`` where it is known, or the runner gives no reason."""
 
 
 class Timing(Message):

@@ -1,8 +1,8 @@
-"""``truth``: is what Portolan claims true? Three shares, each of things whose right answer is known beforehand.
+"""``truth``: is what Portolan claims true? Four shares, each of things whose right answer is known beforehand.
 
 Causes against failures that a person labelled, where Portolan itself is installed; in each
-framework's environment the share of slightly wrong functions that its cases notice, and the
-share of planted fallbacks that its proofs see.
+framework's environment the share of slightly wrong functions that its cases notice, the share of
+planted fallbacks that its proofs see, and that of honest calls that they accuse of nothing.
 """
 
 from __future__ import annotations
@@ -25,4 +25,4 @@ def run() -> Iterator[Figure]:
     from bench.truth import mutants, plants
 
     yield mutants.score(installed[0])
-    yield plants.seen(installed[0])
+    yield from plants.shares(installed[0])

@@ -1,7 +1,8 @@
-"""Planted fallbacks: which of them a framework's proofs see.
+"""Planted fallbacks, and honest calls that look alike: of which a framework's proofs say the truth.
 
-The plants are tests, one each, in ``tests/FRAMEWORK/test_plants.py``: one of them that passes is
-a plant that was seen. They run in a process of their own, as they load every device anew.
+They are tests, one each, in ``test_plants.py`` and ``test_host_work.py`` of ``tests/frameworks/FRAMEWORK``: one that passes
+is a plant that was seen, or an honest call that was accused of nothing. They run in a process of their own, as they load
+every device anew.
 """
 
 from __future__ import annotations
@@ -9,35 +10,41 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
 from bench.figure import Figure
 from bench.place import PROJECT, CannotRunError, say
 
-TARGET = 0.95
-SEEN = "_is_seen"
-"""The end of the names of tests that plant a fallback. The others ask that honest calls are not accused."""
+TARGET = 0.97
+FILES = ("test_plants.py", "test_host_work.py")
+SEEN, HONEST = "_is_seen", "_is_not_accused"
+"""The ends of the names of tests that plant a fallback, and of those that make an honest call."""
 
 
-def seen(framework: str) -> Figure:
-    """The share of a framework's plants that are seen."""
-    folder = PROJECT / "tests" / "frameworks" / framework
-    target = f"at least {TARGET:.0%} of the fallbacks planted for {framework}"
-    say("truth", f"the plants of {framework}")
-    verdicts = {name: passed for name, passed in _verdicts(folder).items() if is_plant(name)}
-    if not verdicts:
-        raise CannotRunError(f"no test in tests/frameworks/{framework}/test_plants.py has a name that ends in {SEEN}")
-    unseen = sorted(name for name, passed in verdicts.items() if not passed)
-    share = 1 - len(unseen) / len(verdicts)
+def shares(framework: str) -> Iterator[Figure]:
+    """The share of a framework's plants that are seen, and of its honest calls that are on the device."""
+    say("truth", f"the plants and the honest calls of {framework}")
+    verdicts = _verdicts(PROJECT / "tests" / "frameworks" / framework)
+    yield _share(f"plants_{framework}", "plants", verdicts, SEEN)
+    yield _share(f"honest_{framework}", "honest calls", verdicts, HONEST)
+
+
+def _share(name: str, what: str, verdicts: Mapping[str, bool], ending: str) -> Figure:
+    mine = {test: passed for test, passed in verdicts.items() if is_one_of(test, ending)}
+    if not mine:
+        raise CannotRunError(f"no test in {' or '.join(FILES)} has a name that ends in {ending}")
+    wrong = sorted(test for test, passed in mine.items() if not passed)
+    share = 1 - len(wrong) / len(mine)
     return Figure(
-        f"plants_{framework}",
+        name,
         share,
-        "share of plants",
-        target,
+        f"share of {what}",
+        f"at least {TARGET:.0%} of the {what} get their verdict",
         met=share >= TARGET,
-        n=len(verdicts),
-        detail={"unseen": unseen},
+        n=len(mine),
+        detail={"wrong": wrong},
     )
 
 
@@ -46,7 +53,11 @@ def _verdicts(folder: Path) -> dict[str, bool]:
         report = Path(place) / "plants.xml"
         command = [sys.executable, "-m", "pytest", "-q", "-c", str(folder / "pytest.ini"), f"--junitxml={report}"]
         done = subprocess.run(
-            [*command, str(folder / "test_plants.py")], cwd=PROJECT, capture_output=True, text=True, check=False
+            [*command, *(str(folder / file) for file in FILES)],
+            cwd=PROJECT,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         verdicts = verdicts_of(report.read_text()) if report.exists() else {}
     if not verdicts:
@@ -54,8 +65,8 @@ def _verdicts(folder: Path) -> dict[str, bool]:
     return verdicts
 
 
-def is_plant(test: str) -> bool:
-    return test.partition("[")[0].endswith(SEEN)
+def is_one_of(test: str, ending: str) -> bool:
+    return test.partition("[")[0].endswith(ending)
 
 
 def verdicts_of(report: str) -> dict[str, bool]:

@@ -10,7 +10,7 @@ import dataclasses
 import os
 import random
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from protocol.enums import Ending, Placement, TimingPolicy, Verdict
+from protocol.enums import Ending, TimingPolicy, Unproven, Verdict
 from runners.errors import TimingLockError, UntestedError
 from runners.isolation import timing as clock
 from runners.isolation.observations import (
@@ -33,8 +33,10 @@ from runners.isolation.observations import (
 from runners.isolation.pausable_watch import PausableWatch
 from runners.suite.cases import Case, Context
 from runners.suite.checks import Leaf, Mismatch, leaves
+from runners.suite.construction import watched_constructor
 from runners.suite.device import Device, Proof
 from runners.suite.judgement import judge, judge_inputs, judge_later
+from runners.suite.placement import place
 from runners.suite.rounding import rounded
 from runners.suite.trees import numbers_in
 
@@ -61,11 +63,14 @@ def run_case(
     except BaseException as error:  # a case may raise anything, SystemExit among it
         ending, evidence = attempt.describe(error)
     lock_wait_ms = attempt.lock_wait_ms
+    where = place(device, case, attempt.proof, attempt.arrays)
     return Observation(
         verdict=VERDICTS[ending],
         ending=ending,
-        placement=placement(device, case, attempt.proof, attempt.arrays),
-        proof=make_proof(attempt.proof.devices, attempt.proof.fallbacks, _executed(device, attempt.proof)),
+        placement=where.placement,
+        proof=make_proof(
+            attempt.proof.devices, attempt.proof.fallbacks, _executed(device, attempt.proof), where.unproven
+        ),
         timing=Timing(
             init_ms=init_ms,
             cold_ms=attempt.cold_ms,
@@ -111,24 +116,6 @@ def prepared_call(device: Device, case: Case) -> Callable[[], object] | None:
 def _executed(device: Device, proof: Proof) -> int | None:
     """The executions that were counted. On the host all that returns ran there: that none was counted says nothing."""
     return proof.executed or None if device.is_host else proof.executed
-
-
-def placement(device: Device, case: Case, proof: Proof, arrays: Sequence[Leaf]) -> Placement:
-    """The placement of the work, as far as arrays, fallbacks and executions prove it; what nobody counted does not.
-
-    On the host itself, nothing is a fallback, and all that returns ran there.
-    """
-    if case.host_only is not None:
-        return Placement.host_only
-    if case.refuses:
-        return Placement.unknown
-    if device.is_host:
-        return Placement.on_device if proof.counted and proof.devices else Placement.unknown
-    if proof.fallbacks or not all(device.on_device(array.device) for array in arrays):
-        return Placement.fell_back
-    if proof.executed and proof.counted and proof.devices and all(map(device.on_device, proof.devices)):
-        return Placement.on_device
-    return Placement.unknown
 
 
 VERDICTS = {
@@ -262,7 +249,20 @@ class Attempt:
     def prepared(self, context: Context) -> tuple[Any, clock.Call]:
         """The arguments on the device, and the call that works on them."""
         moved = self._moved()
-        return moved, self.case.prepare(context, *moved, **self.case.options)
+        with watched_constructor(context.function, self._constructing):
+            return moved, self.case.prepare(context, *moved, **self.case.options)
+
+    @contextmanager
+    def _constructing(self) -> Iterator[None]:
+        """The watch over a constructor: what it takes from the device, its object works with later.
+
+        What it executes there is no proof that the call does.
+        """
+        proof = Proof(goes_on=True)
+        with self.device.counting(proof):
+            yield
+        for operation, count in proof.fallbacks.items():
+            self.proof.fell_back(operation, count)
 
     def _cold(self, call: clock.Call) -> Any:
         with self._locked(), self.watch.watching(self.device.counting):
@@ -313,7 +313,7 @@ class Attempt:
             with self.watch.watching(self.device.tracing):
                 self._counted(call)
         except BaseException:
-            return
+            self.proof.doubts.add(Unproven.watched_call_failed)
 
     def _counted(self, call: clock.Call) -> Any:
         result = call()

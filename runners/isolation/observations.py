@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from protocol.enums import Ending, Kernels, Placement, Repetition, Verdict
+from protocol.enums import Ending, Kernels, Placement, Repetition, Unproven, Verdict
 from runners.suite.device import Operation
 
 TEXT_LIMIT = 16_384
@@ -54,6 +54,7 @@ class PlacementProof:
     devices: list[str] = field(default_factory=list)
     fallbacks: dict[str, int] = field(default_factory=dict)
     executed: int | None = None
+    unproven: Unproven | None = None
 
 
 @dataclass
@@ -146,12 +147,15 @@ def _lines(names: Sequence[str]) -> list[str]:
     return [printable(name, LINE_LIMIT) for name in names[:MAX_DTYPES]]
 
 
-def make_proof(devices: Iterable[str], fallbacks: Mapping[str, int], executed: int | None) -> PlacementProof:
+def make_proof(
+    devices: Iterable[str], fallbacks: Mapping[str, int], executed: int | None, unproven: Unproven | None
+) -> PlacementProof:
     """The proof of placement, its names as a framework spells them."""
     return PlacementProof(
         devices=[printable(device, LINE_LIMIT) for device in sorted(devices)],
         fallbacks={printable(operation, OPERATION_LIMIT): int(count) for operation, count in fallbacks.items()},
         executed=executed,
+        unproven=unproven,
     )
 
 

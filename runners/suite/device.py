@@ -6,14 +6,16 @@ methods but ``describe`` run in a forked child; nothing here may touch the devic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from protocol.enums import DeviceClass as DeviceClass
 from protocol.enums import Kernels as Kernels
+from protocol.enums import Unproven as Unproven
 from runners.errors import FrameworkError
+from runners.suite.host_work import Event, fallbacks
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,15 @@ class Proof:
     returned: int = 0
     """The numbers on the host that the watched call returned: so many values went there because its caller wanted them.
     Set before ``counting`` and ``tracing`` end."""
+    goes_on: bool = False
+    """Whether the device works on after the watched call: of a constructor, whose object is called later."""
+    doubts: set[Unproven] = field(default_factory=set)
+    """What kept the watch from seeing all of a call."""
+
+    def judge(self, events: Iterable[Event]) -> None:
+        """Note the fallbacks that the events of a call are."""
+        for operation, count in fallbacks(events, returned=self.returned, goes_on=self.goes_on).items():
+            self.fell_back(operation, count)
 
     within_call: bool = False
     """Whether a watch ends, or begins, at a pause within the call. Nothing may be waited for, and no counter cleared:

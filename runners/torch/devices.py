@@ -8,7 +8,7 @@ as ``runners/frameworks.py`` finds it.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
@@ -26,7 +26,7 @@ from runners.torch import divergence, evidence
 from runners.torch.placement.activity import counting_kernels
 from runners.torch.placement.dispatch import DispatchWatch
 from runners.torch.placement.methods import watched_methods
-from runners.torch.placement.metrics import Metrics
+from runners.torch.placement.metrics import Metrics, operations
 from runners.torch.placement.threads import entered_by_threads
 from runners.torch.placement.transfers import Transfers
 
@@ -99,7 +99,7 @@ class TorchDevice:
         with watched_methods(transfers):
             yield
         if not proof.fallbacks:
-            _accuse(proof, transfers.accusations(proof.returned))
+            proof.judge(transfers.record.events)
 
     @contextmanager
     def tracing(self, proof: Proof) -> Iterator[None]:
@@ -115,11 +115,13 @@ class TorchDevice:
         with entered_by_threads(watch), watch():
             yield
         if not self.is_host:
-            _accuse(proof, transfers.accusations(proof.returned))
+            proof.judge(transfers.record.events)
             _drop_methods(proof)
         if self.watches_kernels:
             proof.executions(sum(one.executed for one in watches))
-            proof.counted |= all(one.clear for one in watches)
+            doubts = {doubt for one in watches for doubt in one.doubts}
+            proof.counted |= not doubts
+            proof.doubts |= doubts
 
     def host(self) -> Device | None:
         return Cpu()
@@ -234,7 +236,6 @@ class Xla(TorchDevice):
         self._xla = torch_xla
         self._model = torch_xla.core.xla_model
         self._metrics = torch_xla.debug.metrics
-        self._counted = Metrics.read(self._metrics)
 
     def describe(self) -> Description:
         try:
@@ -268,24 +269,21 @@ class Xla(TorchDevice):
 
     @contextmanager
     def counting(self, proof: Proof) -> Iterator[None]:
-        if proof.within_call:
-            # Work of the call may have been computed in its surroundings, as it was pending.
-            proof.executions(Metrics.read(self._metrics).since(self._counted).executions)
-        else:
-            # What the inputs left pending would execute within the call, and be no work of its own.
-            self.wait(None)
-            self._metrics.clear_all()
-        before = Metrics.read(self._metrics)
+        # What the inputs left pending would execute within the call, and be no work of its own.
+        self.wait(None)
+        self._metrics.clear_all()
+        transfers = Transfers(self.on_device, lambda: operations(self._metrics))
         returned = False
         try:
-            yield
+            with watched_methods(transfers):
+                yield
+            transfers.end()
             returned = True
         finally:
-            self._counted = Metrics.read(self._metrics)
-            counted = self._counted.since(before)
+            counted = Metrics.read(self._metrics)
             proof.executions(counted.executions)
             # A call that fails may have carried its arrays into an error's text.
-            _accuse(proof, counted.accusations(proof.returned) if returned else counted.fallbacks)
+            proof.judge(counted.events(transfers.record.events) if returned else counted.elsewhere())
             proof.counted = True
 
 
@@ -309,14 +307,9 @@ def version() -> str:
     return str(torch.__version__).partition("+")[0]
 
 
-def _accuse(proof: Proof, found: Mapping[str, int]) -> None:
-    for operation, count in found.items():
-        proof.fell_back(operation, count)
-
-
 def _drop_methods(proof: Proof) -> None:
     """Leave each fallback its best name: a kernel's copy by a method of Python's is known by its operation now."""
-    methods = [name for name in proof.fallbacks if name.startswith("Tensor.")]
+    methods = [name for name in proof.fallbacks if name.startswith("host read by Tensor.")]
     if len(methods) < len(proof.fallbacks):
         for name in methods:
             del proof.fallbacks[name]

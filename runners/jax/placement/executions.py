@@ -13,12 +13,14 @@ from functools import cache
 from typing import Any
 
 import jax
+import numpy as np
 from jax._src import api, callback, compute_on, debugging
 from jax._src.interpreters import pxla
 from jax._src.lib import xla_client
 
 from runners.jax.placement.host_copies import HostCopies, replaced
 from runners.suite.device import Proof
+from runners.suite.host_work import Brought, CallRecord, Elsewhere
 
 OnDevice = Callable[[str], bool]
 """Whether the device, or all devices that are named with commas, are the target's."""
@@ -37,20 +39,22 @@ _PUTS = ("batched_device_put", "batched_copy_array_to_devices_with_sharding")
 
 @contextmanager
 def watch(proof: Proof, on_device: OnDevice, handle: jax.Device) -> Iterator[None]:
-    """Count the executions on the device meanwhile, and all that went elsewhere or by the host."""
-    copies, on_device = HostCopies(proof), cache(on_device)
-    executions = _Executions(proof, on_device, copies.carried_back)
-    transfers = _Transfers(proof, on_device, handle, copies.carried_back)
-    with copies.watched(), transfers.watched(), _callbacks(proof), executions.counted():
+    """Count the executions on the device meanwhile, and judge all that went elsewhere or by the host."""
+    record, on_device = CallRecord(), cache(on_device)
+    copies = HostCopies(record)
+    executions = _Executions(proof, record, on_device, copies.computed)
+    transfers = _Transfers(record, on_device, handle)
+    with copies.watched(), transfers.watched(), _callbacks(record), executions.counted():
         yield
         jax.effects_barrier()
+    proof.judge(record.events)
     proof.counted = True
 
 
 @contextmanager
 def count_executions(proof: Proof) -> Iterator[None]:
     """Count the executions alone, where the target is the host: there is nowhere to fall back to."""
-    with _Executions(proof, lambda device: True, lambda: None).counted():
+    with _Executions(proof, CallRecord(), lambda device: True, lambda given, made: None).counted():
         yield
         jax.effects_barrier()
     proof.counted = True
@@ -59,38 +63,51 @@ def count_executions(proof: Proof) -> Iterator[None]:
 class _Executions:
     """The executions of compiled programs, by the devices that they ran on."""
 
-    def __init__(self, proof: Proof, on_device: OnDevice, goes_on: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        proof: Proof,
+        record: CallRecord,
+        on_device: OnDevice,
+        computed: Callable[[Sequence[Any], Sequence[Any]], None],
+    ) -> None:
         proof.executions(0)
         self._proof = proof
+        self._record = record
         self._on_device = on_device
-        self._goes_on = goes_on
+        self._computed = computed
 
     @contextmanager
     def counted(self) -> Iterator[None]:
         execute = vars(pxla.ExecuteReplicated)["__call__"]
 
         def executed(program: Any, *arguments: Any) -> Any:
-            self._note(program._local_devices)
-            return execute(program, *arguments)
+            made = execute(program, *arguments)
+            self._note(program._local_devices, arguments, made)
+            return made
 
-        def called(arguments: Any, options: Any, output: Any) -> None:
-            arrays = _arrays(output) or _arrays((arguments, options))
-            self._note(arrays[0].sharding.device_set if arrays else ())
+        def called(function: Any, arguments: Any, options: Any, output: Any) -> None:
+            given = jax.tree_util.tree_leaves((arguments, options))
+            made = _arrays(output)
+            arrays = made or _arrays(given)
+            self._note(arrays[0].sharding.device_set if arrays else (), given, made)
 
         with replaced(pxla.ExecuteReplicated, "__call__", executed), _post_hook(called):
             yield
 
-    def _note(self, devices: Any) -> None:
+    def _note(self, devices: Any, given: Any, made: Any) -> None:
         name = _named(devices)
         if name and self._on_device(name):
-            self._goes_on()
+            for argument in given:
+                if isinstance(argument, np.ndarray):
+                    self._record.add(Brought(argument.size, str(argument.dtype)))
+            self._computed(given, _arrays(made))
             self._proof.executions(1)
         elif name:
-            self._proof.fell_back(f"execution on {name}")
+            self._record.add(Elsewhere(f"execution on {name}"))
 
 
 @contextmanager
-def _post_hook(called: Callable[[Any, Any, Any], None]) -> Iterator[None]:
+def _post_hook(called: Callable[[Any, Any, Any, Any], None]) -> Iterator[None]:
     """Have JAX call this after each compiled call that its C++ made, in every thread.
 
     JAX's search for NaN is such a hook as well, and each time its setting changes, JAX writes the hook of the thread
@@ -100,7 +117,7 @@ def _post_hook(called: Callable[[Any, Any, Any], None]) -> Iterator[None]:
     others = _OtherHook(state.value)
 
     def hook(function: Any, arguments: Any, options: Any, output: Any) -> None:
-        called(arguments, options, output)
+        called(function, arguments, options, output)
         if others.hook is not None:
             others.hook(function, arguments, options, output)
 
@@ -130,11 +147,10 @@ class _OtherHook:
 class _Transfers:
     """Arrays that are put somewhere: on other devices, or into the host's memory beside this one."""
 
-    def __init__(self, proof: Proof, on_device: OnDevice, handle: jax.Device, goes_on: Callable[[], None]) -> None:
-        self._proof = proof
+    def __init__(self, record: CallRecord, on_device: OnDevice, handle: jax.Device) -> None:
+        self._record = record
         self._on_device = on_device
         self._memory = handle.default_memory().kind
-        self._goes_on = goes_on
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -147,10 +163,17 @@ class _Transfers:
 
     def _noting(self, put: Callable[..., Any]) -> Callable[..., Any]:
         def noted(*arguments: Any, **options: Any) -> Any:
-            for argument in arguments:
-                for sharding in argument if isinstance(argument, (list, tuple)) else (argument,):
-                    if isinstance(sharding, jax.sharding.Sharding):
-                        self._note(sharding)
+            parts = [
+                part
+                for argument in arguments
+                for part in (argument if isinstance(argument, (list, tuple)) else (argument,))
+            ]
+            for part in parts:
+                if isinstance(part, jax.sharding.Sharding):
+                    self._note(part)
+                elif isinstance(part, (np.ndarray, np.generic, bool, int, float, complex)):
+                    values = np.asarray(part)
+                    self._record.add(Brought(values.size, str(values.dtype)))
             return put(*arguments, **options)
 
         return noted
@@ -158,30 +181,28 @@ class _Transfers:
     def _note(self, sharding: jax.sharding.Sharding) -> None:
         name = _named(sharding.device_set)
         if not self._on_device(name):
-            self._proof.fell_back(f"transfer to {name}")
+            self._record.add(Elsewhere(f"transfer to {name}"))
         elif sharding.memory_kind not in (None, self._memory):
-            self._proof.fell_back(f"transfer to {sharding.memory_kind}")
-        else:
-            self._goes_on()
+            self._record.add(Elsewhere(f"transfer to {sharding.memory_kind}"))
 
     def _noting_host_compute(self, extend: Callable[..., Any]) -> Callable[..., Any]:
         """Part of a program that XLA runs on the host shows nowhere but where the function is traced."""
 
         def noted(compute_type: str | None) -> Any:
             if compute_type == "device_host":
-                self._proof.fell_back("compute_on device_host")
+                self._record.add(Elsewhere("compute_on device_host"))
             return extend(compute_type)
 
         return noted
 
 
 @contextmanager
-def _callbacks(proof: Proof) -> Iterator[None]:
+def _callbacks(record: CallRecord) -> Iterator[None]:
     """Note every host callback that runs meanwhile, whenever its function was compiled."""
 
     def counted(name: str, implementation: Any) -> Any:
         def call(*arguments: Any, **options: Any) -> Any:
-            proof.fell_back(name)
+            record.add(Elsewhere(name))
             return implementation(*arguments, **options)
 
         return call

@@ -1,31 +1,28 @@
-"""Host copies of arrays: the values that a call reads on the host, and goes on with on the device.
+"""Host copies of arrays: the numbers that a call reads on the host, as events of ``runners/suite/host_work.py``.
 
 Every way to an array's values ends in one of a few members of JAX's array, so those are replaced while a call is
-watched. A read by itself is no fallback: it is one when the device is given work, or values, after it.
+watched.
 """
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import os
 import sys
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any
 
 import jax
 from jax._src.array import ArrayImpl
 
-from runners.suite.device import Proof
+from runners.suite.buffers import noted_buffers
+from runners.suite.host_work import WORKED, CallRecord, Read
 
 _JAX = os.path.dirname(jax.__file__)
 _COMPILE_TIME = "_array_mlir_constant_handler"
 """JAX's function that writes an array that a function closes over into the program: once, while it compiles."""
-_DECISIONS = ("__bool__", "__index__")
-"""Members that give Python a decision or a size, not a value to compute with."""
 _GO_BETWEENS = tuple(
     os.path.join(_JAX, "_src", *path.split("/"))
     for path in ("array.py", "core.py", "tree_util.py", "profiler.py", "numpy/array_methods.py")
@@ -39,36 +36,43 @@ _HOST_MEMORY = 1
 class HostCopies:
     """The reads of a call, each with the member of the array by which it came."""
 
-    def __init__(self, proof: Proof) -> None:
-        self._proof = proof
-        self._pending: Counter[str] = Counter()
+    def __init__(self, record: CallRecord) -> None:
+        self._record = record
+        self._picked: dict[int, tuple[Any, int]] = {}
+        """By the identity of a single number on the device: itself, and the size of the array it was picked out of."""
+        self._picking = threading.local()
 
-    def carried_back(self) -> None:
-        """The device goes on after these reads: its values, or what is done with them, went by the host."""
-        while self._pending:
-            with contextlib.suppress(KeyError):  # another thread was faster
-                member, count = self._pending.popitem()
-                self._proof.fell_back(f"host copy by {member}", count)
+    @property
+    def is_picking(self) -> bool:
+        """Whether this thread picks numbers out of an array, which JAX does by programs."""
+        return getattr(self._picking, "now", False)
+
+    def computed(self, given: Sequence[Any], made: Sequence[Any]) -> None:
+        """Note a program that ran: work of the device, and maybe a number made of one that was picked."""
+        if self.is_picking:
+            return
+        sizes = [self._picked[id(array)][1] for array in given if id(array) in self._picked]
+        if sizes and all(array.size == 1 for array in made):
+            self._pick(made, max(sizes))
+        self._record.add(WORKED)
 
     def read(self, array: Any, caller: FrameType) -> None:
-        """Note a read, unless it is a compiler's constant, a decision, or JAX's own look at a single number."""
+        """Note a read, unless it is a compiler's constant."""
         member = caller.f_code.co_name
-        if member == _COMPILE_TIME or member in _DECISIONS:
-            return
-        if array.size > 1 or not _by_jax_itself(caller):
-            self._pending[member] += 1
+        if member != _COMPILE_TIME:
+            size = self._picked.get(id(array), (None, 0))[1]
+            own = _by_jax_itself(caller)
+            self._record.add(Read(member, array.size, str(array.dtype), by_framework=own, picked_from=size))
 
     def handed_over(self, array: Any, member: str) -> None:
         """Note that an array's memory was given away, if it is the host's: on a device of its own nothing reads it."""
         if all(device.platform == "cpu" for device in array.devices()):
-            self._pending[member] += 1
+            self._record.add(Read(member, array.size, str(array.dtype)))
 
     @contextmanager
     def watched(self) -> Iterator[None]:
         """Replace, for so long, the members that give an array's values; in every thread."""
-        value = vars(ArrayImpl)["_value"]
-        dlpack = vars(ArrayImpl)["__dlpack__"]
-        pointer = vars(ArrayImpl)["unsafe_buffer_pointer"]
+        value, dlpack, pointer, entry, entries = (vars(ArrayImpl)[name] for name in _MEMBERS)
 
         def read(array: Any) -> Any:
             self.read(array, sys._getframe(1))
@@ -82,13 +86,46 @@ class HostCopies:
             self.handed_over(array, "unsafe_buffer_pointer")
             return pointer.__get__(array)()
 
-        with (
-            replaced(ArrayImpl, "_value", property(read)),
-            replaced(ArrayImpl, "__dlpack__", export),
-            replaced(ArrayImpl, "unsafe_buffer_pointer", point),
-            _without_buffers(),
-        ):
+        def pick(array: Any, place: Any) -> Any:
+            with self._picks():
+                picked = entry(array, place)
+            self._pick([picked], array.size)
+            return picked
+
+        def pick_all(array: Any) -> Iterator[Any]:
+            return self._picking_from(array, entries(array))
+
+        replacements = (property(read), export, point, pick, pick_all)
+        with ExitStack() as stack:
+            for name, replacement in zip(_MEMBERS, replacements):
+                stack.enter_context(replaced(ArrayImpl, name, replacement))
+            stack.enter_context(noted_buffers(ArrayImpl, lambda array: self.handed_over(array, "__buffer__")))
             yield
+
+    def _picking_from(self, array: Any, entries: Iterator[Any]) -> Iterator[Any]:
+        while True:
+            with self._picks():
+                picked = next(entries, None)
+            if picked is None:
+                return
+            self._pick([picked], array.size)
+            yield picked
+
+    @contextmanager
+    def _picks(self) -> Iterator[None]:
+        before, self._picking.now = self.is_picking, True
+        try:
+            yield
+        finally:
+            self._picking.now = before
+
+    def _pick(self, numbers: Sequence[Any], size: int) -> None:
+        for number in numbers:
+            if isinstance(number, ArrayImpl) and number.size == 1 < size:
+                self._picked[id(number)] = number, size
+
+
+_MEMBERS = ("_value", "__dlpack__", "unsafe_buffer_pointer", "__getitem__", "__iter__")
 
 
 def _by_jax_itself(frame: FrameType | None) -> bool:
@@ -110,40 +147,3 @@ def replaced(owner: Any, name: str, replacement: Any) -> Iterator[None]:
         yield
     finally:
         setattr(owner, name, kept)
-
-
-_OFFSET_OF_BUFFERS = 160
-"""Of ``tp_as_buffer`` in a type of 64-bit CPython, the same from 3.8 on."""
-
-
-@contextmanager
-def _without_buffers() -> Iterator[None]:
-    """Let arrays offer no buffer meanwhile, so that NumPy asks ``__array__``, which is watched.
-
-    Only memory that the host reads has one, which an accelerator's is not: nothing there can miss it.
-    """
-    slot = _buffer_slot(ArrayImpl)
-    if slot is None or not slot.value:
-        yield
-        return
-    kept = slot.value
-    slot.value = None
-    try:
-        yield
-    finally:
-        slot.value = kept
-
-
-def _buffer_slot(kind: type) -> ctypes.c_void_p | None:
-    """The place of a type's ``bf_getbuffer``; None where types are laid out in another way."""
-
-    def buffers(of: type) -> int | None:
-        return ctypes.c_void_p.from_address(id(of) + _OFFSET_OF_BUFFERS).value
-
-    gil_free = bool(getattr(sys, "_is_gil_enabled", None)) and not sys._is_gil_enabled()  # type: ignore[attr-defined]
-    if sys.implementation.name != "cpython" or sys.maxsize < 2**32 or gil_free:
-        return None
-    if buffers(int) is not None or buffers(bytes) is None:
-        return None
-    table = buffers(kind)
-    return None if table is None else ctypes.c_void_p.from_address(table)

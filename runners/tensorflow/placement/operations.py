@@ -13,9 +13,11 @@ from typing import Any
 
 from tensorflow.python import pywrap_tfe
 from tensorflow.python.eager import context
+from tensorflow.python.framework import ops
 
-NoteOperation = Callable[[str, "list[Any]"], None]
-"""A call for each operation that returned, with its type, or its function's name, and the arrays that it made."""
+NoteOperation = Callable[[str, "list[Any]", "list[Any]"], None]
+"""A call for each operation that returned, with its type, or its function's name, and the arrays that it was given and
+that it made."""
 
 _ENTRY_POINTS = {"TFE_Py_FastPathExecute": 1, "TFE_Py_Execute": 2, "TFE_Py_ExecuteCancelable": 2}
 """How eager operations enter the runtime, and at which argument each entry point takes the operation's name."""
@@ -30,6 +32,9 @@ WITHOUT_WORK = frozenset(
     }
 )
 """Operations that keep, name or carry values, or look at their shape, and compute none."""
+
+PICKS = frozenset({"StridedSlice", "Slice", "Gather", "GatherV2", "GatherNd", "Unpack", "Split", "SplitV"})
+"""Operations that may pick a single number out of an array."""
 
 CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 MUST_COMPILE = "_XlaMustCompile"
@@ -54,7 +59,8 @@ def _noting(execute: Callable[..., Any], place: int, note: NoteOperation) -> Cal
     def noted(*arguments: Any) -> Any:
         result = execute(*arguments)
         name = arguments[place]
-        note(name.decode() if isinstance(name, bytes) else name, list(_arrays(result)))
+        given = [part for part in _arrays(arguments[place + 1 :]) if isinstance(part, ops.EagerTensor)]
+        note(name.decode() if isinstance(name, bytes) else name, given, list(_arrays(result)))
         return result
 
     return noted

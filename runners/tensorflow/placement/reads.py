@@ -1,88 +1,87 @@
-"""Host reads: values of eager arrays that Python takes to the host, by whichever of its ways, in any thread.
+"""Numbers that cross between eager arrays and Python: reads by whichever way, and arrays made of Python's numbers.
 
-``numpy()``, ``float()``, ``bool()`` and the like all read through one method of TensorFlow's. NumPy itself asks for
-the buffer first, which no Python sees; without that slot it calls ``__array__``.
+``numpy()``, ``float()``, ``bool()`` and the like all read through one method of TensorFlow's, NumPy and ``memoryview``
+by the buffer. Each is an event of ``runners/suite/host_work.py``, in any thread.
 """
 
 from __future__ import annotations
 
-import ctypes
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.framework import ops
+from tensorflow.python.framework import constant_op, ops
 from tensorflow.python.ops import resource_variable_ops
 
-Note = Callable[[str], None]
-"""A call for each read, with its name (``EagerTensor.numpy``)."""
+from runners.suite.buffers import noted_buffers
+from runners.suite.host_work import Brought, Event, Read
+
+Note = Callable[[Event], None]
+PickedFrom = Callable[[Any], int]
+"""The size of the array that an array of a single number was picked out of; 0 if it was computed."""
 
 _PACKAGE = str(Path(tf.__file__).parent)
 _READERS = {ops.__file__, resource_variable_ops.__file__, __file__}
-_NO_VALUES = {"numpy_text", "__repr__", "__str__", "__format__", "__index__"}
-"""Reads for a text, and of what can only be a place or a size."""
-_BUFFER_SLOT = 20 * ctypes.sizeof(ctypes.c_void_p)
-"""Where CPython keeps ``tp_as_buffer`` in a type; ``_without_buffer`` makes sure of it."""
-_GETBUFFER = 1
-"""``Py_bf_getbuffer``, as ``PyType_GetSlot`` knows it."""
 
 
 @contextmanager
-def watch_reads(note: Note) -> Iterator[None]:
-    """Note every read of values meanwhile, but TensorFlow's own of shapes and predicates."""
+def watch_reads(note: Note, picked_from: PickedFrom) -> Iterator[None]:
+    """Note every read of numbers meanwhile, and every array that is made of numbers on the host."""
     base = ops._EagerTensorBase
-    read, as_array, exported = base._numpy, base.__array__, ops.pywrap_tfe.TFE_ToDlpackCapsule
+    read, exported = base._numpy, ops.pywrap_tfe.TFE_ToDlpackCapsule
+    converted, captured = constant_op.convert_to_eager_tensor, ops._create_graph_constant
+
+    def event(tensor: Any, member: str, reader: FrameType | None) -> None:
+        # A text lies on the host on any device.
+        if tensor.dtype is not tf.string:
+            size = int(tensor.shape.num_elements() or 0)
+            own = reader is not None and reader.f_code.co_filename.startswith(_PACKAGE)
+            note(Read(f"EagerTensor.{member}", size, tensor.dtype.name, own, picked_from(tensor)))
 
     def noted_read(self: Any) -> Any:
-        _judge(self, sys._getframe(1), note)
+        event(self, *_reader(sys._getframe(1)))
         return read(self)
 
-    def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:  # noqa: N807
-        # Of no dimension TensorFlow gives a scalar, which NumPy refuses here; by the buffer it would not have met it.
-        return np.asarray(as_array(self, dtype))
+    def noted_buffer(tensor: Any) -> None:
+        event(tensor, "__buffer__", sys._getframe(2))
 
-    def noted_export(*arguments: Any) -> Any:
-        note("EagerTensor.__dlpack__")
-        return exported(*arguments)
+    def noted_export(tensor: Any, *arguments: Any) -> Any:
+        event(tensor, "__dlpack__", None)
+        return exported(tensor, *arguments)
 
-    base._numpy, base.__array__, ops.pywrap_tfe.TFE_ToDlpackCapsule = noted_read, __array__, noted_export
-    try:
-        with _without_buffer():
-            yield
-    finally:
-        base._numpy, base.__array__, ops.pywrap_tfe.TFE_ToDlpackCapsule = read, as_array, exported
+    def noted_conversion(value: Any, *arguments: Any, **options: Any) -> Any:
+        tensor = converted(value, *arguments, **options)
+        if tensor is not value:
+            note(Brought(int(tensor.shape.num_elements() or 0), tensor.dtype.name))
+        return tensor
+
+    def noted_constant(value: Any, *arguments: Any, **options: Any) -> Any:
+        constant = captured(value, *arguments, **options)
+        note(Brought(int(np.size(value)), constant.dtype.name))
+        return constant
+
+    with ExitStack() as stack:
+        for owner, name, replacement in (
+            (base, "_numpy", noted_read),
+            (ops.pywrap_tfe, "TFE_ToDlpackCapsule", noted_export),
+            (constant_op, "convert_to_eager_tensor", noted_conversion),
+            (ops, "_create_graph_constant", noted_constant),
+        ):
+            stack.callback(setattr, owner, name, getattr(owner, name))
+            setattr(owner, name, replacement)
+        stack.enter_context(noted_buffers(ops.EagerTensor, noted_buffer))
+        yield
 
 
-def _judge(tensor: Any, reader: FrameType | None, note: Note) -> None:
-    """Note a read unless it is TensorFlow's own of whole numbers: shapes, axes and predicates are the host's."""
+def _reader(frame: FrameType | None) -> tuple[str, FrameType | None]:
+    """The member by which a read came, and the code that called it."""
     name = "numpy"
-    while reader is not None and reader.f_code.co_filename in _READERS:
-        name = reader.f_code.co_name
-        reader = reader.f_back
-    own = reader is not None and reader.f_code.co_filename.startswith(_PACKAGE)
-    computed = tensor.dtype.is_floating or tensor.dtype.is_complex
-    if name not in _NO_VALUES and (computed or not own):
-        note(f"EagerTensor.{name}")
-
-
-@contextmanager
-def _without_buffer() -> Iterator[None]:
-    """Meanwhile NumPy finds no buffer in an eager array, and asks for it by ``__array__``."""
-    slot = ctypes.c_void_p.from_address(id(ops.EagerTensor) + _BUFFER_SLOT)
-    kept = slot.value
-    function = ctypes.pythonapi.PyType_GetSlot
-    function.restype, function.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_int]
-    if kept is None or ctypes.c_void_p.from_address(kept).value != function(ops.EagerTensor, _GETBUFFER):
-        # Another layout of types, or within another watch: the slot is not ours to touch.
-        yield
-        return
-    slot.value = None
-    try:
-        yield
-    finally:
-        slot.value = kept
+    while frame is not None and frame.f_code.co_filename in _READERS:
+        name = frame.f_code.co_name
+        frame = frame.f_back
+    return name, frame

@@ -1,7 +1,7 @@
 """The watch over a call: what executed on the device, and what went to the host instead.
 
-One ``Watch`` belongs to one case. It sees operations (``operations.py``), sessions (``placement.py``), reads
-(``reads.py``) and Python that TensorFlow calls back, and decides which of them is a fallback.
+One ``Watch`` belongs to one case. It sees operations (``operations.py``), sessions (``sessions.py``), reads
+(``reads.py``) and Python that TensorFlow calls back, and reports them as events of ``runners/suite/host_work.py``.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from tensorflow.python.ops import script_ops
 from tensorflow.python.ops.script_ops import FuncRegistry
 
 from runners.suite.device import Proof
+from runners.suite.host_work import WORKED, CallRecord, Elsewhere, fallbacks
 from runners.tensorflow.placement.operations import (
     CALLS,
+    PICKS,
     WITHOUT_WORK,
     body,
     is_compiled_call,
@@ -34,14 +36,23 @@ class Watch:
 
     def __init__(self, on_device: Callable[[str], bool], proof: Proof) -> None:
         self.proof = proof
+        self.record = CallRecord()
         self._on_device = on_device
         self._elsewhere_in: dict[str, list[str]] = {}
+        self._picked: dict[int, tuple[Any, int]] = {}
+        """By the identity of a single number: itself, and the size of the array that it was picked out of."""
 
     @contextmanager
     def watching(self, *, sessions: bool = False) -> Iterator[None]:
         """Watch what runs meanwhile; a session is asked for its graphs only where the call is not timed."""
         self.proof.executions(0)
-        with watch_operations(self.operation), watch_reads(self.host_work), watch_python(self.host_work):
+        self.record = CallRecord()
+        self._picked.clear()
+        with (
+            watch_operations(self._operation),
+            watch_reads(self.record.add, self.picked_from),
+            watch_python(self.elsewhere),
+        ):
             if sessions:
                 with watch_sessions(self.node):
                     yield
@@ -52,11 +63,22 @@ class Watch:
         self.finish()
 
     def finish(self) -> None:
-        """Nothing is left to decide at the end of a call."""
+        """Judge the call that has ended."""
+        self.proof.judge(self.record.events)
 
-    def host_work(self, name: str) -> None:
-        """Note a read of values, or Python that TensorFlow called back."""
-        self.proof.fell_back(name)
+    def elsewhere(self, name: str) -> None:
+        """Note an operation, or Python that TensorFlow called back, that ran elsewhere than on the device."""
+        self.record.add(Elsewhere(name))
+
+    def picked_from(self, array: Any) -> int:
+        return self._picked.get(id(array), (None, 0))[1]
+
+    def _operation(self, name: str, given: list[Any], made: list[Any]) -> None:
+        sizes = [array.shape.num_elements() or 0 for array in given[:1] if name in PICKS]
+        size = max([*sizes, *map(self.picked_from, given)], default=0)
+        if size and all(array.shape.num_elements() == 1 for array in made):
+            self._picked.update({id(array): (array, size) for array in made})
+        self.operation(name, made)
 
     def operation(self, name: str, arrays: list[Any]) -> None:
         """Note an eager operation or function that returned, by the arrays that it made."""
@@ -64,21 +86,24 @@ class Watch:
         self.proof.devices.update(places)
         elsewhere = self._elsewhere(name)
         for inner in elsewhere:
-            self.proof.fell_back(inner)
+            self.elsewhere(inner)
         if not all(map(self._on_device, places)) and not elsewhere:
-            self.proof.fell_back(name)
+            self.elsewhere(name)
         # Where an array's memory is: what has no kernel but the host's leaves it there, on any device.
         elif any(self._on_device(device_of(array.backing_device)) for array in arrays):
             self.proof.executions(1)
+            if name not in WITHOUT_WORK | PICKS:
+                self.record.add(WORKED)
 
     def node(self, node: Any) -> None:
         """Note an operation of a session's graph."""
         place = device_of(node.device)
         self.proof.devices.add(place)
         if not self._on_device(place):
-            self.proof.fell_back(node.op)
+            self.elsewhere(node.op)
         elif node.op not in WITHOUT_WORK:
             self.proof.executions(1)
+            self.record.add(WORKED)
 
     def _elsewhere(self, name: str) -> list[str]:
         """The operations that a function asks for on another device; compiled as a whole, it has no say in that."""
@@ -97,7 +122,7 @@ class HostWatch(Watch):
 
     @contextmanager
     def watching(self, *, sessions: bool = False) -> Iterator[None]:
-        with watch_operations(self.operation):
+        with watch_operations(self._operation):
             yield
         self.proof.counted = True
 
@@ -117,28 +142,34 @@ class CompiledWatch(Watch):
         self._holds: dict[str, tuple[int, Counter[str]]] = {}
 
     def finish(self) -> None:
-        if self.proof.executed:
+        events = self.record.events
+        if self.proof.goes_on:
+            # What a constructor makes on the host, it makes there for the device to take; what it reads it took away.
+            events = [event for event in events if not isinstance(event, Elsewhere)]
+        self._beside += Counter(fallbacks(events, returned=self.proof.returned, goes_on=self.proof.goes_on))
+        if self.proof.executed or self.proof.goes_on:
             for name, count in self._beside.items():
                 self.proof.fell_back(name, count)
             self._beside.clear()
-
-    def host_work(self, name: str) -> None:
-        self._beside[name] += 1
 
     def operation(self, name: str, arrays: list[Any]) -> None:
         self.proof.devices.update(device_of(array.device) for array in arrays if not _is_of_host(array))
         if name not in self._holds:
             self._holds[name] = self._held(name)
         executed, beside = self._holds[name]
-        self.proof.executions(executed)
-        self._beside += beside
+        for operation, count in beside.items():
+            self.record.add(Elsewhere(operation, count))
+        if executed:
+            self.proof.executions(executed)
+            self.record.add(WORKED)
 
     def node(self, node: Any) -> None:
         self.proof.devices.add(device_of(node.device))
         if is_compiled_call(node):
             self.proof.executions(1)
+            self.record.add(WORKED)
         elif node.op not in WITHOUT_WORK:
-            self._beside[node.op] += 1
+            self.elsewhere(node.op)
 
     def _held(self, name: str) -> tuple[int, Counter[str]]:
         """The compiled executions in an operation or function, and the operations that it runs on the host."""

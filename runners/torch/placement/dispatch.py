@@ -15,22 +15,13 @@ from typing import Any, Protocol
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from runners.suite.device import Proof
-from runners.torch.placement.transfers import Transfers, tensors
+from runners.suite.device import Proof, Unproven
+from runners.suite.host_work import Elsewhere
+from runners.torch.placement.transfers import MOVES, ROOM, VIEWS, Transfers, tensors
 
-MOVES = frozenset(
-    {
-        "_to_copy", "_to_cpu", "to", "copy_", "_copy_from", "_copy_from_and_resize", "_local_scalar_dense",
-        "lift_fresh",
-    }
-)  # fmt: skip
-"""Operations whose purpose is to carry values between host and device."""
 _WITHOUT_KERNEL = frozenset({"detach", "alias"})
 """Making another handle of the same array. With a watch at work torch makes one by this operation
 itself, so following it would never end."""
-
-_WITHOUT_WORK = frozenset({"empty", "empty_like", "empty_strided", "new_empty", "resize_", "set_"})
-"""Room on the device, with nothing computed in it."""
 
 _BELOW = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.Python)
 """The keys of kernels. A watch is called by the key above them."""
@@ -58,8 +49,8 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
 
     def __init__(self, device: Watched, proof: Proof, transfers: Transfers | None = None) -> None:
         super().__init__()
-        self.clear = True
-        """Whether every operation could be followed to where it ran."""
+        self.doubts: set[Unproven] = set()
+        """What kept an operation from being followed to where it ran."""
         self.executed = 0
         """Operations that reached a kernel of the device's own, and computed there."""
         self.transfers = transfers or Transfers(device.on_device)
@@ -83,11 +74,11 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
             return func(*args, **kwargs)
         result = self._followed(func, args, kwargs) if self._device.watches_kernels else func(*args, **kwargs)
         self.transfers.computed(func._schema.name, (args, kwargs), result)
-        if arrived:
+        if arrived and _name(func) not in VIEWS:
             devices = {str(tensor.device) for tensor in (*arrived, *tensors(result)) if tensor.dim() > 0}
             self._proof.devices |= devices
             if not all(map(self._device.on_device, devices)):
-                self._proof.fell_back(f"{func._schema.name} (host arrays)")
+                self.transfers.record.add(Elsewhere(f"{func._schema.name} (host arrays)"))
         return result
 
     def _followed(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
@@ -98,7 +89,7 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         finally:
             operation, self._kernel_of = self._kernel_of, None
         if self._copied:
-            self._proof.fell_back(operation)
+            self.transfers.record.add(Elsewhere(operation))
         return result
 
     def _within_kernel(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
@@ -106,7 +97,8 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         result = self._called(func, args, kwargs)
         self._copied |= self._goes_to_host((args, kwargs), result, arrays=True)
         # One number may be what a kernel decides by, or all that it works on.
-        self.clear &= self._copied or not self._goes_to_host((args, kwargs), result, arrays=False)
+        if not self._copied and self._goes_to_host((args, kwargs), result, arrays=False):
+            self.doubts.add(Unproven.number_in_kernel)
         return result
 
     def _goes_to_host(self, given: Any, results: Any, *, arrays: bool) -> bool:
@@ -135,19 +127,19 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         keys = _keys(args, kwargs)
         if keys.has(torch._C.DispatchKey.Python):
             # An array that is an object of Python's: what becomes of the operation is decided there.
-            self.clear = False
+            self.doubts.add(Unproven.tensor_subclass)
             return func(*args, **kwargs)
         with self:
             result = func.redispatch(keys & _BELOW, *_with_tensors(func, args), **kwargs)
         if not self._copied and self._is_boxed(func):
             # The device's kernel for whatever has none may work on the device, or copy by ways of its own.
-            self.clear = False
+            self.doubts.add(Unproven.one_kernel)
         self.executed += self._computes(func)
         return result
 
     def _computes(self, func: Any) -> bool:
         """Whether this is a kernel of the device's own that computes: a view of an array does not, nor does room."""
-        return self._has_kernel(func, self._key()) and not func.is_view and _name(func) not in _WITHOUT_WORK
+        return self._has_kernel(func, self._key()) and not func.is_view and _name(func) not in ROOM
 
     def _is_boxed(self, func: Any) -> bool:
         """Whether the device's one kernel for every operation without a kernel takes this one."""

@@ -12,6 +12,9 @@ from functools import wraps
 from typing import Any
 
 import torch
+from torch import overrides
+from torch.jit import _builtins
+from torch.utils import _device
 
 from runners.torch.placement.transfers import Transfers
 
@@ -21,6 +24,9 @@ _MOVES = ("to", "cpu", "type", "copy_")
 """Methods that give a tensor, and may carry it to the host or back."""
 _MAKERS = ("tensor", "as_tensor")
 """Functions of torch that make a tensor of numbers on the host."""
+
+_CACHES = tuple(function for function in vars(overrides).values() if hasattr(function, "cache_clear"))
+"""The functions that keep what they once looked up among torch's own."""
 
 _Method = Callable[..., Any]
 
@@ -56,14 +62,17 @@ def watched_methods(transfers: Transfers) -> Iterator[None]:
 
         return make
 
-    with ExitStack() as replaced:
+    with _unremembered(), ExitStack() as replaced:
         for owner, names, watched in (
             (torch.Tensor, _READS, reading),
             (torch.Tensor, _MOVES, moving),
             (torch, _MAKERS, making),
         ):
             for name in names:
-                replaced.enter_context(_replaced(owner, name, watched(name, getattr(owner, name))))
+                function = getattr(owner, name)
+                stand_in = watched(name, function)
+                replaced.enter_context(_replaced(owner, name, stand_in))
+                replaced.enter_context(_known_to_the_compiler(function, stand_in))
         yield
 
 
@@ -79,3 +88,31 @@ def _replaced(owner: Any, name: str, method: _Method) -> Iterator[None]:
             delattr(owner, name)
         else:
             setattr(owner, name, before)
+
+
+@contextmanager
+def _known_to_the_compiler(function: _Method, stand_in: _Method) -> Iterator[None]:
+    """TorchScript knows torch's own functions by their identity; it compiles a stand-in as what it stands for."""
+    builtins = _builtins._get_builtin_table()
+    operation = builtins.get(id(function))
+    if operation is None:
+        yield
+        return
+    builtins[id(stand_in)] = operation
+    try:
+        yield
+    finally:
+        del builtins[id(stand_in)]
+
+
+@contextmanager
+def _unremembered() -> Iterator[None]:
+    """What torch looks up once among its own functions, and keeps, shall hold no stand-in."""
+    # A scope of a device asks these at each call; torch itself calls them, not what stands for them.
+    _device._device_constructors()
+    empty = [cache for cache in _CACHES if not cache.cache_info().currsize]
+    try:
+        yield
+    finally:
+        for cache in empty:
+            cache.cache_clear()

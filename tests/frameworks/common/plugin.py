@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 pytest.register_assert_rewrite(
     "tests.frameworks.common.docs",
     "tests.frameworks.common.docs_claims",
+    "tests.frameworks.common.host_work_claims",
     "tests.frameworks.common.keyword_claims",
     "tests.frameworks.common.library",
     "tests.frameworks.common.library_claims",

@@ -35,7 +35,7 @@ def test_a_planted_fallback_is_seen(outcomes: OutcomeByName, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", HONEST)
-def test_an_honest_call_is_accused_of_nothing(outcomes: OutcomeByName, name: str) -> None:
+def test_an_honest_call_is_not_accused(outcomes: OutcomeByName, name: str) -> None:
     seen = Outcome.model_validate(outcomes[name])
     assert (seen.verdict, seen.placement) == (Verdict.passed, Placement.on_device), seen
     assert seen.proof.fallbacks == {}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow.python import pywrap_tfe
-from tensorflow.python.framework import ops
+from tensorflow.python.framework import constant_op, ops
 
 from protocol.enums import Placement, TimingPolicy, Verdict
 from protocol.outcomes import Outcome
@@ -42,7 +42,7 @@ def test_a_planted_fallback_is_seen(xla: Device, outcome_of: OutcomeOf, name: st
 
 
 @named(HONEST)
-def test_an_honest_call_is_on_the_device(xla: Device, outcome_of: OutcomeOf, name: str) -> None:
+def test_an_honest_call_is_not_accused(xla: Device, outcome_of: OutcomeOf, name: str) -> None:
     outcome = outcome_of(xla, negative(HONEST[name]))
     assert outcome.verdict is Verdict.passed, outcome.evidence
     assert (outcome.placement, outcome.proof.fallbacks) == (Placement.on_device, {})
@@ -66,7 +66,12 @@ def test_the_host_is_never_accused(cpu: Device, outcome_of: OutcomeOf, name: str
 def test_a_watch_leaves_nothing_behind(xla: Device) -> None:
     def places() -> list[Any]:
         base = ops._EagerTensorBase
-        return [base._numpy, base.__array__, pywrap_tfe.TFE_Py_Execute, pywrap_tfe.TFE_Py_FastPathExecute]
+        return [
+            base._numpy,
+            constant_op.convert_to_eager_tensor,
+            pywrap_tfe.TFE_Py_Execute,
+            pywrap_tfe.TFE_Py_FastPathExecute,
+        ]
 
     before = places()
     with xla.counting(Proof()), xla.tracing(Proof()):

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from bench.truth.causes import HALVES, Label, accuracy, labels
-from bench.truth.plants import is_plant, verdicts_of
+from bench.truth.plants import HONEST, SEEN, is_one_of, verdicts_of
 from protocol.enums import Cause
+from tests.frameworks.common.host_work import HONEST as HONEST_CALLS
+from tests.frameworks.common.host_work import PLANTS
 
 PROJECT = Path(__file__).resolve().parents[3]
 NEW_CAUSES = {"host_work", "not_this_device"}
@@ -73,8 +75,16 @@ def test_a_plant_is_seen_if_its_test_passed() -> None:
 
 
 @pytest.mark.parametrize("framework", ["torch", "tensorflow", "jax"])
-def test_every_framework_has_plants(framework: str) -> None:
+def test_every_framework_has_plants_and_honest_calls(framework: str) -> None:
     text = (PROJECT / "tests" / "frameworks" / framework / "test_plants.py").read_text()
     tests = re.findall(r"^def (test_\w+)", text, re.MULTILINE)
-    assert any(map(is_plant, tests))
-    assert not all(map(is_plant, tests)), "honest calls are no plants"
+    for ending in (SEEN, HONEST):
+        assert any(is_one_of(f"{test}[by itself]", ending) for test in tests)
+    assert not any(is_one_of(test, SEEN) and is_one_of(test, HONEST) for test in tests)
+
+
+def test_the_list_that_all_frameworks_share_is_long_and_each_name_stands_once() -> None:
+    assert len(PLANTS) >= 60
+    assert len(HONEST_CALLS) >= 30
+    names = [trial.name for trial in (*PLANTS, *HONEST_CALLS)]
+    assert len(names) == len(set(names))

@@ -7,11 +7,11 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from protocol.enums import Placement
-from runners.isolation.harness import placement
+from protocol.enums import Placement, Unproven
 from runners.suite.cases import Case, Function
 from runners.suite.checks import Leaf
 from runners.suite.device import Device, Proof
+from runners.suite.placement import Place, place
 
 
 class Accelerator:
@@ -47,39 +47,58 @@ def arrays(*devices: str) -> list[Leaf]:
     return [Leaf(np.zeros(2), "float64", device) for device in devices]
 
 
+ON_DEVICE, FELL_BACK = Place(Placement.on_device), Place(Placement.fell_back)
+
+
+def unknown(reason: Unproven) -> Place:
+    return Place(Placement.unknown, reason)
+
+
 @pytest.mark.parametrize(
     ("proof", "out", "expected"),
     [
-        (Proof({"npu:0"}, counted=True, executed=1), ["npu:0"], Placement.on_device),
-        (Proof({"npu:0"}, counted=True, executed=0), ["npu:0"], Placement.unknown),
-        (Proof({"npu:0"}, counted=True), ["npu:0"], Placement.unknown),
-        (Proof({"npu:0"}, executed=1), ["npu:0"], Placement.unknown),
-        (Proof(counted=True, executed=1), [], Placement.unknown),
-        (Proof({"npu:0", "cpu"}, counted=True, executed=1), ["npu:0"], Placement.unknown),
-        (Proof({"npu:0"}, {"npu::sort": 1}), ["npu:0"], Placement.fell_back),
-        (Proof({"npu:0"}, {"npu::sort": 1}, counted=True, executed=7), ["npu:0"], Placement.fell_back),
-        (Proof({"npu:0", "cpu"}), ["cpu"], Placement.fell_back),
+        (Proof({"npu:0"}, counted=True, executed=1), ["npu:0"], ON_DEVICE),
+        (Proof({"npu:0"}, counted=True, executed=1, doubts={Unproven.one_kernel}), ["npu:0"], ON_DEVICE),
+        (Proof({"npu:0"}, counted=True, executed=0), ["npu:0"], unknown(Unproven.nothing_executed)),
+        (Proof({"npu:0"}, counted=True), ["npu:0"], unknown(Unproven.executions_not_counted)),
+        (Proof({"npu:0"}), ["npu:0"], unknown(Unproven.nobody_looked)),
+        (Proof({"npu:0"}, executed=1), ["npu:0"], unknown(Unproven.nobody_looked)),
+        (Proof(counted=True, executed=1), [], unknown(Unproven.no_array)),
+        (Proof({"npu:0", "cpu"}, counted=True, executed=1), ["npu:0"], unknown(Unproven.array_elsewhere)),
+        (Proof({"npu:0"}, executed=0, doubts={Unproven.one_kernel}), ["npu:0"], unknown(Unproven.one_kernel)),
+        (Proof({"npu:0"}, executed=2, doubts={Unproven.number_in_kernel}), [], unknown(Unproven.number_in_kernel)),
+        (Proof({"npu:0"}, doubts={Unproven.watched_call_failed}), [], unknown(Unproven.watched_call_failed)),
+        (
+            Proof({"npu:0"}, executed=0, doubts={Unproven.number_in_kernel, Unproven.tensor_subclass}),
+            [],
+            unknown(Unproven.tensor_subclass),
+        ),
+        (Proof({"npu:0"}, {"npu::sort": 1}), ["npu:0"], FELL_BACK),
+        (Proof({"npu:0"}, {"npu::sort": 1}, counted=True, executed=7), ["npu:0"], FELL_BACK),
+        (Proof({"npu:0", "cpu"}), ["cpu"], FELL_BACK),
     ],
 )
-def test_only_what_was_counted_is_on_the_device(proof: Proof, out: list[str], expected: Placement) -> None:
-    assert placement(DEVICE, case(), proof, arrays(*out)) is expected
+def test_only_what_was_counted_is_on_the_device(proof: Proof, out: list[str], expected: Place) -> None:
+    assert place(DEVICE, case(), proof, arrays(*out)) == expected
 
 
 @pytest.mark.parametrize(
     ("proof", "expected"),
     [
-        (Proof({"cpu"}, counted=True), Placement.on_device),
-        (Proof({"cpu"}, {"npu::sort": 1}, counted=True), Placement.on_device),
-        (Proof(counted=True), Placement.unknown),
+        (Proof({"cpu"}, counted=True), ON_DEVICE),
+        (Proof({"cpu"}, {"npu::sort": 1}, counted=True), ON_DEVICE),
+        (Proof(counted=True), unknown(Unproven.no_array)),
+        (Proof({"cpu"}), unknown(Unproven.nobody_looked)),
     ],
 )
-def test_on_the_host_nothing_falls_back_to_it(proof: Proof, expected: Placement) -> None:
-    assert placement(HOST, case(), proof, arrays("host")) is expected
+def test_on_the_host_nothing_falls_back_to_it(proof: Proof, expected: Place) -> None:
+    assert place(HOST, case(), proof, arrays("host")) == expected
 
 
 @pytest.mark.parametrize("device", [DEVICE, HOST])
 def test_a_refusal_shows_nothing_of_a_device(device: Device) -> None:
-    assert placement(device, refusing(), Proof({"npu:0"}, counted=True, executed=1), []) is Placement.unknown
+    proof = Proof({"npu:0"}, counted=True, executed=1)
+    assert place(device, refusing(), proof, []) == unknown(Unproven.refuses)
 
 
 def test_executions_add_up_and_a_count_of_none_is_no_absence_of_a_count() -> None:
@@ -97,4 +116,4 @@ def test_nothing_is_counted_unless_somebody_says_so() -> None:
 
 
 def test_what_never_touches_a_device_needs_no_count() -> None:
-    assert placement(DEVICE, case(host_only="it reads a shape"), Proof(), []) is Placement.host_only
+    assert place(DEVICE, case(host_only="it reads a shape"), Proof(), []) == Place(Placement.host_only)

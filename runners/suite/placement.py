@@ -1,0 +1,56 @@
+"""The placement of a case, and why it is unknown: one decision over what its proof holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from protocol.enums import Placement, Unproven
+from runners.suite.cases import Case
+from runners.suite.checks import Leaf
+from runners.suite.device import Device, Proof
+
+
+@dataclass(frozen=True)
+class Place:
+    """A placement; of an unknown one, the reason."""
+
+    placement: Placement
+    unproven: Unproven | None = None
+
+
+def place(device: Device, case: Case, proof: Proof, arrays: Sequence[Leaf]) -> Place:
+    """The place of the work, as far as arrays, fallbacks and executions prove it; what nobody counted does not.
+
+    ``arrays`` are those of the result. On the host itself, nothing is a fallback, and all that returns ran there.
+    """
+    if case.host_only is not None:
+        return Place(Placement.host_only)
+    if case.refuses:
+        return Place(Placement.unknown, Unproven.refuses)
+    if not device.is_host and (proof.fallbacks or not all(device.on_device(array.device) for array in arrays)):
+        return Place(Placement.fell_back)
+    missing = _missing(device, proof)
+    return Place(Placement.on_device) if missing is None else Place(Placement.unknown, missing)
+
+
+def _missing(device: Device, proof: Proof) -> Unproven | None:
+    """The first part of the proof that is missing; None if it is whole."""
+    if not proof.devices:
+        return Unproven.no_array
+    if not device.is_host:
+        if not all(map(device.on_device, proof.devices)):
+            return Unproven.array_elsewhere
+        if not proof.executed and proof.doubts:
+            return _first(proof.doubts)
+        if proof.executed is None:
+            return Unproven.executions_not_counted if proof.counted else Unproven.nobody_looked
+        if proof.executed == 0:
+            return Unproven.nothing_executed
+    if not proof.counted:
+        return _first(proof.doubts) if proof.doubts else Unproven.nobody_looked
+    return None
+
+
+def _first(doubts: set[Unproven]) -> Unproven:
+    return next(doubt for doubt in Unproven if doubt in doubts)

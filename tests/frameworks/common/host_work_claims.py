@@ -1,0 +1,39 @@
+"""The claims about work on the host that hold on every framework, over the one list of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from protocol.enums import Placement, Verdict
+from protocol.outcomes import Outcome
+from tests.frameworks.common.host_work import HONEST, PLANTS, Trial
+
+Tried = Callable[[Trial], Outcome]
+"""The outcome of a call on the framework's device."""
+
+
+def named(trials: tuple[Trial, ...]) -> Any:
+    return pytest.mark.parametrize("trial", trials, ids=[trial.name for trial in trials])
+
+
+@named(PLANTS)
+def test_a_shared_plant_is_seen(tried: Tried, trial: Trial) -> None:
+    outcome = tried(trial)
+    assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.fell_back), (
+        outcome.proof,
+        outcome.evidence,
+    )
+
+
+@named(HONEST)
+def test_a_shared_honest_call_is_not_accused(tried: Tried, trial: Trial) -> None:
+    outcome = tried(trial)
+    assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.on_device), (
+        outcome.proof,
+        outcome.evidence,
+    )
+    assert outcome.proof.fallbacks == {}
+    assert outcome.proof.executed

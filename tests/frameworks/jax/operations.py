@@ -1,0 +1,90 @@
+"""JAX's ways to do what the calls of ``tests/frameworks/common/host_work.py`` are made of."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+def _copied_out(x: Any) -> Any:
+    room = np.empty(x.shape, x.dtype)
+    np.copyto(room, x)
+    return room
+
+
+class JaxOperations:
+    """On the second of two devices, where arrays are made by default (``second.py``)."""
+
+    reads: ClassVar[dict[str, Callable[[Any], Any]]] = {
+        "NumPy": np.asarray,
+        "list": lambda x: np.array(x.tolist()),
+        "NumPy's own array": lambda x: np.array(x),
+        "a function of NumPy": lambda x: np.positive(x),
+        "bytes": lambda x: np.frombuffer(bytes(x), "float32"),
+        "a buffer": lambda x: np.frombuffer(x, "float32"),
+        "dlpack": np.from_dlpack,
+        "a copy into the host": _copied_out,
+        "pickle": lambda x: np.asarray(pickle.loads(pickle.dumps(x))),
+        "text": lambda x: np.array([float(number) for number in re.findall(r"-?\d+\.\d*(?:e[-+]?\d+)?", repr(x))]),
+    }
+
+    def double(self, x: Any) -> Any:
+        return _double(x)
+
+    def add(self, x: Any, y: Any) -> Any:
+        return x + y
+
+    def scale(self, x: Any, number: float) -> Any:
+        return x * number
+
+    def total(self, x: Any) -> Any:
+        return x.sum()
+
+    def entry(self, x: Any, place: int) -> Any:
+        return x[place]
+
+    def entries(self, x: Any) -> list[Any]:
+        return list(x)
+
+    def first(self, x: Any, count: int) -> list[Any]:
+        return [x[place] for place in range(count)]
+
+    def join(self, numbers: list[Any]) -> Any:
+        return jnp.stack(numbers)
+
+    def array(self, values: Any) -> Any:
+        return jnp.asarray(values, jnp.float32)
+
+    def flags(self, x: Any) -> Any:
+        return x == x
+
+    def places(self, x: Any) -> Any:
+        return jnp.arange(x.size) + (x[0] * 0).astype(int)
+
+    def take(self, x: Any, places: list[int]) -> Any:
+        return x[np.array(places)]
+
+    def newton(self, x: Any) -> Any:
+        return (x + 4 / x) / 2
+
+    def elsewhere(self, x: Any) -> Any:
+        first, second = jax.devices()
+        return jax.device_put(_double(jax.device_put(x, first)), second)
+
+    def called_back(self, function: Callable[[Any], Any], x: Any) -> Any:
+        return jax.pure_callback(function, x, x)
+
+    def gradient(self, x: Any) -> Any:
+        return jax.grad(lambda values: (values * values).sum())(x)
+
+    def chosen(self, x: Any) -> Any:
+        return jnp.where(x == x, 2 * x, 0)
+
+
+_double = jax.jit(lambda x: x + x)

@@ -1,0 +1,52 @@
+"""Work on the host is seen on a device of JAX as on every framework (``tests/frameworks/common/host_work.py``).
+
+Run as a process of its own, this module prints the outcome of each call by its name, as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from protocol.outcomes import Outcome
+from tests.frameworks.common.host_work import HONEST, PLANTS
+from tests.frameworks.common.host_work_claims import (
+    Tried,
+    test_a_shared_honest_call_is_not_accused,
+    test_a_shared_plant_is_seen,
+)
+from tests.frameworks.common.running import run
+
+__all__ = ["test_a_shared_honest_call_is_not_accused", "test_a_shared_plant_is_seen"]
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def tried() -> Tried:
+    """Made on the second of two devices, which a process has from its start."""
+    command = [sys.executable, "-m", "tests.frameworks.jax.test_host_work"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-4000:]
+    outcomes = json.loads(done.stdout.splitlines()[-1])
+    return lambda trial: Outcome.model_validate(outcomes[trial.name])
+
+
+def main() -> None:
+    from tests.frameworks.jax.operations import JaxOperations
+    from tests.frameworks.jax.second import started
+
+    device, operations = started(), JaxOperations()
+    outcomes = {
+        trial.name: run(device, trial.case(operations, "jax.numpy.add"), trial.timing).model_dump(mode="json")
+        for trial in (*PLANTS, *HONEST)
+    }
+    print(json.dumps(outcomes))
+
+
+if __name__ == "__main__":
+    main()

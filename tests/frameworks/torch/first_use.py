@@ -1,0 +1,30 @@
+"""What torch looks up once among its own functions, and keeps: here it first looks while these are watched.
+
+Run in a process of its own, as each process remembers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from runners.torch.placement.methods import watched_methods
+from runners.torch.placement.transfers import Transfers
+
+
+def plus(x: torch.Tensor) -> torch.Tensor:
+    return x + torch.tensor([1.0]) + x[0].item()
+
+
+def use() -> list[Any]:
+    with torch.device("meta"):
+        made = torch.tensor([1.0]).device
+    scripted = torch.jit.script(plus)(torch.ones(2)).tolist()
+    return [str(made), scripted, torch.overrides.is_tensor_method_or_property(torch.Tensor.to)]
+
+
+def main() -> None:
+    with watched_methods(Transfers(lambda device: False)):
+        watched = use()
+    print(watched == use(), *use())

@@ -1,0 +1,73 @@
+"""The one rule by which the events of a call are a fallback, on any framework."""
+
+from __future__ import annotations
+
+import pytest
+
+from runners.suite.host_work import WORKED, Brought, CallRecord, Elsewhere, Event, Read, fallbacks
+
+ARRAY = Read("numpy", 12, "float32")
+NUMBER = Read("item", 1, "float32")
+
+
+def picked(size: int = 6) -> Read:
+    return Read("item", 1, "float32", picked_from=size)
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        ([Elsewhere("sort"), Elsewhere("sort", 2)], {"sort": 3}),
+        ([ARRAY, WORKED], {"host read by numpy": 12}),
+        ([ARRAY, Brought(12)], {"host read by numpy": 12}),
+        ([ARRAY, ARRAY, Read("tolist", 4), WORKED], {"host read by numpy": 24, "host read by tolist": 4}),
+        ([Read("numpy", 12, "bool", by_framework=True), WORKED], {"host read by numpy": 12}),
+        ([Read("numpy", 12, "int64"), WORKED], {"host read by numpy": 12}),
+        ([picked(), WORKED, picked(), WORKED, picked(), WORKED], {"host read of an array by its numbers": 3}),
+        ([NUMBER] * 6 + [Brought(6)], {"host read of numbers that came back": 6}),
+    ],
+)
+def test_work_of_the_host_is_a_fallback(events: list[Event], expected: dict[str, int]) -> None:
+    assert fallbacks(events, returned=0) == expected
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [],
+        [WORKED, Brought(12), WORKED],
+        [WORKED, ARRAY],
+        [NUMBER, WORKED] * 100,
+        [NUMBER, Brought(1), NUMBER, Brought(1), WORKED],
+        [NUMBER, NUMBER, Brought(2, "int32"), WORKED],
+        [NUMBER, Brought(12), WORKED],
+        [picked(), picked(), WORKED],
+        [WORKED, *[picked()] * 6],
+        [Read("numpy", 12, "int32", by_framework=True), WORKED],
+        [Read("numpy", 0), WORKED],
+    ],
+)
+def test_all_else_is_none(events: list[Event]) -> None:
+    assert fallbacks(events, returned=0) == {}
+
+
+def test_numbers_that_the_result_holds_were_read_for_it() -> None:
+    events = [ARRAY, WORKED, *[picked()] * 6, WORKED]
+    assert fallbacks(events, returned=18) == {}
+    assert fallbacks(events, returned=17) == {"host read by numpy": 12, "host read of an array by its numbers": 6}
+
+
+def test_the_result_excuses_no_number_that_comes_back() -> None:
+    assert fallbacks([NUMBER] * 2 + [Brought(2)], returned=9) == {"host read of numbers that came back": 2}
+
+
+def test_what_a_constructor_reads_is_carried_on_by_its_object() -> None:
+    assert fallbacks([ARRAY], returned=0) == {}
+    assert fallbacks([ARRAY], returned=0, goes_on=True) == {"host read by numpy": 12}
+
+
+def test_a_record_keeps_one_event_of_work_between_two_others() -> None:
+    record = CallRecord()
+    for event in (WORKED, WORKED, NUMBER, WORKED, WORKED):
+        record.add(event)
+    assert record.events == [WORKED, NUMBER, WORKED]
