@@ -105,6 +105,7 @@ OUTCOME_ROWS = View(
         "reference is that of the function's own tests, differences are of a gradient, float64 "
         "and itself are the same function on the CPU, form is none; null if the suite does not say",
         "input_kinds": "of the case's inputs, such as `empty 0-dim`; null if the suite does not say",
+        "unproven": "why the placement is unknown, see the words; null where known, or if its runner gives no reason",
     },
     f"""\
 SELECT o.job_id,
@@ -175,7 +176,8 @@ SELECT o.job_id,
        o.evidence ->> 'operation' AS operation,
        o.evidence ->> 'after_others' AS after_others,
        c.judged_by,
-       c.inputs AS input_kinds
+       c.inputs AS input_kinds,
+       o.proof ->> 'unproven' AS unproven
   FROM outcomes o
   JOIN campaigns p ON p.id = o.campaign_id
   JOIN targets t ON t.id = o.target_id

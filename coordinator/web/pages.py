@@ -46,6 +46,7 @@ templates.filters |= {
     "ratio": formats.ratio,
     "cell_text": cell_text,
     "pretty": filters.pretty,
+    "unproven": filters.unproven,
 }
 
 

@@ -52,7 +52,7 @@ class Proof:
     goes_on: bool = False
     """Whether the device works on after the watched call: of a constructor, whose object is called later."""
     doubts: set[Unproven] = field(default_factory=set)
-    """What kept the watch from seeing all of a call."""
+    """The reasons for which the watch did not see all of a call."""
 
     def judge(self, events: Iterable[Event]) -> None:
         """Note the fallbacks that the events of a call are."""

@@ -149,7 +149,8 @@ _OF_FUNCTION = text(f"""
 SELECT o.job_id, o.target_id, c.name AS "case", o.position, c.host_only, c.judged_by, c.inputs,
        o.run, o.verdict, o.ending, o.cause, o.rule,
        {low("o")} AS low_ms,
-       o.placement, o.proof -> 'fallbacks' AS fallbacks, o.cold_ms, o.steady_ms, o.iqr_ms, o.samples_ms, o.duration_s,
+       o.placement, o.proof ->> 'unproven' AS unproven, o.proof -> 'fallbacks' AS fallbacks,
+       o.cold_ms, o.steady_ms, o.iqr_ms, o.samples_ms, o.duration_s,
        o.fingerprint_id, left(coalesce(o.evidence ->> 'mismatch', o.evidence ->> 'message', o.evidence ->> 'signal',
                                        o.evidence ->> 'reason'), 2000) AS said,
        v.author AS overridden_by
