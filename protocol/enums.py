@@ -124,28 +124,37 @@ class Placement(StrEnum):
 
 
 class Unproven(StrEnum):
-    """The reason for which the placement of a case is unknown."""
+    """The reason for which the placement of a case is unknown; each with its ``sentence``."""
 
     refuses = "refuses"
-    """The case expects a refusal, which needs no device."""
     no_array = "no_array"
-    """No array went in or came out that could be seen: there is none, or the call did not come so far."""
     array_elsewhere = "array_elsewhere"
-    """An array of the call was on another device, though no operation was seen there."""
     nothing_executed = "nothing_executed"
-    """Executions were counted, and there was none."""
     executions_not_counted = "executions_not_counted"
-    """Nothing counts executions on this device."""
     nobody_looked = "nobody_looked"
-    """Nothing looked for fallbacks on this device: it keeps no counters, and its operations were not followed."""
     watched_call_failed = "watched_call_failed"
-    """The call passed, and failed when it was made once more to be watched closely."""
     one_kernel = "one_kernel"
-    """The device has one kernel for every operation that it lacks; whether that works on the host cannot be seen."""
     tensor_subclass = "tensor_subclass"
-    """The arrays are of a class that decides in Python what becomes of an operation, and counts no executions."""
     number_in_kernel = "number_in_kernel"
-    """A kernel read a single number on the host: to decide something, or to compute all of its result there."""
+
+    @property
+    def sentence(self) -> str:
+        return _UNPROVEN[self]
+
+
+_UNPROVEN = {
+    Unproven.refuses: "the case expects a refusal, which needs no device",
+    Unproven.no_array: "no array was seen: none went in or came out, or the call did not come so far",
+    Unproven.array_elsewhere: "an array of the call was on another device, though no operation was seen there",
+    Unproven.nothing_executed: "executions on the device were counted, and there was none",
+    Unproven.executions_not_counted: "nothing counts executions on this device",
+    Unproven.nobody_looked: "nothing looked for fallbacks: it has no counters, and its operations were not followed",
+    Unproven.watched_call_failed: "the call passed, and failed when it was made once more to be watched closely",
+    Unproven.one_kernel: "it has one kernel for every operation that it lacks, and nobody sees where that works",
+    Unproven.tensor_subclass: "its arrays are of a class that decides in Python what becomes of an operation, and "
+    "does not say what it executed",
+    Unproven.number_in_kernel: "a kernel read a single number on the host: to decide something, or to compute there",
+}
 
 
 class Kernels(StrEnum):

@@ -1,8 +1,8 @@
 """Planted fallbacks, and honest calls that look alike: of which a framework's proofs say the truth.
 
-They are tests, one each, in ``test_plants.py`` and ``test_host_work.py`` of ``tests/frameworks/FRAMEWORK``: one that passes
-is a plant that was seen, or an honest call that was accused of nothing. They run in a process of their own, as they load
-every device anew.
+They are tests, one each, in ``test_plants.py`` and ``test_host_work.py`` of ``tests/frameworks/FRAMEWORK``: one that
+passes is a plant that was seen, or an honest call that was accused of nothing. They run in a process of their own, as
+they load every device anew.
 """
 
 from __future__ import annotations

@@ -124,6 +124,7 @@ OUTCOME_ROWS = View(
         "the ending; null if it passed",
         "contended_share": "share of all samples taken, those left out among them, in which threads waited for a core "
         "that others had; null if nobody counted",
+        "unproven": "why the placement is unknown, see the words; null where known, or if its runner gives no reason",
     },
     f"""\
 SELECT o.job_id,
@@ -197,7 +198,8 @@ SELECT o.job_id,
        c.inputs AS input_kinds,
        c.options,
        {_indented(failure_text("o"), 7)} AS said,
-       o.contended_share
+       o.contended_share,
+       o.proof ->> 'unproven' AS unproven
   FROM outcomes o
   JOIN campaigns p ON p.id = o.campaign_id
   JOIN targets t ON t.id = o.target_id

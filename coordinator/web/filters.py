@@ -8,6 +8,7 @@ from typing import Any
 
 from coordinator import formats
 from coordinator.formats import UNKNOWN
+from protocol.enums import Unproven
 
 NARROW_SPACE = "\u202f"
 
@@ -27,6 +28,11 @@ def duration(seconds: float | None) -> str:
 def moment(value: datetime | None) -> str:
     """To the second, in UTC, as the database has it."""
     return UNKNOWN if value is None else value.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def unproven(reason: str) -> str:
+    """Why a placement is unknown, as a sentence; a word that only a newer version knows stays as it is."""
+    return Unproven(reason).sentence if reason in set(Unproven) else reason
 
 
 def pretty(value: Any) -> str:

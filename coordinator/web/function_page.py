@@ -68,6 +68,7 @@ def _summary(scale: Scale | None, case: CaseDetail) -> dict[str, Any]:
         "causes": dict.fromkeys(_cause(run) for run in case.runs if run.cause),
         "said": message if len(message) <= SAID else f"{message[:SAID]}…",
         "fallbacks": dict.fromkeys(name for run in case.runs for name in run.fallbacks),
+        "unproven": dict.fromkeys(run.unproven for run in case.runs if run.unproven),
         "repeat": worst.repeat,
         "call": option_words(case.options) if case.options else "",
     }

@@ -48,6 +48,7 @@ templates.filters |= {
     "ratio": formats.ratio,
     "cell_text": cell_text,
     "pretty": filters.pretty,
+    "unproven": filters.unproven,
 }
 
 

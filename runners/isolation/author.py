@@ -48,6 +48,8 @@ def _line(case: Case, outcome: Observation) -> str:
     times = [outcome.timing.cold_ms, clock.median(outcome.timing.samples_ms or [float("nan")])]
     shown = " ".join("-" if duration is None else f"{duration:.4g} ms" for duration in times)
     text = f"{outcome.verdict:10} {outcome.ending:14} {outcome.placement:10} {shown:24} {case.id}"
+    if outcome.proof.unproven:
+        text += f"\n    unknown, as {outcome.proof.unproven.sentence}"
     if outcome.proof.fallbacks:
         text += f"\n    fallbacks {outcome.proof.fallbacks}"
     if outcome.proof.executed is not None:

@@ -52,16 +52,16 @@ class Proof:
     goes_on: bool = False
     """Whether the device works on after the watched call: of a constructor, whose object is called later."""
     doubts: set[Unproven] = field(default_factory=set)
-    """What kept the watch from seeing all of a call."""
+    """The reasons for which the watch did not see all of a call."""
+
+    within_call: bool = False
+    """Whether a watch ends, or begins, at a pause within the call. Nothing may be waited for, and no counter cleared:
+    a framework that computes later would compute other programs than its user's."""
 
     def judge(self, events: Iterable[Event]) -> None:
         """Note the fallbacks that the events of a call are."""
         for operation, count in fallbacks(events, returned=self.returned, goes_on=self.goes_on).items():
             self.fell_back(operation, count)
-
-    within_call: bool = False
-    """Whether a watch ends, or begins, at a pause within the call. Nothing may be waited for, and no counter cleared:
-    a framework that computes later would compute other programs than its user's."""
 
     def fell_back(self, operation: str, count: int = 1) -> None:
         """Note that an operation ran on the host unasked, or carried values there and back."""

@@ -236,6 +236,7 @@ class Xla(TorchDevice):
         self._xla = torch_xla
         self._model = torch_xla.core.xla_model
         self._metrics = torch_xla.debug.metrics
+        self._counted = Metrics.read(self._metrics)
 
     def describe(self) -> Description:
         try:
@@ -269,9 +270,14 @@ class Xla(TorchDevice):
 
     @contextmanager
     def counting(self, proof: Proof) -> Iterator[None]:
-        # What the inputs left pending would execute within the call, and be no work of its own.
-        self.wait(None)
-        self._metrics.clear_all()
+        if proof.within_call:
+            # Work of the call may have been computed in its surroundings, as it was pending.
+            proof.executions(Metrics.read(self._metrics).since(self._counted).executions)
+        else:
+            # What the inputs left pending would execute within the call, and be no work of its own.
+            self.wait(None)
+            self._metrics.clear_all()
+        before = Metrics.read(self._metrics)
         transfers = Transfers(self.on_device, lambda: operations(self._metrics))
         returned = False
         try:
@@ -280,7 +286,8 @@ class Xla(TorchDevice):
             transfers.end()
             returned = True
         finally:
-            counted = Metrics.read(self._metrics)
+            self._counted = Metrics.read(self._metrics)
+            counted = self._counted.since(before)
             proof.executions(counted.executions)
             # A call that fails may have carried its arrays into an error's text.
             proof.judge(counted.events(transfers.record.events) if returned else counted.elsewhere())

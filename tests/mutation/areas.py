@@ -75,9 +75,17 @@ AREAS: dict[str, Area] = {
         ("acceptance/test_review.py", "faults/causes", "acceptance/test_lowered_read_side.py"),
     ),
     "placement": Area(
-        ("runners/isolation/harness.py", "coordinator/dispatch/records.py"),
-        ("unit/runners/suite/test_placement.py", "faults/placement", "faults/numbers"),
-        functions=("placement", "_proven", "_zero_if_tiny", "summary", "overdue"),
+        ("runners/suite/placement.py", "runners/suite/host_work.py", "coordinator/dispatch/records.py"),
+        (
+            "unit/runners/suite/test_placement.py",
+            "unit/runners/suite/test_host_work.py",
+            "faults/placement",
+            "faults/numbers",
+        ),
+        functions=(
+            *("place", "_missing", "Read", "CallRecord", "_Ledger", "fallbacks"),
+            *("_proven", "_zero_if_tiny", "summary", "overdue"),
+        ),
     ),
     "clock": Area(
         (

@@ -83,6 +83,8 @@ class RunDetail(BaseModel):
     rule: str | None
     overridden_by: str | None
     placement: str
+    unproven: str | None
+    """Why the placement is unknown: a word of ``Unproven``."""
     fallbacks: dict[str, Any]
     cold_ms: float | None
     steady_ms: float | None

@@ -143,7 +143,8 @@ _JOBS_OF_FUNCTION = """
 _OF_FUNCTION = text(f"""
 SELECT o.job_id, o.target_id, o.case_id, c.name AS "case", o.position, c.host_only, c.judged_by, c.inputs, c.options,
        o.run, o.verdict, o.ending, o.cause, o.rule,
-       o.placement, o.proof -> 'fallbacks' AS fallbacks, o.cold_ms, o.steady_ms, o.iqr_ms, o.samples_ms, o.duration_s,
+       o.placement, o.proof ->> 'unproven' AS unproven, o.proof -> 'fallbacks' AS fallbacks,
+       o.cold_ms, o.steady_ms, o.iqr_ms, o.samples_ms, o.duration_s,
        o.fingerprint_id, left({failure_text("o")}, 2000) AS said,
        v.author AS overridden_by
 {_JOBS_OF_FUNCTION}  JOIN outcomes o ON o.job_id = j.id

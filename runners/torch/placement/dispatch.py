@@ -50,7 +50,7 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
     def __init__(self, device: Watched, proof: Proof, transfers: Transfers | None = None) -> None:
         super().__init__()
         self.doubts: set[Unproven] = set()
-        """What kept an operation from being followed to where it ran."""
+        """The reasons for which an operation could not be followed to where it ran."""
         self.executed = 0
         """Operations that reached a kernel of the device's own, and computed there."""
         self.transfers = transfers or Transfers(device.on_device)

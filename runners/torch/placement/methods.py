@@ -107,7 +107,7 @@ def _known_to_the_compiler(function: _Method, stand_in: _Method) -> Iterator[Non
 
 @contextmanager
 def _unremembered() -> Iterator[None]:
-    """What torch looks up once among its own functions, and keeps, shall hold no stand-in."""
+    """Let torch keep no stand-in where it looks something up once among its own functions."""
     # A scope of a device asks these at each call; torch itself calls them, not what stands for them.
     _device._device_constructors()
     empty = [cache for cache in _CACHES if not cache.cache_info().currsize]

@@ -46,6 +46,18 @@ class Metrics:
             },
         )
 
+    def since(self, earlier: Metrics) -> Metrics:
+        """The counts since others were read, without clearing in between."""
+        return Metrics(
+            executions=self.executions - earlier.executions,
+            inbound=self.inbound[len(earlier.inbound) :],
+            fallbacks={
+                operation: further
+                for operation, count in self.fallbacks.items()
+                if (further := count - earlier.fallbacks.get(operation, 0)) > 0
+            },
+        )
+
     def elsewhere(self) -> list[Event]:
         return [Elsewhere(operation, count) for operation, count in self.fallbacks.items()]
 

@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
+from protocol.enums import Unproven
 from tests.acceptance.web.visitor import Visitor, text
 from tests.coordinator_process import CoordinatorProcess
 from tests.portolan_process import Portolan
@@ -109,6 +110,15 @@ def test_the_pages_say_so(coordinator: CoordinatorProcess, visitor: Visitor, cam
     assert "unknown 0/0 4 passed without proof of where" in past
     job = coordinator.outcomes(campaign, function=PASSES)[0]["job_id"]
     assert "Verdict on device unknown" in text(visitor.read(f"/campaigns/{campaign}/outcomes/{job}"))
+
+
+def test_each_says_why(coordinator: CoordinatorProcess, visitor: Visitor, campaign: int) -> None:
+    rows = coordinator.outcomes(campaign, placement="unknown", verdict="passed")
+    assert {row["unproven"] for row in rows} == {Unproven.no_array, Unproven.nobody_looked}
+    row = next(row for row in rows if row["unproven"] == Unproven.nobody_looked)
+    why = Unproven.nobody_looked.sentence
+    assert f"unknown: {why}" in text(visitor.read(f"/campaigns/{campaign}/outcomes/{row['job_id']}"))
+    assert f"unknown {why}" in text(visitor.read(f"/campaigns/{campaign}{ADDRESS}{row['function']}"))
 
 
 def test_the_campaigns_page_counts_the_function_as_unknown(visitor: Visitor, campaign: int) -> None:

@@ -1,4 +1,4 @@
-"""A device by a subclass of tensors: its arrays are objects of Python's, and what becomes of an operation is theirs to say.
+"""A device by a subclass of tensors: its arrays are Python's objects, and say what becomes of an operation.
 
 Torch's own watch cannot follow an operation into such a class. ``Counting`` proves itself by what the class reports.
 """
