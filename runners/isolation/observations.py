@@ -148,7 +148,7 @@ def _lines(names: Sequence[str]) -> list[str]:
 
 
 def make_proof(
-    devices: Iterable[str], fallbacks: Mapping[str, int], executed: int | None, unproven: Unproven | None
+    devices: Iterable[str], fallbacks: Mapping[str, int], executed: int | None, unproven: Unproven | None = None
 ) -> PlacementProof:
     """The proof of placement, its names as a framework spells them."""
     return PlacementProof(

@@ -13,10 +13,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
-from tensorflow.python.framework import constant_op, ops
+from tensorflow.python.framework import constant_op, ops, tensor_util
 from tensorflow.python.ops import resource_variable_ops
+from tensorflow.python.util import numpy_compat
 
 from runners.suite.buffers import noted_buffers
 from runners.suite.host_work import Brought, Event, Read
@@ -26,6 +26,7 @@ PickedFrom = Callable[[Any], int]
 """The size of the array that an array of a single number was picked out of; 0 if it was computed."""
 
 _PACKAGE = str(Path(tf.__file__).parent)
+_WRITERS = {tensor_util.__file__, numpy_compat.__file__}
 _READERS = {ops.__file__, resource_variable_ops.__file__, __file__}
 
 
@@ -38,7 +39,7 @@ def watch_reads(note: Note, picked_from: PickedFrom) -> Iterator[None]:
 
     def event(tensor: Any, member: str, reader: FrameType | None) -> None:
         # A text lies on the host on any device.
-        if tensor.dtype is not tf.string:
+        if tensor.dtype is not tf.string and not _is_of_a_graph(reader):
             size = int(tensor.shape.num_elements() or 0)
             own = reader is not None and reader.f_code.co_filename.startswith(_PACKAGE)
             note(Read(f"EagerTensor.{member}", size, tensor.dtype.name, own, picked_from(tensor)))
@@ -62,7 +63,7 @@ def watch_reads(note: Note, picked_from: PickedFrom) -> Iterator[None]:
 
     def noted_constant(value: Any, *arguments: Any, **options: Any) -> Any:
         constant = captured(value, *arguments, **options)
-        note(Brought(int(np.size(value)), constant.dtype.name))
+        note(Brought(int(constant.shape.num_elements() or 0), constant.dtype.name))
         return constant
 
     with ExitStack() as stack:
@@ -76,6 +77,15 @@ def watch_reads(note: Note, picked_from: PickedFrom) -> Iterator[None]:
             setattr(owner, name, replacement)
         stack.enter_context(noted_buffers(ops.EagerTensor, noted_buffer))
         yield
+
+
+def _is_of_a_graph(reader: FrameType | None) -> bool:
+    """Whether TensorFlow writes the array into a graph as a constant: once, while it is built, as a compiler does."""
+    while reader is not None and reader.f_code.co_filename in _WRITERS:
+        if reader.f_code is tensor_util.make_tensor_proto.__code__:
+            return not tf.executing_eagerly()
+        reader = reader.f_back
+    return False
 
 
 def _reader(frame: FrameType | None) -> tuple[str, FrameType | None]:

@@ -88,3 +88,13 @@ def test_a_dtype_that_no_buffer_can_hold_comes_by_another_way(xla: Device) -> No
         # The refusal stays one, though its words are lost.
         with pytest.raises((ValueError, SystemError)):
             memoryview(x)
+
+
+def test_an_array_that_becomes_a_constant_of_a_graph_is_read_by_nobody(xla: TensorFlowDevice) -> None:
+    x, proof = values(), Proof()
+    call = xla.compiled(lambda: tf.constant(x))
+    with xla.counting(proof):
+        call()
+    assert xla._watching is not None
+    assert not [event for event in xla._watching.record.events if isinstance(event, Read)]
+    assert proof.fallbacks == {}
