@@ -64,10 +64,10 @@ class HostCopies:
             own = _by_jax_itself(caller)
             self._record.add(Read(member, array.size, str(array.dtype), by_framework=own, picked_from=size))
 
-    def handed_over(self, array: Any, member: str) -> None:
+    def handed_over(self, array: Any, member: str, *, by_jax: bool = False) -> None:
         """Note that an array's memory was given away, if it is the host's: on a device of its own nothing reads it."""
         if all(device.platform == "cpu" for device in array.devices()):
-            self._record.add(Read(member, array.size, str(array.dtype)))
+            self._record.add(Read(member, array.size, str(array.dtype), by_framework=by_jax))
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -95,11 +95,15 @@ class HostCopies:
         def pick_all(array: Any) -> Iterator[Any]:
             return self._picking_from(array, entries(array))
 
+        def give(array: Any) -> None:
+            # Two frames up: the reader, as NumPy's own functions are of C.
+            self.handed_over(array, "__buffer__", by_jax=_by_jax_itself(sys._getframe(2)))
+
         replacements = (property(read), export, point, pick, pick_all)
         with ExitStack() as stack:
             for name, replacement in zip(_MEMBERS, replacements):
                 stack.enter_context(replaced(ArrayImpl, name, replacement))
-            stack.enter_context(noted_buffers(ArrayImpl, lambda array: self.handed_over(array, "__buffer__")))
+            stack.enter_context(noted_buffers(ArrayImpl, give))
             yield
 
     def _picking_from(self, array: Any, entries: Iterator[Any]) -> Iterator[Any]:
