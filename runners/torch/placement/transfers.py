@@ -24,8 +24,8 @@ MOVES = frozenset(
 PICKS = frozenset(
     name + copied
     for name in (
-        "as_strided", "diagonal", "index", "index_select", "narrow", "select", "slice", "split", "split_with_sizes",
-        "take", "unbind",
+        "as_strided", "diagonal", "gather", "index", "index_select", "narrow", "select", "slice", "split",
+        "split_with_sizes", "take", "unbind",
     )
     for copied in ("", "_copy")
 )  # fmt: skip
