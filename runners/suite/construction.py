@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import wraps
 from typing import Any
 
@@ -13,38 +13,49 @@ def watched_constructor(function: Any, watch: Callable[[], AbstractContextManage
     """Enter ``watch`` around each construction of an object of this class meanwhile.
 
     The class itself stays in place, as a case may derive from it or look at it. What is no class has no constructor,
-    and what is built by ``__new__`` alone, or is a type of C, is left alone.
+    and a type of C, or one that inherits the ``__new__`` by which it builds, is left alone.
     """
-    if not isinstance(function, type) or function.__init__ is object.__init__:  # type: ignore[misc]
+    if not isinstance(function, type):
         yield
         return
-    kind: Any = function
-    construct = kind.__init__
     building = False
 
-    @wraps(construct)
-    def watched(self: Any, *arguments: Any, **options: Any) -> None:
-        nonlocal building
-        if building:
-            construct(self, *arguments, **options)
-            return
-        building = True
-        try:
-            with watch():
-                construct(self, *arguments, **options)
-        finally:
-            building = False
+    def watching(construct: Any) -> Any:
+        @wraps(construct)
+        def watched(*arguments: Any, **options: Any) -> Any:
+            nonlocal building
+            if building:
+                return construct(*arguments, **options)
+            building = True
+            try:
+                with watch():
+                    return construct(*arguments, **options)
+            finally:
+                building = False
 
-    own = "__init__" in vars(kind)
+        return watched
+
+    kind: Any = function
+    with ExitStack() as stack:
+        if kind.__init__ is not object.__init__:
+            stack.enter_context(_replaced(kind, "__init__", watching(kind.__init__)))
+        if isinstance(vars(kind).get("__new__"), staticmethod):
+            stack.enter_context(_replaced(kind, "__new__", staticmethod(watching(kind.__new__))))
+        yield
+
+
+@contextmanager
+def _replaced(kind: Any, name: str, method: Any) -> Iterator[None]:
+    own = vars(kind).get(name)
     try:
-        kind.__init__ = watched
+        setattr(kind, name, method)
     except TypeError:
         yield
         return
     try:
         yield
     finally:
-        if own:
-            kind.__init__ = construct
+        if own is None:
+            delattr(kind, name)
         else:
-            del kind.__init__
+            setattr(kind, name, own)

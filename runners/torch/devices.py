@@ -25,7 +25,7 @@ from runners.suite.trees import mapped
 from runners.torch import divergence, evidence
 from runners.torch.placement.activity import counting_kernels
 from runners.torch.placement.dispatch import DispatchWatch
-from runners.torch.placement.methods import watched_methods
+from runners.torch.placement.methods import watched_export, watched_methods
 from runners.torch.placement.metrics import Metrics, operations
 from runners.torch.placement.threads import entered_by_threads
 from runners.torch.placement.transfers import Transfers
@@ -281,7 +281,7 @@ class Xla(TorchDevice):
         transfers = Transfers(self.on_device, lambda: operations(self._metrics))
         returned = False
         try:
-            with watched_methods(transfers):
+            with watched_methods(transfers), watched_export(transfers, self._xla._XLAC, "_to_dlpack"):
                 yield
             transfers.end()
             returned = True

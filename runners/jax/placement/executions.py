@@ -54,7 +54,7 @@ def watch(proof: Proof, on_device: OnDevice, handle: jax.Device) -> Iterator[Non
 @contextmanager
 def count_executions(proof: Proof) -> Iterator[None]:
     """Count the executions alone, where the target is the host: there is nowhere to fall back to."""
-    with _Executions(proof, CallRecord(), lambda device: True, lambda given, made: None).counted():
+    with _Executions(proof, CallRecord(), lambda device: True, lambda program, given, made: None).counted():
         yield
         jax.effects_barrier()
     proof.counted = True
@@ -68,7 +68,7 @@ class _Executions:
         proof: Proof,
         record: CallRecord,
         on_device: OnDevice,
-        computed: Callable[[Sequence[Any], Sequence[Any]], None],
+        computed: Callable[[str, Sequence[Any], Sequence[Any]], None],
     ) -> None:
         proof.executions(0)
         self._proof = proof
@@ -82,25 +82,26 @@ class _Executions:
 
         def executed(program: Any, *arguments: Any) -> Any:
             made = execute(program, *arguments)
-            self._note(program._local_devices, arguments, made)
+            self._note(program.name, program._local_devices, arguments, made)
             return made
 
         def called(function: Any, arguments: Any, options: Any, output: Any) -> None:
             given = jax.tree_util.tree_leaves((arguments, options))
             made = _arrays(output)
             arrays = made or _arrays(given)
-            self._note(arrays[0].sharding.device_set if arrays else (), given, made)
+            name = getattr(function, "__name__", "")
+            self._note(name, arrays[0].sharding.device_set if arrays else (), given, made)
 
         with replaced(pxla.ExecuteReplicated, "__call__", executed), _post_hook(called):
             yield
 
-    def _note(self, devices: Any, given: Any, made: Any) -> None:
+    def _note(self, program: str, devices: Any, given: Any, made: Any) -> None:
         name = _named(devices)
         if name and self._on_device(name):
             for argument in given:
                 if isinstance(argument, np.ndarray):
                     self._record.add(Brought(argument.size, str(argument.dtype)))
-            self._computed(given, _arrays(made))
+            self._computed(program, given, _arrays(made))
             self._proof.executions(1)
         elif name:
             self._record.add(Elsewhere(f"execution on {name}"))

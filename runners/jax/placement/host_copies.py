@@ -21,6 +21,13 @@ from runners.suite.buffers import noted_buffers
 from runners.suite.host_work import WORKED, CallRecord, Read
 
 _JAX = os.path.dirname(jax.__file__)
+_PICKS = frozenset(
+    {
+        *("dynamic_slice", "slice", "gather", "split", "unstack", "squeeze", "reshape", "ravel", "transpose"),
+        *("take", "_take", "_squeeze", "dynamic_index_in_dim"),
+    }
+)
+"""Programs of JAX's own functions that pick numbers out of an array, or give it another form, and compute none."""
 _COMPILE_TIME = "_array_mlir_constant_handler"
 """JAX's function that writes an array that a function closes over into the program: once, while it compiles."""
 _GO_BETWEENS = tuple(
@@ -47,27 +54,35 @@ class HostCopies:
         """Whether this thread picks numbers out of an array, which JAX does by programs."""
         return getattr(self._picking, "now", False)
 
-    def computed(self, given: Sequence[Any], made: Sequence[Any]) -> None:
-        """Note a program that ran: work of the device, and maybe a number made of one that was picked."""
+    def computed(self, program: str, given: Sequence[Any], made: Sequence[Any]) -> None:
+        """Note a program that ran: numbers picked out of an array, or made of such; else work of the device."""
         if self.is_picking:
             return
-        sizes = [self._picked[id(array)][1] for array in given if id(array) in self._picked]
+        picks = program.removeprefix("jit(").removesuffix(")") in _PICKS
+        sizes = [self._size_behind(array) for array in given if picks or id(array) in self._picked]
         if sizes and all(array.size == 1 for array in made):
             self._pick(made, max(sizes))
-        self._record.add(WORKED)
+        if not picks:
+            self._record.add(WORKED)
 
     def read(self, array: Any, caller: FrameType) -> None:
         """Note a read, unless it is a compiler's constant."""
         member = caller.f_code.co_name
         if member != _COMPILE_TIME:
-            size = self._picked.get(id(array), (None, 0))[1]
-            own = _by_jax_itself(caller)
-            self._record.add(Read(member, array.size, str(array.dtype), by_framework=own, picked_from=size))
+            self._record.add(self._event(array, member, by_jax=_by_jax_itself(caller)))
 
-    def handed_over(self, array: Any, member: str) -> None:
+    def handed_over(self, array: Any, member: str, *, by_jax: bool = False) -> None:
         """Note that an array's memory was given away, if it is the host's: on a device of its own nothing reads it."""
         if all(device.platform == "cpu" for device in array.devices()):
-            self._record.add(Read(member, array.size, str(array.dtype)))
+            self._record.add(self._event(array, member, by_jax=by_jax))
+
+    def _event(self, array: Any, member: str, *, by_jax: bool) -> Read:
+        size = self._picked.get(id(array), (None, 0))[1]
+        return Read(member, array.size, str(array.dtype), by_framework=by_jax, picked_from=size)
+
+    def _size_behind(self, array: Any) -> int:
+        """The size of an array; of a number that was picked, that of the array it was picked out of."""
+        return self._picked[id(array)][1] if id(array) in self._picked else int(getattr(array, "size", 1))
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -89,17 +104,21 @@ class HostCopies:
         def pick(array: Any, place: Any) -> Any:
             with self._picks():
                 picked = entry(array, place)
-            self._pick([picked], array.size)
+            self._pick([picked], self._size_behind(array))
             return picked
 
         def pick_all(array: Any) -> Iterator[Any]:
             return self._picking_from(array, entries(array))
 
+        def give(array: Any) -> None:
+            # Two frames up: the reader, as NumPy's own functions are of C.
+            self.handed_over(array, "__buffer__", by_jax=_by_jax_itself(sys._getframe(2)))
+
         replacements = (property(read), export, point, pick, pick_all)
         with ExitStack() as stack:
             for name, replacement in zip(_MEMBERS, replacements):
                 stack.enter_context(replaced(ArrayImpl, name, replacement))
-            stack.enter_context(noted_buffers(ArrayImpl, lambda array: self.handed_over(array, "__buffer__")))
+            stack.enter_context(noted_buffers(ArrayImpl, give))
             yield
 
     def _picking_from(self, array: Any, entries: Iterator[Any]) -> Iterator[Any]:

@@ -77,6 +77,20 @@ def watched_methods(transfers: Transfers) -> Iterator[None]:
 
 
 @contextmanager
+def watched_export(transfers: Transfers, owner: Any, name: str) -> Iterator[None]:
+    """Have a function that gives a tensor's memory to others note whose it gave."""
+    export = getattr(owner, name)
+
+    def exported(tensor: torch.Tensor) -> Any:
+        capsule = export(tensor)
+        transfers.fetched(name.strip("_"), tensor)
+        return capsule
+
+    with _replaced(owner, name, exported):
+        yield
+
+
+@contextmanager
 def _replaced(owner: Any, name: str, method: _Method) -> Iterator[None]:
     inherited = name not in vars(owner)
     before = getattr(owner, name)

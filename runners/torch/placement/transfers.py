@@ -24,8 +24,8 @@ MOVES = frozenset(
 PICKS = frozenset(
     name + copied
     for name in (
-        "as_strided", "diagonal", "index", "index_select", "narrow", "select", "slice", "split", "split_with_sizes",
-        "take", "unbind",
+        "as_strided", "diagonal", "gather", "index", "index_select", "narrow", "select", "slice", "split",
+        "split_with_sizes", "take", "unbind",
     )
     for copied in ("", "_copy")
 )  # fmt: skip
@@ -46,7 +46,7 @@ ROOM = frozenset({"empty", "empty_like", "empty_strided", "new_empty", "resize_"
 class Transfers:
     """The values that crossed between device and host in one call."""
 
-    def __init__(self, on_device: Callable[[str], bool], operations: Callable[[], int] = int) -> None:
+    def __init__(self, on_device: Callable[[str], bool], operations: Callable[[], int] = lambda: 0) -> None:
         """``operations`` counts what the device was given to compute, where a counter says so and nothing here does."""
         self.record = CallRecord()
         self._on_device = on_device

@@ -211,6 +211,20 @@ def by_the_text_of_all(x: Any) -> Any:
     return jnp.asarray(json.loads(str(x.tolist()))) * 2
 
 
+def by_unstack(x: Any) -> Any:
+    return doubled(x) + 0 * sum(float(value) for value in jnp.unstack(x.ravel()))
+
+
+def by_split(x: Any) -> Any:
+    return doubled(x) + 0 * sum(float(value[0]) for value in jnp.split(x.ravel(), x.size))
+
+
+def by_dynamic_index(x: Any) -> Any:
+    values = x.ravel()
+    picked = [jax.lax.dynamic_index_in_dim(values, place, keepdims=False) for place in range(x.size)]
+    return doubled(x) + 0 * sum(map(float, picked))
+
+
 def only_at(calls: range) -> Call:
     """By way of NumPy in some calls alone: the first one, the one that is traced, or those that are timed."""
     turns = count()
@@ -254,6 +268,9 @@ PLANTS: dict[str, Call] = {
         by_a_mask,
         by_numpy_while_it_compiles,
         by_the_text_of_all,
+        by_unstack,
+        by_split,
+        by_dynamic_index,
     ]
 } | {
     "at the first call alone": only_at(range(1)),

@@ -22,6 +22,13 @@ class Derived(Base):
     pass
 
 
+class Made:
+    def __new__(cls, size: int = 3) -> Any:
+        made = super().__new__(cls)
+        made.size = size  # type: ignore[attr-defined]
+        return made
+
+
 class Plain:
     pass
 
@@ -36,13 +43,13 @@ class Watch:
         yield
 
 
-@pytest.mark.parametrize("kind", [Base, Derived])
+@pytest.mark.parametrize("kind", [Base, Derived, Made])
 def test_each_construction_is_watched_once(kind: Any) -> None:
-    watch, before = Watch(), dict(vars(kind))
+    watch, before, taken = Watch(), dict(vars(kind)), signature(kind)
     with watched_constructor(kind, watch.enter):
         assert kind(4).size == 4
         assert type("More", (kind,), {})(5).size == 5
-        assert signature(kind) == signature(Base)
+        assert signature(kind) == taken
     assert watch.entered == 2
     assert dict(vars(kind)) == before
 
