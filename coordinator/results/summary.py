@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.catalogue.coverage import sentence
 from coordinator.catalogue.sample import sample_sentence
-from coordinator.counting import ON_DEVICE, WITHOUT_HOST_WORK
+from coordinator.counting import INDEPENDENT, ON_DEVICE, WITHOUT_HOST_WORK
 from coordinator.formats import listed, percent, plural, significant
 from coordinator.results.judges import judges_sentence
 from coordinator.results.lowerings import lowering_sentence, lowering_words
@@ -119,6 +119,7 @@ def _of_target(data: ReportData, target: Target, comparisons: Sequence[TargetRat
         where,
         *notes,
         _ports(counted, sum(verdict.is_missing_cases for verdict in verdicts)),
+        *_judged_by_itself(data, counted),
         *_in_part(data, counted),
         *_not_at_all(counted),
         *_without_host_work(counted),
@@ -197,6 +198,21 @@ def _in_part(data: ReportData, counted: Sequence[FunctionVerdict]) -> list[str]:
         short = condition.short_failing if condition else f"{verdict.anywhere.failed} of {verdict.anywhere.total}"
         named.append(f"{verdict.function} ({short})")
     return [f"In part, by their failed cases: {listed(named, NAMED)}."]
+
+
+def _judged_by_itself(data: ReportData, counted: Sequence[FunctionVerdict]) -> list[str]:
+    """How many of the functions only the same framework judged, and the rate of the others."""
+    if not data.judged:
+        return []
+    independent = [verdict for verdict in counted if verdict.verdict_by(INDEPENDENT) not in (None, "unknown")]
+    alone = len(counted) - len(independent)
+    if not alone:
+        return []
+    line = f"{alone:,} of these were judged by the same framework on the CPU alone"
+    if not independent:
+        return [f"{line}."]
+    passed = sum(verdict.verdict_by(INDEPENDENT) == "success" for verdict in independent)
+    return [f"{line}; by the others' independent references {passed:,} of {len(independent):,} port without a failure."]
 
 
 def _not_at_all(counted: Sequence[FunctionVerdict]) -> list[str]:

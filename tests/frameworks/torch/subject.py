@@ -143,12 +143,8 @@ UNUSED: dict[str, dict[str, str]] = {
 
 FACTORISED = "nothing is promised of a factorisation of NaN"
 
-SHAPE_ALONE = "it reads no value"
-
 NOT_FED: dict[str, str] = {
-    "torch.Tensor.data_ptr": SHAPE_ALONE,
-    "torch.Tensor.is_same_size": SHAPE_ALONE,
-    "torch.Tensor.size": SHAPE_ALONE,
+    "torch.Tensor.data_ptr": "it reads no value",
     "torch.cuda": "it says where the work is done",
     "torch.cuda.synchronize": "it waits for work that others do",
     "torch.distributions.RelaxedOneHotCategorical": "its arguments are validated, and NaN is refused",

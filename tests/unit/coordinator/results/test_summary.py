@@ -7,7 +7,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from coordinator.campaigns.models import CampaignDetail, Counters, TimeEstimate
+from coordinator.counting import INDEPENDENT, NOTHING_COUNTED, Counts
 from coordinator.results.conditions import EndedCase, function_condition
+from coordinator.results.judges import JudgedCases
 from coordinator.results.ratios import comparisons
 from coordinator.results.report_data import ReportData
 from coordinator.results.summary import named_with_condition, summary
@@ -220,3 +222,20 @@ def test_many_names_are_cut_short() -> None:
     names = [f"torch.f{n}" for n in range(9)]
     of = charted([XLA], [verdict(XLA, name, "success", "complete", cause_on_device="placement") for name in names])
     assert "torch.f0, torch.f1, torch.f2, torch.f3, torch.f4 and 4 more." in told(of)["torch@2.9.0/xla"]
+
+
+def test_how_many_functions_the_same_framework_judged_alone_is_said_beside_the_rate() -> None:
+    by_reference = Counts("success", 1, 0, 1, 0)
+    verdicts = [
+        replace(one, counts={**one.counts, INDEPENDENT.name: by_reference if name == "torch.a" else NOTHING_COUNTED})
+        for name in ("torch.a", "torch.b", "torch.c")
+        for one in [verdict(XLA, name, "success")]
+    ]
+    judged = tuple(
+        JudgedCases("torch", one.function, "numpy" if one.function == "torch.a" else "itself", 1) for one in verdicts
+    )
+    xla = told(replace(charted([XLA], verdicts), judged=judged))["torch@2.9.0/xla"]
+    assert (
+        "2 of these were judged by the same framework on the CPU alone; by the others' independent references 1 of 1 "
+        "port without a failure."
+    ) in xla
