@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import wraps
+from types import FunctionType
 from typing import Any
 
 
@@ -13,7 +14,7 @@ def watched_constructor(function: Any, watch: Callable[[], AbstractContextManage
     """Enter ``watch`` around each construction of an object of this class meanwhile.
 
     The class itself stays in place, as a case may derive from it or look at it. What is no class has no constructor,
-    and a type of C, or one that inherits the ``__new__`` by which it builds, is left alone.
+    and a type of C is left alone.
     """
     if not isinstance(function, type):
         yield
@@ -39,7 +40,7 @@ def watched_constructor(function: Any, watch: Callable[[], AbstractContextManage
     with ExitStack() as stack:
         if kind.__init__ is not object.__init__:
             stack.enter_context(_replaced(kind, "__init__", watching(kind.__init__)))
-        if isinstance(vars(kind).get("__new__"), staticmethod):
+        if isinstance(kind.__new__, FunctionType):
             stack.enter_context(_replaced(kind, "__new__", staticmethod(watching(kind.__new__))))
         yield
 

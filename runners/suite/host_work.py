@@ -7,7 +7,7 @@ nowhere else. ``docs/explanation/host-work.md`` states the rule for readers and 
 - An **array** whose numbers the host read is one, if the device was given work or values after it.
 - A **single number** is a decision, whatever Python does with it: no watch can tell a loss that is looked at from a
   factor that is multiplied by. Many of them are an array: those picked one by one out of the same array, and those that
-  come back to the device as an array of no more numbers than were read.
+  come back to the device as an array of as many numbers, or of at least half as many.
 - Numbers that the **result** of the call holds on the host were read for its caller, and are none.
 - Whole numbers that the **framework's own code** reads are shapes, axes and places, and are none. Nor are whole numbers
   that come back.
@@ -121,7 +121,8 @@ class _Ledger:
         self._on_host.append(read)
 
     def _bring(self, brought: Brought) -> None:
-        if 1 < brought.numbers <= self._singles and not _is_whole(brought.dtype):
+        is_made_of_them = brought.numbers > 1 and self._singles / 2 <= brought.numbers <= self._singles
+        if is_made_of_them and not _is_whole(brought.dtype):
             self._came_back += brought.numbers
         self._go_on()
 

@@ -58,7 +58,9 @@ class HostCopies:
         """Note a program that ran: numbers picked out of an array, or made of such; else work of the device."""
         if self.is_picking:
             return
-        picks = program.removeprefix("jit(").removesuffix(")") in _PICKS
+        # A program that returns as many numbers as it was given has taken an array apart.
+        apart = len(made) > 1 and any(getattr(array, "size", 0) == len(made) for array in given)
+        picks = apart or program.removeprefix("jit(").removesuffix(")") in _PICKS
         sizes = [self._size_behind(array) for array in given if picks or id(array) in self._picked]
         if sizes and all(array.size == 1 for array in made):
             self._pick(made, max(sizes))

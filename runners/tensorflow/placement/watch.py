@@ -74,8 +74,10 @@ class Watch:
         return self._picked.get(id(array), (None, 0))[1]
 
     def _operation(self, name: str, given: list[Any], made: list[Any]) -> None:
-        sizes = [array.shape.num_elements() or 0 for array in given[:1] if name in PICKS]
-        size = max([*sizes, *map(self.picked_from, given)], default=0)
+        source = given[0].shape.num_elements() or 0 if given and (name in PICKS or len(made) > 1) else 0
+        # A compiled function that returns as many numbers as it was given has taken an array apart.
+        picks = name in PICKS or source == len(made)
+        size = max([source if picks else 0, *map(self.picked_from, given)])
         if size and all(array.shape.num_elements() == 1 for array in made):
             self._picked.update({id(array): (array, size) for array in made})
         self.operation(name, made)

@@ -54,6 +54,9 @@ class Operations(Protocol):
     def entries(self, x: Any) -> list[Any]:
         """The array's numbers as Python iterates over them."""
 
+    def apart(self, x: Any) -> list[Any]:
+        """All numbers, each as an array of no dimension, taken apart by the device in one step."""
+
     def first(self, x: Any, count: int) -> list[Any]:
         """The first few numbers, each as an array of no dimension, picked on the device itself."""
 
@@ -375,6 +378,10 @@ def sorted_by_python(operations: Operations, x: Any) -> Any:
     return operations.double(operations.take(operations.take(x, order), np.argsort(order).tolist()))
 
 
+def apart_and_summed(operations: Operations, x: Any) -> Any:
+    return operations.scale(x, 2 + 0 * sum(float(number) for number in operations.apart(x)))
+
+
 def largest_by_python(operations: Operations, x: Any) -> Any:
     largest = max(float(number) for number in operations.entries(x))
     return operations.scale(x, 2 + 0 * largest)
@@ -428,6 +435,20 @@ class ReadsInItsConstructor(Constructed):
 
     def __call__(self, x: Any) -> Any:
         return self.operations.add(self.operations.array(self.doubled), self.operations.scale(x, 0.0))
+
+
+class ReadsAsItIsMade(Constructed):
+    """It has no ``__init__``."""
+
+    doubled: Any
+
+    def __new__(cls, x: Any) -> Any:
+        made = super().__new__(cls)
+        made.doubled = host_doubles(cls.operations.reads["NumPy"](x))
+        return made
+
+    def __call__(self, x: Any) -> Any:
+        return brought(self.operations, x, self.doubled)
 
 
 class ListsInItsConstructor(ReadsInItsConstructor):
@@ -507,6 +528,7 @@ PLANTS: tuple[Trial, ...] = (
     plant("checked on the host", checked_on_the_host),
     plant("sorted on the host", sorted_on_the_host),
     plant("sorted by Python", sorted_by_python),
+    plant("taken apart and summed", apart_and_summed),
     plant("its largest by Python", largest_by_python),
     plant("summed by Python", summed_by_python),
     plant("iterated by NumPy", iterated_by_numpy),
@@ -515,6 +537,7 @@ PLANTS: tuple[Trial, ...] = (
     plant("by a machine's array", by_a_machine_array),
     plant("by a closure", by_a_closure),
     plant("read in a constructor", ReadsInItsConstructor, constructs=True),
+    plant("read as it is made", ReadsAsItIsMade, constructs=True),
     plant("listed in a constructor", ListsInItsConstructor, constructs=True),
     plant("brought in a constructor", BringsInItsConstructor, constructs=True),
     plant("brought in a thread of a constructor", ThreadsInItsConstructor, constructs=True),
@@ -532,6 +555,12 @@ def decided(number: Callable[[Any], Any]) -> Call:
 
 def decided_by_a_comparison(operations: Operations, x: Any) -> Any:
     return operations.double(x) if bool(operations.flags(operations.total(x))) else x
+
+
+def decided_by_many_losses(operations: Operations, x: Any) -> Any:
+    """Each is computed by the device and read; the array that comes to it then is made of none of them."""
+    losses = [float(operations.total(x)) for _ in range(4 * NUMBERS)]
+    return operations.add(operations.double(x), operations.array([0.0] * NUMBERS)) if losses else x
 
 
 def scaled(number: Callable[[Any], float]) -> Call:
@@ -654,6 +683,7 @@ HONEST: tuple[Trial, ...] = (
     honest("decided by a text", decided(str)),
     honest("decided again and again", decided_again_and_again),
     honest("decided by its first numbers", decided_by_its_first_numbers),
+    honest("decided by many losses", decided_by_many_losses),
     honest("scaled by float", scaled(float)),
     honest("scaled by int", scaled(int)),
     honest("scaled by complex", scaled(lambda total: complex(total).real)),

@@ -52,6 +52,9 @@ class JaxOperations:
     def entries(self, x: Any) -> list[Any]:
         return list(x)
 
+    def apart(self, x: Any) -> list[Any]:
+        return list(jnp.unstack(x))
+
     def first(self, x: Any, count: int) -> list[Any]:
         return [x[place] for place in range(count)]
 

@@ -60,6 +60,9 @@ class TensorFlowOperations:
     def entries(self, x: Any) -> list[Any]:
         return list(x)
 
+    def apart(self, x: Any) -> list[Any]:
+        return list(_apart(x))
+
     def first(self, x: Any, count: int) -> list[Any]:
         return [_entry(x, place) for place in range(count)]
 
@@ -119,6 +122,7 @@ _add = _compiled(lambda x, y: x + y)
 _scale = _compiled(lambda x, number: x * number)
 _total = _compiled(tf.reduce_sum)
 _entry = _compiled(lambda x, place: x[place])
+_apart = _compiled(tf.unstack)
 _join = _compiled(tf.stack)
 _flags = _compiled(lambda x: x == x)
 _places = _compiled(lambda x: tf.range(tf.size(x)) + tf.cast(x[0] * 0, tf.int32))

@@ -59,6 +59,9 @@ class TorchOperations:
     def entries(self, x: Any) -> list[Any]:
         return list(x)
 
+    def apart(self, x: Any) -> list[Any]:
+        return list(x.unbind())
+
     def first(self, x: Any, count: int) -> list[Any]:
         return [x[place] for place in range(count)]
 

@@ -29,6 +29,10 @@ class Made:
         return made
 
 
+class MadeAnew(Made):
+    pass
+
+
 class Plain:
     pass
 
@@ -43,7 +47,7 @@ class Watch:
         yield
 
 
-@pytest.mark.parametrize("kind", [Base, Derived, Made])
+@pytest.mark.parametrize("kind", [Base, Derived, Made, MadeAnew])
 def test_each_construction_is_watched_once(kind: Any) -> None:
     watch, before, taken = Watch(), dict(vars(kind)), signature(kind)
     with watched_constructor(kind, watch.enter):

@@ -25,6 +25,7 @@ def picked(size: int = 6) -> Read:
         ([Read("numpy", 12, "int64"), WORKED], {"host read by numpy": 12}),
         ([picked(), WORKED, picked(), WORKED, picked(), WORKED], {"host read of an array by its numbers": 3}),
         ([NUMBER] * 6 + [Brought(6)], {"host read of numbers that came back": 6}),
+        ([NUMBER] * 8 + [Brought(4)], {"host read of numbers that came back": 4}),
     ],
 )
 def test_work_of_the_host_is_a_fallback(events: list[Event], expected: dict[str, int]) -> None:
@@ -41,6 +42,7 @@ def test_work_of_the_host_is_a_fallback(events: list[Event], expected: dict[str,
         [NUMBER, Brought(1), NUMBER, Brought(1), WORKED],
         [NUMBER, NUMBER, Brought(2, "int32"), WORKED],
         [NUMBER, Brought(12), WORKED],
+        [*[NUMBER] * 20, Brought(9), WORKED],
         [picked(), picked(), WORKED],
         [WORKED, *[picked()] * 6],
         [Read("numpy", 12, "int32", by_framework=True), WORKED],
