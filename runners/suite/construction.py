@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import wraps
+from inspect import signature
 from types import FunctionType
 from typing import Any
 
@@ -34,6 +35,9 @@ def watched_constructor(function: Any, watch: Callable[[], AbstractContextManage
             finally:
                 building = False
 
+        # Keras reads the arguments of a layer's constructor off it, and does not look behind a wrapper.
+        with suppress(ValueError):
+            watched.__signature__ = signature(construct)  # type: ignore[attr-defined]
         return watched
 
     kind: Any = function

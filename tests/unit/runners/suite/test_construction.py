@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
-from inspect import signature
+from inspect import getfullargspec, signature
 from typing import Any
 
 import pytest
@@ -65,3 +65,11 @@ def test_what_has_no_constructor_of_its_own_is_left_alone(function: Any) -> None
         assert date(2020, 1, 1).year == 2020
         assert Plain() is not None
     assert watch.entered == 0
+
+
+@pytest.mark.parametrize("kind", [Base, Derived])
+def test_a_class_that_reads_the_arguments_of_its_own_constructor_finds_them(kind: Any) -> None:
+    """As a layer of Keras does, which does not look behind a wrapper."""
+    before = getfullargspec(kind.__init__)
+    with watched_constructor(kind, Watch().enter):
+        assert getfullargspec(kind.__init__) == before
