@@ -92,6 +92,14 @@ class Client:
         for thread in self._threads:
             thread.join()
 
+    def cancel_what_nobody_can_run(self) -> None:
+        """As its page says to: no runner serves the revision of the suite any more that the campaign was planned for."""
+        for campaign in self.world.rows("SELECT id FROM campaigns WHERE state = 'running'"):
+            address = f"/api/v1/campaigns/{campaign['id']}"
+            answer = self._ask("GET", address)
+            if answer is not None and answer.status_code == 200 and any(map(_is_left_alone, answer.json()["by_target"])):
+                self._ask("POST", f"{address}/cancel")
+
     def forget(self) -> None:
         """Of campaigns that a restored database does not have, nothing is to be expected."""
         known = {row["id"] for row in self.world.rows("SELECT id FROM campaigns")}
@@ -146,6 +154,13 @@ class Client:
             self.answers.append(Answer(path, answer.status_code, answer.headers.get("retry-after")))
             return answer
         return None
+
+
+def _is_left_alone(target: dict[str, Any]) -> bool:
+    """It has jobs left, and every runner that there is could be had and serves something else."""
+    counters = target["counters"]
+    left = counters["total"] - counters["done"] - counters["cancelled"]
+    return bool(left and not target["live_runners"] and not target["held_up_by"])
 
 
 class Trial:
@@ -214,6 +229,7 @@ class Trial:
         while time.time() < mended + ENDS_WITHIN_S:
             if not self.world.rows("SELECT id FROM campaigns WHERE state = 'running'"):
                 return time.time() - mended
+            self.client.cancel_what_nobody_can_run()
             time.sleep(LOOKS_EVERY_S)
         return None
 
