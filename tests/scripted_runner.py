@@ -32,6 +32,13 @@ def encode(event: Event) -> bytes:
     return json.dumps(event).encode()
 
 
+def _number_in(line: bytes) -> int:
+    """The number that a line bears; 0 where it cannot be read."""
+    with contextlib.suppress(ValueError):
+        return int(json.loads(line)["n"])
+    return 0
+
+
 def case_of(log_tail: str) -> str:
     """The case that the nonce of an outcome names; empty where a test put something else in its place."""
     with contextlib.suppress(ValueError):
@@ -161,7 +168,8 @@ class ScriptedRunner:
         self.nonces: list[str] = []
         """Of all outcomes that it ever reported."""
         self.unreadable: list[str] = []
-        """Those of them whose line a fault changed: which attempt they are about, nobody may be able to tell."""
+        """Those of them whose line a fault changed, or whose number a line before it bore already: which attempt they are
+    about, nobody may be able to tell."""
         self.boots: list[str] = []
         self.port = 0
         self.revision = "1"
@@ -237,6 +245,8 @@ class ScriptedRunner:
         self._current: Job | None = None
         self._lines: dict[int, bytes] = {}
         self._n = 0
+        self._said = 0
+        """The highest number that a line bore; a fault makes it more than ``_n``."""
         self._acknowledged = 0
         self._changed = asyncio.Condition()
         self._write("boot")
@@ -314,8 +324,6 @@ class ScriptedRunner:
         event = self.finish_of(job.id, job.attempt, job.case, job.run, **fields)
         self._write("finished", job, verdict=event["outcome"]["verdict"])
         spoil = self._next_spoil()
-        if spoil is not None:
-            self.unreadable.append(event["outcome"]["log_tail"])
         job.finished = await self._emit(event, spoil)
         if self.script.doubles_finishes:
             self.script.doubles_finishes -= 1
@@ -333,8 +341,11 @@ class ScriptedRunner:
         async with self._changed:
             self._n += 1
             numbered = {"n": self._n} | event
+            if event["type"] == "finished" and (spoil is not None or self._n <= self._said):
+                self.unreadable.append(event["outcome"]["log_tail"])
             if (line := (spoil or self.script.line)(numbered)) is not None:
                 self._lines[self._n] = line
+                self._said = max(self._said, _number_in(line))
             self._changed.notify_all()
             return self._n
 
