@@ -168,7 +168,7 @@ class ScriptedRunner:
         self.nonces: list[str] = []
         """Of all outcomes that it ever reported."""
         self.unreadable: list[str] = []
-        """Those of them whose line a fault changed, or whose number a line before it bore already: which attempt they are
+        """Those of them whose line a fault changed, or whose number an earlier line bore: which attempt they are
     about, nobody may be able to tell."""
         self.boots: list[str] = []
         self.port = 0

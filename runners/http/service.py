@@ -175,6 +175,10 @@ class Listener:
     async def __aexit__(self, *_: object) -> None:
         self._server.should_exit = True
         await self._task
+        # A connection whose answer had not ended within the grace is still open, and would outlive its server.
+        for connection in list(self._server.server_state.connections):
+            connection.transport.abort()
+        await asyncio.sleep(0)
 
 
 class _Server(uvicorn.Server):

@@ -93,11 +93,15 @@ class Client:
             thread.join()
 
     def cancel_what_nobody_can_run(self) -> None:
-        """As its page says to: no runner serves the revision of the suite any more that the campaign was planned for."""
+        """As its page says to: no runner serves the revision of the suite any more that it was planned for."""
         for campaign in self.world.rows("SELECT id FROM campaigns WHERE state = 'running'"):
             address = f"/api/v1/campaigns/{campaign['id']}"
             answer = self._ask("GET", address)
-            if answer is not None and answer.status_code == 200 and any(map(_is_left_alone, answer.json()["by_target"])):
+            if (
+                answer is not None
+                and answer.status_code == 200
+                and any(map(_is_left_alone, answer.json()["by_target"]))
+            ):
                 self._ask("POST", f"{address}/cancel")
 
     def forget(self) -> None:

@@ -104,7 +104,11 @@ async def test_its_outcomes_are_those_of_the_bundle_with_causes(http: httpx.Asyn
     assert causes["hazards.segfault"] == "crash"
     assert causes["hazards.gone"] == "removed"
     matrix = (await http.get(f"/campaigns/{campaign}/matrix")).json()
-    verdicts = {row["function"]: cell["counts"]["anywhere"]["verdict"] for row in matrix["rows"] for cell in row["cells"].values()}
+    verdicts = {
+        row["function"]: cell["counts"]["anywhere"]["verdict"]
+        for row in matrix["rows"]
+        for cell in row["cells"].values()
+    }
     assert verdicts == {
         "hazards.add": "partial",
         "hazards.fail": "complete",
