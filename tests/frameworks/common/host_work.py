@@ -91,6 +91,34 @@ class Operations(Protocol):
         """Twice ``x`` where it equals itself, zero elsewhere; on the device."""
 
 
+class ArrayOperators:
+    """The part of ``Operations`` that is the same wherever an array's own operators run on its device."""
+
+    def add(self, x: Any, y: Any) -> Any:
+        return x + y
+
+    def scale(self, x: Any, number: float) -> Any:
+        return x * number
+
+    def total(self, x: Any) -> Any:
+        return x.sum()
+
+    def entry(self, x: Any, place: int) -> Any:
+        return x[place]
+
+    def entries(self, x: Any) -> list[Any]:
+        return list(x)
+
+    def first(self, x: Any, count: int) -> list[Any]:
+        return [x[place] for place in range(count)]
+
+    def flags(self, x: Any) -> Any:
+        return x == x
+
+    def newton(self, x: Any) -> Any:
+        return (x + 4 / x) / 2
+
+
 Call = Callable[[Operations, Any], Any]
 
 

@@ -9,10 +9,21 @@ import pytest
 
 from protocol.enums import Placement, Verdict
 from protocol.outcomes import Outcome
+from runners.suite.device import Device
 from tests.frameworks.common.host_work import HONEST, PLANTS, Trial
+from tests.frameworks.common.running import run
+from tests.frameworks.common.subject import Subject
 
 Tried = Callable[[Trial], Outcome]
 """The outcome of a call on the framework's device."""
+
+
+@pytest.fixture(scope="session")
+def tried(xla: Device, subject: Subject) -> Tried:
+    """On the framework's XLA device; a framework without one has a fixture of its own."""
+    assert subject.operations is not None
+    operations = subject.operations(xla)
+    return lambda trial: run(xla, trial.case(operations, subject.doubling), trial.timing)
 
 
 def named(trials: tuple[Trial, ...]) -> Any:

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 
+from runners.suite.device import Device
 from runners.suite.framework import Framework
+from tests.frameworks.common.host_work import Operations
 from tests.frameworks.common.keywords import Reading
 from tests.frameworks.common.mutants import Arrays, Wrapper
 from tests.frameworks.common.operators import Dialect
@@ -28,6 +30,10 @@ class Subject:
     wrapper_of: Wrapper
     reading: Reading
 
+    doubling: str = ""
+    """The function that calls which double an array on the framework's XLA device are charted as."""
+    operations: Callable[[Device], Operations] | None = None
+    """The framework's ways to do the work of those calls on that device."""
     brought: tuple[str, ...] = ()
     """Packages that the framework brings, and that its frozen suites are read without."""
     # At level 1 one in so many is asked. Where each case is compiled, fewer can be.

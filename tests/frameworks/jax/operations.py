@@ -11,6 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tests.frameworks.common.host_work import ArrayOperators
+
 
 def _copied_out(x: Any) -> Any:
     room = np.empty(x.shape, x.dtype)
@@ -18,7 +20,7 @@ def _copied_out(x: Any) -> Any:
     return room
 
 
-class JaxOperations:
+class JaxOperations(ArrayOperators):
     """On the second of two devices, where arrays are made by default (``second.py``)."""
 
     reads: ClassVar[dict[str, Callable[[Any], Any]]] = {
@@ -37,26 +39,8 @@ class JaxOperations:
     def double(self, x: Any) -> Any:
         return _double(x)
 
-    def add(self, x: Any, y: Any) -> Any:
-        return x + y
-
-    def scale(self, x: Any, number: float) -> Any:
-        return x * number
-
-    def total(self, x: Any) -> Any:
-        return x.sum()
-
-    def entry(self, x: Any, place: int) -> Any:
-        return x[place]
-
-    def entries(self, x: Any) -> list[Any]:
-        return list(x)
-
     def apart(self, x: Any) -> list[Any]:
         return list(jnp.unstack(x))
-
-    def first(self, x: Any, count: int) -> list[Any]:
-        return [x[place] for place in range(count)]
 
     def join(self, numbers: list[Any]) -> Any:
         return jnp.stack(numbers)
@@ -64,17 +48,11 @@ class JaxOperations:
     def array(self, values: Any) -> Any:
         return jnp.asarray(values, jnp.float32)
 
-    def flags(self, x: Any) -> Any:
-        return x == x
-
     def places(self, x: Any) -> Any:
         return jnp.arange(x.size) + (x[0] * 0).astype(int)
 
     def take(self, x: Any, places: list[int]) -> Any:
         return x[np.array(places)]
-
-    def newton(self, x: Any) -> Any:
-        return (x + 4 / x) / 2
 
     def elsewhere(self, x: Any) -> Any:
         first, second = jax.devices()

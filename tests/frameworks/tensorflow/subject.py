@@ -11,6 +11,7 @@ from tests.frameworks.common.keywords import Reading
 from tests.frameworks.common.subject import Subject
 from tests.frameworks.tensorflow.arrays import ARRAYS
 from tests.frameworks.tensorflow.dialect import DIALECT
+from tests.frameworks.tensorflow.operations import TensorFlowOperations
 from tests.frameworks.tensorflow.processor import BY_ONEDNN_ALONE, KERNELS_OF_CONVOLUTIONS, WITH_ONEDNN
 from tests.frameworks.tensorflow.wrappers import wrapper_of
 
@@ -127,6 +128,8 @@ SUBJECT = Subject(
     dialect=DIALECT,
     wrapper_of=wrapper_of,
     reading=READING,
+    doubling="tf.math.add",
+    operations=lambda _: TensorFlowOperations(),
     brought=("keras",),
     mutants_share=6,
     library_share=8,

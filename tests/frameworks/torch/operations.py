@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
+from tests.frameworks.common.host_work import ArrayOperators
+
 
 def _copied_out(x: Any) -> Any:
     room = torch.empty(x.shape)
@@ -24,7 +26,7 @@ def _text(x: Any) -> Any:
     return np.array([float(number) for number in numbers], "float32")
 
 
-class TorchOperations:
+class TorchOperations(ArrayOperators):
     reads: ClassVar[dict[str, Callable[[Any], Any]]] = {
         "NumPy": lambda x: x.detach().cpu().numpy(),
         "list": lambda x: np.array(x.tolist()),
@@ -44,26 +46,8 @@ class TorchOperations:
     def double(self, x: Any) -> Any:
         return x * 2
 
-    def add(self, x: Any, y: Any) -> Any:
-        return x + y
-
-    def scale(self, x: Any, number: float) -> Any:
-        return x * number
-
-    def total(self, x: Any) -> Any:
-        return x.sum()
-
-    def entry(self, x: Any, place: int) -> Any:
-        return x[place]
-
-    def entries(self, x: Any) -> list[Any]:
-        return list(x)
-
     def apart(self, x: Any) -> list[Any]:
         return list(x.unbind())
-
-    def first(self, x: Any, count: int) -> list[Any]:
-        return [x[place] for place in range(count)]
 
     def join(self, numbers: list[Any]) -> Any:
         return torch.stack(numbers)
@@ -71,17 +55,11 @@ class TorchOperations:
     def array(self, values: Any) -> Any:
         return torch.as_tensor(np.asarray(values, "float32"), device=self._device)
 
-    def flags(self, x: Any) -> Any:
-        return x == x
-
     def places(self, x: Any) -> Any:
         return torch.arange(len(x), device=self._device) + (x[0] * 0).long()
 
     def take(self, x: Any, places: list[int]) -> Any:
         return torch.stack([x[place] for place in places])
-
-    def newton(self, x: Any) -> Any:
-        return (x + 4 / x) / 2
 
     def elsewhere(self, x: Any) -> Any:
         return (x.cpu() * 2).to(self._device)

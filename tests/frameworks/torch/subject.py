@@ -13,6 +13,7 @@ from tests.frameworks.common.keywords import Reading, of_python
 from tests.frameworks.common.subject import Subject
 from tests.frameworks.torch.arrays import ARRAYS
 from tests.frameworks.torch.dialect import DIALECT
+from tests.frameworks.torch.operations import TorchOperations
 from tests.frameworks.torch.wrappers import wrapper_of
 
 NEEDS_CUDA = {
@@ -167,6 +168,8 @@ SUBJECT = Subject(
     dialect=DIALECT,
     wrapper_of=wrapper_of,
     reading=READING,
+    doubling="torch.mul",
+    operations=lambda device: TorchOperations(device.handle),
     gone=GONE,
     raising=NEEDS_CUDA,
     needing_spared={"torch.library.triton_op/example": "triton", "torch.library.wrap_triton/example": "triton"},

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
-from runners.suite.device import Device
 from tests.frameworks.common.host_work_claims import (
-    Tried,
     test_a_shared_honest_call_is_not_accused,
     test_a_shared_plant_is_seen,
+    tried,
 )
-from tests.frameworks.common.running import run
-from tests.frameworks.torch.operations import TorchOperations
 
-__all__ = ["test_a_shared_honest_call_is_not_accused", "test_a_shared_plant_is_seen"]
-
-
-@pytest.fixture(scope="session")
-def tried(xla: Device) -> Tried:
-    operations = TorchOperations(xla.handle)
-    return lambda trial: run(xla, trial.case(operations, "torch.mul"), trial.timing)
+__all__ = ["test_a_shared_honest_call_is_not_accused", "test_a_shared_plant_is_seen", "tried"]
