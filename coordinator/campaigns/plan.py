@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from coordinator.errors import RequestError, UnknownNameError
-from coordinator.targets.selectors import TargetName, did_you_mean, select_functions
+from coordinator.targets.selectors import TargetName, select_functions
+from protocol.function_names import did_you_mean
 
 MAX_RUNS = 100
 

@@ -6,7 +6,6 @@ everything below it (``2.9`` matches ``2.9.0`` and ``2.9.1``, not ``2.90``).
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,14 +13,10 @@ from fnmatch import fnmatchcase
 from typing import Protocol
 
 from coordinator.errors import UnknownNameError
+from protocol.function_names import ChosenFunctions, choose_functions, no_function_matches
 
 MOST_AWAY = 3
 """Runners that are away which a message names."""
-MOST_GUESSED = 3
-"""Unknown functions for which a message names close ones: to look for them takes long."""
-MOST_UNKNOWN = 50
-"""Unknown functions which a message names."""
-_WILD = frozenset("*?[")
 _SHAPE = re.compile(r"^(?P<framework>[\w*?\[\]-]+)(?:@(?P<version>[\w.+*?-]+))?/(?P<device>[\w*?\[\]-]+)$")
 
 
@@ -122,42 +117,13 @@ def _select(
     return list(chosen.values())
 
 
-@dataclass(frozen=True)
-class ChosenFunctions:
-    """The functions that globs name, and the globs that name none."""
-
-    functions: frozenset[str]
-    unknown: tuple[str, ...]
-
-
 def select_functions(globs: Sequence[str], functions: Iterable[str]) -> ChosenFunctions:
     """Find the functions that the globs name.
 
     Raises ``UnknownNameError`` if none of the globs names one, with names that are close to each.
     """
-    there = set(functions)
-    known = sorted(there)
-    chosen: set[str] = set()
-    unknown: list[str] = []
-    for glob in dict.fromkeys(globs):
-        # A thousand plain names are looked up, not searched for in each of a hundred thousand.
-        matched = [name for name in known if fnmatchcase(name, glob)] if set(glob) & _WILD else there & {glob}
-        if matched:
-            chosen.update(matched)
-        else:
-            unknown.append(glob)
-    if unknown and not chosen:
-        raise UnknownNameError(_no_function_matches(unknown, known), "functions")
-    return ChosenFunctions(frozenset(chosen), tuple(unknown))
-
-
-def _no_function_matches(globs: Sequence[str], known: Sequence[str]) -> str:
-    told = [f"no function matches '{glob}'{did_you_mean(glob, known)}" for glob in globs[:MOST_GUESSED]]
-    told += [f"none matches '{glob}'" for glob in globs[MOST_GUESSED:MOST_UNKNOWN]]
-    further = len(globs) - MOST_UNKNOWN
-    return "; ".join([*told, f"and {further} more match none"] if further > 0 else told)
-
-
-def did_you_mean(name: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name.strip("*"), known, n=3, cutoff=0.5)
-    return f"; did you mean {' or '.join(close)}?" if close else ""
+    known = set(functions)
+    chosen = choose_functions(globs, known)
+    if chosen.unknown and not chosen.functions:
+        raise UnknownNameError(no_function_matches(chosen.unknown, known), "functions")
+    return chosen

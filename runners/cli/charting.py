@@ -7,8 +7,6 @@ cases before run 2 of any. Progress goes to standard error.
 from __future__ import annotations
 
 import asyncio
-import difflib
-import fnmatch
 import itertools
 import sys
 import time
@@ -24,6 +22,7 @@ from pydantic import ValidationError
 from protocol.bundle import BundledOutcome, BundleHeader
 from protocol.catalogue import Catalogue, CatalogueSuite, representatives
 from protocol.enums import TimedCases, TimingPolicy
+from protocol.function_names import choose_functions, no_function_matches
 from protocol.jobs import Job
 from protocol.model import first_fault
 from protocol.runner import RunnerInfo
@@ -149,7 +148,7 @@ def tasks(header: BundleHeader, bundle: BundleWriter) -> Iterator[Task]:
                 yield Task(job, header.suite.name, case.function)
 
 
-def select(catalogue: Catalogue, suite: str, functions: Sequence[str]) -> tuple[CatalogueSuite, list[str]]:
+def select(catalogue: Catalogue, suite: str, functions: Sequence[str]) -> tuple[CatalogueSuite, tuple[str, ...]]:
     """The suite with the cases of those functions, and the globs that match none.
 
     Raises ``BundleError`` if all match none.
@@ -157,15 +156,12 @@ def select(catalogue: Catalogue, suite: str, functions: Sequence[str]) -> tuple[
     found = next((offered for offered in catalogue.suites if offered.name == suite), None)
     if found is None:
         raise BundleError(f"no suite {suite!r}; there are: {', '.join(offered.name for offered in catalogue.suites)}")
-    known = sorted({case.function for case in found.cases})
-    matched = {glob: fnmatch.filter(known, glob) for glob in functions}
-    chosen = {name for names in matched.values() for name in names}
-    unknown = [glob for glob, names in matched.items() if not names]
-    if not chosen:
-        close = difflib.get_close_matches(functions[0].strip("*"), known, n=3, cutoff=0.5)
-        hint = f"; did you mean {' or '.join(close)}?" if close else ""
-        raise BundleError(f"no function of the suite {suite!r} is like {' or '.join(map(repr, unknown))}{hint}")
-    return found.model_copy(update={"cases": [case for case in found.cases if case.function in chosen]}), unknown
+    known = {case.function for case in found.cases}
+    chosen = choose_functions(functions, known)
+    if not chosen.functions:
+        raise BundleError(f"{no_function_matches(chosen.unknown, known)} in the suite {suite!r}")
+    cases = [case for case in found.cases if case.function in chosen.functions]
+    return found.model_copy(update={"cases": cases}), chosen.unknown
 
 
 class Progress:

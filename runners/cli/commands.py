@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import difflib
 import fnmatch
 import os
 import re
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from protocol.defaults import DEFAULT_RUNS, MAX_RUNS, MAX_TIMEOUT_S
 from protocol.enums import DEFAULT_SUITE, TimedCases, TimingPolicy, Verdict, default_timed_cases, default_timing
+from protocol.function_names import did_you_mean
 from protocol.jobs import Job
 from protocol.outcomes import Outcome
 from protocol.redaction import redacted
@@ -205,9 +205,8 @@ async def _run(options: argparse.Namespace) -> int:
         suite = next((name for name in names if name in suites and options.case in suites[name].functions), None)
         if suite is None:
             known = [case for name in names if name in suites for case in suites[name].functions]
-            close = difflib.get_close_matches(options.case, known, n=3, cutoff=0.5)
-            hint = f"did you mean {' or '.join(close)}?" if close else f"see: portolan-runner cases {options.framework}"
-            raise UsageError(f"no case {options.case!r}; {hint}")
+            hint = did_you_mean(options.case, known) or f"; see: portolan-runner cases {options.framework}"
+            raise UsageError(f"no case {options.case!r}{hint}")
         job = Job(
             id="1",
             attempt=1,

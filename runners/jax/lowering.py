@@ -17,8 +17,8 @@ import jax
 from jax._src.interpreters import pxla
 
 from runners.jax.evidence import named
-from runners.jax.placement.host_copies import replaced
 from runners.suite.device import Lowerings, MissingLowering, Operation
+from runners.suite.replacing import replaced
 
 LOWER = "lower_sharding_computation"
 """The function of ``pxla`` that every program goes through, unless it is in a cache."""

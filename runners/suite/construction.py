@@ -9,6 +9,8 @@ from inspect import signature
 from types import FunctionType
 from typing import Any
 
+from runners.suite.replacing import replaced
+
 
 @contextmanager
 def watched_constructor(function: Any, watch: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
@@ -42,25 +44,9 @@ def watched_constructor(function: Any, watch: Callable[[], AbstractContextManage
 
     kind: Any = function
     with ExitStack() as stack:
-        if kind.__init__ is not object.__init__:
-            stack.enter_context(_replaced(kind, "__init__", watching(kind.__init__)))
-        if isinstance(kind.__new__, FunctionType):
-            stack.enter_context(_replaced(kind, "__new__", staticmethod(watching(kind.__new__))))
+        with suppress(TypeError):
+            if kind.__init__ is not object.__init__:
+                stack.enter_context(replaced(kind, "__init__", watching(kind.__init__)))
+            if isinstance(kind.__new__, FunctionType):
+                stack.enter_context(replaced(kind, "__new__", staticmethod(watching(kind.__new__))))
         yield
-
-
-@contextmanager
-def _replaced(kind: Any, name: str, method: Any) -> Iterator[None]:
-    own = vars(kind).get(name)
-    try:
-        setattr(kind, name, method)
-    except TypeError:
-        yield
-        return
-    try:
-        yield
-    finally:
-        if own is None:
-            delattr(kind, name)
-        else:
-            setattr(kind, name, own)

@@ -18,9 +18,10 @@ from jax._src import api, callback, compute_on, debugging
 from jax._src.interpreters import pxla
 from jax._src.lib import xla_client
 
-from runners.jax.placement.host_copies import HostCopies, replaced
+from runners.jax.placement.host_copies import HostCopies
 from runners.suite.device import Proof
 from runners.suite.host_work import Brought, CallRecord, Elsewhere
+from runners.suite.replacing import replaced
 
 OnDevice = Callable[[str], bool]
 """Whether the device, or all devices that are named with commas, are the target's."""

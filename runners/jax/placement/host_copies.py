@@ -19,6 +19,7 @@ from jax._src.array import ArrayImpl
 
 from runners.suite.buffers import noted_buffers
 from runners.suite.host_work import WORKED, CallRecord, Read
+from runners.suite.replacing import replaced
 
 _JAX = os.path.dirname(jax.__file__)
 _PICKS = frozenset(
@@ -158,13 +159,3 @@ def _by_jax_itself(frame: FrameType | None) -> bool:
             return code.co_filename.startswith(_JAX)
         frame = frame.f_back
     return False
-
-
-@contextmanager
-def replaced(owner: Any, name: str, replacement: Any) -> Iterator[None]:
-    kept = vars(owner)[name]
-    setattr(owner, name, replacement)
-    try:
-        yield
-    finally:
-        setattr(owner, name, kept)

@@ -16,6 +16,7 @@ from torch import overrides
 from torch.jit import _builtins
 from torch.utils import _device
 
+from runners.suite.replacing import replaced
 from runners.torch.placement.transfers import Transfers
 
 _READS = ("item", "tolist", "numpy", "__bool__", "__int__", "__float__", "__complex__", "__index__")
@@ -62,7 +63,7 @@ def watched_methods(transfers: Transfers) -> Iterator[None]:
 
         return make
 
-    with _unremembered(), ExitStack() as replaced:
+    with _unremembered(), ExitStack() as stack:
         for owner, names, watched in (
             (torch.Tensor, _READS, reading),
             (torch.Tensor, _MOVES, moving),
@@ -71,8 +72,8 @@ def watched_methods(transfers: Transfers) -> Iterator[None]:
             for name in names:
                 function = getattr(owner, name)
                 stand_in = watched(name, function)
-                replaced.enter_context(_replaced(owner, name, stand_in))
-                replaced.enter_context(_known_to_the_compiler(function, stand_in))
+                stack.enter_context(replaced(owner, name, stand_in))
+                stack.enter_context(_known_to_the_compiler(function, stand_in))
         yield
 
 
@@ -86,22 +87,8 @@ def watched_export(transfers: Transfers, owner: Any, name: str) -> Iterator[None
         transfers.fetched(name.strip("_"), tensor)
         return capsule
 
-    with _replaced(owner, name, exported):
+    with replaced(owner, name, exported):
         yield
-
-
-@contextmanager
-def _replaced(owner: Any, name: str, method: _Method) -> Iterator[None]:
-    inherited = name not in vars(owner)
-    before = getattr(owner, name)
-    setattr(owner, name, method)
-    try:
-        yield
-    finally:
-        if inherited:
-            delattr(owner, name)
-        else:
-            setattr(owner, name, before)
 
 
 @contextmanager

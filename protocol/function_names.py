@@ -1,0 +1,54 @@
+"""Names of functions as people give them: globs, the functions that they name, and close ones for a name that is not
+there. A campaign and a runner's own chart choose alike. Pure.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+MOST_GUESSED = 3
+"""Unknown functions for which a message names close ones: to look for them takes long."""
+MOST_UNKNOWN = 50
+"""Unknown functions which a message names."""
+_WILD = frozenset("*?[")
+
+
+@dataclass(frozen=True)
+class ChosenFunctions:
+    """The functions that globs name, and the globs that name none."""
+
+    functions: frozenset[str]
+    unknown: tuple[str, ...]
+
+
+def choose_functions(globs: Iterable[str], functions: Iterable[str]) -> ChosenFunctions:
+    there = set(functions)
+    known = sorted(there)
+    chosen: set[str] = set()
+    unknown: list[str] = []
+    for glob in dict.fromkeys(globs):
+        # A thousand plain names are looked up, not searched for in each of a hundred thousand.
+        matched = [name for name in known if fnmatchcase(name, glob)] if set(glob) & _WILD else there & {glob}
+        if matched:
+            chosen.update(matched)
+        else:
+            unknown.append(glob)
+    return ChosenFunctions(frozenset(chosen), tuple(unknown))
+
+
+def no_function_matches(globs: Sequence[str], functions: Iterable[str]) -> str:
+    """A sentence for globs that name none, with names that are close to the first few."""
+    known = sorted(set(functions))
+    told = [f"no function matches '{glob}'{did_you_mean(glob, known)}" for glob in globs[:MOST_GUESSED]]
+    told += [f"none matches '{glob}'" for glob in globs[MOST_GUESSED:MOST_UNKNOWN]]
+    further = len(globs) - MOST_UNKNOWN
+    return "; ".join([*told, f"and {further} more match none"] if further > 0 else told)
+
+
+def did_you_mean(name: str, known: Sequence[str]) -> str:
+    """``; did you mean torch.argsort?``, or nothing."""
+    close = difflib.get_close_matches(name.strip("*"), known, n=3, cutoff=0.5)
+    return f"; did you mean {' or '.join(close)}?" if close else ""

@@ -1,0 +1,24 @@
+"""A member of a class or a module, replaced for the time of a ``with``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def replaced(owner: Any, name: str, member: Any) -> Iterator[None]:
+    """``owner`` has ``member`` under that name; afterwards its own again, or its parent's if it had none of its own.
+
+    Raises ``TypeError`` for an owner whose members cannot be set.
+    """
+    own = vars(owner).get(name, replaced)
+    setattr(owner, name, member)
+    try:
+        yield
+    finally:
+        if own is replaced:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, own)
