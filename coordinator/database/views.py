@@ -211,6 +211,17 @@ SELECT o.job_id,
 )
 
 
+_HEAD = """\
+SELECT n.campaign_id,
+       s.name AS suite,
+       s.revision,
+       t.framework,
+       t.version,
+       t.device,
+       t.hardware"""
+"""The first columns of a promised view of figures ``n`` on a target ``t`` by a suite ``s``."""
+
+
 def cases_measured(outcomes: str) -> str:
     """A case's latencies on a target, of which every other latency and ratio is made, from rows of ``outcomes``."""
     return f"""\
@@ -242,13 +253,7 @@ SELECT o.campaign_id,
 def function_latencies(latencies: str) -> str:
     """A function's latencies on a target, from the latencies of its cases."""
     return f"""\
-SELECT n.campaign_id,
-       s.name AS suite,
-       s.revision,
-       t.framework,
-       t.version,
-       t.device,
-       t.hardware,
+{_HEAD},
        n.function,
        n.host_only,
        n.cold_ms,
@@ -546,13 +551,7 @@ FUNCTION_VERDICTS = View(
         "passed_inputs": "the same of the passed cases",
     },
     f"""\
-SELECT n.campaign_id,
-       s.name AS suite,
-       s.revision,
-       t.framework,
-       t.version,
-       t.device,
-       t.hardware,
+{_HEAD},
        n.function,
        n.host_only,
        {_ANYWHERE["verdict"]} AS verdict,
@@ -617,13 +616,7 @@ FUNCTION_COUNTS = View(
         "unknown": "cases that passed without proof of where, which the rule counts as neither",
     },
     f"""\
-SELECT n.campaign_id,
-       s.name AS suite,
-       s.revision,
-       t.framework,
-       t.version,
-       t.device,
-       t.hardware,
+{_HEAD},
        t.environment,
        t.simulated,
        n.function,
@@ -693,13 +686,7 @@ CASE_LATENCIES = View(
         "unconfirmed": f"of low_ms: {UNCONFIRMED}; null of one run alone that did not wait",
     },
     f"""\
-SELECT n.campaign_id,
-       s.name AS suite,
-       s.revision,
-       t.framework,
-       t.version,
-       t.device,
-       t.hardware,
+{_HEAD},
        t.environment,
        t.simulated,
        c.function,

@@ -53,6 +53,9 @@ async def _rule(
     return rule_named(rule)
 
 
+OnlyDevice = Annotated[Text | None, Query(max_length=100, description="only targets on this device")]
+Offset = Annotated[int, Query(ge=0, le=10**7, description="functions to leave out at the beginning")]
+Limit = Annotated[int, Query(ge=1, le=5000, description="functions of a page of json")]
 RuleParameter = Annotated[CountingRule, Depends(_rule)]
 
 
@@ -71,9 +74,9 @@ async def matrix(
     context: Context,
     rule: FunctionRuleParameter,
     q: Annotated[Text, Query(max_length=1000, description="such as `torch.* fails:xla passes:cpu cause:type`")] = "",
-    device: Annotated[Text | None, Query(max_length=100, description="only targets on this device")] = None,
-    offset: Annotated[int, Query(ge=0, le=10**7, description="functions to leave out at the beginning")] = 0,
-    limit: Annotated[int, Query(ge=1, le=5000, description="functions")] = 500,
+    device: OnlyDevice = None,
+    offset: Offset = 0,
+    limit: Limit = 500,
 ) -> MatrixPage:
     """The functions that a query finds, with their cells, and all modules that these are of."""
     return await service.page(context.engine, campaign_id, MatrixQuery(q, rule, device, offset, limit))
@@ -94,9 +97,9 @@ async def conditions(
     campaign_id: CampaignId,
     context: Context,
     function: Annotated[Text, Query(max_length=200, description="a glob, such as `torch.nn.*`")] = "*",
-    device: Annotated[Text | None, Query(max_length=100, description="only targets on this device")] = None,
-    offset: Annotated[int, Query(ge=0, le=10**7, description="functions to leave out at the beginning")] = 0,
-    limit: Annotated[int, Query(ge=1, le=5000, description="functions, of json; csv holds all")] = 500,
+    device: OnlyDevice = None,
+    offset: Offset = 0,
+    limit: Limit = 500,
     format: Literal["json", "csv"] = "json",
 ) -> Response | CampaignConditions:
     """Of each function of which a case fails or falls back: n of m, by whom judged, and on which options."""

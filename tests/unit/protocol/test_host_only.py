@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +42,12 @@ def test_a_case_of_a_declared_function_is_host_only_whichever_suite_has_it() -> 
     total.value("square", lambda inputs: [inputs.normal(2, 2)])
     assert size.cases[0].host_only == declared().reason("torch.Tensor.size")
     assert total.cases[0].host_only is None
+
+
+def test_no_name_is_declared_beside_a_glob_that_has_it() -> None:
+    reasons = declared().reasons
+    globs = [name for name in reasons if "*" in name]
+    assert [(name, glob) for name in reasons for glob in globs if name != glob and fnmatchcase(name, glob)] == []
 
 
 def test_no_suite_of_a_framework_declares_a_function_of_its_own() -> None:
