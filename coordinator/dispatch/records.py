@@ -12,7 +12,7 @@ from coordinator.causes.rules import classify
 from coordinator.database.values import plain_text, to_json
 from coordinator.dispatch.finishes import FinishedJob
 from coordinator.dispatch.leases import Key
-from protocol.enums import HOST, Cause, Ending, Placement, Verdict
+from protocol.enums import HOST, Cause, Ending, Placement, Unproven, Verdict
 from protocol.limits import LEAST_MILLISECONDS, MAX_TEXT
 from protocol.outcomes import Evidence, Outcome, PlacementProof
 
@@ -44,6 +44,7 @@ def record(key: Key, outcome: Outcome, *, framework: str, device: str) -> Finish
     classified = classify(outcome, framework=framework, device=device)
     timing = outcome.timing
     steady_ms, iqr_ms = summary(timing.samples_ms)
+    placement, proof = _proven(outcome, device)
     return FinishedJob(
         job_id=key.job,
         attempt=key.attempt,
@@ -51,8 +52,8 @@ def record(key: Key, outcome: Outcome, *, framework: str, device: str) -> Finish
         ending=outcome.ending,
         cause=classified.cause,
         rule=classified.rule,
-        placement=_proven(outcome, device),
-        proof=_json(outcome.proof) if outcome.proof != NO_PROOF else "{}",
+        placement=placement,
+        proof=_json(proof) if proof != NO_PROOF else "{}",
         init_ms=_zero_if_tiny(timing.init_ms),
         cold_ms=_zero_if_tiny(timing.cold_ms),
         steady_ms=_zero_if_tiny(steady_ms),
@@ -106,14 +107,18 @@ def summary(samples_ms: Sequence[float]) -> tuple[float | None, float | None]:
     return statistics.median(samples_ms), max(upper - lower, 0.0)
 
 
-def _proven(outcome: Outcome, device: str) -> Placement:
+def _proven(outcome: Outcome, device: str) -> tuple[Placement, PlacementProof]:
     """The placement that a runner reports, as far as its proof bears it: on a device that is not the host, nothing ran
     of which no execution was counted."""
+    proof = outcome.proof
     if outcome.placement is not Placement.on_device or device == HOST:
-        return outcome.placement
-    if outcome.proof.fallbacks:
-        return Placement.fell_back
-    return Placement.on_device if outcome.proof.executed else Placement.unknown
+        return outcome.placement, proof
+    if proof.fallbacks:
+        return Placement.fell_back, proof
+    if proof.executed:
+        return Placement.on_device, proof
+    why = Unproven.executions_not_counted if proof.executed is None else Unproven.nothing_executed
+    return Placement.unknown, proof.model_copy(update={"unproven": why})
 
 
 def _json(model: BaseModel) -> str:
