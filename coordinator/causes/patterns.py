@@ -27,13 +27,10 @@ class PatternSet:
         for pattern in self._patterns:
             require_linear(pattern)
             self._set.Add(pattern)
-        if self._patterns:
-            self._set.Compile()
+        self._set.Compile()
 
     def found_in(self, text: str) -> frozenset[str]:
         """Those of the patterns that match ``text``."""
-        if not self._patterns:
-            return frozenset()
         return frozenset(self._patterns[index] for index in self._set.Match(_encoded(text)) or ())
 
 

@@ -43,6 +43,12 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "16 becomes 17",
         "the memory at which a set of patterns begins anew: the same matches",
     ),
+    Equivalent(
+        "coordinator/causes/patterns.py",
+        "MEMORY_BYTES = 16 << 20",
+        "20 becomes 40",
+        "the same, and RE2 takes no more than it needs",
+    ),
 )
 
 
