@@ -76,7 +76,6 @@ def _outcome(row: Row[Any]) -> Outcome:
         ending=Ending(row.ending),
         evidence=Evidence.model_validate(row.evidence) if row.evidence else None,
         log_tail=row.log_tail or "",
-        duration_s=0.0,
     )
 
 
