@@ -112,14 +112,19 @@ def _call(function: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) 
 
 
 def _in_slot(array: np.ndarray[Any, Any], slot: Slot, dtype: str) -> _Array:
-    return _Array(slot.dtype or dtype_on_device(array, dtype), array.shape)
+    return _Array(slot.dtype or _dtype(array, dtype), array.shape)
+
+
+def _dtype(array: np.ndarray[Any, Any], dtype: str) -> str:
+    """As the device has it: texts of whatever length are strings there."""
+    return "string" if array.dtype.kind in "SU" else dtype_on_device(array, dtype)
 
 
 def _on_device(tree: Any, dtype: str) -> Any:
     """The tree with each array as the device has it."""
     if isinstance(tree, (np.ndarray, np.generic)):
         array = np.asarray(tree)
-        return _Array(dtype_on_device(array, dtype), array.shape)
+        return _Array(_dtype(array, dtype), array.shape)
     if isinstance(tree, Mapping):
         return {key: _on_device(value, dtype) for key, value in tree.items()}
     if type(tree) in (list, tuple):

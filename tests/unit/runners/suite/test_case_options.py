@@ -60,6 +60,11 @@ def test_a_case_by_hand_says_its_arguments_as_the_device_has_them() -> None:
     }
 
 
+@pytest.mark.parametrize("texts", [np.array([b"one", b"four"]), np.array(["one", "four"]), np.array(b"one")])
+def test_texts_are_strings_on_the_device_however_long_they_are(texts: np.ndarray[Any, Any]) -> None:
+    assert options_of(by_hand(texts))["dtypes"] == ["string"]
+
+
 def test_a_case_whose_call_is_its_authors_own_says_its_dtype_alone() -> None:
     assert options_of(by_hand(np.ones(3), prepare=lambda context, x: lambda: context.function(x))) == {
         "kind": "value",
