@@ -215,11 +215,14 @@ class OwnStatements:
     def ran(self, step: Step, names: Mapping[str, Any]) -> None:
         """Note what a statement has bound."""
         is_own = self.has(step)
-        self._values |= dict.fromkeys((str(step.place), *step.bound), is_own or not step.computes)
+        gave = is_own or (not step.computes and any(map(self.have_given, step.used)))
+        self._values |= dict.fromkeys((str(step.place), *step.bound), gave)
         self._objects -= step.bound
         if is_own:
-            # It may have changed them.
-            self._values |= dict.fromkeys(step.used, True)
+            # It may have changed them. Arrays of NumPy are on no device: one changes with an array of the framework
+            # where both share memory, and only the host's arrays do.
+            changed = (name for name in step.used if not isinstance(names.get(name), np.ndarray))
+            self._values |= dict.fromkeys(changed, True)
             self._objects |= {name for name in step.bound if name in names and not self.is_value(names[name])}
 
     def have_given(self, label: str) -> bool:

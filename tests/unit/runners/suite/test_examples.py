@@ -127,6 +127,23 @@ def test_a_value_that_the_function_may_have_changed_or_that_is_only_shown_is_its
             judged(*sources, **wrong)
 
 
+def test_an_array_of_numpy_that_shares_memory_on_the_host_alone_is_not_the_functions() -> None:
+    sources = ("a = np.ones(2)", "t = toy.double(a.tolist()[0])", "toy.double(a[0])", "a[0] = 3", "a")
+    wrong = {"dtype": "float64", "values": [-1.0, 1.0]}
+    for label in ("a", "5"):
+        with pytest.raises(OtherLineError, match=rf"gave a wrong value: result\['{label}'\]"):
+            judged(*sources, **{"t": 2.0, label: wrong})
+    with pytest.raises(Mismatch, match=r"result\['t'\]"):
+        judged(*sources, t=5.0, a=wrong)
+
+
+def test_what_is_only_shown_is_whose_value_it_is() -> None:
+    with pytest.raises(OtherLineError, match=r"gave a wrong value: result\['3'\]"):
+        judged("b = [1] * 2", "a = toy.double(1)", "b", **{"3": [1, 2]})
+    with pytest.raises(Mismatch, match=r"result\['2'\]"):
+        judged("a = toy.double(1)", "a", **{"2": 3.0})
+
+
 @pytest.mark.parametrize(
     ("sources", "surroundings"),
     [
