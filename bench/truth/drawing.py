@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,6 +23,9 @@ FAILS, WRONG, FALLS_BACK = "fails", "wrong value", "falls back"
 KINDS = (FAILS, WRONG, FALLS_BACK)
 SHOWN = 200
 """Characters of a message that a label keeps."""
+
+_FOLDERS = re.compile(r"(?<!\w)/(?:[^\s/\"]+/)+")
+"""Those of the machine that made the chart."""
 
 Row = Mapping[str, Any]
 
@@ -72,7 +76,7 @@ def unlabelled(row: Row) -> dict[str, Any]:
         "target": f"{row['framework']}@{row['version']}/{row['device']}",
         "kind": kind_of(row),
         "cause": row["cause"] or row["cause_on_device"],
-        "said": " ".join(said.split())[:SHOWN],
+        "said": _FOLDERS.sub("", " ".join(said.split()))[:SHOWN],
     }
 
 

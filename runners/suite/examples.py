@@ -369,8 +369,8 @@ def lines_of(error: BaseException, example: str) -> list[Line]:
     A compiler tells in its message at which line each operation was traced that it refuses; else the traceback does.
     """
     told = [_ORIGIN.findall(origin) for origin in str(error).split(_ORIGINS)[1:]]
-    mine = [[found for found in lines if found[0] == example] for lines in told]
-    if told and all(mine):
+    mine = [found for lines in told if (found := [line for line in lines if line[0] == example])]
+    if mine:
         return [Line(int(place), int(number), scope == _PROMPT) for *_, (_, place, number, scope) in mine]
     frames = [(frame.f_code, number) for frame, number in traceback.walk_tb(error.__traceback__)]
     origins = [(_FILE.fullmatch(code.co_filename), number, code.co_name) for code, number in frames]

@@ -61,7 +61,7 @@ def test_a_line_to_be_labelled_becomes_a_label() -> None:
 
 def test_each_label_says_why_and_stands_once() -> None:
     labels = accusations.labels()
-    assert all(label.why and label.said or label.cause == "timeout" for label in labels)
+    assert all(label.why and (label.said or label.cause == "timeout") for label in labels)
     assert {label.kind for label in labels} <= set(drawing.KINDS)
     assert {label.framework for label in labels} == set(accusations.FRAMEWORKS)
     assert max(Counter((label.case, label.suite, label.kind) for label in labels).values()) == 1
