@@ -1,8 +1,9 @@
-"""``truth``: is what Portolan claims true? Four shares, each of things whose right answer is known beforehand.
+"""``truth``: is what Portolan claims true? Five shares, each of things whose right answer is known beforehand.
 
-Causes against failures that a person labelled, where Portolan itself is installed; in each
-framework's environment the share of slightly wrong functions that its cases notice, the share of
-planted fallbacks that its proofs see, and that of honest calls that they accuse of nothing.
+Causes against failures that a person labelled, and accusations that a person repeated by hand, where
+Portolan itself is installed; in each framework's environment the share of slightly wrong functions that
+its cases notice, the share of planted fallbacks that its proofs see, and that of honest calls that they
+accuse of nothing.
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ FRAMEWORKS = ("torch", "tensorflow", "jax")
 def run() -> Iterator[Figure]:
     installed = [framework for framework in FRAMEWORKS if importlib.util.find_spec(framework)]
     if not installed:
-        from bench.truth import causes
+        from bench.truth import accusations, causes
 
         yield from causes.figures()
+        yield from accusations.figures()
         return
-    from bench.truth import mutants, plants
+    from bench.truth import accusations, mutants, plants
 
+    if installed[0] in accusations.FRAMEWORKS:
+        yield accusations.kept(installed[0])
     yield mutants.score(installed[0])
     yield from plants.shares(installed[0])

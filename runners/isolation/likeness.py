@@ -38,8 +38,10 @@ def _words(message: str) -> str:
 
 
 _INCIDENTAL = re.compile(
+    # What AutoGraph writes before an error: the trace of what it converted, in which our watch may stand.
+    r"\Ain user code:\n\n(?s:.*?)\n\n"
     # TensorFlow's generated names, the operation it appends, and the trace of where it was made.
-    r"\{\{[^{}]*\}\}|\[Op:[^\]]*\]( name: ?\S*)?|\[\[[^\[\]]*\]\]|0x[0-9a-fA-F]+"
+    r"|\{\{[^{}]*\}\}|\[Op:[^\]]*\]( name: ?\S*)?|\[\[[^\[\]]*\]\]|0x[0-9a-fA-F]+"
     r"|(?<=compile graph )[^\s\[\]]+(\[[^\[\]]*\])?|__(inference|forward|backward)_\w+"
     r"|(?<=\])\([\w/:, ]*\)(?=' with input shapes)"
     r"|\n\nStack trace for op definition(?s:.*)|\nThe op is created at:(?s:.*)|\nException raised from (?s:.*)"

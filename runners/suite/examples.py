@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
 import json
 import linecache
 import os
 import re
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -33,6 +35,11 @@ from runners.suite.source import bound_names
 OWN, OTHERS, ENDED = "own", "others", "ended"
 MODULE = "__main__"
 """The module in which a statement of an example seems to stand, as at a prompt."""
+_PROMPT = "<module>"
+_FILE = re.compile(r"<(.+), statement (\d+)>")
+_ORIGIN = re.compile(r'File "<([^"]+), statement (\d+)>", line (\d+), in (.+)')
+_ORIGINS = "The op is created at"
+"""What TensorFlow writes before the lines at which an operation was traced."""
 _CUSTOMARY = frozenset({"_", "__"})
 _COMPUTING = (ast.Call, ast.BinOp, ast.Compare, ast.Subscript, ast.AugAssign)
 _PLAIN = (bool, int, float, complex, str, bytes, np.ndarray, np.generic)
@@ -125,6 +132,28 @@ class Step:
     """The names that it reads."""
     computes: bool
     """Whether it computes something, and does not only show what others did, or name it anew."""
+    tree: ast.Module
+    name: re.Pattern[str]
+    """How the function is named in a line."""
+
+    def innermost(self, line: int) -> ast.stmt:
+        """The smallest statement within it that holds a line."""
+        holding = (node for node in ast.walk(self.tree) if isinstance(node, ast.stmt) and _holds(node, line))
+        return min(holding, key=lambda node: (node.end_lineno or node.lineno) - node.lineno)
+
+
+def _holds(node: ast.stmt, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or node.lineno)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of an example that led to an error: by the place of its statement, and by its number within that."""
+
+    place: int
+    number: int
+    is_at_prompt: bool
+    """Whether it is no line of a function that the example defines."""
 
 
 def step_of(name: str, statement: Statement, rewritten: Callable[[ast.Module], ast.Module]) -> Step:
@@ -153,6 +182,8 @@ def step_of(name: str, statement: Statement, rewritten: Callable[[ast.Module], a
         names_function=bool(last_name.search(statement.source)),
         used=frozenset(_read_by(tree)),
         computes=any(isinstance(node, _COMPUTING) for node in ast.walk(tree)),
+        tree=ast.parse(source),
+        name=last_name,
     )
 
 
@@ -207,20 +238,36 @@ class OwnStatements:
         self._all = not any(step.names_function for step in steps)
         self._objects: set[str] = set()
         self._values: dict[str, bool] = {}
+        self._places: dict[int, bool] = {}
+        self._ever: set[str] = set()
+        """The objects that were bound at any time."""
 
     def has(self, step: Step) -> bool:
         """Whether the statement is the function's, by what those before it have bound."""
         return self._all or step.names_function or not self._objects.isdisjoint(step.used)
 
+    def uses(self, step: Step, line: Line) -> bool:
+        """Whether the line of a statement is the function's: the whole of it at a prompt, and in a function that the
+        example defines the one line, which may run at any time."""
+        if line.is_at_prompt:
+            return self._places.get(line.place, True)
+        source = ast.unparse(step.innermost(line.number))
+        read = set(_read_by(ast.parse(source)))
+        return self._all or bool(step.name.search(source)) or not self._ever.isdisjoint(read)
+
     def ran(self, step: Step, names: Mapping[str, Any]) -> None:
         """Note what a statement has bound."""
-        is_own = self.has(step)
-        self._values |= dict.fromkeys((str(step.place), *step.bound), is_own or not step.computes)
+        is_own = self._places[step.place] = self.has(step)
+        gave = is_own or (not step.computes and any(map(self.have_given, step.used)))
+        self._values |= dict.fromkeys((str(step.place), *step.bound), gave)
         self._objects -= step.bound
         if is_own:
-            # It may have changed them.
-            self._values |= dict.fromkeys(step.used, True)
+            # It may have changed them. Arrays of NumPy are on no device: one changes with an array of the framework
+            # where both share memory, and only the host's arrays do.
+            changed = (name for name in step.used if not isinstance(names.get(name), np.ndarray))
+            self._values |= dict.fromkeys(changed, True)
             self._objects |= {name for name in step.bound if name in names and not self.is_value(names[name])}
+            self._ever |= self._objects
 
     def have_given(self, label: str) -> bool:
         """Whether the value of that label is the function's doing, by the last statement that bound or changed it."""
@@ -316,6 +363,41 @@ def _set_environment(variables: Mapping[str, str]) -> None:
     os.environ.update(variables)
 
 
+def lines_of(error: BaseException, example: str) -> list[Line]:
+    """The innermost line of the example for each place at which an error arose.
+
+    A compiler tells in its message at which line each operation was traced that it refuses; else the traceback does.
+    """
+    told = [_ORIGIN.findall(origin) for origin in str(error).split(_ORIGINS)[1:]]
+    mine = [found for lines in told if (found := [line for line in lines if line[0] == example])]
+    if mine:
+        return [Line(int(place), int(number), scope == _PROMPT) for *_, (_, place, number, scope) in mine]
+    frames = [(frame.f_code, number) for frame, number in traceback.walk_tb(error.__traceback__)]
+    origins = [(_FILE.fullmatch(code.co_filename), number, code.co_name) for code, number in frames]
+    traced = [
+        Line(int(match[2]), number, scope == _PROMPT)
+        for match, number, scope in origins
+        if match is not None and match[1] == example
+    ]
+    return traced[-1:]
+
+
+def is_called_by(error: BaseException, function: Any) -> bool:
+    """Whether Python code of a function, or of the methods of a class, was running when an error arose."""
+    codes = set(_codes_of(function))
+    return any(frame.f_code in codes for frame, _ in traceback.walk_tb(error.__traceback__))
+
+
+def _codes_of(function: Any) -> Iterator[CodeType]:
+    members = vars(function).values() if isinstance(function, type) else [inspect.unwrap(function)]
+    waiting = [getattr(getattr(member, "__func__", member), "__code__", None) for member in members]
+    while waiting:
+        code = waiting.pop()
+        if isinstance(code, CodeType):
+            yield code
+            waiting += code.co_consts
+
+
 def _failed(step: Step, error: Exception) -> str:
     text = (str(error).strip().splitlines() or [""])[0]
     said = f"{type(error).__name__}: {text}"
@@ -336,11 +418,14 @@ class FrozenExample:
     def __call__(self, context: Context) -> Callable[[], Any]:
         example = Example.read(self.example)
         steps = [step_of(example.name, statement, self.dialect.rewritten) for statement in example.statements]
+        by_place = {step.place: step for step in steps}
+        owners: list[OwnStatements] = []
 
         def call() -> Any:
             with kept(self.dialect.settings()), self.dialect.forced(context.device):
                 session = Session(names_for(context.function, example.name, self.dialect, context.device))
                 own = OwnStatements(steps, self.dialect.is_array)
+                owners[:] = [own]
                 ended = self._run(context, session, steps, own)
                 results = session.results()
                 found: dict[str, Any] = {OWN: {}, OTHERS: {}, ENDED: ended}
@@ -349,7 +434,23 @@ class FrozenExample:
                         found[OWN if own.have_given(label) else OTHERS][label] = self._shown(results.get(label))
                 return found
 
-        return self.dialect.compiled(context, call)
+        run = self.dialect.compiled(context, call)
+
+        def charged() -> Any:
+            try:
+                return run()
+            except (OtherLineError, ImportError):
+                raise
+            except Exception as error:
+                lines = [line for line in lines_of(error, example.name) if line.place in by_place]
+                own = owners[0] if owners else OwnStatements(steps, self.dialect.is_array)
+                if not lines or is_called_by(error, context.function):
+                    raise
+                if any(own.uses(by_place[line.place], line) for line in lines):
+                    raise
+                raise OtherLineError(_failed(by_place[lines[0].place], error)) from error
+
+        return charged
 
     def take_apart(self, case: Case, observed: Any, expected: Any) -> TakenApart:
         """The values that are the function's doing, and those that are not, each with its judgement."""

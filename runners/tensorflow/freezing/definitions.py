@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import op_def_registry
 
 from runners.tensorflow.freezing.recipe import Arguments, Draw, Recipe
 
 RAW = "tf.raw_ops"
+SORTED = "sorted_"
+"""How the name of an input begins whose values stand in order."""
 _NO_ARRAYS = {
     tf.resource.as_datatype_enum: "a resource",
     tf.variant.as_datatype_enum: "a variant",
@@ -90,4 +93,6 @@ def _values(definition: Any, given: Any, draw: Draw, shape: tuple[int, ...]) -> 
         return draw.bools(*shape)
     if allowed and allowed[0] and allowed[0] <= {tf.int32.as_datatype_enum, tf.int64.as_datatype_enum}:
         return draw.ints(*shape)
-    return draw.array(*shape)
+    values = draw.array(*shape)
+    # An operation that searches says by the name alone that it wants them so; of others its result is any.
+    return np.sort(values, axis=-1) if given.name.startswith(SORTED) and values.ndim else values

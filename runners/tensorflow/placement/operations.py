@@ -13,7 +13,7 @@ from typing import Any
 
 from tensorflow.python import pywrap_tfe
 from tensorflow.python.eager import context
-from tensorflow.python.framework import ops
+from tensorflow.python.framework import dtypes, ops
 
 NoteOperation = Callable[[str, "list[Any]", "list[Any]"], None]
 """A call for each operation that returned, with its type, or its function's name, and the arrays that it was given and
@@ -22,11 +22,13 @@ that it made."""
 _ENTRY_POINTS = {"TFE_Py_FastPathExecute": 1, "TFE_Py_Execute": 2, "TFE_Py_ExecuteCancelable": 2}
 """How eager operations enter the runtime, and at which argument each entry point takes the operation's name."""
 
+IS_INITIALIZED, READ = "VarIsInitializedOp", "ReadVariableOp"
+
 WITHOUT_WORK = frozenset(
     {
         *("Const", "Placeholder", "PlaceholderWithDefault", "_Arg", "_Retval"),
         *("NoOp", "Identity", "IdentityN", "StopGradient", "PreventGradient"),
-        *("VarHandleOp", "VarIsInitializedOp", "ReadVariableOp", "AssignVariableOp", "DestroyResourceOp"),
+        *("VarHandleOp", IS_INITIALIZED, READ, "AssignVariableOp", "DestroyResourceOp"),
         *("VariableV2", "IsVariableInitialized"),
         *("Shape", "ShapeN", "Size", "Rank"),
     }
@@ -85,6 +87,22 @@ class BodyOperation:
     """Whether it calls a function that runs compiled as a whole, or raises."""
     numeric: bool
     """Whether it computes with numbers other than whole ones, which may be shapes."""
+
+
+def gives_first_values(name: str, given: list[Any], made: list[Any]) -> bool:
+    """Whether a function does no more than give variables values that it computes out of nothing: it takes their
+    handles alone, reads none, and returns nothing."""
+    handles = bool(given) and all(array.dtype == dtypes.resource for array in given)
+    return handles and not made and is_function(name) and not must_compile(name) and not _reads(name, set())
+
+
+def _reads(name: str, seen: set[str]) -> bool:
+    """Whether a function, or one that it calls, reads a variable."""
+    if name in seen or not is_function(name):
+        return False
+    seen.add(name)
+    nodes = context.context().get_function_def(name).node_def
+    return any(node.op == READ or any(_reads(called, seen) for called in _functions_of(node)) for node in nodes)
 
 
 def is_function(name: str) -> bool:

@@ -19,9 +19,11 @@ from runners.suite.device import Proof
 from runners.suite.host_work import WORKED, CallRecord, Elsewhere, fallbacks
 from runners.tensorflow.placement.operations import (
     CALLS,
+    IS_INITIALIZED,
     PICKS,
     WITHOUT_WORK,
     body,
+    gives_first_values,
     is_compiled_call,
     is_function,
     must_compile,
@@ -142,6 +144,8 @@ class CompiledWatch(Watch):
         super().__init__(on_device, proof)
         self._beside: Counter[str] = Counter()
         self._holds: dict[str, tuple[int, Counter[str]]] = {}
+        self._initialized: list[Any] = []
+        """The answers to whether a variable has a value yet."""
 
     def finish(self) -> None:
         events = self.record.events
@@ -153,6 +157,19 @@ class CompiledWatch(Watch):
             for name, count in self._beside.items():
                 self.proof.fell_back(name, count)
             self._beside.clear()
+
+    def _operation(self, name: str, given: list[Any], made: list[Any]) -> None:
+        if name == IS_INITIALIZED:
+            self._initialized += made
+        if not self._is_initialization(name, given, made):
+            super()._operation(name, given, made)
+
+    def _is_initialization(self, name: str, given: list[Any], made: list[Any]) -> bool:
+        """Whether ``tf.function`` gives first values to the variables that were made while it was traced, such as the
+        state of a random generator: what is made on the host for the device to take was never on it."""
+        known = set(map(id, self._initialized))
+        asks = name == "Pack" and bool(given) and all(id(array) in known for array in given)
+        return asks or gives_first_values(name, given, made)
 
     def operation(self, name: str, arrays: list[Any]) -> None:
         self.proof.devices.update(device_of(array.device) for array in arrays if not _is_of_host(array))

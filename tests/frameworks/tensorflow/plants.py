@@ -255,6 +255,18 @@ def with_branch(context: Context, x: Any) -> Call:
     return context.compiled(lambda: tf.cond(tf.size(x) > 0, lambda: context.function(x), lambda: x))
 
 
+def with_new_seed(context: Context, x: Any) -> Call:
+    """Keras makes the state of a generator, two whole numbers, outside of the function that is being traced."""
+    made: list[Any] = []
+
+    def call() -> Any:
+        if not made:
+            made.append(tf.keras.random.SeedGenerator(3))
+        return context.function(x) + 0 * tf.keras.random.uniform(x.shape, seed=made[0])
+
+    return context.compiled(call)
+
+
 def in_graph(context: Context, x: Any) -> Call:
     return graphing.in_session(lambda context, x: context.compiled(partial(context.function, x))())(context, x)
 
@@ -280,6 +292,7 @@ HONEST: dict[str, Prepare] = {
     "with a new variable": with_new_variable,
     "with a shape from an array": with_shape_from_array,
     "with a branch": with_branch,
+    "with a new seed": with_new_seed,
     "in a graph": in_graph,
     "in another thread": in_another_thread,
     "copied before": copied_before,

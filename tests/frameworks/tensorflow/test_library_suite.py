@@ -7,13 +7,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from runners.errors import UnfreezableError
 from runners.suite.cases import Function
 from runners.suite.device import Device
-from runners.suite.frozen import PACK, QUICK, Pack
+from runners.suite.frozen import PACK, QUICK, Pack, decode
 from runners.tensorflow import FRAMEWORK
+from runners.tensorflow.freezing.definitions import SORTED, definition_of
 from runners.tensorflow.frozen import FrozenCall
 from runners.tensorflow.suites.library import FUNCTIONS as FROZEN
 from runners.tensorflow.suites.library import other_names
@@ -30,6 +32,7 @@ __all__ = [
     "test_every_public_function_is_charted_or_left_out_with_a_reason",
     "test_frozen_functions_have_their_canonical_names",
     "test_functions_by_hand_have_public_names",
+    "test_inputs_that_an_operation_wants_in_order_are",
     "test_it_charts_each_name_once",
     "test_other_names_are_of_the_same_objects",
     "test_the_catalogue_is_read_without_tensorflow",
@@ -146,3 +149,18 @@ def test_an_array_of_another_dtype_than_the_device_gives_is_refused() -> None:
     call = FrozenCall('{"tuple":[[{"array":0,"dtype":"int8"}],{"mapping":[]}]}')
     with pytest.raises(UnfreezableError, match="no other dtype"):
         call.arguments([None])
+
+
+def test_inputs_that_an_operation_wants_in_order_are() -> None:
+    pack = Pack(library.folder_of(FRAMEWORK) / PACK)
+    checked = 0
+    for case in pack.cases:
+        definition = definition_of(case["function"])
+        names = [given.name for given in definition.input_arg if given.name.startswith(SORTED)] if definition else []
+        for name in names:
+            _, options = decode(
+                json.loads(case["call"]), lambda slot, case=case: pack.array(case["arrays"][slot.number])
+            )
+            assert (np.diff(options[name]) >= 0).all(), case
+            checked += 1
+    assert checked

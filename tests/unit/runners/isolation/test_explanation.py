@@ -207,6 +207,9 @@ def test_integers_of_the_cases_dtype_become_floating_and_others_stay() -> None:
     [
         ("Input tensor on cuda:0 at 0x7f", "Input tensor on cpu at 0x3a", True),
         ("in user code:\n\n    TypeError: no list", "TypeError: no list", True),
+        ("in user code:\n\n    File a, line 3\n        f()\n\n    TypeError: no B", "TypeError: no B", True),
+        ("in user code:\n\n    File a\n\n    no B", "in user code:\n\n    File b, noted\n\n    no B", True),
+        ("in user code:\n\n    File a\n\n    no B", "in user code:\n\n    File a\n\n    no C", False),
         ("no kernel of {{node a_1}} [Op:Add] name: ", "no kernel of {{node a_7}}", True),
         (
             "compile graph __inference_a_4[seed=19] on CPU: no B",

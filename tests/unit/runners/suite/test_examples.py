@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -125,6 +125,66 @@ def test_a_value_that_the_function_may_have_changed_or_that_is_only_shown_is_its
     ):
         with pytest.raises(Mismatch, match=r"result\['[bc]'\]"):
             judged(*sources, **wrong)
+
+
+def test_an_array_of_numpy_that_shares_memory_on_the_host_alone_is_not_the_functions() -> None:
+    sources = ("a = np.ones(2)", "t = toy.double(a.tolist()[0])", "toy.double(a[0])", "a[0] = 3", "a")
+    wrong = {"dtype": "float64", "values": [-1.0, 1.0]}
+    for label in ("a", "5"):
+        with pytest.raises(OtherLineError, match=rf"gave a wrong value: result\['{label}'\]"):
+            judged(*sources, **{"t": 2.0, label: wrong})
+    with pytest.raises(Mismatch, match=r"result\['t'\]"):
+        judged(*sources, t=5.0, a=wrong)
+
+
+BREAKS = "def breaks(x):\n    y = x / 0\n    return toy.double(y)"
+
+
+def test_a_line_of_an_examples_own_function_is_charged_to_what_that_line_uses() -> None:
+    with pytest.raises(OtherLineError, match=r"statement 1 of the example, .* ZeroDivisionError"):
+        judged(BREAKS, "breaks(2)")
+    with pytest.raises(ZeroDivisionError):
+        judged("def breaks(x):\n    x = x + 1\n    return toy.double(x / 0)", "breaks(2)")
+
+
+def test_a_line_that_the_function_itself_calls_may_be_its_fault() -> None:
+    def applied(function: Any) -> Any:
+        return function(0)
+
+    example = Example("toy.applied", (Statement(1, BREAKS), Statement(2, "applied(breaks)")), ())
+    context = Context(applied, "there", "toy", None, lambda tree: tree)
+    with pytest.raises(ZeroDivisionError):
+        FrozenExample(example.written(), AppliedDialect(applied))(context)()
+
+
+class AppliedDialect(ToyDialect):
+    """The toy's, with one more name."""
+
+    def __init__(self, applied: Any) -> None:
+        super().__init__()
+        self._applied = applied
+
+    def names(self, device: Any) -> Mapping[str, Any]:
+        return {**super().names(device), "applied": self._applied}
+
+
+@pytest.mark.parametrize(
+    ("places", "error"), [((1,), OtherLineError), ((2,), ValueError), ((1, 2), ValueError), ((), ValueError)]
+)
+def test_an_operation_that_a_compiler_refuses_is_charged_to_the_line_that_made_it(
+    places: tuple[int, ...], error: type[Exception]
+) -> None:
+    origin = 'refused\nThe op is created at: \nFile "launch.py", line 42, in <module>\n'
+    origins = [f'{origin}File "<toy.double, statement {place}>", line 1, in <module>\n' for place in places]
+    with pytest.raises(error, match="refused"):
+        judged("a = [1]", "toy.double(a[0])", f"raise ValueError({''.join(origins) or 'refused'!r} or toy.double)")
+
+
+def test_what_is_only_shown_is_whose_value_it_is() -> None:
+    with pytest.raises(OtherLineError, match=r"gave a wrong value: result\['3'\]"):
+        judged("b = [1] * 2", "a = toy.double(1)", "b", **{"3": [1, 2]})
+    with pytest.raises(Mismatch, match=r"result\['2'\]"):
+        judged("a = toy.double(1)", "a", **{"2": 3.0})
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,124 @@
+"""Accusations against labels: of what a chart says against a device, the share that is true, or by design and marked.
+
+``labels/accusations.jsonl`` holds accusations that were drawn at random (``drawing.py``) from charts of ``library`` and
+``docs`` on torch/xla and tensorflow/xla. A person repeated each with a small script in the framework's own environment,
+without Portolan, and said what is true. What is wrong is mended in the product and stays wrong here: the later draw
+measures the mend.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from bench.figure import Figure
+
+LABELS = Path(__file__).with_name("labels") / "accusations.jsonl"
+TARGET = 0.98
+FRAMEWORKS = ("torch", "tensorflow")
+"""Those with labelled accusations."""
+
+
+class Judgement(str, Enum):
+    """What a person found of an accusation."""
+
+    true = "true"
+    by_design = "by_design"
+    """No device does it, and the chart says so: by the cause ``host_work``, or as ``host_only``."""
+    unmarked = "unmarked"
+    """No device does it, and the chart does not say so."""
+    wrong = "wrong"
+
+    @property
+    def holds(self) -> bool:
+        return self in (Judgement.true, Judgement.by_design)
+
+
+@dataclass(frozen=True)
+class Label:
+    """One accusation, and what a person found of it."""
+
+    case: str
+    suite: str
+    framework: str
+    target: str
+    kind: str
+    """One of ``drawing.KINDS``."""
+    cause: str
+    said: str
+    label: Judgement
+    why: str
+    draw: int
+    """1 is the first; each later one is of functions that no earlier one charted, after what was wrong was mended."""
+
+    @property
+    def stratum(self) -> str:
+        return f"{self.suite}_{self.framework}"
+
+
+def labels() -> list[Label]:
+    rows = map(json.loads, LABELS.read_text().splitlines())
+    return [Label(**{**row, "label": Judgement(row["label"])}) for row in rows]
+
+
+def figures() -> Iterator[Figure]:
+    """A figure for each draw, and for each suite and framework within it."""
+    every = labels()
+    last = max(label.draw for label in every)
+    for draw in sorted({label.draw for label in every}):
+        of_draw = [label for label in every if label.draw == draw]
+        yield _share(f"accusations_{draw}", of_draw, is_promised=draw == last)
+        for stratum in sorted({label.stratum for label in of_draw}):
+            of_stratum = [label for label in of_draw if label.stratum == stratum]
+            yield _share(f"accusations_{draw}_{stratum}", of_stratum, is_promised=False)
+
+
+def _share(name: str, judged: Sequence[Label], *, is_promised: bool) -> Figure:
+    share = sum(label.label.holds for label in judged) / len(judged)
+    return Figure(
+        name,
+        share,
+        "share of accusations",
+        target=f"at least {TARGET:.0%} true, or by design and marked" if is_promised else "nothing promised of a part",
+        met=share >= TARGET if is_promised else None,
+        n=len(judged),
+        detail={
+            "labels": dict(Counter(label.label.value for label in judged)),
+            "kinds": _per_kind(judged),
+            "wrong": sorted(label.case for label in judged if not label.label.holds),
+        },
+    )
+
+
+def _per_kind(judged: Sequence[Label]) -> dict[str, str]:
+    total = Counter(label.kind for label in judged)
+    held = Counter(label.kind for label in judged if label.label.holds)
+    return {kind: f"{held[kind]} of {count}" for kind, count in total.most_common()}
+
+
+def kept(framework: str) -> Figure:
+    """The share of a framework's labelled cases that its suites still have: a label of another says nothing."""
+    mine = [label for label in labels() if label.framework == framework]
+    suites = importlib.import_module(f"runners.{framework}").FRAMEWORK.load_suites()
+    known = {
+        (name, case.id)
+        for name in {label.suite for label in mine}
+        for function in suites[name].functions
+        for case in function.cases
+    }
+    gone = sorted(label.case for label in mine if (label.suite, label.case) not in known)
+    share = 1 - len(gone) / len(mine)
+    return Figure(
+        f"accusations_kept_{framework}",
+        share,
+        "share of labelled cases",
+        target="all: those that are gone are to be drawn anew",
+        met=not gone,
+        n=len(mine),
+        detail={"gone": gone},
+    )

@@ -1,0 +1,91 @@
+"""Drawing accusations to judge by hand: what a chart says of cases, as ``portolan results --format json`` exports it.
+
+    python -m bench.truth.drawing SEED NUMBER EXPORT [EXPORT ...]
+
+A device is accused by a case that fails, by one whose result is wrong, and by one that passes and falls back. Of each
+suite and framework as many are drawn of each of the three kinds, and at most one case of a function within a kind:
+the cases of one function mostly say the same. The lines printed are rows of ``labels/accusations.jsonl`` without a
+label and its reason, which a person adds.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+FAILS, WRONG, FALLS_BACK = "fails", "wrong value", "falls back"
+KINDS = (FAILS, WRONG, FALLS_BACK)
+SHOWN = 200
+"""Characters of a message that a label keeps."""
+
+_FOLDERS = re.compile(r"(?<!\w)/(?:[^\s/\"]+/)+")
+"""Those of the machine that made the chart."""
+
+Row = Mapping[str, Any]
+
+
+def kind_of(row: Row) -> str | None:
+    """The kind of accusation that an outcome is, or None for none."""
+    if row["verdict"] == "failed":
+        return WRONG if row["ending"] == "mismatched" else FAILS
+    return FALLS_BACK if row["verdict"] == "passed" and row["placement"] == "fell_back" else None
+
+
+def drawn(rows: Iterable[Row], number: int, seed: int) -> Iterator[Row]:
+    """At random, as many of each kind as there are; what one kind has too few of is drawn from the others."""
+    chance = random.Random(seed)
+    waiting = {kind: _one_a_function(rows_of_kind, chance) for kind, rows_of_kind in _by_kind(rows).items()}
+    while number and any(waiting.values()):
+        for kind in KINDS:
+            if number and waiting[kind]:
+                number -= 1
+                yield waiting[kind].pop()
+
+
+def _by_kind(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {kind: [] for kind in KINDS}
+    for row in rows:
+        kind = kind_of(row)
+        if kind is not None:
+            found[kind].append(row)
+    return found
+
+
+def _one_a_function(rows: Sequence[Row], chance: random.Random) -> list[Row]:
+    """One case of each function, in a random order."""
+    cases = defaultdict(list)
+    for row in sorted(rows, key=lambda row: str(row["case"])):
+        cases[row["function"]].append(row)
+    one_each = [chance.choice(of_function) for of_function in cases.values()]
+    return chance.sample(one_each, len(one_each))
+
+
+def unlabelled(row: Row) -> dict[str, Any]:
+    """The accusation as a label keeps it: the case, and what the chart says of it."""
+    said = row["message"] or row["mismatch"] or row["signal"] or ", ".join(sorted(row["fallbacks"]))
+    return {
+        "case": row["case"],
+        "suite": row["suite"],
+        "framework": row["framework"],
+        "target": f"{row['framework']}@{row['version']}/{row['device']}",
+        "kind": kind_of(row),
+        "cause": row["cause"] or row["cause_on_device"],
+        "said": _FOLDERS.sub("", " ".join(said.split()))[:SHOWN],
+    }
+
+
+def main(arguments: Sequence[str]) -> None:
+    seed, number, *exports = arguments
+    for export in exports:
+        for row in drawn(json.loads(Path(export).read_text()), int(number), int(seed)):
+            print(json.dumps(unlabelled(row)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
