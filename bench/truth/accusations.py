@@ -13,7 +13,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 
 from bench.figure import Figure
@@ -24,7 +24,7 @@ FRAMEWORKS = ("torch", "tensorflow")
 """Those with labelled accusations."""
 
 
-class Judgement(str, Enum):
+class Judgement(StrEnum):
     """What a person found of an accusation."""
 
     true = "true"
