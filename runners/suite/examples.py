@@ -39,7 +39,7 @@ _PROMPT = "<module>"
 _FILE = re.compile(r"<(.+), statement (\d+)>")
 _ORIGIN = re.compile(r'File "<([^"]+), statement (\d+)>", line (\d+), in (.+)')
 _ORIGINS = "The op is created at"
-"""What TensorFlow writes before the lines at which an operation was traced."""
+"""The words of TensorFlow before the lines at which an operation was traced."""
 _CUSTOMARY = frozenset({"_", "__"})
 _COMPUTING = (ast.Call, ast.BinOp, ast.Compare, ast.Subscript, ast.AugAssign)
 _PLAIN = (bool, int, float, complex, str, bytes, np.ndarray, np.generic)
