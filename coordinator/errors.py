@@ -39,6 +39,7 @@ Each stands with the status of HTTP and the exit code that it becomes::
     │   └── DirectoryHeldError            503  2
     ├── DrawingError                      500  2
     ├── CatalogueError                    500  2
+    ├── AssessmentError                   500  2
     ├── SettingError                      503  2
     ├── CoordinatorError                  500  2
     │   └── CoordinatorAwayError          500  2
@@ -315,6 +316,10 @@ class DrawingError(PortolanError):
 
 class CatalogueError(PortolanError):
     """A file of the catalogue cannot be read, or not be used with another."""
+
+
+class AssessmentError(PortolanError):
+    """There is nothing at that path that can be assessed."""
 
 
 class SettingError(PortolanError):

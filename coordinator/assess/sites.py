@@ -66,7 +66,7 @@ class Site:
     call: CallSite | None
     """Its arguments; None if it is not called here, or if they are unpacked from somewhere."""
     within: str
-    """The function or method of the user's that it stands in, dotted: ``ResNet.forward``; empty at the top of a file."""
+    """The function or method of the user's that it stands in: ``ResNet.forward``; empty at the top of a file."""
     guards: tuple[Guard, ...] = ()
     dtypes: frozenset[str] = frozenset()
     """Of its arguments, where the source says them (``x.half()``, ``dtype=torch.float16``); empty if it does not."""
@@ -102,3 +102,5 @@ class Source:
     """Imports of everything, which hide where a name comes from."""
     calls: dict[str, frozenset[str]] = field(default_factory=dict)
     """By a function of the user's (``package.module.ResNet.forward``), those of the user's that it calls."""
+    modules: dict[str, str] = field(default_factory=dict)
+    """By path, the module's dotted name: with ``Site.within`` behind it, a function's name in ``calls``."""

@@ -6,17 +6,11 @@ on behind the last one. A file that ends its worker is found by parsing its batc
 
 from __future__ import annotations
 
-import gc
 import hashlib
-import multiprocessing
 import os
-import resource
-import sys
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,13 +19,10 @@ from coordinator.catalogue.usage.counts import Counts, Tally
 from coordinator.catalogue.usage.resolver import uses_of
 from coordinator.catalogue.usage.sources import Source, sources
 from coordinator.catalogue.usage.state import CountState
+from coordinator.catalogue.usage.workers import UNPARSABLE, Workers, fault_of
 
 BATCH_FILES = 200
 BATCH_BYTES = 4_000_000
-MEMORY_BYTES = 3_000_000_000
-"""Address space of a worker: a file whose tree needs more is refused."""
-NESTING = 3_000
-"""How deep expressions may be nested: more is made by programs."""
 _ROOT_WORDS = tuple(root.encode() for root in ROOTS)
 
 Methods = Mapping[str, frozenset[str]]
@@ -55,7 +46,7 @@ def count_corpus(
     """Count how often the corpus uses each name; goes on where the state ends."""
     total = state.tally()
     ahead = processes or len(os.sched_getaffinity(0))
-    pool = _Pool(ahead, methods)
+    pool = Workers(ahead, parse_files, _ended, _prepare, (dict(methods),))
     try:
         waiting: deque[tuple[Batch, Future[Tally]]] = deque()
         for batch in batches(sources(corpus), state):
@@ -71,8 +62,9 @@ def count_corpus(
     return total.counts(corpus.name or str(corpus))
 
 
-def _finish(batch: Batch, parsed: Future[Tally], pool: _Pool, state: CountState, total: Tally) -> None:
-    batch.tally.add(pool.result(batch.files, parsed))
+def _finish(batch: Batch, parsed: Future[Tally], pool: Workers[Tally], state: CountState, total: Tally) -> None:
+    for tally in pool.results(batch.files, parsed):
+        batch.tally.add(tally)
     total.add(batch.tally)
     state.write(total, batch.digests, batch.last)
 
@@ -107,57 +99,6 @@ def batches(found: Iterator[Source], state: CountState) -> Iterator[Batch]:
         yield Batch(files, tally, digests, number)
 
 
-class _Pool:
-    """Worker processes that are started again when one of them dies."""
-
-    def __init__(self, processes: int, methods: Methods) -> None:
-        self._processes = processes
-        self._methods = methods
-        self._executor = self._started(processes)
-
-    def _started(self, processes: int) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(
-            processes,
-            mp_context=multiprocessing.get_context("forkserver"),
-            initializer=_prepare,
-            initargs=(dict(self._methods),),
-        )
-
-    def submit(self, files: Sequence[Source]) -> Future[Tally]:
-        try:
-            return self._executor.submit(parse_files, files)
-        except BrokenProcessPool:
-            self._restart()
-            return self._executor.submit(parse_files, files)
-
-    def result(self, files: Sequence[Source], parsed: Future[Tally]) -> Tally:
-        try:
-            return parsed.result()
-        except BrokenProcessPool:
-            # Any of the batches that were under way may hold the file that did it.
-            return self._one_by_one(files)
-
-    def _one_by_one(self, files: Sequence[Source]) -> Tally:
-        tally = Tally()
-        alone = self._started(1)
-        for source in files:
-            try:
-                tally.add(alone.submit(parse_files, [source]).result())
-            except BrokenProcessPool:
-                tally.refuse("ended its process", source.name)
-                alone.shutdown()
-                alone = self._started(1)
-        alone.shutdown()
-        return tally
-
-    def _restart(self) -> None:
-        self._executor.shutdown(wait=False)
-        self._executor = self._started(self._processes)
-
-    def close(self) -> None:
-        self._executor.shutdown(wait=True, cancel_futures=True)
-
-
 _methods: Methods = {}
 """Of the worker process, which gets them once."""
 
@@ -165,14 +106,13 @@ _methods: Methods = {}
 def _prepare(methods: Methods) -> None:
     global _methods
     _methods = methods
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    # A crash of a parser is counted; its core would fill the disk.
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    sys.setrecursionlimit(NESTING)
-    # Sources warn of themselves: escapes that are none, comparisons with literals.
-    warnings.simplefilter("ignore")
-    # Trees have no circles, and looking for some costs a third of the time.
-    gc.disable()
+
+
+def _ended(source: Source) -> Tally:
+    """The tally of a file that ended the process that parsed it."""
+    tally = Tally()
+    tally.refuse("ended its process", source.name)
+    return tally
 
 
 def parse_files(files: Sequence[Source]) -> Tally:
@@ -187,14 +127,8 @@ def parse_file(source: Source, methods: Methods, tally: Tally) -> None:
     """Add what one file uses, or the reason why it cannot be read."""
     try:
         uses = uses_of(source.content, methods)
-    except SyntaxError as error:
-        tally.refuse(_fault(error), source.name)
-        return
-    except ValueError:
-        tally.refuse("NUL or bad encoding", source.name)
-        return
-    except (RecursionError, MemoryError):
-        tally.refuse("nested too deep", source.name)
+    except UNPARSABLE as error:
+        tally.refuse(fault_of(error), source.name)
         return
     if not uses.frameworks:
         tally.files["without_framework"] += 1
@@ -207,16 +141,3 @@ def parse_file(source: Source, methods: Methods, tally: Tally) -> None:
     for name in ("resolved", "typed", "guessed"):
         getattr(tally, name).update(getattr(uses, name))
     tally.in_files.update({*uses.resolved, *uses.typed, *uses.guessed})
-
-
-def _fault(error: SyntaxError) -> str:
-    text = error.msg or ""
-    if "null bytes" in text:
-        return "NUL or bad encoding"
-    if text.startswith(("Missing parentheses in call", "multiple exception types")) or "octal" in text:
-        return "Python 2"
-    if isinstance(error, (IndentationError, TabError)):
-        return "indentation"
-    if "encod" in text or "codec" in text or "utf-8" in text or "unicode" in text.lower():
-        return "NUL or bad encoding"
-    return "nested too deep" if "too many nested" in text else "no Python 3"

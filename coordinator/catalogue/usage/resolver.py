@@ -4,6 +4,9 @@ It follows a name through imports, aliases and assignments of a name, and a valu
 class makes an instance of itself, a function of the framework its array. A method is *typed* where the receiver was
 made by a class or by a function that only makes arrays, or is annotated; it is *guessed* where the receiver came from
 any other function of the framework, or where the method's name alone speaks for it.
+
+`Resolver` follows names and tells its subclass of every use. `uses_of` counts them; an assessment, which needs places
+and knows more of values, extends the same walk.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from coordinator.catalogue.surfaces import ARRAYS, ROOTS
 
@@ -30,21 +33,27 @@ MAKERS = frozenset(
 """Functions that make an array and nothing else."""
 
 
+class Value:
+    """A value of which something is known."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class Instance:
+class Instance(Value):
     """A value whose class is known, or only guessed."""
 
     of: str
     certain: bool
 
 
-class _Other:
+class _Other(Value):
     """A value that is none of a framework."""
 
 
 OTHER = _Other()
-Binding = str | Instance | _Other | None
-"""A dotted public name, an instance, something else, or nothing that is known."""
+Binding = str | Value | None
+"""A dotted public name, a value, or nothing that is known."""
 
 
 @dataclass
@@ -63,9 +72,10 @@ def uses_of(source: bytes, methods: Mapping[str, frozenset[str]]) -> Uses:
 
     Raises what ``ast.parse`` does for a source that it cannot read.
     """
-    resolver = _Resolver()
+    resolver = _Counting()
     resolver.visit(ast.parse(source))
     found = resolver.uses
+    found.frameworks, found.star_imports = resolver.frameworks, resolver.star_imports
     if len(found.frameworks) == 1:
         # Where a file uses two frameworks, a method's name says of neither that it is meant.
         (root,) = found.frameworks
@@ -76,23 +86,43 @@ def uses_of(source: bytes, methods: Mapping[str, frozenset[str]]) -> Uses:
 
 
 _LITERALS = (
-    ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.Dict, ast.Set,
-    ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp, ast.Compare, ast.Lambda,
+    ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Compare,
 )  # fmt: skip
 
 
-class _Resolver:
-    """Walks a tree once, with a scope for each function and class."""
+class Resolver:
+    """Walks a tree once, with a scope for each function and class. A subclass is told of uses and of what they make."""
+
+    HANDLERS: ClassVar[Mapping[type, str]] = {
+        ast.Import: "_import",
+        ast.ImportFrom: "_import_from",
+        ast.Assign: "_assign",
+        ast.AnnAssign: "_annotated",
+        ast.With: "_with",
+        ast.AsyncWith: "_with",
+        ast.FunctionDef: "_function",
+        ast.AsyncFunctionDef: "_function",
+        ast.ClassDef: "_class",
+    }
+    """Methods that visit a statement, by its kind."""
+    EXPRESSIONS: ClassVar[Mapping[type, str]] = {
+        ast.Lambda: "_lambda",
+        ast.ListComp: "_comprehension",
+        ast.SetComp: "_comprehension",
+        ast.DictComp: "_comprehension",
+        ast.GeneratorExp: "_comprehension",
+    }
+    """Methods that visit an expression and return what is known of its value, by its kind."""
 
     def __init__(self) -> None:
-        self.uses = Uses()
-        self.unknown_methods: Counter[str] = Counter()
+        self.frameworks: set[str] = set()
+        self.star_imports = 0
         self._scopes: list[dict[str, Binding]] = [{"self": OTHER, "cls": OTHER, "super": OTHER}]
 
     def visit(self, node: ast.AST) -> None:
-        handler = _HANDLERS.get(type(node))
+        handler = self.HANDLERS.get(type(node))
         if handler is not None:
-            handler(self, node)
+            getattr(self, handler)(node)
         elif isinstance(node, ast.expr):
             self._value(node)
         else:
@@ -131,7 +161,7 @@ class _Resolver:
             if root not in ROOTS:
                 self._bind(bound, OTHER)
                 continue
-            self.uses.frameworks.add(ROOTS[root])
+            self.frameworks.add(ROOTS[root])
             full = f"{ROOTS[root]}.{rest}" if rest and alias.asname else ROOTS[root]
             self._bind(bound, full)
 
@@ -139,11 +169,11 @@ class _Resolver:
         root, _, rest = (node.module or "").partition(".")
         known = not node.level and root in ROOTS
         if known:
-            self.uses.frameworks.add(ROOTS[root])
+            self.frameworks.add(ROOTS[root])
         module = f"{ROOTS[root]}.{rest}".rstrip(".") if known else ""
         for alias in node.names:
             if alias.name == "*":
-                self.uses.star_imports += known
+                self.star_imports += known
             else:
                 self._bind(alias.asname or alias.name, f"{module}.{alias.name}" if known else None)
 
@@ -170,7 +200,7 @@ class _Resolver:
         if node is None:
             return None
         binding = self._value(node)
-        return Instance(binding, True) if isinstance(binding, str) and _is_class(binding) else None
+        return Instance(binding, True) if isinstance(binding, str) and is_class(binding) else None
 
     def _with(self, node: ast.With | ast.AsyncWith) -> None:
         for item in node.items:
@@ -190,8 +220,9 @@ class _Resolver:
         if node.returns is not None:
             self._value(node.returns)
 
-    def _lambda(self, node: ast.Lambda) -> None:
+    def _lambda(self, node: ast.Lambda) -> Binding:
         self._enter(node.args, [node.body])
+        return OTHER
 
     def _enter(self, arguments: ast.arguments, body: Iterable[ast.AST]) -> None:
         self._visit_all([*arguments.defaults, *arguments.kw_defaults])
@@ -210,11 +241,12 @@ class _Resolver:
         self._visit_all(node.body)
         self._scopes.pop()
 
-    def _comprehension(self, node: Any) -> None:
+    def _comprehension(self, node: Any) -> Binding:
         self._scopes.append({})
         self._visit_all(node.generators)
         self._visit_all(getattr(node, name, None) for name in ("elt", "key", "value"))
         self._scopes.pop()
+        return OTHER
 
     # Expressions
 
@@ -224,16 +256,16 @@ class _Resolver:
         if kind is ast.Name:
             return self._name(node, outer)  # type: ignore[arg-type]
         if kind is ast.Attribute:
-            return self._attribute(node, outer)  # type: ignore[arg-type]
+            return self._member(self._value(node.value, outer=False), node, outer)  # type: ignore[attr-defined,arg-type]
         if kind is ast.Call:
             return self._call(node)  # type: ignore[arg-type]
         if kind is ast.BinOp:
             return self._operation(node)  # type: ignore[arg-type]
-        handler = _EXPRESSIONS.get(kind)
+        handler = self.EXPRESSIONS.get(kind)
         if handler is not None:
-            handler(self, node)
-        else:
-            self._visit_children(node)
+            made: Binding = getattr(self, handler)(node)
+            return made
+        self._visit_children(node)
         return OTHER if isinstance(node, _LITERALS) else None
 
     def _name(self, node: ast.Name, outer: bool) -> Binding:
@@ -242,20 +274,44 @@ class _Resolver:
             return None
         binding = self._lookup(node.id)
         if outer and type(binding) is str and "." in binding:
-            self.uses.resolved[binding] += 1
+            self._named(binding, node)
         return binding
 
-    def _attribute(self, node: ast.Attribute, outer: bool) -> Binding:
-        owner = self._value(node.value, outer=False)
+    def _named(self, name: str, node: ast.expr) -> None:
+        """Take note that a name of a framework stands here, known through imports."""
+
+    def _member(self, owner: Binding, node: ast.Attribute, outer: bool) -> Binding:
+        """Return a member of a value; unless ``outer``, a call or a further member takes note of it."""
         if type(owner) is str:
             name = f"{owner}.{node.attr}"
             if outer:
-                self.uses.resolved[name] += 1
+                self._named(name, node)
             return name
+        return owner
+
+    def _call(self, node: ast.Call) -> Binding:
+        raise NotImplementedError
+
+    def _operation(self, node: ast.BinOp) -> Binding:
+        raise NotImplementedError
+
+
+class _Counting(Resolver):
+    """Counts uses of names, wherever they stand, and of members."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.uses = Uses()
+        self.unknown_methods: Counter[str] = Counter()
+
+    def _named(self, name: str, node: ast.expr) -> None:
+        self.uses.resolved[name] += 1
+
+    def _member(self, owner: Binding, node: ast.Attribute, outer: bool) -> Binding:
         if isinstance(owner, Instance):
             (self.uses.typed if owner.certain else self.uses.guessed)[f"{owner.of}.{node.attr}"] += 1
             return Instance(f"{owner.of}.{node.attr}", False)
-        return owner
+        return super()._member(owner, node, outer)
 
     def _call(self, node: ast.Call) -> Binding:
         function = node.func
@@ -285,35 +341,15 @@ class _Resolver:
         return OTHER if left is OTHER and right is OTHER else None
 
 
-def _is_class(name: str) -> bool:
+def is_class(name: str) -> bool:
     return name.rpartition(".")[2][:1].isupper()
 
 
 def _made_by(callee: str) -> Binding:
     """Return what a call of this name makes."""
-    if _is_class(callee):
+    if is_class(callee):
         return Instance(callee, True)
     root = callee.partition(".")[0]
     if callee in MAKERS:
         return Instance(ARRAYS[root], True)
     return Instance(ARRAYS[root], False)
-
-
-_HANDLERS: Mapping[type, Any] = {
-    ast.Import: _Resolver._import,
-    ast.ImportFrom: _Resolver._import_from,
-    ast.Assign: _Resolver._assign,
-    ast.AnnAssign: _Resolver._annotated,
-    ast.With: _Resolver._with,
-    ast.AsyncWith: _Resolver._with,
-    ast.FunctionDef: _Resolver._function,
-    ast.AsyncFunctionDef: _Resolver._function,
-    ast.ClassDef: _Resolver._class,
-}
-_EXPRESSIONS: Mapping[type, Any] = {
-    ast.Lambda: _Resolver._lambda,
-    ast.ListComp: _Resolver._comprehension,
-    ast.SetComp: _Resolver._comprehension,
-    ast.DictComp: _Resolver._comprehension,
-    ast.GeneratorExp: _Resolver._comprehension,
-}

@@ -1,4 +1,4 @@
-"""The Python files of a corpus: a folder, an archive or lines of JSON, read one by one and within bounds.
+"""The Python files of a corpus or a project: a folder, an archive or lines of JSON, read one by one and within bounds.
 
 Nothing is extracted and no link is followed. A file that cannot be read is a refusal with its reason, and costs itself.
 The order is the same every time, so that a count can go on where it was interrupted.
@@ -15,7 +15,7 @@ import re
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -51,12 +51,34 @@ class Source:
     refusal: str | None = None
 
 
-def sources(corpus: Path) -> Iterator[Source]:
+def _every_folder(folder: os.DirEntry[str]) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The files that are read."""
+
+    suffixes: tuple[str, ...] = (".py",)
+    """Of files and of members of archives."""
+    opens_archives: bool = True
+    """Whether archives that lie in a folder are opened too."""
+    enters: Callable[[os.DirEntry[str]], bool] = _every_folder
+
+    def takes(self, name: str) -> bool:
+        return name.endswith(self.suffixes) or (self.opens_archives and _reader_of(name) is not None)
+
+
+CORPUS = Choice()
+"""Every Python file that is there."""
+
+
+def sources(corpus: Path, choice: Choice = CORPUS) -> Iterator[Source]:
     """Every Python file of a corpus, in an order that is the same every time."""
     if corpus.is_dir():
-        yield from _folder(corpus, corpus)
+        yield from _folder(corpus, corpus, choice)
     elif corpus.is_file() and _reader_of(corpus.name) is not None:
-        yield from _file(corpus, corpus.name)
+        yield from _archive(corpus, corpus.name, choice)
     elif corpus.exists():
         raise CatalogueError(f"{corpus} is no corpus: name a folder, a .zip, .whl or .tar.* file, or a .jsonl file")
     else:
@@ -72,7 +94,7 @@ def package_of(archive: str) -> str:
     return f"{name.replace('_', '-').lower()} {version}"
 
 
-def _folder(folder: Path, corpus: Path) -> Iterator[Source]:
+def _folder(folder: Path, corpus: Path, choice: Choice) -> Iterator[Source]:
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
@@ -81,27 +103,28 @@ def _folder(folder: Path, corpus: Path) -> Iterator[Source]:
     for entry in entries:
         path = Path(entry.path)
         if entry.is_symlink():
-            if entry.name.endswith(".py") or _reader_of(entry.name) is not None:
+            if choice.takes(entry.name):
                 yield Source(_shown(path, corpus), "", refusal="a link")
         elif entry.is_dir(follow_symlinks=False):
-            yield from _folder(path, corpus)
-        elif entry.name.endswith(".py") or _reader_of(entry.name) is not None:
-            if entry.is_file(follow_symlinks=False):
-                yield from _file(path, _shown(path, corpus))
-            else:
+            if choice.enters(entry):
+                yield from _folder(path, corpus, choice)
+        elif choice.takes(entry.name):
+            if not entry.is_file(follow_symlinks=False):
                 yield Source(_shown(path, corpus), "", refusal="no plain file")
+            elif choice.opens_archives and _reader_of(entry.name) is not None:
+                yield from _archive(path, _shown(path, corpus), choice)
+            else:
+                yield read_file(path, _shown(path, corpus))
 
 
-def _file(path: Path, name: str) -> Iterator[Source]:
-    reader = _reader_of(path.name)
-    if reader is not None:
-        yield from _archive(path, name, reader)
-        return
+def read_file(path: Path, name: str) -> Source:
+    """Read one plain file."""
     try:
         with path.open("rb") as stream:
-            yield _read(stream, name, "")
+            content, refusal = _bounded(stream)
     except OSError as error:
-        yield Source(name, "", refusal=_reason(error))
+        return Source(name, "", refusal=_reason(error))
+    return Source(name, "", content, refusal)
 
 
 def _shown(path: Path, corpus: Path) -> str:
@@ -115,11 +138,13 @@ def _reader_of(name: str) -> str | None:
     return None
 
 
-def _archive(path: Path, name: str, reader: str) -> Iterator[Source]:
+def _archive(path: Path, name: str, choice: Choice) -> Iterator[Source]:
     package = package_of(path.name)
+    reader = _reader_of(path.name)
+    assert reader is not None
     read = {"tar": _tar, "zip": _zip, "lines": _json_lines}[reader]
     try:
-        for member, content, refusal in read(path):
+        for member, content, refusal in read(path, choice.suffixes):
             shown = f"{name}!{member}" if member else name
             yield Source(shown, package, content, refusal)
     except _UNREADABLE as error:
@@ -129,11 +154,11 @@ def _archive(path: Path, name: str, reader: str) -> Iterator[Source]:
 Member = tuple[str, bytes, str | None]
 
 
-def _zip(path: Path) -> Iterator[Member]:
+def _zip(path: Path, suffixes: tuple[str, ...]) -> Iterator[Member]:
     allowance = _allowance(path)
     with zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
-            if info.is_dir() or not info.filename.endswith(".py"):
+            if info.is_dir() or not info.filename.endswith(suffixes):
                 continue
             if (info.external_attr >> 28) == 0xA:
                 yield info.filename, b"", "a link"
@@ -150,7 +175,7 @@ def _zip(path: Path) -> Iterator[Member]:
             yield info.filename, content, refusal
 
 
-def _tar(path: Path) -> Iterator[Member]:
+def _tar(path: Path, suffixes: tuple[str, ...]) -> Iterator[Member]:
     allowance = _allowance(path)
     with tarfile.open(path, "r:*") as archive:
         while (info := archive.next()) is not None:
@@ -159,7 +184,7 @@ def _tar(path: Path) -> Iterator[Member]:
             if info.offset_data > allowance:
                 yield "", b"", "archive expands too far"
                 return
-            if not info.name.endswith(".py") or info.isdir():
+            if not info.name.endswith(suffixes) or info.isdir():
                 if info.offset_data + info.size > allowance:
                     yield "", b"", "archive expands too far"
                     return
@@ -171,7 +196,7 @@ def _tar(path: Path) -> Iterator[Member]:
                     yield info.name, *_bounded(stream)
 
 
-def _json_lines(path: Path) -> Iterator[Member]:
+def _json_lines(path: Path, _: tuple[str, ...]) -> Iterator[Member]:
     allowance = _allowance(path)
     with _unpacked(path) as stream:
         number = 0
@@ -215,11 +240,6 @@ def _unpacked(path: Path) -> Any:
 
 def _allowance(path: Path) -> int:
     return ALWAYS_EXPANDED + MOST_EXPANDED * path.stat().st_size
-
-
-def _read(stream: IO[bytes], name: str, package: str) -> Source:
-    content, refusal = _bounded(stream)
-    return Source(name, package, content, refusal)
 
 
 def _bounded(stream: IO[bytes]) -> tuple[bytes, str | None]:

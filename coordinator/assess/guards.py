@@ -1,0 +1,102 @@
+"""Guards and device questions: conditions of a source that depend on the device, on a version or on a failure. Pure."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+
+from coordinator.assess.sites import Guard, GuardKind
+
+LONGEST_TEXT = 200
+"""Of a condition's source in characters."""
+_CATCHES = frozenset(
+    {"BaseException", "Exception", "RuntimeError", "NotImplementedError", "TypeError", "ValueError", "AttributeError"}
+)
+_DEVICE_MEMBERS = re.compile(r"is_(cuda|cpu|xla|mps|xpu|hpu|npu|meta|vulkan|ipu|mtia)|device_type|device_platform")
+_DEVICE_CALLS = re.compile(
+    r"(default_backend|get_backend|xla_device_hw|list_physical_devices|list_logical_devices|is_gpu_available"
+    r"|is_built_with_(cuda|rocm|gpu_support|xla)|current_accelerator)"
+)
+_AVAILABILITY = re.compile(r"is_available|(is_\w+|\w+_is)_available")
+_DEVICE_AVAILABILITY = re.compile(
+    r"is_available|(is_)?(torch_)?(cuda|xla|tpu|mps|xpu|npu|hpu|mlu|musa|gpu|accelerator|torch_xla)(_is)?_available"
+    r"|is_torch_(cuda|xla|tpu|mps|xpu|npu|hpu|mlu|musa)_available"
+)
+_VERSION_NAMES = re.compile(
+    r"__version__|(is_)?(torch|tf|tensorflow|jax|jaxlib)_(version|greater|less|higher|lower)\w*|TORCH_\w*VERSION\w*"
+    r"|JAX_\w*VERSION\w*|is_torch_version|is_torch_greater\w*|TORCH_(MAJOR|MINOR)",
+    re.IGNORECASE,
+)
+
+
+def guard_of(test: ast.expr) -> Guard | None:
+    """The guard that a condition is, if it asks for the device, for what is available, or for a version."""
+    kinds = set(_kinds(test))
+    for kind in (GuardKind.device, GuardKind.availability, GuardKind.version):
+        if kind in kinds:
+            return Guard(kind, test.lineno, one_line(test))
+    return None
+
+
+def guard_of_handlers(handlers: Iterable[ast.ExceptHandler]) -> Guard | None:
+    """The guard of a ``try``: its first handler that catches what functions raise on a device that lacks them."""
+    for handler in handlers:
+        named = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+        if any(kind is None or _last_name(kind) in _CATCHES for kind in named):
+            text = "except" if handler.type is None else f"except {one_line(handler.type)}"
+            return Guard(GuardKind.failure, handler.lineno, text)
+    return None
+
+
+def asks_for_device(node: ast.Attribute | ast.Call) -> bool:
+    """Whether an expression asks which device there is, or on which one a value lies."""
+    if isinstance(node, ast.Call):
+        name = _last_name(node.func)
+        return _DEVICE_CALLS.fullmatch(name) is not None or _DEVICE_AVAILABILITY.fullmatch(name) is not None
+    if _DEVICE_MEMBERS.fullmatch(node.attr):
+        return True
+    owner = _last_name(node.value)
+    return (node.attr == "type" and "device" in owner) or (node.attr == "platform" and "dev" in owner)
+
+
+def one_line(node: ast.expr) -> str:
+    """The source of an expression in one line, cut off where it is long."""
+    try:
+        text = ast.unparse(node)
+    except (ValueError, RecursionError):
+        return type(node).__name__
+    return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
+
+
+def _kinds(test: ast.expr) -> Iterable[GuardKind]:
+    for node in ast.walk(test):
+        if isinstance(node, ast.Attribute):
+            if asks_for_device(node):
+                yield GuardKind.device
+            elif _VERSION_NAMES.fullmatch(node.attr):
+                yield GuardKind.version
+        elif isinstance(node, ast.Name):
+            if _VERSION_NAMES.fullmatch(node.id):
+                yield GuardKind.version
+        elif isinstance(node, ast.Call):
+            name = _last_name(node.func)
+            if _AVAILABILITY.fullmatch(name):
+                yield GuardKind.availability
+            elif asks_for_device(node):
+                yield GuardKind.device
+        elif isinstance(node, ast.Compare) and any(
+            isinstance(side, ast.Attribute | ast.Name) and _last_name(side) == "device"
+            for side in (node.left, *node.comparators)
+        ):
+            yield GuardKind.device
+
+
+def _last_name(node: ast.expr | None) -> str:
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, ast.Subscript | ast.Call):
+        return _last_name(node.value if isinstance(node, ast.Subscript) else node.func)
+    return ""

@@ -1,0 +1,875 @@
+"""Inference: the walk of the resolver, with what one file says of places, arguments and values. Pure.
+
+What a name of the user's own code stands for is left open as a symbol: the file may use it before it defines it, or
+import it from another. `linking` closes it.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+from coordinator.assess.guards import asks_for_device, guard_of, guard_of_handlers, one_line
+from coordinator.assess.knowledge import Knowledge
+from coordinator.assess.mentions import FileReading, Form, FunctionFact, Mention, Passed
+from coordinator.assess.sites import DeviceQuestion, Guard
+from coordinator.assess.values import (
+    CALLED,
+    SUPER,
+    Alternatives,
+    Elements,
+    Items,
+    Method,
+    Symbol,
+    Thing,
+    Wrapped,
+    array,
+    either,
+    element_of,
+    is_array,
+    item_of,
+)
+from coordinator.catalogue.surfaces import ARRAYS, ROOTS
+from coordinator.catalogue.usage.resolver import OTHER, Binding, Resolver, Value
+from coordinator.results.conditions import UNKNOWN_VALUE, CallSite
+
+_FOREIGN = sys.stdlib_module_names | {"numpy", "scipy", "pandas", "PIL", "cv2", "matplotlib", "pytest", "tqdm"}
+"""Packages that are never the user's own, nor import a framework for them."""
+_DTYPES = frozenset(
+    """bfloat16 bool bool_ cdouble cfloat complex128 complex32 complex64 double float float16 float32 float64
+    float8_e4m3fn float8_e5m2 half int int16 int32 int4 int64 int8 long short uint16 uint32 uint64 uint8""".split()  # noqa: SIM905
+)
+_DTYPE_NAMES: Mapping[str, str] = {
+    "bool_": "bool", "cdouble": "complex128", "cfloat": "complex64", "double": "float64", "float": "float32",
+    "half": "float16", "int": "int32", "long": "int64", "short": "int16",
+}  # fmt: skip
+_CASTS = frozenset({"half", "float", "double", "bfloat16", "long", "int", "short", "bool"})
+"""Methods of PyTorch's arrays that are named after the dtype they give."""
+_MAPPERS = frozenset(
+    f"jax.{name}"
+    for name in """tree.map tree_map tree_util.tree_map vmap pmap grad value_and_grad jit checkpoint remat jvp vjp
+    linearize
+    lax.scan lax.map lax.cond lax.while_loop lax.fori_loop lax.associative_scan lax.switch""".split()  # noqa: SIM905
+)
+"""Functions of JAX that call a function of the user's with arrays."""
+_WRAPPERS = frozenset(
+    """jax.jit jax.vmap jax.pmap jax.checkpoint jax.remat jax.named_call jax.shard_map tf.function torch.compile
+    torch.jit.script torch.jit.script_if_tracing torch.vmap torch.func.vmap torch.jit.ignore torch.jit.unused
+    torch.jit.export torch.compiler.disable""".split()  # noqa: SIM905
+)
+"""Functions of frameworks that return a function that computes what the given one does."""
+_SAME_ELEMENTS = frozenset({"list", "tuple", "reversed", "sorted", "set", "iter", "deepcopy"})
+_UNKNOWN_RESULTS = frozenset({"getattr", "max", "min", "next", "map", "filter", "eval", "vars", "object", "property"})
+_KIND_QUESTIONS = frozenset({"isinstance", "issubclass", "hasattr", "callable", "type", "id", "repr", "str", "print"})
+_PLAIN_CLASSES = frozenset({"int", "float", "str", "bool", "bytes", "complex", "range", "slice", "type", "object"})
+_COLLECTIONS = frozenset({"List", "Sequence", "Iterable", "Iterator", "Set", "FrozenSet", "Collection", "Generator"})
+_LAYER_LISTS = frozenset(
+    {"torch.nn.ModuleList", "torch.nn.Sequential", "torch.nn.ParameterList", "torch.nn.ModuleDict"}
+)
+_REGISTRATIONS = (".register_buffer", ".register_parameter", ".register_module", ".add_module")
+_ARRAY_ALIASES: Mapping[str, str] = {"jax.numpy.ndarray": "jax.Array", "jax.typing.ArrayLike": "jax.Array"}
+
+
+class Builtin(Value):
+    """A function of Python's whose result depends on its arguments."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+_BUILTINS: Mapping[str, Binding] = {
+    **dict.fromkeys(dir(builtins), OTHER),
+    **dict.fromkeys(_UNKNOWN_RESULTS),
+    **{
+        name: Builtin(name)
+        for name in (*_SAME_ELEMENTS, *_KIND_QUESTIONS, "super", "abs", "sum", "zip", "enumerate", "staticmethod")
+    },
+}
+_STANDARD: Mapping[tuple[str, str], Binding] = {
+    ("functools", "partial"): Builtin("partial"),
+    ("functools", "reduce"): None,
+    ("copy", "deepcopy"): Builtin("deepcopy"),
+    ("copy", "copy"): Builtin("deepcopy"),
+}
+_MODULES: Mapping[str, Binding] = {"functools": Builtin("functools"), "copy": Builtin("copy")}
+
+
+class SiteResolver(Resolver):
+    """Reads one file into mentions and facts."""
+
+    HANDLERS: ClassVar[Mapping[type, str]] = {
+        **Resolver.HANDLERS,
+        ast.AugAssign: "_augmented",
+        ast.Return: "_return",
+        ast.If: "_if",
+        ast.While: "_if",
+        ast.For: "_for",
+        ast.AsyncFor: "_for",
+        ast.comprehension: "_generator",
+        ast.Try: "_try",
+        ast.TryStar: "_try",
+        ast.ExceptHandler: "_handler",
+        ast.Assert: "_assert",
+    }
+    EXPRESSIONS: ClassVar[Mapping[type, str]] = {
+        **Resolver.EXPRESSIONS,
+        ast.Subscript: "_subscript",
+        ast.UnaryOp: "_unary",
+        ast.Compare: "_compare",
+        ast.BoolOp: "_boolean",
+        ast.IfExp: "_choice",
+        ast.Tuple: "_items",
+        ast.List: "_items",
+        ast.Dict: "_mapping",
+        ast.NamedExpr: "_walrus",
+        ast.Starred: "_starred",
+        ast.Await: "_awaited",
+    }
+
+    def __init__(self, path: str, module: str, *, is_package: bool, knowledge: Knowledge) -> None:
+        super().__init__()
+        self.reading = FileReading(path, module, is_package=is_package)
+        self._facts = self.reading.facts
+        self._knowledge = knowledge
+        self._package = module if is_package else module.rpartition(".")[0]
+        self._scopes = [dict(_BUILTINS), {}]
+        self._within: list[str] = []
+        self._classes: list[str | None] = [None]
+        """The path of the class in whose body each open scope directly is."""
+        self._returns: list[list[Binding]] = []
+        self._guards: tuple[Guard, ...] = ()
+        self._silent = 0
+
+    def read(self, tree: ast.Module) -> FileReading:
+        self.visit(tree)
+        module = self.reading.module
+        for name, value in self._scopes[1].items():
+            self._define(f"{module}.{name}", value)
+        self.reading.frameworks = frozenset(self.frameworks)
+        self.reading.star_imports = self.star_imports
+        return self.reading
+
+    # What is noted
+
+    @contextmanager
+    def _quiet(self) -> Iterator[None]:
+        """Take no note of uses: names that say what a value is do not use it."""
+        self._silent += 1
+        yield
+        self._silent -= 1
+
+    @contextmanager
+    def _under(self, guard: Guard | None) -> Iterator[None]:
+        before = self._guards
+        if guard is not None:
+            self._guards = (*before, guard)
+        yield
+        self._guards = before
+
+    def _note(
+        self,
+        form: Form,
+        value: Binding,
+        node: ast.AST,
+        *,
+        call: CallSite | None = None,
+        other: Binding = None,
+        operator: str = "",
+        dtypes: Iterable[str] = (),
+    ) -> None:
+        if self._silent:
+            return
+        line, column = node.lineno, node.col_offset + 1  # type: ignore[attr-defined]
+        if form is Form.called and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            # Of a chain over several lines, a call is where its own method's name stands.
+            function = node.func
+            line = function.end_lineno or line
+            column = (function.end_col_offset or len(function.attr)) - len(function.attr.encode()) + 1
+        self.reading.mentions.append(
+            Mention(
+                form,
+                value,
+                line,
+                column,
+                ".".join(self._within),
+                call,
+                other,
+                operator,
+                self._guards,
+                frozenset(dtypes),
+            )
+        )
+
+    def _note_operation(self, form: Form, node: ast.AST, operator: str, left: Binding, right: Binding = None) -> None:
+        if any(isinstance(side, (Thing, Symbol, Alternatives)) for side in (left, right)):
+            self._note(form, left, node, other=right, operator=operator, dtypes=_dtypes_of((left, right)))
+
+    def _named(self, name: str, node: ast.expr) -> None:
+        if name.rpartition(".")[2] not in _DTYPES:
+            self._note(Form.named, name, node)
+
+    def _ask(self, node: ast.Attribute | ast.Call) -> None:
+        if asks_for_device(node):
+            self.reading.questions.append(DeviceQuestion(self.reading.path, node.lineno, one_line(node)))
+
+    def _define(self, path: str, value: Binding) -> None:
+        # A definition is known by what it is; an import may stand for any of several.
+        if value is not None and not (isinstance(value, Symbol) and value.path == path):
+            self._facts.names[path] = either((self._facts.names.get(path), value))
+
+    @property
+    def _path(self) -> str:
+        return ".".join((self.reading.module, *self._within))
+
+    # Names
+
+    def _lookup(self, name: str) -> Binding:
+        for scope in reversed(self._scopes):
+            if name in scope:
+                return scope[name]
+        # What the module defines further down, or imports with everything else.
+        return Symbol(f"{self.reading.module}.{name}")
+
+    def _import(self, node: ast.Import) -> None:
+        super()._import(node)
+        for alias in node.names:
+            root = alias.name.partition(".")[0]
+            if root not in ROOTS:
+                self._bind(alias.asname or root, _imported(alias.name if alias.asname else root))
+
+    def _import_from(self, node: ast.ImportFrom) -> None:
+        if not node.level and (node.module or "").partition(".")[0] in ROOTS:
+            super()._import_from(node)
+            return
+        module = self._absolute(node)
+        for alias in node.names:
+            if alias.name == "*":
+                self._facts.stars.setdefault(self.reading.module, []).append(module)
+            else:
+                self._bind(alias.asname or alias.name, _imported(f"{module}.{alias.name}"))
+
+    def _absolute(self, node: ast.ImportFrom) -> str:
+        if not node.level:
+            return node.module or ""
+        parts = self._package.split(".")
+        parts = parts[: len(parts) - node.level + 1]
+        return ".".join(filter(None, [*parts, node.module]))
+
+    # Statements
+
+    def _assign(self, node: ast.Assign) -> None:
+        is_alias = isinstance(node.value, ast.Name | ast.Attribute) and not any(
+            isinstance(target, ast.Subscript) for target in node.targets
+        )
+        value = self._value(node.value, outer=not is_alias)
+        for target in node.targets:
+            self._bind_target(target, value, node.value)
+
+    def _annotated(self, node: ast.AnnAssign) -> None:
+        stated = self._annotation(node.annotation)
+        value = self._value(node.value) if node.value is not None else None
+        self._bind_target(node.target, stated if stated is not None else value, node.value)
+
+    def _bind_target(self, target: ast.expr, value: Binding, source: ast.expr | None = None) -> None:
+        match target:
+            case ast.Name():
+                # ``torch = None`` where an import failed, ``mask = None`` before a branch that makes one.
+                is_none = isinstance(source, ast.Constant) and source.value is None
+                if not (is_none and self._scopes[-1].get(target.id) is not None):
+                    self._bind(target.id, None if is_none else value)
+            case ast.Tuple() | ast.List():
+                for number, part in enumerate(target.elts):
+                    self._bind_target(part, item_of(value, number))
+            case ast.Starred():
+                self._bind_target(target.value, Elements(element_of(value)))
+            case ast.Attribute():
+                owner = self._value(target.value, outer=False)
+                if isinstance(owner, Symbol) and owner.path.endswith(CALLED) and value is not OTHER:
+                    self._define(f"{owner.path}.{target.attr}", value)
+            case ast.Subscript():
+                owner, index = self._value(target.value, outer=False), self._value(target.slice)
+                self._note_operation(Form.written, target, _index_kind(target.slice), owner, index)
+            case _:
+                self.visit(target)
+
+    def _augmented(self, node: ast.AugAssign) -> None:
+        right = self._value(node.value)
+        operator = type(node.op).__name__
+        with_target = node.target
+        if isinstance(with_target, ast.Name):
+            left = self._lookup(with_target.id)
+            self._note_operation(Form.in_place, node, operator, left, right)
+            self._bind(with_target.id, self._operated(left, right))
+            return
+        if isinstance(with_target, ast.Subscript):
+            owner, index = self._value(with_target.value, outer=False), self._value(with_target.slice)
+            left = self._indexed(owner, with_target, index)
+            self._note_operation(Form.in_place, node, operator, left, right)
+            self._note_operation(Form.written, with_target, _index_kind(with_target.slice), owner, index)
+            return
+        left = self._value(with_target, outer=False)
+        self._note_operation(Form.in_place, node, operator, left, right)
+
+    def _return(self, node: ast.Return) -> None:
+        value = self._value(node.value) if node.value is not None else None
+        if self._returns:
+            self._returns[-1].append(value)
+
+    def _if(self, node: ast.If | ast.While) -> None:
+        self._value(node.test, outer=False)
+        with self._under(guard_of(node.test)):
+            before = dict(self._scopes[-1])
+            self._visit_all(node.body)
+            after_body = self._scopes[-1]
+            self._scopes[-1] = before
+            self._visit_all(node.orelse)
+            if not _leaves(node.body):
+                self._scopes[-1] = after_body if _leaves(node.orelse) else _merged(after_body, self._scopes[-1])
+
+    def _for(self, node: ast.For | ast.AsyncFor) -> None:
+        self._bind_target(node.target, element_of(self._value(node.iter, outer=False)))
+        self._visit_all([*node.body, *node.orelse])
+
+    def _generator(self, node: ast.comprehension) -> None:
+        self._bind_target(node.target, element_of(self._value(node.iter, outer=False)))
+        self._visit_all(node.ifs)
+
+    def _try(self, node: ast.Try) -> None:
+        before = dict(self._scopes[-1])
+        with self._under(guard_of_handlers(node.handlers)):
+            self._visit_all(node.body)
+        after_body = dict(self._scopes[-1])
+        for handler in node.handlers:
+            self._scopes[-1] = dict(after_body)
+            self.visit(handler)
+            after_body = after_body if _leaves(handler.body) else _merged(after_body, self._scopes[-1])
+        self._scopes[-1] = _merged(after_body, before)
+        self._visit_all([*node.orelse, *node.finalbody])
+
+    def _handler(self, node: ast.ExceptHandler) -> None:
+        if node.name is not None:
+            self._bind(node.name, OTHER)
+        self._visit_all(node.body)
+
+    def _assert(self, node: ast.Assert) -> None:
+        self._value(node.test, outer=False)
+
+    # Definitions
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        owner = self._classes[-1]
+        decorators = [self._decorator(decorator) for decorator in node.decorator_list]
+        path = f"{self._path}.{node.name}"
+        self._bind(node.name, Symbol(path))
+        is_static = "staticmethod" in decorators
+        receiver: Binding = None
+        if owner is not None and not is_static:
+            is_of_class = "classmethod" in decorators or node.name in ("__new__", "__init_subclass__")
+            receiver = Symbol(owner) if is_of_class else Symbol(owner + CALLED)
+        returned = self._annotation(node.returns)
+        self._within.append(node.name)
+        found = self._enter_function(path, node.args, node.body, receiver)
+        self._within.pop()
+        is_property = any(name in ("property", "cached_property") for name in decorators)
+        parameters = _parameters(node.args)[1 if receiver is not None else 0 :]
+        result = returned if returned is not None else either(found)
+        self._facts.functions[path] = FunctionFact(parameters, result, is_property, owner or "")
+
+    def _decorator(self, node: ast.expr) -> str:
+        """Note the call that a decorator is, and return the last part of its name."""
+        value = self._value(node, outer=False)
+        if not isinstance(node, ast.Call) and isinstance(value, str):
+            self._note(Form.called, value, node, call=CallSite(1, {}))
+        inner = node.func if isinstance(node, ast.Call) else node
+        return inner.id if isinstance(inner, ast.Name) else inner.attr if isinstance(inner, ast.Attribute) else ""
+
+    def _lambda(self, node: ast.Lambda) -> Binding:
+        path = f"{self._path}.<lambda {node.lineno}:{node.col_offset}>"
+        scope = self._parameters(path, node.args, None)
+        self._scopes.append(scope)
+        self._classes.append(None)
+        value = self._value(node.body)
+        self._classes.pop()
+        self._scopes.pop()
+        self._facts.functions[path] = FunctionFact(_parameters(node.args), value)
+        return Symbol(path)
+
+    def _enter_function(
+        self, path: str, arguments: ast.arguments, body: Iterable[ast.stmt], receiver: Binding
+    ) -> list[Binding]:
+        scope = self._parameters(path, arguments, receiver)
+        guards, self._guards = self._guards, ()
+        self._scopes.append(scope)
+        self._classes.append(None)
+        self._returns.append([])
+        self._visit_all(body)
+        self._scopes.pop()
+        self._classes.pop()
+        self._guards = guards
+        return self._returns.pop()
+
+    def _parameters(self, path: str, arguments: ast.arguments, receiver: Binding) -> dict[str, Binding]:
+        positional = [*arguments.posonlyargs, *arguments.args]
+        defaults = [None] * (len(positional) - len(arguments.defaults)) + list(arguments.defaults)
+        scope: dict[str, Binding] = {}
+        for index, (argument, default) in enumerate(
+            zip([*positional, *arguments.kwonlyargs], [*defaults, *arguments.kw_defaults], strict=True)
+        ):
+            given = self._value(default) if default is not None else None
+            if index == 0 and receiver is not None:
+                scope[argument.arg] = receiver
+                continue
+            parameter = f"{path}<{argument.arg}>"
+            stated = self._annotation(argument.annotation)
+            is_none = isinstance(default, ast.Constant) and default.value is None
+            if stated is not None:
+                scope[argument.arg] = self._facts.names[parameter] = stated
+            elif default is not None and not is_none and given is OTHER:
+                scope[argument.arg] = self._facts.names[parameter] = OTHER
+            else:
+                scope[argument.arg] = Symbol(parameter)
+        if arguments.vararg is not None:
+            scope[arguments.vararg.arg] = Elements(self._annotation(arguments.vararg.annotation))
+        if arguments.kwarg is not None:
+            scope[arguments.kwarg.arg] = OTHER
+        return scope
+
+    def _class(self, node: ast.ClassDef) -> None:
+        path = f"{self._path}.{node.name}"
+        self._bind(node.name, Symbol(path))
+        for decorator in node.decorator_list:
+            self._decorator(decorator)
+        with self._quiet():
+            self._facts.classes[path] = tuple(self._value(base, outer=False) for base in node.bases)
+        self._visit_all(keyword.value for keyword in node.keywords)
+        self._within.append(node.name)
+        self._scopes.append({})
+        self._classes.append(path)
+        self._visit_all(node.body)
+        self._classes.pop()
+        for name, value in self._scopes.pop().items():
+            self._define(f"{path}.{name}", value)
+        self._within.pop()
+
+    # Annotations
+
+    def _annotation(self, node: ast.expr | None) -> Any:
+        if node is None:
+            return None
+        with self._quiet():
+            return self._stated(node)
+
+    def _stated(self, node: ast.expr) -> Binding:
+        """The value of which an annotation speaks."""
+        match node:
+            case ast.Constant(value=str(text)):
+                try:
+                    return self._stated(ast.parse(text, mode="eval").body)
+                except (SyntaxError, ValueError, RecursionError):
+                    return None
+            case ast.BinOp(op=ast.BitOr()):
+                return either((self._stated(node.left), self._stated(node.right)))
+            case ast.Subscript():
+                return self._stated_collection(node)
+            case ast.Name(id=name) if name in _PLAIN_CLASSES and name not in self._scopes[-1]:
+                return OTHER
+            case ast.Name() | ast.Attribute():
+                value = self._value(node, outer=False)
+                if isinstance(value, Symbol):
+                    return value.extended(CALLED)
+                if not isinstance(value, str):
+                    return None
+                value = _ARRAY_ALIASES.get(value, value)
+                if is_array(value):
+                    return array(value.partition(".")[0], certain=True)
+                return Thing(value, True) if self._knowledge.is_class(value) else None
+            case _:
+                return None
+
+    def _stated_collection(self, node: ast.Subscript) -> Binding:
+        head = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if head in ("Optional", "Union"):
+            return either(self._stated(part) for part in parts)
+        if head in _COLLECTIONS or head in ("list", "set"):
+            return Elements(self._stated(parts[0]))
+        if head in ("Dict", "dict", "Mapping", "OrderedDict"):
+            return Elements(self._stated(parts[-1])) if len(parts) == 2 else None
+        if head in ("Tuple", "tuple"):
+            if len(parts) == 2 and isinstance(parts[1], ast.Constant) and parts[1].value is ...:
+                return Elements(self._stated(parts[0]))
+            return Items(tuple(self._stated(part) for part in parts))
+        if head in ("Callable", "Type", "type", "Literal"):
+            return OTHER if head == "Literal" else None
+        # ``Annotated[Tensor, …]``, ``Final[int]``, ``Float[Array, "batch"]``.
+        return self._stated(parts[0])
+
+    # Expressions
+
+    def _name(self, node: ast.Name, outer: bool) -> Binding:
+        if not isinstance(node.ctx, ast.Load):
+            self._bind(node.id, None)
+            return None
+        value = self._lookup(node.id)
+        if outer and type(value) is str and "." in value:
+            self._named(value, node)
+        elif outer and isinstance(value, Symbol):
+            self._note(Form.named, value, node)
+        return value
+
+    def _member(self, owner: Binding, node: ast.Attribute, outer: bool) -> Binding:
+        self._ask(node)
+        match owner:
+            case Thing():
+                member = self._knowledge.member(owner, node.attr)
+                if owner.is_array and node.attr in self._knowledge.properties:
+                    self._note(Form.read, owner, node, operator=node.attr, dtypes=_dtypes_of((owner,)))
+                elif outer:
+                    self._note(Form.named, member, node)
+                return member
+            case Symbol():
+                if owner.is_parameter and len(self.frameworks) == 1:
+                    self._use_parameter(owner, node.attr)
+                if node.attr in self._knowledge.properties:
+                    self._note(Form.read, owner, node, operator=node.attr)
+                return owner.extended(f".{node.attr}")
+            case Method():
+                # ``x.at[index].set``: members of a member of an array are spoken of by its name.
+                return owner
+            case Elements() if node.attr in ("values", "indices"):
+                return owner.of
+            case Builtin():
+                return _STANDARD.get((owner.name, node.attr), OTHER)
+            case Alternatives():
+                options = [self._member(option, node, outer) for option in owner.values]
+                return either(options)
+            case _:
+                return super()._member(owner, node, outer)
+
+    def _use_parameter(self, parameter: Symbol, member: str) -> None:
+        """Take a parameter for an array if it has a member that only arrays have."""
+        (root,) = self.frameworks
+        is_plain_property = member in ("shape", "dtype", "device", "ndim")
+        if is_plain_property or self._knowledge.told_by_name(member, root):
+            self._facts.parameters.setdefault(parameter.path, root)
+
+    def _call(self, node: ast.Call) -> Binding:
+        callee = self._value(node.func, outer=False)
+        self._ask(node)
+        if isinstance(callee, Builtin) and callee.name in _KIND_QUESTIONS:
+            with self._quiet():
+                self._arguments(node)
+            return OTHER
+        positional, keywords = self._arguments(node)
+        call = _call_site(node, positional, keywords)
+        if isinstance(callee, Builtin):
+            return self._built_in(callee.name, node, positional)
+        if isinstance(callee, Wrapped):
+            # How many arguments the inner function gets is said in two places.
+            call, callee = None, callee.function
+        dtype = _dtype_of(keywords.get("dtype")) or next(filter(None, map(_dtype_of, positional)), None)
+        dtypes = _dtypes_of((*positional, *keywords.values(), callee.owner if isinstance(callee, Method) else None))
+        if isinstance(callee, Items | Elements) and isinstance(node.func, ast.Attribute):
+            self._grow(node.func, positional)
+        if callee is None and isinstance(node.func, ast.Attribute):
+            # By the name of the method alone.
+            self._note(Form.called, Symbol(f"?.{node.func.attr}"), node, call=call, dtypes=dtypes)
+        elif isinstance(callee, str | Method | Thing | Symbol | Alternatives | Elements):
+            self._note(Form.called, callee, node, call=call, dtypes=dtypes)
+        self._register(callee, node, positional)
+        return self._made(callee, positional, keywords, call, dtype)
+
+    def _register(self, callee: Binding, node: ast.Call, positional: Sequence[Binding]) -> None:
+        """Note the attribute that ``self.register_buffer("mask", …)`` makes."""
+        if isinstance(callee, Symbol) and callee.path.endswith(_REGISTRATIONS) and len(positional) >= 2:
+            name = node.args[0]
+            if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                self._define(f"{callee.path.rpartition('.')[0]}.{name.value}", positional[1])
+
+    def _grow(self, function: ast.Attribute, positional: Sequence[Binding]) -> None:
+        """Note that a list is appended to."""
+        if function.attr == "append" and isinstance(function.value, ast.Name) and positional:
+            name = function.value.id
+            self._bind(name, Elements(either((element_of(self._lookup(name)), positional[0]))))
+
+    def _arguments(self, node: ast.Call) -> tuple[list[Binding], dict[str, Binding]]:
+        positional = [self._value(argument) for argument in node.args]
+        keywords = {keyword.arg or "**": self._value(keyword.value) for keyword in node.keywords}
+        return positional, keywords
+
+    def _built_in(self, name: str, node: ast.Call, positional: Sequence[Binding]) -> Binding:
+        first = positional[0] if positional else None
+        match name:
+            case "partial":
+                return Wrapped(first.function if isinstance(first, Wrapped) else first)
+            case "super":
+                owner = next((path for path in reversed(self._classes) if path is not None), None)
+                return None if owner is None else Symbol(f"{owner}{CALLED}{SUPER}")
+            case "abs":
+                self._note_operation(Form.unary, node, "abs", first)
+                return first
+            case "sum":
+                return element_of(first)
+            case "zip":
+                return Elements(Items(tuple(element_of(value) for value in positional)))
+            case "enumerate":
+                return Elements(Items((OTHER, element_of(first))))
+            case "staticmethod":
+                return first
+            case _ if name in _SAME_ELEMENTS:
+                return first if isinstance(first, Items | Symbol) or name == "deepcopy" else Elements(element_of(first))
+            case _:
+                return None
+
+    def _made(
+        self,
+        callee: Binding,
+        positional: Sequence[Binding],
+        keywords: Mapping[str, Binding],
+        call: CallSite | None,
+        dtype: str | None,
+    ) -> Binding:
+        """The value that a call makes."""
+        knowledge = self._knowledge
+        match callee:
+            case str():
+                return self._made_by_function(callee, positional, keywords, call, dtype)
+            case Method(name=name):
+                if callee.owner.of.startswith("torch.") and name in _CASTS:
+                    dtype = _DTYPE_NAMES.get(name, name)
+                return knowledge.result_of_method(callee, call, dtype)
+            case Thing():
+                root = callee.of.partition(".")[0]
+                return array(root, certain=True) if knowledge.is_layer(callee.of) else None
+            case Elements(container=str(container)):
+                return array(container.partition(".")[0], certain=True)
+            case Symbol():
+                if any(isinstance(value, Value) for value in (*positional, *keywords.values())):
+                    self._facts.passed.append(Passed(callee, tuple(positional), dict(keywords)))
+                if self._keeps_arrays(callee):
+                    return Symbol(callee.path.rpartition(".")[0])
+                return callee.extended(CALLED)
+            case Alternatives():
+                return either(self._made(option, positional, keywords, call, dtype) for option in callee.values)
+            case _:
+                return callee if callee is OTHER else None
+
+    def _made_by_function(
+        self,
+        callee: str,
+        positional: Sequence[Binding],
+        keywords: Mapping[str, Binding],
+        call: CallSite | None,
+        dtype: str | None,
+    ) -> Binding:
+        first = positional[0] if positional else None
+        if callee in _MAPPERS:
+            self._map(callee, positional)
+        if callee in _WRAPPERS:
+            return Wrapped(first)
+        if callee in _LAYER_LISTS:
+            of = either(positional) if callee == "torch.nn.Sequential" else element_of(first)
+            return Elements(of, callee)
+        if isinstance(first, Symbol) and first.is_parameter and self._knowledge.computes(callee):
+            self._facts.parameters.setdefault(first.path, callee.partition(".")[0])
+        return self._knowledge.result(callee, call, dtype)
+
+    def _map(self, mapper: str, positional: Sequence[Binding]) -> None:
+        """Note that JAX calls a function of the user's with arrays."""
+        arrays: tuple[Binding, ...] = (array("jax", certain=False),) * 4
+        for function in positional:
+            inner = function.function if isinstance(function, Wrapped) else function
+            if isinstance(inner, Symbol):
+                self._facts.passed.append(Passed(inner, arrays, {}))
+
+    def _keeps_arrays(self, callee: Symbol) -> bool:
+        """Whether a method, if it is one of an array, returns an array: the value then stays what it was."""
+        owner, _, name = callee.path.rpartition(".")
+        is_made = owner.endswith(CALLED) and not self._knowledge.is_class(owner[: -len(CALLED)])
+        if not (is_made or owner.endswith((">", "]"))) or len(self.frameworks) != 1:
+            return False
+        (root,) = self.frameworks
+        thing = array(root, certain=False)
+        made = self._knowledge.result_of_method(Method(thing, name), None, None)
+        return name in self._knowledge.methods[root] and isinstance(made, Thing)
+
+    def _operation(self, node: ast.BinOp) -> Binding:
+        left, right = self._value(node.left), self._value(node.right)
+        self._note_operation(Form.binary, node, type(node.op).__name__, left, right)
+        if isinstance(node.op, ast.Add | ast.Mult) and isinstance(left, Items | Elements):
+            return Elements(either((element_of(left), element_of(right))))
+        return self._operated(left, right)
+
+    def _operated(self, left: Binding, right: Binding) -> Binding:
+        """The value of an operator: an array if one side is one."""
+        for side, other in ((left, right), (right, left)):
+            if isinstance(side, Thing) and side.is_array:
+                dtype = side.dtype if other is OTHER or getattr(other, "dtype", None) == side.dtype else None
+                return Thing(ARRAYS[side.of.partition(".")[0]], side.certain, dtype)
+        if left is OTHER and right is OTHER:
+            return OTHER
+        return either(side for side in (left, right) if isinstance(side, Symbol | Alternatives))
+
+    def _unary(self, node: ast.UnaryOp) -> Binding:
+        value = self._value(node.operand)
+        if isinstance(node.op, ast.Not):
+            return OTHER
+        self._note_operation(Form.unary, node, type(node.op).__name__, value)
+        return self._operated(value, OTHER)
+
+    def _compare(self, node: ast.Compare) -> Binding:
+        left, result = self._value(node.left, outer=False), OTHER
+        made: Binding = result
+        for operator, comparator in zip(node.ops, node.comparators, strict=True):
+            right = self._value(comparator, outer=False)
+            if not isinstance(operator, ast.Is | ast.IsNot | ast.In | ast.NotIn):
+                self._note_operation(Form.binary, node, type(operator).__name__, left, right)
+                made = self._operated(left, right)
+            left = right
+        return Thing(made.of, made.certain, "bool") if isinstance(made, Thing) else made
+
+    def _boolean(self, node: ast.BoolOp) -> Binding:
+        return either([self._value(value, outer=False) for value in node.values])
+
+    def _choice(self, node: ast.IfExp) -> Binding:
+        self._value(node.test, outer=False)
+        with self._under(guard_of(node.test)):
+            return either([self._value(node.body), self._value(node.orelse)])
+
+    def _items(self, node: ast.Tuple | ast.List) -> Binding:
+        values = [self._value(part) for part in node.elts]
+        if any(isinstance(part, ast.Starred) for part in node.elts):
+            return Elements(either(values))
+        return Items(tuple(values)) if isinstance(node, ast.Tuple) or len(values) <= 4 else Elements(either(values))
+
+    def _mapping(self, node: ast.Dict) -> Binding:
+        for key in node.keys:
+            if key is not None:
+                self._value(key)
+        return Elements(either([self._value(value) for value in node.values]))
+
+    def _walrus(self, node: ast.NamedExpr) -> Binding:
+        value = self._value(node.value)
+        self._bind(node.target.id, value)
+        return value
+
+    def _starred(self, node: ast.Starred) -> Binding:
+        return element_of(self._value(node.value))
+
+    def _awaited(self, node: ast.Await) -> Binding:
+        self._value(node.value)
+        return None
+
+    def _comprehension(self, node: Any) -> Binding:
+        self._scopes.append({})
+        self._classes.append(None)
+        self._visit_all(node.generators)
+        values = [self._value(getattr(node, name)) for name in ("key", "value", "elt") if hasattr(node, name)]
+        self._classes.pop()
+        self._scopes.pop()
+        return Elements(values[-1])
+
+    def _subscript(self, node: ast.Subscript) -> Binding:
+        owner, index = self._value(node.value, outer=False), self._value(node.slice)
+        return self._indexed(owner, node, index)
+
+    def _indexed(self, owner: Binding, node: ast.Subscript, index: Binding) -> Binding:
+        """Note that a value is indexed, and return what the index takes from it."""
+        self._note_operation(Form.indexed, node, _index_kind(node.slice), owner, index)
+        if isinstance(owner, Method | str):
+            return owner
+        if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int):
+            return item_of(owner, node.slice.value)
+        if isinstance(node.slice, ast.UnaryOp) and isinstance(node.slice.operand, ast.Constant):
+            number = node.slice.operand.value
+            return item_of(owner, -number) if isinstance(number, int) else None
+        if isinstance(node.slice, ast.Slice | ast.Tuple):
+            # A part of a list or of an array is one again.
+            return Elements(element_of(owner)) if isinstance(owner, Items) else owner
+        return element_of(owner)
+
+
+def read_file(content: bytes, path: str, module: str, *, is_package: bool, knowledge: Knowledge) -> FileReading:
+    """Read one file. Raises what ``ast.parse`` does for a source that it cannot read."""
+    return SiteResolver(path, module, is_package=is_package, knowledge=knowledge).read(ast.parse(content))
+
+
+def _imported(name: str) -> Binding:
+    module, _, member = name.rpartition(".")
+    if (module, member) in _STANDARD:
+        return _STANDARD[module, member]
+    if name in _MODULES:
+        return _MODULES[name]
+    return OTHER if name.partition(".")[0] in _FOREIGN else Symbol(name)
+
+
+def _parameters(arguments: ast.arguments) -> tuple[str, ...]:
+    return tuple(argument.arg for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
+
+
+def _leaves(body: Sequence[ast.stmt]) -> bool:
+    return bool(body) and isinstance(body[-1], ast.Return | ast.Raise | ast.Continue | ast.Break)
+
+
+def _merged(one: Mapping[str, Binding], other: Mapping[str, Binding]) -> dict[str, Binding]:
+    """The names after either of two ways through a source."""
+    merged = dict(one)
+    for name, value in other.items():
+        if name not in one or one[name] is not value:
+            merged[name] = either((one.get(name), value))
+    return merged
+
+
+def _index_kind(node: ast.expr) -> str:
+    """``basic`` for an index of numbers and slices, which is none of arrays; else nothing is said."""
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    plain = all(
+        isinstance(part, ast.Slice | ast.Constant | ast.UnaryOp) or getattr(part, "attr", "") == "newaxis"
+        for part in parts
+    )
+    return "basic" if plain else ""
+
+
+def _call_site(node: ast.Call, positional: Sequence[Binding], keywords: Mapping[str, Binding]) -> CallSite | None:
+    if any(isinstance(argument, ast.Starred) for argument in node.args) or "**" in keywords:
+        return None
+    return CallSite(
+        len(positional), {keyword.arg: _literal(keyword.value) for keyword in node.keywords if keyword.arg is not None}
+    )
+
+
+def _literal(node: ast.expr) -> Any:
+    """The value of a literal as JSON has it."""
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return UNKNOWN_VALUE
+    return _as_json(value)
+
+
+def _as_json(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        parts = [_as_json(part) for part in value]
+        return UNKNOWN_VALUE if UNKNOWN_VALUE in parts else parts
+    return UNKNOWN_VALUE
+
+
+def _dtype_of(value: Binding) -> str | None:
+    """The dtype that a name of a framework stands for."""
+    if not isinstance(value, str) or value.count(".") > 2:
+        return None
+    last = value.rpartition(".")[2]
+    return _DTYPE_NAMES.get(last, last) if last in _DTYPES else None
+
+
+def _dtypes_of(values: Iterable[Binding]) -> set[str]:
+    known = [value.dtype if isinstance(value, Thing) else _dtype_of(value) for value in values]
+    return {dtype for dtype in known if dtype is not None}

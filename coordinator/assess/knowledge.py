@@ -1,0 +1,183 @@
+"""Knowledge: names of functions by what they return and make, as the surfaces that ship say it. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from coordinator.assess.values import Elements, Method, Thing, array, is_array
+from coordinator.catalogue.surfaces import ARRAYS, CHARTABLE, ROOTS, Surface, open_surface, shipped
+from coordinator.catalogue.usage.resolver import MAKERS, OTHER, Binding, is_class
+from coordinator.results.conditions import CallSite
+
+LAYERS = ("torch.nn.Module", "tf.keras.layers.Layer", "tf.Module")
+"""Classes whose instances are called."""
+CALL_METHODS = {"torch.nn.Module": "forward", "tf.keras.layers.Layer": "call", "tf.Module": "__call__"}
+_SEVERAL = frozenset(
+    """aminmax array_split broadcast_arrays broadcast_tensors chunk cummax cummin divmod dsplit eig eigh frexp hsplit
+    kthvalue lstsq lu max_pool2d_with_indices meshgrid mode modf moments qr slogdet sort_key_val split std_mean svd
+    tensor_split top_k topk unbind unstack unsafe_chunk unsafe_split var_mean vsplit nonzero_static""".split()  # noqa: SIM905
+)
+"""Functions that return several arrays, unless ``_ONE`` says of one that it is an array."""
+_SEVERAL_WITH_ARGUMENTS = frozenset({"max", "min", "median", "nanmedian", "sort"})
+"""Methods of PyTorch's that return the values and their indices if they are given a dimension."""
+_ONE = frozenset({"jax.random.split", "jax.numpy.sort", "jax.lax.sort", "tf.sort"})
+_PLAIN_PROPERTIES = frozenset(
+    """device device_buffer dtype fp_precision_type grad_fn is_cpu is_cuda is_deleted is_fully_addressable is_leaf
+    is_meta is_mkldnn is_mps is_quantized is_sparse is_xla is_xpu itemsize layout name names nbytes ndim op
+    output_nr requires_grad retains_grad shape sharding size weak_type""".split()  # noqa: SIM905
+)
+"""Properties of arrays that are no arrays."""
+_PLAIN_METHODS = frozenset(
+    """backward data_ptr dim element_size get_device get_shape is_complex is_contiguous is_floating_point is_pinned
+    is_shared item ndimension nelement numel numpy register_hook requires_grad_ size storage storage_offset stride
+    tolist type_as_string""".split()  # noqa: SIM905
+)
+_ARRAY_RESULT = re.compile(r"\b(Tensor|Array|ArrayLike|Self|Buffer)\b")
+_PLAIN_RESULT = re.compile(r"'?(None|bool|int|str|float|complex|bytes|type|dtype|torch\.(dtype|device|Size)).*")
+_NUMERIC = re.compile(
+    r"torch\.(nn\.functional\.|linalg\.|fft\.|special\.|Tensor\.)?\w+"
+    r"|jax\.(numpy|lax|nn|random|scipy)\.(\w+\.)*\w+"
+    r"|tf\.((math|nn|linalg|image|signal|random|bitwise|raw_ops|keras\.ops|experimental\.numpy|compat\.v1)\.)?\w+"
+)
+"""Functions of modules that compute, of whose results nothing is said."""
+_NO_ARRAYS = re.compile(
+    r"torch\.((is|set|get|are|use)_\w+|compile|load|save|vmap|manual_seed|seed|cond|Generator|device|Size|dtype)"
+    r"|tf\.(function|py_function|custom_gradient|(is|executing)_\w+|device|name_scope|group|no_op|print|shape)"
+    r"|jax\.(lax\.(scan|while_loop|fori_loop|cond|switch|map|associative_scan|custom_\w+)|numpy\.(vectorize|shape|ndim|size))"
+    r"|jax\.nn\.initializers\.\w+"
+)
+_MIXED_NAMES = frozenset(name for kind in (str, bytes, list, dict, set, int, float) for name in dir(kind))
+"""Methods that values of Python have too: by its name alone such a method is none of an array."""
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Names of a framework's surface by what they are and what they return."""
+
+    methods: Mapping[str, frozenset[str]]
+    """Of arrays, by the public root."""
+    properties: frozenset[str]
+    """Of arrays, of any framework."""
+    arrays: frozenset[str]
+    """Functions and methods whose signature says that they return arrays."""
+    plain: frozenset[str]
+    """Those whose signature says that they return none."""
+    classes: frozenset[str]
+    layers: frozenset[str]
+
+    def told_by_name(self, method: str, root: str) -> bool:
+        """Whether a method's name alone says that it is one of an array."""
+        return method in self.methods.get(root, ()) and method not in _MIXED_NAMES
+
+    def is_class(self, name: str) -> bool:
+        return is_class(name) or name in self.classes
+
+    def is_layer(self, name: str) -> bool:
+        return name in self.layers
+
+    def computes(self, name: str) -> bool:
+        """Whether a function takes an array first: makers and classes do not."""
+        return (
+            name not in MAKERS
+            and name not in self.plain
+            and not self.is_class(name)
+            and _NO_ARRAYS.fullmatch(name) is None
+            and _NUMERIC.fullmatch(name) is not None
+        )
+
+    def result(self, callee: str, call: CallSite | None, dtype: str | None) -> Binding:
+        """The value that a call of a framework's function makes."""
+        root, last = callee.partition(".")[0], callee.rpartition(".")[2]
+        if is_array(callee):
+            return array(root, certain=True, dtype=dtype)
+        if self.is_class(callee):
+            return Thing(callee, True, made_by=call)
+        if callee in self.plain:
+            return OTHER
+        if callee in MAKERS:
+            return array(root, certain=True, dtype=dtype)
+        if _NO_ARRAYS.fullmatch(callee):
+            return None
+        certain = callee in self.arrays
+        if not certain and _NUMERIC.fullmatch(callee) is None:
+            return None
+        return _several(callee, last, call, array(root, certain=certain, dtype=dtype))
+
+    def result_of_method(self, method: Method, call: CallSite | None, dtype: str | None) -> Binding:
+        owner, name = method.owner, method.name
+        if not owner.is_array:
+            return self.result(method.full_name, call, None) if method.full_name in self.arrays else None
+        if name in _PLAIN_METHODS or f"{owner.of}.{name}" in self.plain:
+            return OTHER
+        root = owner.of.partition(".")[0]
+        return _several(method.full_name, name, call, array(root, certain=owner.certain, dtype=dtype))
+
+    def member(self, owner: Thing, name: str) -> Binding:
+        """A member of an instance: a property's value, or a bound method."""
+        if not owner.is_array or name not in self.properties:
+            return Method(owner, name)
+        return OTHER if name in _PLAIN_PROPERTIES else Thing(owner.of, owner.certain, owner.dtype)
+
+
+def _several(callee: str, last: str, call: CallSite | None, made: Thing) -> Binding:
+    if callee in _ONE:
+        return made
+    has_arguments = call is None or call.positional > (0 if is_array(callee.rpartition(".")[0]) else 1) or call.keywords
+    several = last in _SEVERAL or (callee.startswith("torch.") and last in _SEVERAL_WITH_ARGUMENTS and has_arguments)
+    return Elements(made) if several else made
+
+
+def shipped_surfaces() -> list[Surface]:
+    """The surfaces that come with Portolan, the newest release of a framework first."""
+    return [open_surface(release) for release in reversed(shipped())]
+
+
+def knowledge_of(surfaces: Iterable[Surface]) -> Knowledge:
+    """Read what surfaces say of functions, in any of the releases."""
+    methods: dict[str, set[str]] = {root: set() for root in ROOTS.values()}
+    properties, arrays, plain, classes, layers = (set[str]() for _ in range(5))
+    for surface in surfaces:
+        owner_class = ARRAYS[ROOTS[surface.header.framework]]
+        root = owner_class.partition(".")[0]
+        for entry in surface.entries:
+            names = (entry.name, *entry.aliases)
+            result = (entry.signature or "").rpartition("->")[2].strip() if "->" in (entry.signature or "") else ""
+            members = [name.rpartition(".")[2] for name in names if name.rpartition(".")[0] == owner_class]
+            methods[root].update(members)
+            if entry.kind == "property":
+                properties.update(members)
+            elif entry.kind == "class":
+                classes.update(name for name in names if not is_class(name))
+                if not {entry.name, *entry.bases}.isdisjoint(LAYERS):
+                    layers.update(names)
+            elif _ARRAY_RESULT.search(result):
+                arrays.update(names)
+            elif _PLAIN_RESULT.fullmatch(result):
+                plain.update(names)
+    frozen = {root: frozenset(names) for root, names in methods.items()}
+    return Knowledge(frozen, frozenset(properties), *map(frozenset, (arrays, plain, classes, layers)))
+
+
+class PublicNames:
+    """The canonical names of what the surfaces that ship can chart."""
+
+    def __init__(self, surfaces: Iterable[Surface]) -> None:
+        self._surfaces: dict[str, list[Surface]] = {root: [] for root in ROOTS.values()}
+        for surface in surfaces:
+            self._surfaces[ROOTS[surface.header.framework]].append(surface)
+        self._known: dict[str, str | None] = {}
+
+    def canonical(self, name: str) -> str | None:
+        """The canonical name of a function, class or method; None of anything else that a name can stand for."""
+        if name not in self._known:
+            self._known[name] = self._look_up(name)
+        return self._known[name]
+
+    def _look_up(self, name: str) -> str | None:
+        for surface in self._surfaces.get(name.partition(".")[0], ()):
+            entry = surface.resolve(name)
+            if entry is not None:
+                return entry.name if entry.kind in CHARTABLE else None
+        return None

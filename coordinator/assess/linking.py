@@ -1,0 +1,404 @@
+"""Linking: symbols are evaluated once every file is read, and mentions of a framework become sites. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Set
+
+from coordinator.assess import operators
+from coordinator.assess.knowledge import CALL_METHODS, Knowledge, PublicNames
+from coordinator.assess.mentions import Facts, FileReading, Form, Mention
+from coordinator.assess.operators import Operation
+from coordinator.assess.sites import Certainty, Site, Use
+from coordinator.assess.values import (
+    CALLED,
+    SUPER,
+    Alternatives,
+    Elements,
+    Items,
+    Method,
+    Symbol,
+    Thing,
+    Wrapped,
+    array,
+    either,
+    element_of,
+    item_of,
+)
+from coordinator.catalogue.usage.resolver import OTHER, Binding
+
+_ARRAY_ANNOTATIONS = frozenset({"Array", "ArrayLike", "Numeric", "ArrayDevice"})
+"""Names that packages beside JAX give its arrays."""
+_CALLS = ("forward", "__call__", "call")
+"""Methods that calling an instance calls."""
+
+
+class Linker:
+    """Evaluates symbols by the facts of all files."""
+
+    def __init__(self, facts: Facts, readings: Iterable[FileReading], knowledge: Knowledge) -> None:
+        self._facts = facts
+        packages = {reading.module for reading in readings if reading.is_package}
+        self._modules = _with_parents(reading.module for reading in readings)
+        self._aliases = _short_names(self._modules, packages)
+        self._knowledge = knowledge
+        self._memo: dict[str, Binding] = {}
+        self._passed: dict[str, list[Binding]] = {}
+        for passed in facts.passed:
+            for parameter, value in self._received(passed.callee, passed.positional, passed.keywords):
+                self._passed.setdefault(parameter, []).append(value)
+        # What was evaluated so far did not know of arguments.
+        self._memo.clear()
+
+    def value(self, binding: Binding) -> Binding:
+        """Evaluate a value as far as the files say; a symbol that stays is a class, a function or a module."""
+        match binding:
+            case Symbol(path):
+                return self._evaluate(path)
+            case Alternatives(values):
+                return either(self.value(option) for option in values)
+            case Wrapped(function):
+                return self.value(function)
+            case Method(owner=Thing()):
+                return binding
+            case _:
+                return binding
+
+    def _evaluate(self, path: str) -> Binding:
+        if path in self._memo:
+            return self._memo[path]
+        self._memo[path] = None  # A name that is defined by itself is not known.
+        try:
+            result = self._evaluated(path)
+        except RecursionError:
+            result = None
+        self._memo[path] = result
+        return result
+
+    def _evaluated(self, path: str) -> Binding:
+        facts = self._facts
+        if path in facts.names:
+            return self.value(facts.names[path])
+        if path in facts.classes or path in facts.functions or path in self._modules:
+            return Symbol(path)
+        if path in self._aliases:
+            return self._evaluate(self._aliases[path])
+        if path.endswith(CALLED):
+            return self._call(path[: -len(CALLED)])
+        if path.endswith("]"):
+            owner, _, index = path[:-1].rpartition("[")
+            collection = self._evaluate(owner)
+            return self.value(item_of(collection, int(index)) if index else element_of(collection))
+        if path.endswith(">") and not path.endswith(SUPER):
+            return self._parameter(path)
+        owner, _, name = path.rpartition(".")
+        if not owner:
+            return OTHER
+        return None if owner == "?" else self._member(self._evaluate(owner), name)
+
+    # Members
+
+    def _member(self, owner: Binding, name: str) -> Binding:
+        match owner:
+            case str():
+                return f"{owner}.{name}"
+            case Thing():
+                return self._knowledge.member(owner, name)
+            case Method():
+                return owner
+            case Alternatives(values):
+                return either(self._member(option, name) for option in values)
+            case Symbol(path) if path.endswith(CALLED):
+                return self._member_of_class(path[: -len(CALLED)], name, is_instance=True)
+            case Symbol(path) if path.endswith(SUPER):
+                return self._inherited(path[: -len(CALLED + SUPER)], name, is_instance=True)
+            case Symbol(path) if path in self._facts.classes:
+                return self._member_of_class(path, name, is_instance=False)
+            case Symbol(path) if path in self._modules:
+                return self._member_of_module(path, name)
+            case Elements(of) if name in ("values", "indices"):
+                return of
+            case _:
+                return OTHER if owner is OTHER else None
+
+    def _member_of_module(self, module: str, name: str) -> Binding:
+        for star in self._facts.stars.get(module, ()):
+            found = self._evaluate(f"{star}.{name}")
+            if found is not None and found is not OTHER:
+                return found
+        return None
+
+    def _member_of_class(self, path: str, name: str, *, is_instance: bool) -> Binding:
+        facts = self._facts
+        if path not in facts.classes:
+            return None
+        if is_instance and f"{path}{CALLED}.{name}" in facts.names:
+            return self.value(facts.names[f"{path}{CALLED}.{name}"])
+        function = facts.functions.get(f"{path}.{name}")
+        if function is not None:
+            return self.value(function.returns) if function.is_property and is_instance else Symbol(f"{path}.{name}")
+        if f"{path}.{name}" in facts.names:
+            return self.value(facts.names[f"{path}.{name}"])
+        return self._inherited(path, name, is_instance=is_instance)
+
+    def _inherited(self, path: str, name: str, *, is_instance: bool) -> Binding:
+        for base in self._facts.classes.get(path, ()):
+            known = self.value(base)
+            if isinstance(known, str):
+                if self._knowledge.is_class(known):
+                    return Method(Thing(known, True), name)
+            elif isinstance(known, Symbol) and known.path != path:
+                # By its path, so that a class that inherits from itself ends.
+                found = self._evaluate(f"{known.path}{CALLED if is_instance else ''}.{name}")
+                if found is not None:
+                    return found
+        return None
+
+    def framework_base(self, path: str) -> str | None:
+        """The class of a framework from which a class of the user's inherits."""
+        for ancestor in self._ancestors(path):
+            for base in self._facts.classes.get(ancestor, ()):
+                known = self.value(base)
+                if isinstance(known, str):
+                    return known
+        return None
+
+    def _ancestors(self, path: str) -> Iterator[str]:
+        waiting, seen = [path], set[str]()
+        while waiting:
+            current = waiting.pop(0)
+            if current in seen:
+                continue
+            seen.add(current)
+            yield current
+            for base in self._facts.classes.get(current, ()):
+                known = self.value(base)
+                if isinstance(known, Symbol):
+                    waiting.append(known.path)
+
+    # Calls
+
+    def _call(self, callee_path: str) -> Binding:
+        return self.made_by(self._evaluate(callee_path))
+
+    def made_by(self, callee: Binding) -> Binding:
+        """The value that a call makes."""
+        match callee:
+            case str():
+                return self._knowledge.result(callee, None, None)
+            case Method():
+                return self._knowledge.result_of_method(callee, None, None)
+            case Thing():
+                is_layer = self._knowledge.is_layer(callee.of)
+                return array(callee.of.partition(".")[0], certain=True) if is_layer else None
+            case Elements(container=str(container)):
+                return array(container.partition(".")[0], certain=True)
+            case Alternatives(values):
+                return either(self.made_by(option) for option in values)
+            case Symbol(path) if path in self._facts.functions:
+                return self.value(self._facts.functions[path].returns)
+            case Symbol(path) if path in self._facts.classes:
+                return Symbol(path + CALLED)
+            case Symbol(path) if path.endswith(CALLED):
+                return self._called_instance(path[: -len(CALLED)])
+            case _:
+                return OTHER if callee is OTHER else None
+
+    def _called_instance(self, path: str) -> Binding:
+        function = self.call_method(path)
+        made = None if function is None else self.value(self._facts.functions[function].returns)
+        if made is not None:
+            return made
+        base = self.framework_base(path)
+        if base is not None and self._knowledge.is_layer(base):
+            return array(base.partition(".")[0], certain=False)
+        return None
+
+    def call_method(self, path: str) -> str | None:
+        """The method of the user's that calling an instance of a class calls."""
+        for ancestor in self._ancestors(path):
+            for name in _CALLS:
+                if f"{ancestor}.{name}" in self._facts.functions:
+                    return f"{ancestor}.{name}"
+        return None
+
+    def function_of(self, callee: Binding) -> str | None:
+        """The function of the user's that a call enters."""
+        if not isinstance(callee, Symbol):
+            return None
+        path = callee.path
+        if path in self._facts.functions:
+            return path
+        if path in self._facts.classes:
+            constructors = (f"{ancestor}.__init__" for ancestor in self._ancestors(path))
+            return next((name for name in constructors if name in self._facts.functions), None)
+        return self.call_method(path[: -len(CALLED)]) if path.endswith(CALLED) else None
+
+    # Parameters
+
+    def _received(
+        self, callee: Binding, positional: Iterable[Binding], keywords: Mapping[str, Binding]
+    ) -> Iterator[tuple[str, Binding]]:
+        for option in callee.values if isinstance(callee, Alternatives) else (callee,):
+            path = self.function_of(self.value(option))
+            if path is None:
+                continue
+            names = self._facts.functions[path].parameters
+            for name, value in (*zip(names, positional, strict=False), *keywords.items()):
+                if name in names and value is not None and f"{path}<{name}>" not in self._facts.names:
+                    yield f"{path}<{name}>", value
+
+    def _parameter(self, path: str) -> Binding:
+        root = self._facts.parameters.get(path)
+        if root is not None:
+            return array(root, certain=False)
+        given = either([self.value(value) for value in self._passed.get(path, ())[:8]])
+        if given is not None:
+            return _uncertain(given)
+        function = path.rpartition("<")[0]
+        fact = self._facts.functions.get(function)
+        if fact is None or not fact.owner or function.rpartition(".")[2] not in _CALLS:
+            return None
+        base = self.framework_base(fact.owner)
+        if base is not None and CALL_METHODS.get(base) == function.rpartition(".")[2]:
+            return array(base.partition(".")[0], certain=False)
+        return None
+
+    # Uses
+
+    def sites(self, reading: FileReading, public: PublicNames) -> Iterator[Site]:
+        """The sites of one file."""
+        for mention in reading.mentions:
+            for option in self._options(mention):
+                site = self._site(mention, option, reading, public)
+                if site is not None:
+                    yield site
+                    break
+
+    def _options(self, mention: Mention) -> Iterator[Binding]:
+        value = self.value(mention.value)
+        yield from value.values if isinstance(value, Alternatives) else (value,)
+
+    def _site(self, mention: Mention, value: Binding, reading: FileReading, public: PublicNames) -> Site | None:
+        call = mention.call
+        match mention.form:
+            case Form.called:
+                name, certainty, use = *self._called_name(mention, value, reading), Use.called
+                if isinstance(value, Thing) and value.made_by is not None:
+                    call = value.made_by
+                elif isinstance(value, Thing | Elements):
+                    call = None
+            case Form.named:
+                name, certainty, use = *self._called_name(mention, value, reading), Use.named
+                if isinstance(value, Thing | Elements) or certainty is Certainty.guessed:
+                    return None
+            case Form.read:
+                if not (isinstance(value, Thing) and value.is_array):
+                    return None
+                name, certainty, use = f"{value.of}.{mention.operator}", _certainty(value), Use.called
+                call = None
+            case _:
+                operation, thing = self._operation(mention, value)
+                if operation is None or thing is None:
+                    return None
+                name, certainty, use, call = operation.function, _certainty(thing), Use.operator, operation.call
+        public_name = public.canonical(name) if name else None
+        if public_name is None and use is Use.operator and name:
+            public_name = name  # No surface has operators themselves.
+        if public_name is None:
+            return None
+        path, line = reading.place(mention.line)
+        return Site(
+            path, line, mention.column, public_name, certainty, use, call, mention.within,
+            mention.guards, mention.dtypes,
+        )  # fmt: skip
+
+    def _called_name(self, mention: Mention, value: Binding, reading: FileReading) -> tuple[str, Certainty]:
+        match value:
+            case str():
+                return value, Certainty.resolved
+            case Method():
+                return value.full_name, _certainty(value.owner)
+            case Thing():
+                return (value.of if self._knowledge.is_layer(value.of) else ""), _certainty(value)
+            case Elements(container=str(container)):
+                return container, Certainty.typed
+            case None if isinstance(mention.value, Symbol) and len(reading.frameworks) == 1:
+                (root,) = reading.frameworks
+                owner, _, name = mention.value.path.rpartition(".")
+                if owner and self._knowledge.told_by_name(name, root):
+                    return f"{array(root, certain=False).of}.{name}", Certainty.guessed
+        return "", Certainty.guessed
+
+    def _operation(self, mention: Mention, left: Binding) -> tuple[Operation | None, Thing | None]:
+        right = self.value(mention.other)
+        right_option = next(filter(_is_array, right.values if isinstance(right, Alternatives) else (right,)), None)
+        left_array = left if isinstance(left, Thing) and left.is_array else None
+        right_array = right_option if isinstance(right_option, Thing) else None
+        thing = left_array or right_array
+        if thing is None:
+            return None, None
+        root = thing.of.partition(".")[0]
+        if mention.form in (Form.indexed, Form.written):
+            if left_array is None:
+                return None, None
+            if mention.form is Form.indexed:
+                return operators.reading(root), left_array
+            return operators.writing(root, by_array=mention.operator != "basic" and right_array is not None), left_array
+        if mention.form is Form.unary:
+            return (operators.unary(root, mention.operator), left_array) if left_array else (None, None)
+        if left_array is None and isinstance(left, Items | Elements | Method):
+            return None, None
+        binary = operators.in_place if mention.form is Form.in_place else operators.binary
+        return binary(root, mention.operator, left_is_array=left_array is not None), thing
+
+    def calls(self, readings: Iterable[FileReading]) -> dict[str, frozenset[str]]:
+        """By a function of the user's, those that it calls or hands on."""
+        found: dict[str, set[str]] = {}
+        for reading in readings:
+            for mention in reading.mentions:
+                if mention.form in (Form.called, Form.named) and mention.within:
+                    for option in self._options(mention):
+                        callee = self.function_of(option)
+                        if callee is not None:
+                            found.setdefault(f"{reading.module}.{mention.within}", set()).add(callee)
+        return {caller: frozenset(callees) for caller, callees in found.items()}
+
+
+def _is_array(value: Binding) -> bool:
+    return isinstance(value, Thing) and value.is_array
+
+
+def _certainty(thing: Thing) -> Certainty:
+    return Certainty.typed if thing.certain else Certainty.guessed
+
+
+def _uncertain(value: Binding) -> Binding:
+    """The value of a parameter: callers that were not read may give another."""
+    if isinstance(value, Thing):
+        return Thing(value.of, False)
+    return either(map(_uncertain, value.values)) if isinstance(value, Alternatives) else value
+
+
+def _with_parents(modules: Iterable[str]) -> frozenset[str]:
+    found = set[str]()
+    for module in modules:
+        while module and module not in found:
+            found.add(module)
+            module = module.rpartition(".")[0]
+    return frozenset(found)
+
+
+def _short_names(modules: frozenset[str], packages: Set[str]) -> dict[str, str]:
+    """By the names under which programs import modules, the modules: ``src.package.module`` is ``package.module``.
+
+    A folder that is no package may be where imports begin.
+    """
+    found: dict[str, str] = {}
+    for module in sorted(modules, key=lambda name: (name.count("."), name)):
+        folder, _, rest = module.partition(".")
+        while rest and folder not in packages:
+            if rest not in modules:
+                found.setdefault(rest, module)
+            part, _, rest = rest.partition(".")
+            folder = f"{folder}.{part}"
+    return found

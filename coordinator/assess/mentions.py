@@ -1,0 +1,120 @@
+"""Mentions: uses and facts of one file as they are read, before other files say what the file's names stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+
+from coordinator.assess.sites import DeviceQuestion, Guard, UnreadFile
+from coordinator.catalogue.usage.resolver import Binding
+from coordinator.results.conditions import CallSite
+
+
+class Form(Enum):
+    """The way in which a mention stands in the source."""
+
+    called = auto()
+    named = auto()
+    read = auto()
+    """A property that is read."""
+    unary = auto()
+    binary = auto()
+    in_place = auto()
+    indexed = auto()
+    written = auto()
+    """``x[index] = value``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A place that uses a value: of a framework, or of the user's own code that may stand for one."""
+
+    form: Form
+    value: Binding
+    """What is called, named, read or indexed; the left side of an operator."""
+    line: int
+    column: int
+    within: str
+    call: CallSite | None = None
+    other: Binding = None
+    """The right side of an operator; the index."""
+    operator: str = ""
+    """The operator's class in ``ast``; the name of the member that is read."""
+    guards: tuple[Guard, ...] = ()
+    dtypes: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionFact:
+    """A function of the user's."""
+
+    parameters: tuple[str, ...]
+    """Without the receiver of a method."""
+    returns: Binding
+    is_property: bool = False
+    owner: str = ""
+    """The class of a method."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """Arguments that a call hands to a function of the user's."""
+
+    callee: Binding
+    positional: tuple[Binding, ...]
+    keywords: dict[str, Binding]
+
+
+@dataclass
+class Facts:
+    """The names that a file defines, each under its path from the module's."""
+
+    names: dict[str, Binding] = field(default_factory=dict)
+    classes: dict[str, tuple[Binding, ...]] = field(default_factory=dict)
+    """The bases of each class."""
+    functions: dict[str, FunctionFact] = field(default_factory=dict)
+    stars: dict[str, list[str]] = field(default_factory=dict)
+    """By module, the modules of which it imports everything."""
+    parameters: dict[str, str] = field(default_factory=dict)
+    """By parameter, the framework whose arrays it must be, as its function uses it like one."""
+    passed: list[Passed] = field(default_factory=list)
+
+    def add(self, other: Facts) -> None:
+        self.names.update(other.names)
+        self.classes.update(other.classes)
+        self.functions.update(other.functions)
+        self.stars.update(other.stars)
+        self.parameters.update(other.parameters)
+        self.passed.extend(other.passed)
+
+
+@dataclass
+class FileReading:
+    """One file, read."""
+
+    path: str
+    module: str
+    frameworks: frozenset[str] = frozenset()
+    is_package: bool = False
+    star_imports: int = 0
+    mentions: list[Mention] = field(default_factory=list)
+    facts: Facts = field(default_factory=Facts)
+    questions: list[DeviceQuestion] = field(default_factory=list)
+    unread: list[UnreadFile] = field(default_factory=list)
+    is_read: bool = True
+    places: Sequence[tuple[int, int]] = ()
+    """Of each line of a notebook's code, the number of the cell and the line in it."""
+
+    def place(self, line: int) -> tuple[str, int]:
+        """The path and the line under which a line is shown."""
+        if not self.places:
+            return self.path, line
+        cell, line = self.places[line - 1]
+        return f"{self.path}#{cell}", line
+
+    def of_cells(self, places: Sequence[tuple[int, int]], unread: Sequence[UnreadFile]) -> FileReading:
+        """The same as the reading of a notebook, whose cells have lines of their own."""
+        shown = replace(self, places=places, unread=list(unread))
+        shown.questions = [DeviceQuestion(*shown.place(question.line), question.text) for question in self.questions]
+        return shown

@@ -1,0 +1,88 @@
+"""Notebooks: the code of their cells as one source, and the cell and line of each line of it. Pure."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_MAGICS_OF_PYTHON = ("%%time", "%%timeit", "%%capture", "%%prun")
+"""Magics of a whole cell that run the cell as Python."""
+_MAGIC = ("%", "!", "?")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of code: its number among the notebook's cells, counted from 1, and its source without magics."""
+
+    number: int
+    source: str
+    error: SyntaxError | ValueError | RecursionError | None = None
+    """The reason why it is none that Python can run."""
+
+
+@dataclass(frozen=True)
+class NotebookCode:
+    """The cells that parse, one after another."""
+
+    content: bytes
+    places: tuple[tuple[int, int], ...]
+    """Of each line, the number of the cell and the line in it."""
+    unread: tuple[Cell, ...]
+
+
+def code_of(notebook: bytes) -> NotebookCode:
+    """Read a notebook. Raises ValueError if it is none, RecursionError if it is nested too deep."""
+    lines: list[str] = []
+    places: list[tuple[int, int]] = []
+    unread: list[Cell] = []
+    for cell in _cells(notebook):
+        if cell.error is not None:
+            unread.append(cell)
+            continue
+        for number, line in enumerate(cell.source.split("\n"), 1):
+            lines.append(line)
+            places.append((cell.number, number))
+    return NotebookCode("\n".join(lines).encode("utf-8", "replace"), tuple(places), tuple(unread))
+
+
+def _cells(notebook: bytes) -> Iterator[Cell]:
+    document = json.loads(notebook)
+    cells = document.get("cells") if isinstance(document, dict) else None
+    if not isinstance(cells, list):
+        raise ValueError("no notebook")
+    for number, cell in enumerate(cells, 1):
+        if not isinstance(cell, dict) or cell.get("cell_type") != "code":
+            continue
+        source = _plain_python(_text(cell.get("source")))
+        try:
+            ast.parse(source)
+        except (SyntaxError, ValueError, RecursionError) as error:
+            yield Cell(number, source, error)
+        else:
+            yield Cell(number, source)
+
+
+def _text(source: object) -> str:
+    if isinstance(source, list):
+        source = "".join(part for part in source if isinstance(part, str))
+    return source.replace("\r\n", "\n").replace("\r", "\n").replace("\f", " ") if isinstance(source, str) else ""
+
+
+def _plain_python(source: str) -> str:
+    """The source with IPython's own lines left empty, so that the others keep their numbers."""
+    lines = source.split("\n")
+    if source.startswith("%%"):
+        if not source.startswith(_MAGICS_OF_PYTHON):
+            return ""
+        lines[0] = ""
+    return "\n".join(_without_magic(line) for line in lines)
+
+
+def _without_magic(line: str) -> str:
+    plain = line.lstrip()
+    if plain.startswith(_MAGIC) or plain.rstrip().endswith("?"):
+        # Something has to stand there, in case the line is all that a block has.
+        return line[: len(line) - len(plain)] + "pass"
+    return line

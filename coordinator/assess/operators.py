@@ -1,0 +1,123 @@
+"""Operators: the public functions under which charts have what Python writes as an operator or an index. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from coordinator.results.conditions import CallSite
+
+_UNARY: Mapping[str, str] = {"USub": "neg", "UAdd": "positive", "Invert": "bitwise_not", "abs": "abs"}
+_BINARY: Mapping[str, str] = {
+    "Add": "add",
+    "Sub": "sub",
+    "Mult": "mul",
+    "MatMult": "matmul",
+    "Div": "div",
+    "FloorDiv": "floor_divide",
+    "Mod": "remainder",
+    "Pow": "pow",
+    "LShift": "bitwise_left_shift",
+    "RShift": "bitwise_right_shift",
+    "BitAnd": "bitwise_and",
+    "BitOr": "bitwise_or",
+    "BitXor": "bitwise_xor",
+    "Eq": "eq",
+    "NotEq": "ne",
+    "Lt": "lt",
+    "LtE": "le",
+    "Gt": "gt",
+    "GtE": "ge",
+}
+"""As PyTorch calls them."""
+_NUMPY_NAMES: Mapping[str, str] = {
+    "neg": "negative",
+    "sub": "subtract",
+    "mul": "multiply",
+    "div": "divide",
+    "pow": "power",
+    "eq": "equal",
+    "ne": "not_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "bitwise_left_shift": "left_shift",
+    "bitwise_right_shift": "right_shift",
+}
+_TENSORFLOW_NAMES: Mapping[str, str] = {
+    **_NUMPY_NAMES,
+    "positive": "identity",
+    "pow": "pow",
+    "remainder": "math.floormod",
+    "floor_divide": "math.floordiv",
+    "bitwise_not": "math.logical_not",
+    "bitwise_and": "math.logical_and",
+    "bitwise_or": "math.logical_or",
+    "bitwise_xor": "math.logical_xor",
+    "bitwise_left_shift": "bitwise.left_shift",
+    "bitwise_right_shift": "bitwise.right_shift",
+}
+_REFLECTED: Mapping[str, str] = {"Sub": "__rsub__", "Pow": "__rpow__", "Div": "__rdiv__", "Mod": "__rmod__"}
+"""Methods of PyTorch's that are more than the function with its arguments exchanged, and charted by themselves."""
+_IN_PLACE = frozenset(
+    {"add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "bitwise_and", "bitwise_or", "bitwise_xor"}
+)
+_INDEXING: Mapping[str, tuple[str, str]] = {
+    "torch": ("torch.Tensor.__getitem__", "torch.Tensor.__setitem__"),
+    "tf": ("tf.strided_slice", ""),
+    "jax": ("jax.Array.__getitem__", ""),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """The function that an operator stands for, and its call."""
+
+    function: str
+    positional: int
+
+    @property
+    def call(self) -> CallSite:
+        return CallSite(self.positional, {})
+
+
+def _function(root: str, name: str) -> str:
+    if root == "torch":
+        return f"torch.{name}"
+    return f"jax.numpy.{_NUMPY_NAMES.get(name, name)}" if root == "jax" else f"tf.{_TENSORFLOW_NAMES.get(name, name)}"
+
+
+def unary(root: str, operator: str) -> Operation | None:
+    """The operation of an operator with one side, by the name of its class in ``ast``; None of ``not``."""
+    name = _UNARY.get(operator)
+    return None if name is None else Operation(_function(root, name), 1)
+
+
+def binary(root: str, operator: str, *, left_is_array: bool) -> Operation | None:
+    """The operation of an operator with two sides; None of ``is``, ``in`` and others that ask no array."""
+    if root == "torch" and not left_is_array and operator in _REFLECTED:
+        return Operation(f"torch.Tensor.{_REFLECTED[operator]}", 1)
+    name = _BINARY.get(operator)
+    return None if name is None else Operation(_function(root, name), 2)
+
+
+def in_place(root: str, operator: str, *, left_is_array: bool) -> Operation | None:
+    """The operation of ``x += y``: only PyTorch's arrays change, those of others are made anew."""
+    name = _BINARY.get(operator)
+    if root == "torch" and left_is_array and name in _IN_PLACE:
+        return Operation(f"torch.Tensor.{name}_", 1)
+    return binary(root, operator, left_is_array=left_is_array)
+
+
+def reading(root: str) -> Operation:
+    """The operation of ``x[index]``."""
+    return Operation(_INDEXING[root][0], 1)
+
+
+def writing(root: str, *, by_array: bool) -> Operation | None:
+    """The operation of ``x[index] = value``; None where arrays cannot be written to."""
+    if root == "torch" and by_array:
+        return Operation("torch.Tensor.index_put_", 2)
+    name = _INDEXING[root][1]
+    return Operation(name, 2) if name else None

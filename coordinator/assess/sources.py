@@ -1,0 +1,228 @@
+"""Sources: a user's code read into sites, in worker processes, and within bounds.
+
+Every file is parsed once, by itself. What its names stand for is closed at the end, when all files are known. What
+cannot be read is named with its reason, and costs itself.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import os
+from collections import deque
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import closing
+from pathlib import Path, PurePosixPath
+
+from coordinator.assess.inference import read_file
+from coordinator.assess.knowledge import Knowledge, PublicNames, knowledge_of, shipped_surfaces
+from coordinator.assess.linking import Linker
+from coordinator.assess.mentions import Facts, FileReading
+from coordinator.assess.notebooks import code_of
+from coordinator.assess.sites import Source, UnreadFile
+from coordinator.catalogue.surfaces import ROOTS
+from coordinator.catalogue.usage import sources as files
+from coordinator.catalogue.usage.sources import Choice
+from coordinator.catalogue.usage.workers import UNPARSABLE, Workers, fault_of
+from coordinator.errors import AssessmentError
+
+BATCH_FILES = 40
+BATCH_BYTES = 600_000
+FRAMEWORKS: Collection[str] = tuple(ROOTS)
+_SUFFIXES = (".py", ".ipynb")
+_ARCHIVES = (".whl", ".zip", ".egg", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
+_NO_CODE_OF_THE_USER = frozenset({"__pycache__", "node_modules", "site-packages", "__pypackages__"})
+
+
+def read_sources(path: Path, *, frameworks: Collection[str] = FRAMEWORKS) -> Source:
+    """Read a folder, a file, a notebook, a wheel or an sdist into the sites that use the frameworks.
+
+    ``frameworks`` are names such as ``torch``. Raises AssessmentError if there is nothing of that kind at the path.
+    """
+    surfaces = shipped_surfaces()
+    knowledge = knowledge_of(surfaces)
+    readings: list[FileReading] = []
+    for reading in _readings(path, knowledge):
+        readings.append(reading)
+    return linked(readings, knowledge, PublicNames(surfaces), {ROOTS[name] for name in frameworks if name in ROOTS})
+
+
+def linked(
+    readings: Sequence[FileReading], knowledge: Knowledge, public: PublicNames, roots: Collection[str]
+) -> Source:
+    """Put the readings of all files together. Pure."""
+    facts = Facts()
+    for reading in readings:
+        facts.add(reading.facts)
+    linker = Linker(facts, readings, knowledge)
+    sites = [
+        site
+        for reading in readings
+        for site in linker.sites(reading, public)
+        if site.function.partition(".")[0] in roots
+    ]
+    return Source(
+        sites=tuple(sites),
+        device_questions=tuple(question for reading in readings for question in reading.questions),
+        unread=tuple(unread for reading in readings for unread in reading.unread),
+        files=sum(reading.is_read for reading in readings),
+        star_imports=sum(reading.star_imports for reading in readings),
+        calls=linker.calls(readings),
+        modules={reading.path: reading.module for reading in readings if reading.is_read},
+    )
+
+
+def located(name_or_path: str) -> Path:
+    """The path itself if there is something, else the folder or the file of the installed package of that name.
+
+    The package is found, never imported. Raises AssessmentError if there is neither.
+    """
+    path = Path(name_or_path)
+    try:
+        if path.exists():
+            return path
+        if all(part.isidentifier() for part in name_or_path.split(".")):
+            installed = _installed(name_or_path)
+            if installed is not None:
+                return installed
+    except (OSError, ValueError) as error:
+        raise AssessmentError(f"{name_or_path!r} cannot be looked for: {error}") from error
+    raise AssessmentError(
+        f"{name_or_path} is no file or folder here, and no package of that name is installed: "
+        "name a folder, a .py file, a notebook, a wheel, an sdist or an installed package"
+    )
+
+
+def _installed(name: str) -> Path | None:
+    search: list[str] | None = None
+    found = None
+    for part in name.split("."):
+        found = importlib.machinery.PathFinder.find_spec(part, search)
+        if found is None:
+            return None
+        search = list(found.submodule_search_locations or ())
+    if search:
+        return Path(search[0])
+    return Path(found.origin) if found is not None and found.origin and found.origin.endswith(".py") else None
+
+
+# Files
+
+
+def _files(path: Path) -> Iterator[files.Source]:
+    if not path.exists():
+        raise AssessmentError(f"{path}: there is no such file or folder")
+    if path.is_dir():
+        return files.sources(path, Choice(_SUFFIXES, opens_archives=False, enters=_is_of_the_user))
+    if path.name.endswith(_SUFFIXES):
+        return iter([files.read_file(path, path.name)])
+    if path.is_file() and path.name.lower().endswith(_ARCHIVES):
+        return files.sources(path, Choice(_SUFFIXES, opens_archives=False))
+    raise AssessmentError(
+        f"{path} holds no Python that can be assessed: name a folder, a .py file, a notebook, a wheel or an sdist"
+    )
+
+
+def _is_of_the_user(folder: os.DirEntry[str]) -> bool:
+    """Whether a folder may hold code of the user's, and not an environment or what a tool put there."""
+    if folder.name.startswith(".") or folder.name in _NO_CODE_OF_THE_USER:
+        return False
+    return not os.path.exists(os.path.join(folder.path, "pyvenv.cfg"))
+
+
+def _readings(path: Path, knowledge: Knowledge) -> Iterator[FileReading]:
+    """The readings of all files, in their order."""
+    base = _package_above(path)
+    processes = len(os.sched_getaffinity(0))
+    workers = Workers(processes, parse_files, _ended, _prepare, (knowledge, base))
+    with closing(workers):
+        waiting: deque[tuple[Sequence[files.Source], Future[list[FileReading]]]] = deque()
+        for batch in _batches(_files(path)):
+            waiting.append((batch, workers.submit(batch)))
+            while len(waiting) > 2 * processes:
+                yield from _finished(workers, waiting)
+        while waiting:
+            yield from _finished(workers, waiting)
+
+
+def _finished(
+    workers: Workers[list[FileReading]], waiting: deque[tuple[Sequence[files.Source], Future[list[FileReading]]]]
+) -> Iterator[FileReading]:
+    for readings in workers.results(*waiting.popleft()):
+        yield from readings
+
+
+def _batches(found: Iterator[files.Source]) -> Iterator[list[files.Source]]:
+    batch: list[files.Source] = []
+    size = 0
+    for source in found:
+        batch.append(source)
+        size += len(source.content)
+        if len(batch) >= BATCH_FILES or size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _package_above(path: Path) -> str:
+    """The dotted name of the package of which a folder or a file is a part, with a dot; empty if of none."""
+    folder = path.resolve() if path.is_dir() else path.resolve().parent
+    parts: list[str] = []
+    while (folder / "__init__.py").is_file() and folder.name:
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    return "".join(f"{part}." for part in parts)
+
+
+# In a worker
+
+_knowledge: Knowledge
+_base = ""
+"""Of the worker process, which gets them once."""
+
+
+def _prepare(knowledge: Knowledge, base: str) -> None:
+    global _knowledge, _base
+    _knowledge, _base = knowledge, base
+
+
+def parse_files(batch: Sequence[files.Source]) -> list[FileReading]:
+    """Read files in a worker."""
+    return [read_one(source, _base, _knowledge) for source in batch]
+
+
+def read_one(source: files.Source, base: str, knowledge: Knowledge) -> FileReading:
+    """Read one file, or say why it cannot be read."""
+    path = source.name.rpartition("!")[2] if source.package else source.name
+    module, is_package = module_of(path)
+    module = f"{base}{module}".rstrip(".")
+    if source.refusal is not None:
+        return unread(path, module, source.refusal)
+    try:
+        if not path.endswith(".ipynb"):
+            return read_file(source.content, path, module, is_package=is_package, knowledge=knowledge)
+        notebook = code_of(source.content)
+        reading = read_file(notebook.content, path, module, is_package=False, knowledge=knowledge)
+    except UNPARSABLE as error:
+        return unread(path, module, fault_of(error))
+    return reading.of_cells(
+        notebook.places,
+        [UnreadFile(f"{path}#{cell.number}", fault_of(cell.error)) for cell in notebook.unread if cell.error],
+    )
+
+
+def unread(path: str, module: str, reason: str) -> FileReading:
+    return FileReading(path, module, unread=[UnreadFile(path, reason)], is_read=False)
+
+
+def _ended(source: files.Source) -> list[FileReading]:
+    return [unread(source.name, source.name, "ended the process that read it")]
+
+
+def module_of(path: str) -> tuple[str, bool]:
+    """The dotted name of a file's module from where the assessment begins, and whether it is a package's own."""
+    parts = PurePosixPath(path).with_suffix("").parts
+    is_package = bool(parts) and parts[-1] == "__init__"
+    names = parts[:-1] if is_package else parts
+    return ".".join(part.replace(".", "_") for part in names), is_package

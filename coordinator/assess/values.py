@@ -1,0 +1,136 @@
+"""Values: what the source says of an expression's value, also where it takes other files to know. Pure.
+
+The resolver knows names of a framework, instances of its classes, and values of something else. An assessment also
+keeps what comes from the user's own code as a *symbol*: a path that is evaluated once every file is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from coordinator.catalogue.surfaces import ARRAYS, is_array_class
+from coordinator.catalogue.usage.resolver import OTHER, Binding, Instance, Value
+from coordinator.results.conditions import CallSite
+
+LONGEST_PATH = 200
+"""Of a symbol in characters: a longer one comes from code that rebinds a name to its own members again and again."""
+MOST_ALTERNATIVES = 4
+CALLED, ELEMENT, SUPER = "()", "[]", ".<super>"
+_LIKE_ARRAYS = frozenset({"torch.nn.Parameter", "torch.nn.Buffer", "torch.nn.parameter.Parameter", "tf.Variable"})
+
+
+@dataclass(frozen=True, slots=True)
+class Thing(Instance):
+    """An instance of a class of a framework, with its dtype and the call that made it where the source says them."""
+
+    dtype: str | None = None
+    made_by: CallSite | None = None
+
+    @property
+    def is_array(self) -> bool:
+        return is_array(self.of)
+
+
+@dataclass(frozen=True, slots=True)
+class Method(Value):
+    """A member of an instance: a bound method."""
+
+    owner: Thing
+    name: str
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.owner.of}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol(Value):
+    """A value of the user's own code: ``package.module.Net().conv`` is the attribute of an instance of ``Net``.
+
+    ``()`` calls, ``[]`` takes an element, ``f<x>`` is the parameter ``x`` of ``f``.
+    """
+
+    path: str
+
+    def extended(self, suffix: str) -> Symbol | None:
+        return Symbol(self.path + suffix) if len(self.path) < LONGEST_PATH else None
+
+    @property
+    def is_parameter(self) -> bool:
+        return self.path.endswith(">") and not self.path.endswith(SUPER)
+
+
+@dataclass(frozen=True, slots=True)
+class Elements(Value):
+    """A collection whose elements are alike; of layers it can also be called (``nn.Sequential``)."""
+
+    of: Binding
+    container: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Items(Value):
+    """A tuple, item by item."""
+
+    values: tuple[Binding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapped(Value):
+    """A function that calls another: ``partial(F.pad, …)``, ``jax.jit(f)``."""
+
+    function: Binding
+
+
+@dataclass(frozen=True, slots=True)
+class Alternatives(Value):
+    """One of some values; which one depends on the run."""
+
+    values: tuple[Binding, ...]
+
+
+def is_array(name: str) -> bool:
+    """Whether instances of a class are arrays, or work like arrays."""
+    return is_array_class(name) or name in _LIKE_ARRAYS
+
+
+def array(root: str, *, certain: bool, dtype: str | None = None) -> Thing:
+    """An array of the framework with this public root."""
+    return Thing(ARRAYS[root], certain, dtype)
+
+
+def either(values: Iterable[Binding]) -> Binding:
+    """One value for several that are possible; what is not known gives way to what is."""
+    known: list[Binding] = []
+    for value in values:
+        for option in value.values if isinstance(value, Alternatives) else (value,):
+            if option is not None and option not in known:
+                known.append(option)
+    told = [value for value in known if value is not OTHER] or known
+    return told[0] if len(told) == 1 else Alternatives(tuple(told[:MOST_ALTERNATIVES])) if told else None
+
+
+def element_of(value: Binding) -> Binding:
+    """The value of an element, whichever it is."""
+    match value:
+        case Thing():
+            return value if value.is_array else None
+        case Symbol():
+            return value.extended(ELEMENT)
+        case Elements():
+            return value.of
+        case Items() | Alternatives():
+            options = value.values if isinstance(value, Items) else tuple(element_of(option) for option in value.values)
+            return either(options)
+        case _:
+            return OTHER if value is OTHER else None
+
+
+def item_of(value: Binding, index: int) -> Binding:
+    """The value of the item at an index, from the end if negative."""
+    if isinstance(value, Items):
+        return value.values[index] if -len(value.values) <= index < len(value.values) else None
+    if isinstance(value, Symbol):
+        return value.extended(f"[{index}]")
+    return element_of(value)
