@@ -147,7 +147,8 @@ def knowledge_of(surfaces: Iterable[Surface]) -> Knowledge:
             members = [name.rpartition(".")[2] for name in names if name.rpartition(".")[0] == owner_class]
             methods[root].update(members)
             if entry.kind == "property":
-                properties.update(members)
+                # ``x.at[index].set(value)`` is a call that is written in parts.
+                properties.update(name for name in members if name != "at")
             elif entry.kind == "class":
                 classes.update(name for name in names if not is_class(name))
                 if not {entry.name, *entry.bases}.isdisjoint(LAYERS):

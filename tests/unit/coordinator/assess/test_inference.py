@@ -1,0 +1,308 @@
+"""Inference: the sites of small sources, by what their names, arguments, operators and values say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+import pytest
+
+from coordinator.assess.knowledge import Knowledge, PublicNames, knowledge_of, shipped_surfaces
+from coordinator.assess.sites import Certainty, GuardKind, Site, Source, Use
+from coordinator.assess.sources import linked, read_one
+from coordinator.catalogue.usage import sources as files
+from coordinator.results.conditions import UNKNOWN_VALUE, CallSite
+
+IMPORTS = "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
+
+
+@cache
+def known() -> tuple[Knowledge, PublicNames]:
+    surfaces = shipped_surfaces()
+    return knowledge_of(surfaces), PublicNames(surfaces)
+
+
+def assessed(code: Mapping[str, str]) -> Source:
+    knowledge, public = known()
+    readings = [read_one(files.Source(path, "", text.encode()), "", knowledge) for path, text in code.items()]
+    return linked(readings, knowledge, public, {"torch", "tf", "jax"})
+
+
+def sites(code: str) -> tuple[Site, ...]:
+    return assessed({"main.py": IMPORTS + code}).sites
+
+
+def functions(code: str) -> list[tuple[str, str, str]]:
+    return [(site.function, str(site.certainty), str(site.use)) for site in sites(code)]
+
+
+def names(code: str) -> list[str]:
+    return [site.function for site in sites(code)]
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("torch.where(a, b, c)", [("torch.where", "resolved", "called")]),
+        ("add = torch.add\nadd(1, 2)", [("torch.add", "resolved", "called")]),
+        ("x = torch.zeros(3)\nx.view(1)", [("torch.zeros", "resolved", "called"), ("torch.Tensor.view", "typed", "called")]),
+        ("def f(x: torch.Tensor):\n    return x.cumsum(0)", [("torch.Tensor.cumsum", "typed", "called")]),
+        ("def f(x: 'torch.Tensor | None' = None):\n    return x.T", [("torch.Tensor.T", "typed", "called")]),
+        ("def f(x):\n    return x.cumsum(0)", [("torch.Tensor.cumsum", "guessed", "called")]),
+        ("def f(x, w):\n    return F.relu(x) @ w", [("torch.nn.functional.relu", "resolved", "called"), ("torch.matmul", "typed", "operator")]),
+        ("torch.rand(3).abs().sum()", [("torch.rand", "resolved", "called"), ("torch.Tensor.abs", "typed", "called"), ("torch.Tensor.sum", "typed", "called")]),
+        ("@torch.no_grad()\ndef f(): ...", [("torch.no_grad", "resolved", "called")]),
+        ("@torch.jit.script\ndef f(): ...", [("torch.jit.script", "resolved", "called")]),
+    ],
+)  # fmt: skip
+def test_calls_are_found_with_the_certainty_of_their_names(code: str, expected: list[tuple[str, str, str]]) -> None:
+    assert functions(code) == expected
+
+
+@pytest.mark.parametrize(
+    ("expression", "function"),
+    [
+        ("x @ w", "torch.matmul"),
+        ("w @ x", "torch.matmul"),
+        ("x + 1", "torch.add"),
+        ("1 - x", "torch.Tensor.__rsub__"),
+        ("2 ** x", "torch.Tensor.__rpow__"),
+        ("x ** 2", "torch.pow"),
+        ("-x", "torch.neg"),
+        ("~x", "torch.bitwise_not"),
+        ("x == w", "torch.eq"),
+        ("x < 3", "torch.lt"),
+        ("abs(x)", "torch.abs"),
+        ("x[mask]", "torch.Tensor.__getitem__"),
+        ("x[..., 1:]", "torch.Tensor.__getitem__"),
+    ],
+)
+def test_operators_and_indices_have_the_names_that_charts_use(expression: str, function: str) -> None:
+    (site,) = sites(f"def f(x: torch.Tensor, w, mask):\n    return {expression}")
+    assert (site.function, site.certainty, site.use) == (function, Certainty.typed, Use.operator)
+
+
+@pytest.mark.parametrize(
+    ("statement", "function"),
+    [
+        ("x += y", "torch.Tensor.add_"),
+        ("y += x", "torch.add"),
+        ("x[1:] = y", "torch.Tensor.__setitem__"),
+        ("x[x > 0] = y", "torch.Tensor.index_put_"),
+    ],
+)
+def test_writing_to_an_array_is_a_use(statement: str, function: str) -> None:
+    assert function in names(f"def f(x: torch.Tensor, y):\n    {statement}")
+
+
+def test_each_framework_has_names_of_its_own_for_operators() -> None:
+    jax = assessed({"j.py": "import jax.numpy as jnp\nx = jnp.ones(3)\nx @ x - x[0]\nx.at[0].set(1)"})
+    assert [site.function for site in jax.sites] == [
+        "jax.numpy.ones", "jax.numpy.matmul", "jax.Array.__getitem__", "jax.numpy.subtract", "jax.Array.at",
+    ]  # fmt: skip
+    tensorflow = assessed({"t.py": "import tensorflow as tf\nx = tf.ones(3)\ny = x / x[1:]\ny.numpy()"})
+    assert [site.function for site in tensorflow.sites][:3] == ["tf.ones", "tf.strided_slice", "tf.divide"]
+
+
+def test_values_that_are_no_arrays_have_no_operators() -> None:
+    code = (
+        "def f(x: torch.Tensor, n: int, sizes: list[int], eps=1e-5):\n"
+        "    b, c = x.shape\n"
+        "    d = b * c + n - eps\n"
+        "    e = sizes[0] + x.size(1) * len(sizes)\n"
+        "    return [d, e][0]\n"
+    )
+    assert names(code) == ["torch.Tensor.shape", "torch.Tensor.size"]
+
+
+def test_a_layer_is_used_where_it_is_called_with_the_arguments_that_made_it() -> None:
+    code = (
+        "class Net(nn.Module):\n"
+        "    def forward(self, x):\n"
+        "        for block in self.blocks:\n"
+        "            x = block(x)\n"
+        "        return self.pool(self.convolution(x))\n"
+        "    def __init__(self):\n"
+        "        self.convolution = nn.Conv2d(3, 8, 3, padding_mode='circular')\n"
+        "        self.pool = nn.AdaptiveAvgPool2d(1)\n"
+        "        self.blocks = nn.ModuleList([nn.ReLU() for _ in range(3)])\n"
+    )
+    called = [site for site in sites(code) if site.within == "Net.forward"]
+    assert [(site.function, site.certainty) for site in called] == [
+        ("torch.nn.ReLU", Certainty.typed),
+        ("torch.nn.Conv2d", Certainty.typed),
+        ("torch.nn.AdaptiveAvgPool2d", Certainty.typed),
+    ]
+    assert called[1].call == CallSite(3, {"padding_mode": "circular"})
+
+
+@pytest.mark.parametrize(
+    ("code", "function"),
+    [
+        ("Block(norm_layer=nn.LayerNorm)", "torch.nn.LayerNorm"),
+        ("from functools import partial\npad = partial(F.pad, mode='reflect')", "torch.nn.functional.pad"),
+        ("def f(init_fn=nn.init.xavier_uniform_): ...", "torch.nn.init.xavier_uniform_"),
+        ("acts = {'relu': F.relu}", "torch.nn.functional.relu"),
+        ("x = torch.zeros(3)\nmap(x.add, [1, 2])", "torch.Tensor.add"),
+    ],
+)
+def test_a_function_that_is_handed_on_is_reported_where_it_is_named(code: str, function: str) -> None:
+    named = [site.function for site in sites(code) if site.use is Use.named]
+    assert named == [function]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "isinstance(x, torch.Tensor)",
+        "class Net(nn.Module): ...",
+        "def f(x: torch.Tensor) -> nn.Linear: ...",
+        "x = torch.float32",
+        "torch.nn",
+        "from torch import not_there\nnot_there()",
+    ],
+)
+def test_a_name_that_says_what_a_value_is_does_not_use_it(code: str) -> None:
+    assert not sites(code)
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("torch.where(a, b, c)", CallSite(3, {})),
+        ("torch.sum(a, dim=(0, 1), keepdim=True)", CallSite(1, {"dim": [0, 1], "keepdim": True})),
+        (
+            "F.interpolate(a, mode='bilinear', scale_factor=-1.5)",
+            CallSite(1, {"mode": "bilinear", "scale_factor": -1.5}),
+        ),
+        ("torch.sum(a, dim=n)", CallSite(1, {"dim": UNKNOWN_VALUE})),
+        ("torch.sum(a, dtype=torch.float64)", CallSite(1, {"dtype": UNKNOWN_VALUE})),
+        ("torch.sum(*a)", None),
+        ("torch.sum(a, **n)", None),
+    ],
+)
+def test_a_call_keeps_its_arity_and_its_literal_keywords(call: str, expected: CallSite | None) -> None:
+    (site,) = sites(call)
+    assert site.call == expected
+
+
+def test_a_site_says_where_it_stands() -> None:
+    code = "class Net:\n    def forward(self, x: torch.Tensor):\n        return (\n            x\n            .cumsum(0)\n        )\n"
+    (site,) = sites(code)
+    assert (site.path, site.line, site.column, site.within) == ("main.py", 8, 14, "Net.forward")
+
+
+@pytest.mark.parametrize(
+    ("code", "dtypes"),
+    [
+        ("torch.zeros(3, dtype=torch.float16)", {"float16"}),
+        ("x = torch.zeros(3).half()\ntorch.cumsum(x, 0)", {"float16"}),
+        ("x = torch.zeros(3).to(torch.bfloat16)\ntorch.cumsum(x, 0)", {"bfloat16"}),
+        ("x = torch.zeros(3) > 0\ntorch.cumsum(x, 0)", {"bool"}),
+        ("x = torch.zeros(3)\ntorch.cumsum(x, 0)", set()),
+    ],
+)
+def test_dtypes_are_known_where_the_source_says_them(code: str, dtypes: set[str]) -> None:
+    assert sites(code)[-1].dtypes == dtypes
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("if x.device.type == 'cuda':\n    torch.add(x, 1)", GuardKind.device),
+        ("if x.is_cuda:\n    torch.add(x, 1)", GuardKind.device),
+        ("y = torch.add(x, 1) if x.is_cuda else 0", GuardKind.device),
+        ("if torch.cuda.is_available():\n    torch.add(x, 1)", GuardKind.availability),
+        ("if torch.__version__ >= '2.1':\n    torch.add(x, 1)", GuardKind.version),
+        ("try:\n    torch.add(x, 1)\nexcept (KeyError, RuntimeError):\n    pass", GuardKind.failure),
+    ],
+)
+def test_a_site_knows_the_guards_under_which_it_stands(code: str, kind: GuardKind) -> None:
+    (site,) = [site for site in sites(code) if site.function == "torch.add"]
+    assert [guard.kind for guard in site.guards] == [kind]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if x.ndim == 3:\n    torch.add(x, 1)",
+        "try:\n    torch.add(x, 1)\nexcept ImportError:\n    pass",
+        "if x.is_cuda:\n    pass\ntorch.add(x, 1)",
+    ],
+)
+def test_other_conditions_are_no_guards(code: str) -> None:
+    assert [site.guards for site in sites(code) if site.function == "torch.add"] == [()]
+
+
+def test_places_that_ask_for_the_device_are_listed() -> None:
+    code = "dtype = torch.float32 if x.device.type == 'mps' else torch.float64\nif is_torch_xla_available(): ...\n"
+    questions = assessed({"main.py": IMPORTS + code}).device_questions
+    assert [(question.path, question.line, question.text) for question in questions] == [
+        ("main.py", 4, "x.device.type"),
+        ("main.py", 5, "is_torch_xla_available()"),
+    ]
+
+
+def test_names_are_followed_through_the_files_that_export_them() -> None:
+    source = assessed(
+        {
+            "package/__init__.py": "from .layers import *\n",
+            "package/layers.py": "import torch.nn as nn\nconv = nn.Conv2d\nclass Base(nn.Module):\n"
+            "    def __init__(self):\n        self.norm = nn.LayerNorm(3)\n",
+            "package/model.py": "from . import conv\nfrom .layers import Base\nclass Net(Base):\n"
+            "    def forward(self, x):\n        return self.norm(x)\nconv(1, 2, 3)\n",
+            "train.py": "from package.model import Net\nimport package\nNet()(1)\npackage.conv(3, 4, 5)\n",
+        }
+    )
+    places = {(site.path, site.line): site.function for site in source.sites}
+    assert places["package/model.py", 5] == "torch.nn.LayerNorm"
+    assert places["package/model.py", 6] == places["train.py", 4] == "torch.nn.Conv2d"
+
+
+def test_calls_among_the_users_own_functions_are_kept_for_paths() -> None:
+    source = assessed(
+        {
+            "package/ops.py": "import torch\ndef helper(x):\n    return torch.cumsum(x, 0)\n",
+            "package/net.py": "from .ops import helper\nclass Net:\n    def forward(self, x):\n        return self.step(x)\n"
+            "    def step(self, x):\n        return list(map(helper, x))\n",
+        }
+    )
+    assert source.calls == {
+        "package.net.Net.forward": {"package.net.Net.step"},
+        "package.net.Net.step": {"package.ops.helper"},
+    }
+    assert source.modules["package/net.py"] == "package.net"
+
+
+def test_an_argument_tells_a_parameter_what_it_is() -> None:
+    code = "def helper(x, n):\n    return x[n]\ny = helper(torch.zeros(3), 2)\nhelper('text', 2)\n"
+    assert functions(code) == [
+        ("torch.Tensor.__getitem__", "guessed", "operator"),
+        ("torch.zeros", "resolved", "called"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import a\nclass A(A): ...\nA().f(torch.zeros(3))",
+        "def f(x):\n    return f(x)\nf(1)[0] + 1",
+        "class A:\n    def __init__(self):\n        self.x = self.x\n        self.y = self.x.y\n    def f(self):\n        return self.y[0]",
+        "x = x\nx[0].y(x)",
+        "def f(x):\n" + "    x = x.a()\n" * 500 + "    return x + 1",
+    ],
+)
+def test_circles_and_chains_end(code: str) -> None:
+    assert "torch.cumsum" in names(code + "\ntorch.cumsum(1, 2)")
+
+
+def test_modules_that_import_each_other_end() -> None:
+    source = assessed(
+        {"a.py": "from b import f\nfrom b import *\n", "b.py": "from a import f\nfrom a import *\nf(1)[0]\n"}
+    )
+    assert (source.files, source.sites) == (2, ())
+
+
+def test_a_star_import_of_a_framework_is_counted() -> None:
+    source = assessed({"a.py": "from torch.nn import *\nLinear(1, 2)"})
+    assert (source.star_imports, source.sites) == (1, ())
