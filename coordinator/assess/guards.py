@@ -13,7 +13,10 @@ LONGEST_TEXT = 200
 _CATCHES = frozenset(
     {"BaseException", "Exception", "RuntimeError", "NotImplementedError", "TypeError", "ValueError", "AttributeError"}
 )
-_DEVICE_MEMBERS = re.compile(r"is_(cuda|cpu|xla|mps|xpu|hpu|npu|meta|vulkan|ipu|mtia)|device_type|device_platform")
+_DEVICE_MEMBERS = frozenset(
+    """is_cuda is_cpu is_xla is_mps is_xpu is_hpu is_npu is_meta is_vulkan is_ipu is_mtia device_type device_platform
+    """.split()  # noqa: SIM905
+)
 _DEVICE_CALLS = re.compile(
     r"(default_backend|get_backend|xla_device_hw|list_physical_devices|list_logical_devices|is_gpu_available"
     r"|is_built_with_(cuda|rocm|gpu_support|xla)|current_accelerator)"
@@ -54,10 +57,9 @@ def asks_for_device(node: ast.Attribute | ast.Call) -> bool:
     if isinstance(node, ast.Call):
         name = _last_name(node.func)
         return _DEVICE_CALLS.fullmatch(name) is not None or _DEVICE_AVAILABILITY.fullmatch(name) is not None
-    if _DEVICE_MEMBERS.fullmatch(node.attr):
-        return True
-    owner = _last_name(node.value)
-    return (node.attr == "type" and "device" in owner) or (node.attr == "platform" and "dev" in owner)
+    if node.attr in ("type", "platform"):
+        return ("device" if node.attr == "type" else "dev") in _last_name(node.value)
+    return node.attr in _DEVICE_MEMBERS
 
 
 def one_line(node: ast.expr) -> str:

@@ -19,6 +19,7 @@ from coordinator.assess.mentions import FileReading, Form, FunctionFact, Mention
 from coordinator.assess.sites import DeviceQuestion, Guard
 from coordinator.assess.values import (
     CALLED,
+    ELEMENT,
     SUPER,
     Alternatives,
     Elements,
@@ -434,6 +435,8 @@ class SiteResolver(Resolver):
                 scope[argument.arg] = self._facts.names[parameter] = OTHER
             else:
                 scope[argument.arg] = Symbol(parameter)
+                if given is not None and not is_none:
+                    self._facts.defaults[parameter] = given
         if arguments.vararg is not None:
             scope[arguments.vararg.arg] = Elements(self._annotation(arguments.vararg.annotation))
         if arguments.kwarg is not None:
@@ -519,7 +522,7 @@ class SiteResolver(Resolver):
         value = self._lookup(node.id)
         if outer and type(value) is str and "." in value:
             self._named(value, node)
-        elif outer and isinstance(value, Symbol):
+        elif outer and isinstance(value, Symbol) and value.is_plain_name:
             self._note(Form.named, value, node)
         return value
 
@@ -578,15 +581,17 @@ class SiteResolver(Resolver):
         if isinstance(callee, Items | Elements) and isinstance(node.func, ast.Attribute):
             self._grow(node.func, positional)
         if callee is None and isinstance(node.func, ast.Attribute):
-            # By the name of the method alone.
-            self._note(Form.called, Symbol(f"?.{node.func.attr}"), node, call=call, dtypes=dtypes)
+            if any(self._knowledge.told_by_name(node.func.attr, root) for root in self.frameworks):
+                self._note(Form.called, Symbol(f"?.{node.func.attr}"), node, call=call, dtypes=dtypes)
         elif isinstance(callee, str | Method | Thing | Symbol | Alternatives | Elements):
             self._note(Form.called, callee, node, call=call, dtypes=dtypes)
         self._register(callee, node, positional)
         return self._made(callee, positional, keywords, call, dtype)
 
     def _register(self, callee: Binding, node: ast.Call, positional: Sequence[Binding]) -> None:
-        """Note the attribute that ``self.register_buffer("mask", …)`` makes."""
+        """Note the attribute that ``self.register_buffer("mask", …)`` makes, and layers that are appended to a list."""
+        if isinstance(callee, Symbol) and callee.path.endswith(".append") and positional:
+            self._define(callee.path.removesuffix(".append") + ELEMENT, positional[0])
         if isinstance(callee, Symbol) and callee.path.endswith(_REGISTRATIONS) and len(positional) >= 2:
             name = node.args[0]
             if isinstance(name, ast.Constant) and isinstance(name.value, str):
@@ -637,16 +642,18 @@ class SiteResolver(Resolver):
     ) -> Binding:
         """The value that a call makes."""
         knowledge = self._knowledge
+        along = any(name in keywords for name in ("dim", "descending")) or (
+            positional[-1:] == [OTHER] and len(positional) > (0 if isinstance(callee, Method) else 1)
+        )
         match callee:
             case str():
-                return self._made_by_function(callee, positional, keywords, call, dtype)
+                return self._made_by_function(callee, positional, call, dtype, along=along)
             case Method(name=name):
                 if callee.owner.of.startswith("torch.") and name in _CASTS:
                     dtype = _DTYPE_NAMES.get(name, name)
-                return knowledge.result_of_method(callee, call, dtype)
+                return knowledge.result_of_method(callee, call, dtype, along=along)
             case Thing():
-                root = callee.of.partition(".")[0]
-                return array(root, certain=True) if knowledge.is_layer(callee.of) else None
+                return knowledge.result_of_layer(callee)
             case Elements(container=str(container)):
                 return array(container.partition(".")[0], certain=True)
             case Symbol():
@@ -664,9 +671,10 @@ class SiteResolver(Resolver):
         self,
         callee: str,
         positional: Sequence[Binding],
-        keywords: Mapping[str, Binding],
         call: CallSite | None,
         dtype: str | None,
+        *,
+        along: bool,
     ) -> Binding:
         first = positional[0] if positional else None
         if callee in _MAPPERS:
@@ -678,7 +686,7 @@ class SiteResolver(Resolver):
             return Elements(of, callee)
         if isinstance(first, Symbol) and first.is_parameter and self._knowledge.computes(callee):
             self._facts.parameters.setdefault(first.path, callee.partition(".")[0])
-        return self._knowledge.result(callee, call, dtype)
+        return self._knowledge.result(callee, call, dtype, along=along)
 
     def _map(self, mapper: str, positional: Sequence[Binding]) -> None:
         """Note that JAX calls a function of the user's with arrays."""
@@ -781,6 +789,8 @@ class SiteResolver(Resolver):
 
     def _indexed(self, owner: Binding, node: ast.Subscript, index: Binding) -> Binding:
         """Note that a value is indexed, and return what the index takes from it."""
+        if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+            return element_of(owner)
         self._note_operation(Form.indexed, node, _index_kind(node.slice), owner, index)
         if isinstance(owner, Method | str):
             return owner

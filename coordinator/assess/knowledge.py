@@ -20,8 +20,12 @@ _SEVERAL = frozenset(
     tensor_split top_k topk unbind unstack unsafe_chunk unsafe_split var_mean vsplit nonzero_static""".split()  # noqa: SIM905
 )
 """Functions that return several arrays, unless ``_ONE`` says of one that it is an array."""
-_SEVERAL_WITH_ARGUMENTS = frozenset({"max", "min", "median", "nanmedian", "sort"})
-"""Methods of PyTorch's that return the values and their indices if they are given a dimension."""
+_SEVERAL_ALONG = frozenset({"max", "min", "median", "nanmedian", "sort", "where"})
+"""Functions of PyTorch's that return several arrays if they are told a dimension."""
+_LAYER_ARRAYS = frozenset(
+    {"weight", "bias", "running_mean", "running_var", "in_proj_weight", "kernel", "gamma", "beta"}
+)
+"""Attributes of layers."""
 _ONE = frozenset({"jax.random.split", "jax.numpy.sort", "jax.lax.sort", "tf.sort"})
 _PLAIN_PROPERTIES = frozenset(
     """device device_buffer dtype fp_precision_type grad_fn is_cpu is_cuda is_deleted is_fully_addressable is_leaf
@@ -87,8 +91,8 @@ class Knowledge:
             and _NUMERIC.fullmatch(name) is not None
         )
 
-    def result(self, callee: str, call: CallSite | None, dtype: str | None) -> Binding:
-        """The value that a call of a framework's function makes."""
+    def result(self, callee: str, call: CallSite | None, dtype: str | None, *, along: bool = False) -> Binding:
+        """The value that a call of a framework's function makes; ``along`` a dimension, some make several."""
         root, last = callee.partition(".")[0], callee.rpartition(".")[2]
         if is_array(callee):
             return array(root, certain=True, dtype=dtype)
@@ -103,29 +107,41 @@ class Knowledge:
         certain = callee in self.arrays
         if not certain and _NUMERIC.fullmatch(callee) is None:
             return None
-        return _several(callee, last, call, array(root, certain=certain, dtype=dtype))
+        made = array(root, certain=certain, dtype=dtype)
+        # ``torch.where(mask)`` is the indices, an array a dimension.
+        is_split = along or (callee == "torch.where" and call is not None and call.positional == 1)
+        return _several(callee, last, made, along=is_split)
 
-    def result_of_method(self, method: Method, call: CallSite | None, dtype: str | None) -> Binding:
+    def result_of_method(
+        self, method: Method, call: CallSite | None, dtype: str | None, *, along: bool = False
+    ) -> Binding:
         owner, name = method.owner, method.name
         if not owner.is_array:
             return self.result(method.full_name, call, None) if method.full_name in self.arrays else None
         if name in _PLAIN_METHODS or f"{owner.of}.{name}" in self.plain:
             return OTHER
         root = owner.of.partition(".")[0]
-        return _several(method.full_name, name, call, array(root, certain=owner.certain, dtype=dtype))
+        return _several(method.full_name, name, array(root, certain=owner.certain, dtype=dtype), along=along)
+
+    def result_of_layer(self, layer: Thing) -> Binding:
+        """The value that calling a layer makes: an array, as far as its class says."""
+        if not self.is_layer(layer.of):
+            return None
+        return array(layer.of.partition(".")[0], certain=layer.certain and layer.of not in LAYERS)
 
     def member(self, owner: Thing, name: str) -> Binding:
         """A member of an instance: a property's value, or a bound method."""
+        if self.is_layer(owner.of) and name in _LAYER_ARRAYS:
+            return array(owner.of.partition(".")[0], certain=True)
         if not owner.is_array or name not in self.properties:
             return Method(owner, name)
         return OTHER if name in _PLAIN_PROPERTIES else Thing(owner.of, owner.certain, owner.dtype)
 
 
-def _several(callee: str, last: str, call: CallSite | None, made: Thing) -> Binding:
+def _several(callee: str, last: str, made: Thing, *, along: bool) -> Binding:
     if callee in _ONE:
         return made
-    has_arguments = call is None or call.positional > (0 if is_array(callee.rpartition(".")[0]) else 1) or call.keywords
-    several = last in _SEVERAL or (callee.startswith("torch.") and last in _SEVERAL_WITH_ARGUMENTS and has_arguments)
+    several = last in _SEVERAL or (along and callee.startswith("torch.") and last in _SEVERAL_ALONG)
     return Elements(made) if several else made
 
 

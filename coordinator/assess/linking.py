@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Set
 
 from coordinator.assess import operators
-from coordinator.assess.knowledge import CALL_METHODS, Knowledge, PublicNames
+from coordinator.assess.knowledge import CALL_METHODS, LAYERS, Knowledge, PublicNames
 from coordinator.assess.mentions import Facts, FileReading, Form, Mention
 from coordinator.assess.operators import Operation
 from coordinator.assess.sites import Certainty, Site, Use
@@ -28,6 +28,7 @@ from coordinator.catalogue.usage.resolver import OTHER, Binding
 
 _ARRAY_ANNOTATIONS = frozenset({"Array", "ArrayLike", "Numeric", "ArrayDevice"})
 """Names that packages beside JAX give its arrays."""
+_MAPPING_METHODS = frozenset({"keys", "values", "items", "get"})
 _CALLS = ("forward", "__call__", "call")
 """Methods that calling an instance calls."""
 
@@ -46,6 +47,8 @@ class Linker:
         for passed in facts.passed:
             for parameter, value in self._received(passed.callee, passed.positional, passed.keywords):
                 self._passed.setdefault(parameter, []).append(value)
+        for parameter, value in facts.defaults.items():
+            self._passed.setdefault(parameter, []).append(value)
         # What was evaluated so far did not know of arguments.
         self._memo.clear()
 
@@ -188,8 +191,7 @@ class Linker:
             case Method():
                 return self._knowledge.result_of_method(callee, None, None)
             case Thing():
-                is_layer = self._knowledge.is_layer(callee.of)
-                return array(callee.of.partition(".")[0], certain=True) if is_layer else None
+                return self._knowledge.result_of_layer(callee)
             case Elements(container=str(container)):
                 return array(container.partition(".")[0], certain=True)
             case Alternatives(values):
@@ -301,7 +303,7 @@ class Linker:
                 if operation is None or thing is None:
                     return None
                 name, certainty, use, call = operation.function, _certainty(thing), Use.operator, operation.call
-        public_name = public.canonical(name) if name else None
+        public_name = public.canonical(name) if name and name not in LAYERS else None
         if public_name is None and use is Use.operator and name:
             public_name = name  # No surface has operators themselves.
         if public_name is None:
@@ -316,16 +318,24 @@ class Linker:
         match value:
             case str():
                 return value, Certainty.resolved
-            case Method():
-                return value.full_name, _certainty(value.owner)
+            case Method(name="__init__"):
+                return value.owner.of, Certainty.resolved
+            case Method(owner, name):
+                # Layers that are not known may as well return a dictionary.
+                is_of_mapping = not owner.certain and name in _MAPPING_METHODS
+                return "" if is_of_mapping else value.full_name, _certainty(owner)
             case Thing():
                 return (value.of if self._knowledge.is_layer(value.of) else ""), _certainty(value)
-            case Elements(container=str(container)):
-                return container, Certainty.typed
+            case Symbol(path) if path.endswith(CALLED) and self.call_method(path[: -len(CALLED)]) is None:
+                # ``class Block(nn.Sequential)`` is called as its base is.
+                base = self.framework_base(path[: -len(CALLED)]) or ""
+                return (base if self._knowledge.is_layer(base) else ""), Certainty.typed
+            case Elements(container="torch.nn.Sequential"):
+                return "torch.nn.Sequential", Certainty.typed
             case None if isinstance(mention.value, Symbol) and len(reading.frameworks) == 1:
                 (root,) = reading.frameworks
                 owner, _, name = mention.value.path.rpartition(".")
-                if owner and self._knowledge.told_by_name(name, root):
+                if owner and not owner.endswith(CALLED) and self._knowledge.told_by_name(name, root):
                     return f"{array(root, certain=False).of}.{name}", Certainty.guessed
         return "", Certainty.guessed
 

@@ -26,7 +26,7 @@ class Form(Enum):
     """``x[index] = value``."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Mention:
     """A place that uses a value: of a framework, or of the user's own code that may stand for one."""
 
@@ -45,7 +45,7 @@ class Mention:
     dtypes: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FunctionFact:
     """A function of the user's."""
 
@@ -57,7 +57,7 @@ class FunctionFact:
     """The class of a method."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Passed:
     """Arguments that a call hands to a function of the user's."""
 
@@ -79,6 +79,8 @@ class Facts:
     parameters: dict[str, str] = field(default_factory=dict)
     """By parameter, the framework whose arrays it must be, as its function uses it like one."""
     passed: list[Passed] = field(default_factory=list)
+    defaults: dict[str, Binding] = field(default_factory=dict)
+    """Of parameters."""
 
     def add(self, other: Facts) -> None:
         self.names.update(other.names)
@@ -86,6 +88,7 @@ class Facts:
         self.functions.update(other.functions)
         self.stars.update(other.stars)
         self.parameters.update(other.parameters)
+        self.defaults.update(other.defaults)
         self.passed.extend(other.passed)
 
 

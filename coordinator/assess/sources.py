@@ -39,11 +39,10 @@ def read_sources(path: Path, *, frameworks: Collection[str] = FRAMEWORKS) -> Sou
 
     ``frameworks`` are names such as ``torch``. Raises AssessmentError if there is nothing of that kind at the path.
     """
+    found = _files(path)
     surfaces = shipped_surfaces()
     knowledge = knowledge_of(surfaces)
-    readings: list[FileReading] = []
-    for reading in _readings(path, knowledge):
-        readings.append(reading)
+    readings = list(_readings(found, _package_above(path), knowledge))
     return linked(readings, knowledge, PublicNames(surfaces), {ROOTS[name] for name in frameworks if name in ROOTS})
 
 
@@ -79,7 +78,7 @@ def located(name_or_path: str) -> Path:
     """
     path = Path(name_or_path)
     try:
-        if path.exists():
+        if name_or_path and path.exists():
             return path
         if all(part.isidentifier() for part in name_or_path.split(".")):
             installed = _installed(name_or_path)
@@ -113,7 +112,9 @@ def _files(path: Path) -> Iterator[files.Source]:
     if not path.exists():
         raise AssessmentError(f"{path}: there is no such file or folder")
     if path.is_dir():
-        return files.sources(path, Choice(_SUFFIXES, opens_archives=False, enters=_is_of_the_user))
+        return files.sources(
+            path, Choice(_SUFFIXES, names_linked_folders=True, opens_archives=False, enters=_is_of_the_user)
+        )
     if path.name.endswith(_SUFFIXES):
         return iter([files.read_file(path, path.name)])
     if path.is_file() and path.name.lower().endswith(_ARCHIVES):
@@ -130,14 +131,13 @@ def _is_of_the_user(folder: os.DirEntry[str]) -> bool:
     return not os.path.exists(os.path.join(folder.path, "pyvenv.cfg"))
 
 
-def _readings(path: Path, knowledge: Knowledge) -> Iterator[FileReading]:
+def _readings(found: Iterator[files.Source], base: str, knowledge: Knowledge) -> Iterator[FileReading]:
     """The readings of all files, in their order."""
-    base = _package_above(path)
     processes = len(os.sched_getaffinity(0))
     workers = Workers(processes, parse_files, _ended, _prepare, (knowledge, base))
     with closing(workers):
         waiting: deque[tuple[Sequence[files.Source], Future[list[FileReading]]]] = deque()
-        for batch in _batches(_files(path)):
+        for batch in _batches(found):
             waiting.append((batch, workers.submit(batch)))
             while len(waiting) > 2 * processes:
                 yield from _finished(workers, waiting)
@@ -199,10 +199,16 @@ def read_one(source: files.Source, base: str, knowledge: Knowledge) -> FileReadi
     module = f"{base}{module}".rstrip(".")
     if source.refusal is not None:
         return unread(path, module, source.refusal)
-    try:
-        if not path.endswith(".ipynb"):
+    if not path.endswith(".ipynb"):
+        try:
             return read_file(source.content, path, module, is_package=is_package, knowledge=knowledge)
+        except UNPARSABLE as error:
+            return unread(path, module, fault_of(error))
+    try:
         notebook = code_of(source.content)
+    except (ValueError, RecursionError):
+        return unread(path, module, "no notebook")
+    try:
         reading = read_file(notebook.content, path, module, is_package=False, knowledge=knowledge)
     except UNPARSABLE as error:
         return unread(path, module, fault_of(error))

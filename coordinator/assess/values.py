@@ -6,6 +6,7 @@ keeps what comes from the user's own code as a *symbol*: a path that is evaluate
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -16,11 +17,12 @@ from coordinator.results.conditions import CallSite
 LONGEST_PATH = 200
 """Of a symbol in characters: a longer one comes from code that rebinds a name to its own members again and again."""
 MOST_ALTERNATIVES = 4
+_PLAIN_NAME = re.compile(r"[\w.]+")
 CALLED, ELEMENT, SUPER = "()", "[]", ".<super>"
 _LIKE_ARRAYS = frozenset({"torch.nn.Parameter", "torch.nn.Buffer", "torch.nn.parameter.Parameter", "tf.Variable"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Thing(Instance):
     """An instance of a class of a framework, with its dtype and the call that made it where the source says them."""
 
@@ -32,7 +34,7 @@ class Thing(Instance):
         return is_array(self.of)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Method(Value):
     """A member of an instance: a bound method."""
 
@@ -44,7 +46,7 @@ class Method(Value):
         return f"{self.owner.of}.{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Symbol(Value):
     """A value of the user's own code: ``package.module.Net().conv`` is the attribute of an instance of ``Net``.
 
@@ -57,11 +59,16 @@ class Symbol(Value):
         return Symbol(self.path + suffix) if len(self.path) < LONGEST_PATH else None
 
     @property
+    def is_plain_name(self) -> bool:
+        """Whether it is a name and its members, with no call, element or parameter in it."""
+        return _PLAIN_NAME.fullmatch(self.path) is not None
+
+    @property
     def is_parameter(self) -> bool:
         return self.path.endswith(">") and not self.path.endswith(SUPER)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Elements(Value):
     """A collection whose elements are alike; of layers it can also be called (``nn.Sequential``)."""
 
@@ -69,21 +76,21 @@ class Elements(Value):
     container: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Items(Value):
     """A tuple, item by item."""
 
     values: tuple[Binding, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Wrapped(Value):
     """A function that calls another: ``partial(F.pad, …)``, ``jax.jit(f)``."""
 
     function: Binding
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Alternatives(Value):
     """One of some values; which one depends on the run."""
 
@@ -119,7 +126,8 @@ def element_of(value: Binding) -> Binding:
         case Symbol():
             return value.extended(ELEMENT)
         case Elements():
-            return value.of
+            # The layers of a list of which nothing else is known.
+            return Thing("torch.nn.Module", False) if value.of is None and value.container else value.of
         case Items() | Alternatives():
             options = value.values if isinstance(value, Items) else tuple(element_of(option) for option in value.values)
             return either(options)

@@ -61,6 +61,7 @@ class Choice:
 
     suffixes: tuple[str, ...] = (".py",)
     """Of files and of members of archives."""
+    names_linked_folders: bool = False
     opens_archives: bool = True
     """Whether archives that lie in a folder are opened too."""
     enters: Callable[[os.DirEntry[str]], bool] = _every_folder
@@ -103,7 +104,7 @@ def _folder(folder: Path, corpus: Path, choice: Choice) -> Iterator[Source]:
     for entry in entries:
         path = Path(entry.path)
         if entry.is_symlink():
-            if choice.takes(entry.name):
+            if choice.takes(entry.name) or (choice.names_linked_folders and entry.is_dir()):
                 yield Source(_shown(path, corpus), "", refusal="a link")
         elif entry.is_dir(follow_symlinks=False):
             if choice.enters(entry):
