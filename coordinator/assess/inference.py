@@ -11,8 +11,20 @@ import builtins
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, ClassVar
 
+from coordinator.assess.annotations import Annotations
+from coordinator.assess.arguments import (
+    CASTS,
+    DTYPE_NAMES,
+    DTYPES,
+    call_site,
+    dtype_of,
+    dtypes_of,
+    index_kind,
+    parameter_names,
+)
 from coordinator.assess.guards import asks_for_device, guard_of, guard_of_handlers, one_line
 from coordinator.assess.knowledge import Knowledge
 from coordinator.assess.mentions import FileReading, Form, FunctionFact, Mention, Passed
@@ -31,25 +43,14 @@ from coordinator.assess.values import (
     array,
     either,
     element_of,
-    is_array,
     item_of,
 )
 from coordinator.catalogue.surfaces import ARRAYS, ROOTS
 from coordinator.catalogue.usage.resolver import OTHER, Binding, Resolver, Value
-from coordinator.results.conditions import UNKNOWN_VALUE, CallSite
+from coordinator.results.conditions import CallSite
 
 _FOREIGN = sys.stdlib_module_names | {"numpy", "scipy", "pandas", "PIL", "cv2", "matplotlib", "pytest", "tqdm"}
 """Packages that are never the user's own, nor import a framework for them."""
-_DTYPES = frozenset(
-    """bfloat16 bool bool_ cdouble cfloat complex128 complex32 complex64 double float float16 float32 float64
-    float8_e4m3fn float8_e5m2 half int int16 int32 int4 int64 int8 long short uint16 uint32 uint64 uint8""".split()  # noqa: SIM905
-)
-_DTYPE_NAMES: Mapping[str, str] = {
-    "bool_": "bool", "cdouble": "complex128", "cfloat": "complex64", "double": "float64", "float": "float32",
-    "half": "float16", "int": "int32", "long": "int64", "short": "int16",
-}  # fmt: skip
-_CASTS = frozenset({"half", "float", "double", "bfloat16", "long", "int", "short", "bool"})
-"""Methods of PyTorch's arrays that are named after the dtype they give."""
 _MAPPERS = frozenset(
     f"jax.{name}"
     for name in """tree.map tree_map tree_util.tree_map vmap pmap grad value_and_grad jit checkpoint remat jvp vjp
@@ -66,13 +67,10 @@ _WRAPPERS = frozenset(
 _SAME_ELEMENTS = frozenset({"list", "tuple", "reversed", "sorted", "set", "iter", "deepcopy"})
 _UNKNOWN_RESULTS = frozenset({"getattr", "max", "min", "next", "map", "filter", "eval", "vars", "object", "property"})
 _KIND_QUESTIONS = frozenset({"isinstance", "issubclass", "hasattr", "callable", "type", "id", "repr", "str", "print"})
-_PLAIN_CLASSES = frozenset({"int", "float", "str", "bool", "bytes", "complex", "range", "slice", "type", "object"})
-_COLLECTIONS = frozenset({"List", "Sequence", "Iterable", "Iterator", "Set", "FrozenSet", "Collection", "Generator"})
 _LAYER_LISTS = frozenset(
     {"torch.nn.ModuleList", "torch.nn.Sequential", "torch.nn.ParameterList", "torch.nn.ModuleDict"}
 )
 _REGISTRATIONS = (".register_buffer", ".register_parameter", ".register_module", ".add_module")
-_ARRAY_ALIASES: Mapping[str, str] = {"jax.numpy.ndarray": "jax.Array", "jax.typing.ArrayLike": "jax.Array"}
 
 
 class Builtin(Value):
@@ -140,7 +138,11 @@ class SiteResolver(Resolver):
         self._knowledge = knowledge
         self._package = module if is_package else module.rpartition(".")[0]
         self._scopes = [dict(_BUILTINS), {}]
+        self._annotations = Annotations(partial(self._value, outer=False), knowledge)
         self._within: list[str] = []
+        self._function_name = ""
+        self._shared: dict[str, Symbol] = {}
+        """Equal symbols once each, by their paths: there are many, and few that differ."""
         self._classes: list[str | None] = [None]
         """The path of the class in whose body each open scope directly is."""
         self._returns: list[list[Binding]] = []
@@ -164,6 +166,15 @@ class SiteResolver(Resolver):
         self._silent += 1
         yield
         self._silent -= 1
+
+    @contextmanager
+    def _inside(self, name: str) -> Iterator[None]:
+        before = self._function_name
+        self._within.append(name)
+        self._function_name = ".".join(self._within)
+        yield
+        self._within.pop()
+        self._function_name = before
 
     @contextmanager
     def _under(self, guard: Guard | None) -> Iterator[None]:
@@ -195,10 +206,10 @@ class SiteResolver(Resolver):
         self.reading.mentions.append(
             Mention(
                 form,
-                value,
+                self._shared.setdefault(value.path, value) if isinstance(value, Symbol) else value,
                 line,
                 column,
-                ".".join(self._within),
+                self._function_name,
                 call,
                 other,
                 operator,
@@ -209,10 +220,10 @@ class SiteResolver(Resolver):
 
     def _note_operation(self, form: Form, node: ast.AST, operator: str, left: Binding, right: Binding = None) -> None:
         if any(isinstance(side, (Thing, Symbol, Alternatives)) for side in (left, right)):
-            self._note(form, left, node, other=right, operator=operator, dtypes=_dtypes_of((left, right)))
+            self._note(form, left, node, other=right, operator=operator, dtypes=dtypes_of((left, right)))
 
     def _named(self, name: str, node: ast.expr) -> None:
-        if name.rpartition(".")[2] not in _DTYPES:
+        if name.rpartition(".")[2] not in DTYPES:
             self._note(Form.named, name, node)
 
     def _ask(self, node: ast.Attribute | ast.Call) -> None:
@@ -295,7 +306,7 @@ class SiteResolver(Resolver):
                     self._define(f"{owner.path}.{target.attr}", value)
             case ast.Subscript():
                 owner, index = self._value(target.value, outer=False), self._value(target.slice)
-                self._note_operation(Form.written, target, _index_kind(target.slice), owner, index)
+                self._note_operation(Form.written, target, index_kind(target.slice), owner, index)
             case _:
                 self.visit(target)
 
@@ -312,7 +323,7 @@ class SiteResolver(Resolver):
             owner, index = self._value(with_target.value, outer=False), self._value(with_target.slice)
             left = self._indexed(owner, with_target, index)
             self._note_operation(Form.in_place, node, operator, left, right)
-            self._note_operation(Form.written, with_target, _index_kind(with_target.slice), owner, index)
+            self._note_operation(Form.written, with_target, index_kind(with_target.slice), owner, index)
             return
         left = self._value(with_target, outer=False)
         self._note_operation(Form.in_place, node, operator, left, right)
@@ -374,11 +385,10 @@ class SiteResolver(Resolver):
             is_of_class = "classmethod" in decorators or node.name in ("__new__", "__init_subclass__")
             receiver = Symbol(owner) if is_of_class else Symbol(owner + CALLED)
         returned = self._annotation(node.returns)
-        self._within.append(node.name)
-        found = self._enter_function(path, node.args, node.body, receiver)
-        self._within.pop()
+        with self._inside(node.name):
+            found = self._enter_function(path, node.args, node.body, receiver)
         is_property = any(name in ("property", "cached_property") for name in decorators)
-        parameters = _parameters(node.args)[1 if receiver is not None else 0 :]
+        parameters = parameter_names(node.args)[1 if receiver is not None else 0 :]
         result = returned if returned is not None else either(found)
         self._facts.functions[path] = FunctionFact(parameters, result, is_property, owner or "")
 
@@ -398,7 +408,7 @@ class SiteResolver(Resolver):
         value = self._value(node.body)
         self._classes.pop()
         self._scopes.pop()
-        self._facts.functions[path] = FunctionFact(_parameters(node.args), value)
+        self._facts.functions[path] = FunctionFact(parameter_names(node.args), value)
         return Symbol(path)
 
     def _enter_function(
@@ -451,14 +461,13 @@ class SiteResolver(Resolver):
         with self._quiet():
             self._facts.classes[path] = tuple(self._value(base, outer=False) for base in node.bases)
         self._visit_all(keyword.value for keyword in node.keywords)
-        self._within.append(node.name)
         self._scopes.append({})
         self._classes.append(path)
-        self._visit_all(node.body)
+        with self._inside(node.name):
+            self._visit_all(node.body)
         self._classes.pop()
         for name, value in self._scopes.pop().items():
             self._define(f"{path}.{name}", value)
-        self._within.pop()
 
     # Annotations
 
@@ -466,52 +475,7 @@ class SiteResolver(Resolver):
         if node is None:
             return None
         with self._quiet():
-            return self._stated(node)
-
-    def _stated(self, node: ast.expr) -> Binding:
-        """The value of which an annotation speaks."""
-        match node:
-            case ast.Constant(value=str(text)):
-                try:
-                    return self._stated(ast.parse(text, mode="eval").body)
-                except (SyntaxError, ValueError, RecursionError):
-                    return None
-            case ast.BinOp(op=ast.BitOr()):
-                return either((self._stated(node.left), self._stated(node.right)))
-            case ast.Subscript():
-                return self._stated_collection(node)
-            case ast.Name(id=name) if name in _PLAIN_CLASSES and name not in self._scopes[-1]:
-                return OTHER
-            case ast.Name() | ast.Attribute():
-                value = self._value(node, outer=False)
-                if isinstance(value, Symbol):
-                    return value.extended(CALLED)
-                if not isinstance(value, str):
-                    return None
-                value = _ARRAY_ALIASES.get(value, value)
-                if is_array(value):
-                    return array(value.partition(".")[0], certain=True)
-                return Thing(value, True) if self._knowledge.is_class(value) else None
-            case _:
-                return None
-
-    def _stated_collection(self, node: ast.Subscript) -> Binding:
-        head = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        if head in ("Optional", "Union"):
-            return either(self._stated(part) for part in parts)
-        if head in _COLLECTIONS or head in ("list", "set"):
-            return Elements(self._stated(parts[0]))
-        if head in ("Dict", "dict", "Mapping", "OrderedDict"):
-            return Elements(self._stated(parts[-1])) if len(parts) == 2 else None
-        if head in ("Tuple", "tuple"):
-            if len(parts) == 2 and isinstance(parts[1], ast.Constant) and parts[1].value is ...:
-                return Elements(self._stated(parts[0]))
-            return Items(tuple(self._stated(part) for part in parts))
-        if head in ("Callable", "Type", "type", "Literal"):
-            return OTHER if head == "Literal" else None
-        # ``Annotated[Tensor, …]``, ``Final[int]``, ``Float[Array, "batch"]``.
-        return self._stated(parts[0])
+            return self._annotations.value(node)
 
     # Expressions
 
@@ -532,7 +496,7 @@ class SiteResolver(Resolver):
             case Thing():
                 member = self._knowledge.member(owner, node.attr)
                 if owner.is_array and node.attr in self._knowledge.properties:
-                    self._note(Form.read, owner, node, operator=node.attr, dtypes=_dtypes_of((owner,)))
+                    self._note(Form.read, owner, node, operator=node.attr, dtypes=dtypes_of((owner,)))
                 elif outer:
                     self._note(Form.named, member, node)
                 return member
@@ -570,14 +534,14 @@ class SiteResolver(Resolver):
                 self._arguments(node)
             return OTHER
         positional, keywords = self._arguments(node)
-        call = _call_site(node, positional, keywords)
+        call = call_site(node, positional, keywords)
         if isinstance(callee, Builtin):
             return self._built_in(callee.name, node, positional)
         if isinstance(callee, Wrapped):
             # How many arguments the inner function gets is said in two places.
             call, callee = None, callee.function
-        dtype = _dtype_of(keywords.get("dtype")) or next(filter(None, map(_dtype_of, positional)), None)
-        dtypes = _dtypes_of((*positional, *keywords.values(), callee.owner if isinstance(callee, Method) else None))
+        dtype = dtype_of(keywords.get("dtype")) or next(filter(None, map(dtype_of, positional)), None)
+        dtypes = dtypes_of((*positional, *keywords.values(), callee.owner if isinstance(callee, Method) else None))
         if isinstance(callee, Items | Elements) and isinstance(node.func, ast.Attribute):
             self._grow(node.func, positional)
         if callee is None and isinstance(node.func, ast.Attribute):
@@ -649,15 +613,15 @@ class SiteResolver(Resolver):
             case str():
                 return self._made_by_function(callee, positional, call, dtype, along=along)
             case Method(name=name):
-                if callee.owner.of.startswith("torch.") and name in _CASTS:
-                    dtype = _DTYPE_NAMES.get(name, name)
+                if callee.owner.of.startswith("torch.") and name in CASTS:
+                    dtype = DTYPE_NAMES.get(name, name)
                 return knowledge.result_of_method(callee, call, dtype, along=along)
             case Thing():
                 return knowledge.result_of_layer(callee)
             case Elements(container=str(container)):
                 return array(container.partition(".")[0], certain=True)
             case Symbol():
-                if any(isinstance(value, Value) for value in (*positional, *keywords.values())):
+                if any(value is not None and value is not OTHER for value in (*positional, *keywords.values())):
                     self._facts.passed.append(Passed(callee, tuple(positional), dict(keywords)))
                 if self._keeps_arrays(callee):
                     return Symbol(callee.path.rpartition(".")[0])
@@ -791,7 +755,7 @@ class SiteResolver(Resolver):
         """Note that a value is indexed, and return what the index takes from it."""
         if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
             return element_of(owner)
-        self._note_operation(Form.indexed, node, _index_kind(node.slice), owner, index)
+        self._note_operation(Form.indexed, node, index_kind(node.slice), owner, index)
         if isinstance(owner, Method | str):
             return owner
         if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int):
@@ -819,10 +783,6 @@ def _imported(name: str) -> Binding:
     return OTHER if name.partition(".")[0] in _FOREIGN else Symbol(name)
 
 
-def _parameters(arguments: ast.arguments) -> tuple[str, ...]:
-    return tuple(argument.arg for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
-
-
 def _leaves(body: Sequence[ast.stmt]) -> bool:
     return bool(body) and isinstance(body[-1], ast.Return | ast.Raise | ast.Continue | ast.Break)
 
@@ -834,52 +794,3 @@ def _merged(one: Mapping[str, Binding], other: Mapping[str, Binding]) -> dict[st
         if name not in one or one[name] is not value:
             merged[name] = either((one.get(name), value))
     return merged
-
-
-def _index_kind(node: ast.expr) -> str:
-    """``basic`` for an index of numbers and slices, which is none of arrays; else nothing is said."""
-    parts = node.elts if isinstance(node, ast.Tuple) else [node]
-    plain = all(
-        isinstance(part, ast.Slice | ast.Constant | ast.UnaryOp) or getattr(part, "attr", "") == "newaxis"
-        for part in parts
-    )
-    return "basic" if plain else ""
-
-
-def _call_site(node: ast.Call, positional: Sequence[Binding], keywords: Mapping[str, Binding]) -> CallSite | None:
-    if any(isinstance(argument, ast.Starred) for argument in node.args) or "**" in keywords:
-        return None
-    return CallSite(
-        len(positional), {keyword.arg: _literal(keyword.value) for keyword in node.keywords if keyword.arg is not None}
-    )
-
-
-def _literal(node: ast.expr) -> Any:
-    """The value of a literal as JSON has it."""
-    try:
-        value = ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return UNKNOWN_VALUE
-    return _as_json(value)
-
-
-def _as_json(value: Any) -> Any:
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, list | tuple):
-        parts = [_as_json(part) for part in value]
-        return UNKNOWN_VALUE if UNKNOWN_VALUE in parts else parts
-    return UNKNOWN_VALUE
-
-
-def _dtype_of(value: Binding) -> str | None:
-    """The dtype that a name of a framework stands for."""
-    if not isinstance(value, str) or value.count(".") > 2:
-        return None
-    last = value.rpartition(".")[2]
-    return _DTYPE_NAMES.get(last, last) if last in _DTYPES else None
-
-
-def _dtypes_of(values: Iterable[Binding]) -> set[str]:
-    known = [value.dtype if isinstance(value, Thing) else _dtype_of(value) for value in values]
-    return {dtype for dtype in known if dtype is not None}

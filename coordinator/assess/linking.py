@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from typing import NamedTuple
 
 from coordinator.assess import operators
 from coordinator.assess.knowledge import CALL_METHODS, LAYERS, Knowledge, PublicNames
@@ -31,6 +32,13 @@ _ARRAY_ANNOTATIONS = frozenset({"Array", "ArrayLike", "Numeric", "ArrayDevice"})
 _MAPPING_METHODS = frozenset({"keys", "values", "items", "get"})
 _CALLS = ("forward", "__call__", "call")
 """Methods that calling an instance calls."""
+
+
+class Call(NamedTuple):
+    """A function of the user's, and another that it calls or hands on."""
+
+    caller: str
+    callee: str
 
 
 class Linker:
@@ -267,18 +275,21 @@ class Linker:
 
     # Uses
 
-    def sites(self, reading: FileReading, public: PublicNames) -> Iterator[Site]:
-        """The sites of one file."""
+    def uses(self, reading: FileReading, public: PublicNames) -> Iterator[Site | Call]:
+        """The sites of one file, and its calls of the user's own functions."""
         for mention in reading.mentions:
-            for option in self._options(mention):
-                site = self._site(mention, option, reading, public)
-                if site is not None:
-                    yield site
-                    break
+            options = self._options(mention)
+            sites = (self._site(mention, option, reading, public) for option in options)
+            site = next((site for site in sites if site is not None), None)
+            if site is not None:
+                yield site
+            if mention.form in (Form.called, Form.named) and mention.within:
+                for callee in filter(None, map(self.function_of, options)):
+                    yield Call(f"{reading.module}.{mention.within}", callee)
 
-    def _options(self, mention: Mention) -> Iterator[Binding]:
+    def _options(self, mention: Mention) -> Sequence[Binding]:
         value = self.value(mention.value)
-        yield from value.values if isinstance(value, Alternatives) else (value,)
+        return value.values if isinstance(value, Alternatives) else (value,)
 
     def _site(self, mention: Mention, value: Binding, reading: FileReading, public: PublicNames) -> Site | None:
         call = mention.call
@@ -334,9 +345,9 @@ class Linker:
                 return "torch.nn.Sequential", Certainty.typed
             case None if isinstance(mention.value, Symbol) and len(reading.frameworks) == 1:
                 (root,) = reading.frameworks
-                owner, _, name = mention.value.path.rpartition(".")
-                if owner and not owner.endswith(CALLED) and self._knowledge.told_by_name(name, root):
-                    return f"{array(root, certain=False).of}.{name}", Certainty.guessed
+                receiver, _, method = mention.value.path.rpartition(".")
+                if receiver and not receiver.endswith(CALLED) and self._knowledge.told_by_name(method, root):
+                    return f"{array(root, certain=False).of}.{method}", Certainty.guessed
         return "", Certainty.guessed
 
     def _operation(self, mention: Mention, left: Binding) -> tuple[Operation | None, Thing | None]:
@@ -360,18 +371,6 @@ class Linker:
             return None, None
         binary = operators.in_place if mention.form is Form.in_place else operators.binary
         return binary(root, mention.operator, left_is_array=left_array is not None), thing
-
-    def calls(self, readings: Iterable[FileReading]) -> dict[str, frozenset[str]]:
-        """By a function of the user's, those that it calls or hands on."""
-        found: dict[str, set[str]] = {}
-        for reading in readings:
-            for mention in reading.mentions:
-                if mention.form in (Form.called, Form.named) and mention.within:
-                    for option in self._options(mention):
-                        callee = self.function_of(option)
-                        if callee is not None:
-                            found.setdefault(f"{reading.module}.{mention.within}", set()).add(callee)
-        return {caller: frozenset(callees) for caller, callees in found.items()}
 
 
 def _is_array(value: Binding) -> bool:

@@ -1,10 +1,14 @@
-"""Mentions: uses and facts of one file as they are read, before other files say what the file's names stand for."""
+"""Mentions: uses and facts of one file as they are read, before other files say what the file's names stand for.
+
+There are hundreds of thousands of them in a large package, all of which go from one process to another.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
+from typing import NamedTuple
 
 from coordinator.assess.sites import DeviceQuestion, Guard, UnreadFile
 from coordinator.catalogue.usage.resolver import Binding
@@ -26,8 +30,7 @@ class Form(Enum):
     """``x[index] = value``."""
 
 
-@dataclass(frozen=True)
-class Mention:
+class Mention(NamedTuple):
     """A place that uses a value: of a framework, or of the user's own code that may stand for one."""
 
     form: Form
@@ -45,8 +48,7 @@ class Mention:
     dtypes: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
-class FunctionFact:
+class FunctionFact(NamedTuple):
     """A function of the user's."""
 
     parameters: tuple[str, ...]
@@ -57,8 +59,7 @@ class FunctionFact:
     """The class of a method."""
 
 
-@dataclass(frozen=True)
-class Passed:
+class Passed(NamedTuple):
     """Arguments that a call hands to a function of the user's."""
 
     callee: Binding

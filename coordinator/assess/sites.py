@@ -51,7 +51,7 @@ class Guard:
     """Its source, in one line."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Site:
     """One use of a function of a framework."""
 

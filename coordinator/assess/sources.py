@@ -16,10 +16,10 @@ from pathlib import Path, PurePosixPath
 
 from coordinator.assess.inference import read_file
 from coordinator.assess.knowledge import Knowledge, PublicNames, knowledge_of, shipped_surfaces
-from coordinator.assess.linking import Linker
+from coordinator.assess.linking import Call, Linker
 from coordinator.assess.mentions import Facts, FileReading
 from coordinator.assess.notebooks import code_of
-from coordinator.assess.sites import Source, UnreadFile
+from coordinator.assess.sites import Site, Source, UnreadFile
 from coordinator.catalogue.surfaces import ROOTS
 from coordinator.catalogue.usage import sources as files
 from coordinator.catalogue.usage.sources import Choice
@@ -54,19 +54,21 @@ def linked(
     for reading in readings:
         facts.add(reading.facts)
     linker = Linker(facts, readings, knowledge)
-    sites = [
-        site
-        for reading in readings
-        for site in linker.sites(reading, public)
-        if site.function.partition(".")[0] in roots
-    ]
+    sites: list[Site] = []
+    calls: dict[str, set[str]] = {}
+    for reading in readings:
+        for use in linker.uses(reading, public):
+            if isinstance(use, Call):
+                calls.setdefault(use.caller, set()).add(use.callee)
+            elif use.function.partition(".")[0] in roots:
+                sites.append(use)
     return Source(
         sites=tuple(sites),
         device_questions=tuple(question for reading in readings for question in reading.questions),
         unread=tuple(unread for reading in readings for unread in reading.unread),
         files=sum(reading.is_read for reading in readings),
         star_imports=sum(reading.star_imports for reading in readings),
-        calls=linker.calls(readings),
+        calls={caller: frozenset(callees) for caller, callees in calls.items()},
         modules={reading.path: reading.module for reading in readings if reading.is_read},
     )
 

@@ -46,7 +46,7 @@ class Method(Value):
         return f"{self.owner.of}.{self.name}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Symbol(Value):
     """A value of the user's own code: ``package.module.Net().conv`` is the attribute of an instance of ``Net``.
 
@@ -54,6 +54,10 @@ class Symbol(Value):
     """
 
     path: str
+
+    def __reduce__(self) -> tuple[type[Symbol], tuple[str]]:
+        # Three times as fast as what dataclasses with slots do.
+        return Symbol, (self.path,)
 
     def extended(self, suffix: str) -> Symbol | None:
         return Symbol(self.path + suffix) if len(self.path) < LONGEST_PATH else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from functools import cached_property
 from math import comb
 from typing import Any, Literal
@@ -272,7 +272,13 @@ class CallSite:
     """By name, as JSON has them; one that the source does not say is ``UNKNOWN_VALUE``."""
 
 
-UNKNOWN_VALUE = object()
+class Unknown(Enum):
+    """A value that the source does not say. A member of an enumeration stays itself from one process to another."""
+
+    computed = auto()
+
+
+UNKNOWN_VALUE = Unknown.computed
 """The value of a keyword that is computed where the call stands."""
 
 

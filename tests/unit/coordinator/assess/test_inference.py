@@ -45,12 +45,25 @@ def names(code: str) -> list[str]:
     [
         ("torch.where(a, b, c)", [("torch.where", "resolved", "called")]),
         ("add = torch.add\nadd(1, 2)", [("torch.add", "resolved", "called")]),
-        ("x = torch.zeros(3)\nx.view(1)", [("torch.zeros", "resolved", "called"), ("torch.Tensor.view", "typed", "called")]),
+        (
+            "x = torch.zeros(3)\nx.view(1)",
+            [("torch.zeros", "resolved", "called"), ("torch.Tensor.view", "typed", "called")],
+        ),
         ("def f(x: torch.Tensor):\n    return x.cumsum(0)", [("torch.Tensor.cumsum", "typed", "called")]),
         ("def f(x: 'torch.Tensor | None' = None):\n    return x.T", [("torch.Tensor.T", "typed", "called")]),
         ("def f(x):\n    return x.cumsum(0)", [("torch.Tensor.cumsum", "guessed", "called")]),
-        ("def f(x, w):\n    return F.relu(x) @ w", [("torch.nn.functional.relu", "resolved", "called"), ("torch.matmul", "typed", "operator")]),
-        ("torch.rand(3).abs().sum()", [("torch.rand", "resolved", "called"), ("torch.Tensor.abs", "typed", "called"), ("torch.Tensor.sum", "typed", "called")]),
+        (
+            "def f(x, w):\n    return F.relu(x) @ w",
+            [("torch.nn.functional.relu", "resolved", "called"), ("torch.matmul", "typed", "operator")],
+        ),
+        (
+            "torch.rand(3).abs().sum()",
+            [
+                ("torch.rand", "resolved", "called"),
+                ("torch.Tensor.abs", "typed", "called"),
+                ("torch.Tensor.sum", "typed", "called"),
+            ],
+        ),
         ("@torch.no_grad()\ndef f(): ...", [("torch.no_grad", "resolved", "called")]),
         ("@torch.jit.script\ndef f(): ...", [("torch.jit.script", "resolved", "called")]),
     ],
@@ -187,7 +200,10 @@ def test_a_call_keeps_its_arity_and_its_literal_keywords(call: str, expected: Ca
 
 
 def test_a_site_says_where_it_stands() -> None:
-    code = "class Net:\n    def forward(self, x: torch.Tensor):\n        return (\n            x\n            .cumsum(0)\n        )\n"
+    code = (
+        "class Net:\n    def forward(self, x: torch.Tensor):\n"
+        "        return (\n            x\n            .cumsum(0)\n        )\n"
+    )
     (site,) = sites(code)
     assert (site.path, site.line, site.column, site.within) == ("main.py", 8, 14, "Net.forward")
 
@@ -263,7 +279,8 @@ def test_calls_among_the_users_own_functions_are_kept_for_paths() -> None:
     source = assessed(
         {
             "package/ops.py": "import torch\ndef helper(x):\n    return torch.cumsum(x, 0)\n",
-            "package/net.py": "from .ops import helper\nclass Net:\n    def forward(self, x):\n        return self.step(x)\n"
+            "package/net.py": "from .ops import helper\nclass Net:\n"
+            "    def forward(self, x):\n        return self.step(x)\n"
             "    def step(self, x):\n        return list(map(helper, x))\n",
         }
     )
@@ -287,7 +304,8 @@ def test_an_argument_tells_a_parameter_what_it_is() -> None:
     [
         "import a\nclass A(A): ...\nA().f(torch.zeros(3))",
         "def f(x):\n    return f(x)\nf(1)[0] + 1",
-        "class A:\n    def __init__(self):\n        self.x = self.x\n        self.y = self.x.y\n    def f(self):\n        return self.y[0]",
+        "class A:\n    def __init__(self):\n        self.x = self.x\n        self.y = self.x.y\n"
+        "    def f(self):\n        return self.y[0]",
         "x = x\nx[0].y(x)",
         "def f(x):\n" + "    x = x.a()\n" * 500 + "    return x + 1",
     ],

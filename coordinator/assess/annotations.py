@@ -1,0 +1,67 @@
+"""Annotations: the value of which an annotation speaks. Pure."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+
+from coordinator.assess.knowledge import Knowledge
+from coordinator.assess.values import CALLED, Elements, Items, Symbol, Thing, array, either, is_array
+from coordinator.catalogue.usage.resolver import OTHER, Binding
+
+_PLAIN_CLASSES = frozenset({"int", "float", "str", "bool", "bytes", "complex", "range", "slice", "type", "object"})
+_COLLECTIONS = frozenset({"List", "Sequence", "Iterable", "Iterator", "Set", "FrozenSet", "Collection", "Generator"})
+_ARRAY_ALIASES: Mapping[str, str] = {"jax.numpy.ndarray": "jax.Array", "jax.typing.ArrayLike": "jax.Array"}
+
+
+class Annotations:
+    """Reads annotations; ``resolve`` says what a name stands for where the annotation stands."""
+
+    def __init__(self, resolve: Callable[[ast.expr], Binding], knowledge: Knowledge) -> None:
+        self._resolve = resolve
+        self._knowledge = knowledge
+
+    def value(self, node: ast.expr) -> Binding:
+        """The value of which an annotation speaks."""
+        match node:
+            case ast.Constant(value=str(text)):
+                try:
+                    return self.value(ast.parse(text, mode="eval").body)
+                except (SyntaxError, ValueError, RecursionError):
+                    return None
+            case ast.BinOp(op=ast.BitOr()):
+                return either((self.value(node.left), self.value(node.right)))
+            case ast.Subscript():
+                return self._collection(node)
+            case ast.Name(id=name) if name in _PLAIN_CLASSES:
+                return OTHER
+            case ast.Name() | ast.Attribute():
+                value = self._resolve(node)
+                if isinstance(value, Symbol):
+                    return value.extended(CALLED)
+                if not isinstance(value, str):
+                    return None
+                value = _ARRAY_ALIASES.get(value, value)
+                if is_array(value):
+                    return array(value.partition(".")[0], certain=True)
+                return Thing(value, True) if self._knowledge.is_class(value) else None
+            case _:
+                return None
+
+    def _collection(self, node: ast.Subscript) -> Binding:
+        head = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if head in ("Optional", "Union"):
+            return either(self.value(part) for part in parts)
+        if head in _COLLECTIONS or head in ("list", "set"):
+            return Elements(self.value(parts[0]))
+        if head in ("Dict", "dict", "Mapping", "OrderedDict"):
+            return Elements(self.value(parts[-1])) if len(parts) == 2 else None
+        if head in ("Tuple", "tuple"):
+            if len(parts) == 2 and isinstance(parts[1], ast.Constant) and parts[1].value is ...:
+                return Elements(self.value(parts[0]))
+            return Items(tuple(self.value(part) for part in parts))
+        if head in ("Callable", "Type", "type", "Literal"):
+            return OTHER if head == "Literal" else None
+        # ``Annotated[Tensor, …]``, ``Final[int]``, ``Float[Array, "batch"]``.
+        return self.value(parts[0])

@@ -1,0 +1,75 @@
+"""Arguments: what the source of a call says of its arity, its literals and its dtypes. Pure."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from coordinator.assess.values import Thing
+from coordinator.catalogue.usage.resolver import Binding
+from coordinator.results.conditions import UNKNOWN_VALUE, CallSite
+
+DTYPES = frozenset(
+    """bfloat16 bool bool_ cdouble cfloat complex128 complex32 complex64 double float float16 float32 float64
+    float8_e4m3fn float8_e5m2 half int int16 int32 int4 int64 int8 long short uint16 uint32 uint64 uint8""".split()  # noqa: SIM905
+)
+DTYPE_NAMES: Mapping[str, str] = {
+    "bool_": "bool", "cdouble": "complex128", "cfloat": "complex64", "double": "float64", "float": "float32",
+    "half": "float16", "int": "int32", "long": "int64", "short": "int16",
+}  # fmt: skip
+CASTS = frozenset({"half", "float", "double", "bfloat16", "long", "int", "short", "bool"})
+"""Methods of PyTorch's arrays that are named after the dtype they give."""
+
+
+def parameter_names(arguments: ast.arguments) -> tuple[str, ...]:
+    return tuple(argument.arg for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
+
+
+def index_kind(node: ast.expr) -> str:
+    """``basic`` for an index of numbers and slices, which is none of arrays; else nothing is said."""
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    plain = all(
+        isinstance(part, ast.Slice | ast.Constant | ast.UnaryOp) or getattr(part, "attr", "") == "newaxis"
+        for part in parts
+    )
+    return "basic" if plain else ""
+
+
+def call_site(node: ast.Call, positional: Sequence[Binding], keywords: Mapping[str, Binding]) -> CallSite | None:
+    if any(isinstance(argument, ast.Starred) for argument in node.args) or "**" in keywords:
+        return None
+    return CallSite(
+        len(positional), {keyword.arg: _literal(keyword.value) for keyword in node.keywords if keyword.arg is not None}
+    )
+
+
+def _literal(node: ast.expr) -> Any:
+    """The value of a literal as JSON has it."""
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return UNKNOWN_VALUE
+    return _as_json(value)
+
+
+def _as_json(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        parts = [_as_json(part) for part in value]
+        return UNKNOWN_VALUE if UNKNOWN_VALUE in parts else parts
+    return UNKNOWN_VALUE
+
+
+def dtype_of(value: Binding) -> str | None:
+    """The dtype that a name of a framework stands for."""
+    if not isinstance(value, str) or value.count(".") > 2:
+        return None
+    last = value.rpartition(".")[2]
+    return DTYPE_NAMES.get(last, last) if last in DTYPES else None
+
+
+def dtypes_of(values: Iterable[Binding]) -> set[str]:
+    known = [value.dtype if isinstance(value, Thing) else dtype_of(value) for value in values]
+    return {dtype for dtype in known if dtype is not None}
