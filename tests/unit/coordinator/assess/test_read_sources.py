@@ -19,6 +19,7 @@ from coordinator.assess.sites import Source
 from coordinator.assess.sources import located, module_of, read_one, read_sources
 from coordinator.catalogue.usage import sources as files
 from coordinator.errors import AssessmentError
+from coordinator.results.conditions import UNKNOWN_VALUE
 
 ADD = "import torch\ntorch.add(1, 2)\n"
 SURFACES = shipped_surfaces()
@@ -59,6 +60,13 @@ def test_a_single_file_and_a_part_of_a_package_are_read(tmp_path: Path) -> None:
     assert read_sources(package).modules["train.py"] == "package.train"
     (tmp_path / "alone.py").write_text(ADD)
     assert places(read_sources(tmp_path / "alone.py")) == [("alone.py", 2)]
+
+
+def test_a_value_that_is_not_known_stays_so_from_process_to_process(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import torch\ntorch.sum(1, dim=n)\n")
+    (site,) = read_sources(tmp_path).sites
+    assert site.call is not None
+    assert site.call.keywords["dim"] is UNKNOWN_VALUE
 
 
 def test_wheels_and_sdists_are_read_without_unpacking_them(tmp_path: Path) -> None:
