@@ -23,6 +23,7 @@ from coordinator.access.middleware import AccessMiddleware
 from coordinator.access.roles import Role
 from coordinator.access.slots import Slots
 from coordinator.access.tokens import digest
+from coordinator.assess.api import router as assessment
 from coordinator.bundles.api import router as bundles
 from coordinator.campaigns.api import router as campaigns
 from coordinator.campaigns.follower import Follower
@@ -106,7 +107,19 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(DoorMiddleware, doors=Doors(settings.runners_port, settings.rest_address))
     # Straight into the application: a router between them would keep a copy of every route.
     responses = problem_responses(401, 403, 408, 413, 415, 421, 422, 429, 503)
-    for router in (access, campaigns, deletion, bundles, outcomes, matrix, comparison, reports, review, catalogue):
+    for router in (
+        access,
+        campaigns,
+        deletion,
+        bundles,
+        outcomes,
+        matrix,
+        comparison,
+        reports,
+        review,
+        catalogue,
+        assessment,
+    ):
         app.include_router(router, prefix="/api/v1", dependencies=[needs(Role.viewer)], responses=responses)
     # One of its routes is for runners, which have no role: each names its own.
     app.include_router(runners, prefix="/api/v1", responses=responses)

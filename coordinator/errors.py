@@ -319,7 +319,7 @@ class CatalogueError(PortolanError):
 
 
 class AssessmentError(PortolanError):
-    """There is nothing at that path that can be assessed."""
+    """The code could not be assessed: nothing was read, or there is no evidence to set it against."""
 
 
 class SettingError(PortolanError):

@@ -48,6 +48,7 @@ class Variables(BaseModel):
     runner_networks: str = Field(default="loopback", validation_alias=RUNNER_NETWORKS)
     cache: Path | None = Field(default=None, validation_alias=AliasChoices("PORTOLAN_CACHE", "XDG_CACHE_HOME"))
     system_data: Path | None = Field(default=None, validation_alias="XDG_DATA_HOME")
+    virtual_env: Path | None = Field(default=None, validation_alias="VIRTUAL_ENV")
     path: str = Field(default=os.defpath, validation_alias="PATH")
 
 

@@ -101,11 +101,11 @@ def _shipped_counts() -> Counts:
 def nearest(framework: str, version: str) -> str | None:
     """The shipped release that is this one, else the newest before it, else the oldest; None of no framework."""
     own = [name for name in shipped() if name.partition("@")[0] == framework]
-    in_order = sorted(own, key=lambda name: _numbers(name.partition("@")[2]))
-    earlier = [name for name in in_order if _numbers(name.partition("@")[2]) <= _numbers(version)]
+    in_order = sorted(own, key=lambda name: version_numbers(name.partition("@")[2]))
+    earlier = [name for name in in_order if version_numbers(name.partition("@")[2]) <= version_numbers(version)]
     return next(iter([*earlier[-1:], *in_order]), None)
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def version_numbers(version: str) -> tuple[int, ...]:
     """The numbers that order versions; those of a local build (``2.9.0+cpu``) are not among them."""
     return tuple(map(int, re.findall(r"\d+", version.partition("+")[0])))

@@ -33,6 +33,16 @@ class Commands(LazyGroup):
             "coordinator.cli.serve:serve",
             "Serve the REST API over $PORTOLAN_DATABASE_URL until stopped; starts no database and no runners.",
         ),
+        (
+            "assess",
+            "coordinator.cli.assess_command:assess",
+            "Say what of your own code fails, is wrong, falls back to the host or is slow on a target.",
+        ),
+        (
+            "evidence",
+            "coordinator.cli.assess_command:write_evidence",
+            "Write what is known of each function on each target to a file: from bundles, else from a coordinator.",
+        ),
         ("submit", "coordinator.cli.submit_command:submit", "Submit a campaign and print its number."),
         ("status", "coordinator.cli.campaign_commands:status", "List the latest campaigns, or tell of one."),
         (

@@ -22,6 +22,7 @@ from protocol.problems import Problem
 # most requests.
 if TYPE_CHECKING:
     from coordinator.access.models import AuditPage, LoginLink, NewToken, Token, WhoAmI
+    from coordinator.assess.evidence import Evidence
     from coordinator.campaigns.models import CampaignDetail, CampaignPage, DryRun
     from coordinator.catalogue.models import Catalogue
     from coordinator.causes.models import Override, Reclassified
@@ -241,6 +242,13 @@ class Client:
         from coordinator.results.models import History
 
         return self._get(History, f"/history/{quote(framework)}/{quote(function)}")
+
+    def evidence(self, target: str) -> Evidence:
+        """Return what all campaigns found on the targets that a selector matches; of none it has no targets."""
+        from coordinator.assess.evidence_file import read
+
+        content = self.get_bytes("/evidence", {"target": target})
+        return read(content, f"the answer of {self.url}", f"from {self.url}")
 
     def outcomes(self, campaign_id: int, filters: Query, page: int = 1000) -> Iterator[dict[str, Any]]:
         """Yield all outcomes that the filters let through, read page by page."""

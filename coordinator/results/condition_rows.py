@@ -95,6 +95,7 @@ SELECT DISTINCT s.framework COLLATE "C" AS framework, c.function COLLATE "C" AS 
 """)
 
 # By way of the jobs, whose key finds them: outcomes have no index of cases. A refusal that passes is in no count.
+# ``end`` is what ``conditions.end_of_runs`` makes of the same outcomes.
 _CASES = text(f"""
 SELECT o.target_id, s.framework, c.function, c.id AS case_id, c.options, c.tags, c.judged_by,
        CASE WHEN bool_or(o.verdict = 'failed') THEN 'failed'
@@ -204,7 +205,7 @@ def _worked_out(rows: Sequence[Row[Any]]) -> dict[tuple[str, str, int], Function
     cases: dict[tuple[str, str, int], list[EndedCase]] = {}
     # A case has the same options on every target.
     stored = {case.case_id: case.options for case in rows}
-    options = {case_id: None if of_case is None else _options(of_case) for case_id, of_case in stored.items()}
+    options = {case_id: None if of_case is None else stored_options(of_case) for case_id, of_case in stored.items()}
     for case in rows:
         cases.setdefault((case.framework, case.function, case.target_id), []).append(
             EndedCase(
@@ -217,7 +218,7 @@ def _worked_out(rows: Sequence[Row[Any]]) -> dict[tuple[str, str, int], Function
     return {key: function_condition(of_function) for key, of_function in cases.items()}
 
 
-def _options(stored: Mapping[str, Any]) -> CaseOptions:
+def stored_options(stored: Mapping[str, Any]) -> CaseOptions:
     """As they are stored: they were checked on their way in, perhaps by the wider limits of an earlier release."""
     calls = stored.get("calls")
     read = None if calls is None else [CallOptions.model_construct(**call) for call in calls]

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
 from functools import cached_property
 from math import comb
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from coordinator.formats import listed, plural
 from protocol.catalogue import CallOptions, CaseOptions
-from protocol.enums import GRADIENT, InputKind, Judge
+from protocol.enums import GRADIENT, InputKind, Judge, Placement, Verdict
 
 MOST_OPTIONS = 4
 """Options of one aspect in a condition: with more, nearly anything could be told apart."""
@@ -26,6 +26,20 @@ together. Cases have many options, so that some would fit nearly any failures.""
 
 End = Literal["passed", "unproven", "fell_back", "failed"]
 """The end of a case over its runs, of those that count: ``unproven`` passed, nobody knows where."""
+
+
+def end_of_runs(runs: Sequence[tuple[Verdict, Placement]], *, host_only: bool) -> End | None:
+    """The end of a case over its runs; None if none of them counts."""
+    counted = [(verdict, placement) for verdict, placement in runs if verdict in (Verdict.passed, Verdict.failed)]
+    if not counted:
+        return None
+    if any(verdict is Verdict.failed for verdict, _ in counted):
+        return "failed"
+    if any(placement is Placement.fell_back for _, placement in counted):
+        return "fell_back"
+    if host_only or all(placement is Placement.on_device for _, placement in counted):
+        return "passed"
+    return "unproven"
 
 
 class Aspect(StrEnum):
@@ -64,6 +78,9 @@ class EndedCase:
             Aspect.inputs: frozenset(kind for kind in InputKind if kind in self.tags) or None,
             Aspect.kind: frozenset(kinds | ({GRADIENT} & self.tags)) or None,
         }
+
+
+Case = TypeVar("Case", bound=EndedCase)
 
 
 def given_keywords(call: CallOptions) -> list[str]:
@@ -192,7 +209,7 @@ def function_condition(cases: Sequence[EndedCase]) -> FunctionCondition:
     )
 
 
-def condition_of(cases: Sequence[EndedCase], is_failing: Callable[[EndedCase], bool]) -> Condition | None:
+def condition_of(cases: Sequence[Case], is_failing: Callable[[Case], bool]) -> Condition | None:
     """The simplest condition that tells the failing cases from the others; None of none, or if no option does."""
     failing = [case for case in cases if is_failing(case)]
     others = [case for case in cases if not is_failing(case)]
@@ -291,7 +308,7 @@ class SiteVerdict:
     of: int
 
 
-def matching(site: CallSite, cases: Iterable[EndedCase]) -> list[EndedCase]:
+def matching(site: CallSite, cases: Iterable[Case]) -> list[Case]:
     """The cases all of whose calls are like the caller's: as many arguments, the same keywords, no other known value.
 
     A case of several calls can fail at any of them, so one that is unlike makes it no evidence.

@@ -41,15 +41,7 @@ class Target(BaseModel):
     @property
     def sentences(self) -> tuple[str, ...]:
         """The sentences that must stand beside any figure of it."""
-        sentences = list(self.notes)
-        if self.device == "xla" and self.device_class != "tpu":
-            where = "the host CPU" if self.device_class == "cpu" else f"a device of class {self.device_class}"
-            sentences.append(f"XLA on {where}, not a TPU")
-        if self.is_lowered:
-            sentences.append(f"{NOT_RUN}: nothing of it passed or failed, and no figure of it is compared")
-        if self.simulated:
-            sentences.append("simulated: no figure of it is compared")
-        return tuple(dict.fromkeys(sentences))
+        return target_sentences(self.device, self.device_class, simulated=self.simulated, notes=self.notes)
 
     @property
     def is_lowered(self) -> bool:
@@ -59,6 +51,19 @@ class Target(BaseModel):
     @property
     def is_compared(self) -> bool:
         return not self.simulated and not self.is_lowered
+
+
+def target_sentences(device: str, device_class: str, *, simulated: bool, notes: Sequence[str]) -> tuple[str, ...]:
+    """The sentences that must stand beside any figure of a target: its runner's own, then ours."""
+    sentences = list(notes)
+    if device == "xla" and device_class != "tpu":
+        where = "the host CPU" if device_class == "cpu" else f"a device of class {device_class}"
+        sentences.append(f"XLA on {where}, not a TPU")
+    if is_lowered(device):
+        sentences.append(f"{NOT_RUN}: nothing of it passed or failed, and no figure of it is compared")
+    if simulated:
+        sentences.append("simulated: no figure of it is compared")
+    return tuple(dict.fromkeys(sentences))
 
 
 def labels(targets: Sequence[Target]) -> dict[int, str]:

@@ -64,6 +64,9 @@ class Selector:
     version: str | None
     device: str
 
+    def __str__(self) -> str:
+        return f"{self.framework}{f'@{self.version}' if self.version else ''}/{self.device}"
+
     @classmethod
     def parse(cls, text: str) -> Selector:
         """Raises ``UnknownNameError`` if the text has another shape."""

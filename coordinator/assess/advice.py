@@ -1,0 +1,81 @@
+"""Advice: a dtype, or one keyword of the call, with which the cases pass. Only what outcomes show. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from coordinator.assess.evidence import CaseEvidence
+from coordinator.results.conditions import UNKNOWN_VALUE, CallSite, given_keywords, matching
+from protocol.enums import GRADIENT
+
+FEWEST_PASSING = 2
+"""Advice rests on as many cases as a finding does."""
+MOST_ADVICE = 2
+
+
+def advice(
+    call: CallSite | None,
+    counted: Sequence[CaseEvidence],
+    usual: Sequence[CaseEvidence],
+    is_failing: Callable[[CaseEvidence], bool],
+) -> tuple[str, ...]:
+    """Sentences of what passes: ``passes with mode='nearest' (4 of 4 cases)``; none if nothing is known to.
+
+    ``usual`` are the cases that the call is set against, ``counted`` all of its function.
+    """
+    found = [*(_keywords(call, usual, is_failing) if call else ()), *_dtypes(call, counted, usual, is_failing)]
+    return tuple(found[:MOST_ADVICE])
+
+
+def _keywords(
+    call: CallSite, usual: Sequence[CaseEvidence], is_failing: Callable[[CaseEvidence], bool]
+) -> Iterator[str]:
+    """The call with one keyword left out, or with another of its values."""
+    for name in sorted(call.keywords):
+        rest = {other: value for other, value in call.keywords.items() if other != name}
+        if (count := _passing(matching(CallSite(call.positional, rest), usual), is_failing)) is not None:
+            yield f"passes without {name} ({count})"
+        for value in _values(name, usual):
+            other_call = CallSite(call.positional, {**rest, name: value})
+            is_other = call.keywords[name] is UNKNOWN_VALUE or call.keywords[name] != value
+            count = _passing(matching(other_call, usual), is_failing)
+            if is_other and count is not None:
+                yield f"passes with {name}={value!r} ({count})"
+
+
+def _values(name: str, cases: Iterable[CaseEvidence]) -> list[object]:
+    """The plain values that cases give a keyword."""
+    found: dict[str, object] = {}
+    for case in cases:
+        for call in (case.options.calls if case.options else None) or ():
+            if name in given_keywords(call) and not isinstance(call.keywords[name], (dict, list)):
+                found.setdefault(repr(call.keywords[name]), call.keywords[name])
+    return [found[text] for text in sorted(found)]
+
+
+def _dtypes(
+    call: CallSite | None,
+    counted: Sequence[CaseEvidence],
+    usual: Sequence[CaseEvidence],
+    is_failing: Callable[[CaseEvidence], bool],
+) -> Iterator[str]:
+    """A dtype that none of the cases has that the call is set against."""
+    plain = [case for case in counted if GRADIENT not in case.tags]
+    cases = (matching(call, plain) if call else []) or plain
+    there = {dtype for case in usual for dtype in (case.options.dtypes if case.options else ())}
+    by_dtype: dict[str, list[CaseEvidence]] = defaultdict(list)
+    for case in cases:
+        for dtype in case.options.dtypes if case.options else ():
+            if dtype not in there:
+                by_dtype[dtype].append(case)
+    for dtype in sorted(by_dtype):
+        if (count := _passing(by_dtype[dtype], is_failing)) is not None:
+            yield f"passes in {dtype} ({count})"
+
+
+def _passing(cases: Sequence[CaseEvidence], is_failing: Callable[[CaseEvidence], bool]) -> str | None:
+    """``4 of 4 cases``; None if one of them ends badly, in whatever way, or if they are too few."""
+    if len(cases) < FEWEST_PASSING or any(is_failing(case) or case.end in ("failed", "fell_back") for case in cases):
+        return None
+    return f"{len(cases)} of {len(cases)} cases"

@@ -1,0 +1,144 @@
+"""Evidence from bundles: read one by one, without a coordinator."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from coordinator.assess.evidence import CaseEvidence, Chart, TargetEvidence
+from coordinator.assess.merging import Charted, merged
+from coordinator.assess.runs import Run, RunCase, case_evidence
+from coordinator.bundles import reader
+from coordinator.dispatch.leases import Key
+from coordinator.dispatch.records import record
+from coordinator.level import LOW
+from protocol.bundle import BundledOutcome, BundleHeader
+from protocol.catalogue import CatalogueCase
+from protocol.enums import HOST, Cause, Ending, Placement, Verdict
+from protocol.limits import LEAST_MILLISECONDS
+from protocol.outcomes import Outcome
+
+NO_KEY = Key(0, 1)
+"""No job of a database is meant."""
+
+
+class _Suite(NamedTuple):
+    """The suite and version that two devices must share for their latencies to be compared."""
+
+    framework: str
+    version: str
+    suite: str
+    revision: str
+
+
+@dataclass(frozen=True)
+class _Read:
+    """One bundle."""
+
+    header: BundleHeader
+    ended_at: datetime
+    runs: Mapping[str, Sequence[Run]]
+    """By case, in the order of runs."""
+    levels: Mapping[str, float]
+    """Of cases that passed on the device and were timed, in milliseconds; the best run's."""
+
+    @property
+    def suite(self) -> _Suite:
+        header = self.header
+        return _Suite(header.runner.framework, header.runner.version, header.suite.name, header.suite.revision)
+
+
+def from_bundles(paths: Iterable[Path]) -> tuple[TargetEvidence, ...]:
+    """The evidence of all targets but the CPU, to which the latencies of the others are set in ratio.
+
+    Raises ``BundleError`` for a file that is not a whole bundle.
+    """
+    bundles = [_read(path) for path in paths]
+    on_host: dict[_Suite, Mapping[str, float]] = {
+        bundle.suite: bundle.levels for bundle in bundles if bundle.header.runner.device == HOST
+    }
+    return merged(_charted(bundle, on_host.get(bundle.suite, {})) for bundle in bundles if not _is_host(bundle))
+
+
+def _is_host(bundle: _Read) -> bool:
+    return bundle.header.runner.device == HOST
+
+
+def _read(path: Path) -> _Read:
+    with open(path, "rb") as file:
+        bundle = reader.check(file)
+        runs: dict[str, list[Run]] = defaultdict(list)
+        levels: dict[str, float] = {}
+        for entry in sorted(reader.outcomes(file), key=lambda entry: entry.run):
+            run = _run(entry, bundle.header)
+            runs[entry.case].append(run)
+            level = _level(entry.outcome)
+            if level is not None and run.verdict is Verdict.passed and run.placement is Placement.on_device:
+                levels[entry.case] = min(level, levels.get(entry.case, level))
+    return _Read(bundle.header, bundle.ended_at, runs, levels)
+
+
+def _run(entry: BundledOutcome, header: BundleHeader) -> Run:
+    row = record(NO_KEY, entry.outcome, framework=header.runner.framework, device=header.runner.device)
+    return Run(
+        verdict=Verdict(row.verdict),
+        placement=Placement(row.placement),
+        cause=Cause(row.cause) if row.cause else None,
+        ending=Ending(row.ending),
+        said=None if row.verdict == Verdict.passed else _said(entry.outcome),
+    )
+
+
+def _said(outcome: Outcome) -> str:
+    """The failure in its own words, as ``failure_text`` of the views has it."""
+    evidence = outcome.evidence
+    texts = (evidence.mismatch, evidence.message, evidence.signal, evidence.reason) if evidence else ()
+    last = "killed at its deadline" if outcome.ending is Ending.timed_out else str(outcome.ending)
+    return next((text for text in texts if text is not None), last)
+
+
+def _level(outcome: Outcome) -> float | None:
+    """The level of the run, as ``low`` of the views has it; None if it was not timed, or too short to be compared."""
+    samples = outcome.timing.samples_ms
+    level: float | None
+    if len(samples) > 1:
+        level, *_ = statistics.quantiles(samples, n=round(1 / LOW), method="inclusive")
+    else:
+        level = samples[0] if samples else None
+    return level if level is not None and level >= LEAST_MILLISECONDS else None
+
+
+def _charted(bundle: _Read, on_host: Mapping[str, float]) -> Charted:
+    runner, suite = bundle.header.runner, bundle.header.suite
+    functions: dict[str, list[CaseEvidence]] = defaultdict(list)
+    digests: dict[str, str | None] = {}
+    for case in suite.cases:
+        digests[case.id] = case.digest
+        ratio = (
+            bundle.levels[case.id] / on_host[case.id] if {case.id} <= bundle.levels.keys() & on_host.keys() else None
+        )
+        evidence = case_evidence(_case(case), bundle.runs[case.id], 0, ratio)
+        if evidence is not None:
+            functions[case.function].append(evidence)
+    chart = Chart(suite.name, suite.revision, bundle.ended_at, repeat=runner.fingerprint.repeat)
+    target = TargetEvidence(
+        framework=runner.framework,
+        version=runner.version,
+        device=runner.device,
+        device_class=runner.device_class,
+        hardware=runner.fingerprint.hardware,
+        charts=(chart,),
+        functions={name: tuple(cases) for name, cases in functions.items()},
+        simulated=runner.simulated,
+        notes=tuple(runner.fingerprint.notes),
+    )
+    return Charted(target, digests)
+
+
+def _case(case: CatalogueCase) -> RunCase:
+    return RunCase(case.id, frozenset(case.tags), case.options, case.host_only is not None)

@@ -1,0 +1,54 @@
+"""The functions of the user's that lead to a finding: what calls a function with a finding has one too. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from coordinator.assess.findings import Assessment
+from coordinator.assess.sites import Site, Source
+from coordinator.assess.verdicts import SiteVerdict
+
+
+@dataclass(frozen=True)
+class Caller:
+    """A function of the user's from which a finding is reached."""
+
+    name: str
+    verdicts: tuple[SiteVerdict, ...]
+    path: tuple[str, ...]
+    """The functions between, from itself to the one in which the first finding stands; that one too."""
+
+
+def callers(assessment: Assessment, source: Source) -> tuple[Caller, ...]:
+    """The functions that reach a serious finding, by the shortest way to each; those that reach most first."""
+    called_by: dict[str, set[str]] = defaultdict(set)
+    for caller, called in source.calls.items():
+        for name in called:
+            called_by[name].add(caller)
+    reached: dict[str, dict[SiteVerdict, tuple[str, ...]]] = defaultdict(dict)
+    for finding in assessment.serious:
+        starts = {inner for site in finding.places if (inner := function_of(site, source.modules))}
+        for name, path in _ways(starts, called_by).items():
+            reached[name][finding.verdict] = path
+    found = (Caller(name, tuple(ways), min(ways.values(), key=len)) for name, ways in reached.items())
+    return tuple(sorted(found, key=lambda caller: (-len(caller.verdicts), len(caller.path), caller.name)))
+
+
+def function_of(site: Site, modules: Mapping[str, str]) -> str | None:
+    """The dotted name of the user's function in which a site stands; None at the top of a file."""
+    return f"{modules[site.path]}.{site.within}" if site.within and site.path in modules else None
+
+
+def _ways(starts: set[str], called_by: Mapping[str, set[str]]) -> dict[str, tuple[str, ...]]:
+    """From every function that leads to one of ``starts``, the shortest way there; of these themselves, themselves."""
+    ways: dict[str, tuple[str, ...]] = {name: (name,) for name in sorted(starts)}
+    waiting = deque(ways)
+    while waiting:
+        name = waiting.popleft()
+        for caller in sorted(called_by.get(name, ())):
+            if caller not in ways:
+                ways[caller] = (caller, *ways[name])
+                waiting.append(caller)
+    return ways

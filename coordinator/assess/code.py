@@ -1,0 +1,66 @@
+"""The lines of what was assessed: of a folder, a file, a notebook or an archive."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from coordinator.catalogue.usage.sources import sources
+from coordinator.errors import CatalogueError
+
+AROUND = 2
+"""Lines before and after the one that is meant."""
+
+
+class Line(NamedTuple):
+    number: int
+    text: str
+
+
+class Code:
+    """The files under a root, each read when a line of it is asked for. What cannot be read has no lines."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._lines: dict[str, Sequence[str]] = {}
+
+    def line(self, path: str, number: int) -> str:
+        """One line, by the path and number of a site; empty if there is none."""
+        lines = self._of(path)
+        return lines[number - 1] if 0 < number <= len(lines) else ""
+
+    def excerpt(self, path: str, number: int) -> list[Line]:
+        """The line with those around it."""
+        first = max(number - AROUND, 1)
+        lines = self._of(path)[first - 1 : number + AROUND]
+        return [Line(at, text) for at, text in enumerate(lines, first)]
+
+    def _of(self, path: str) -> Sequence[str]:
+        if path not in self._lines:
+            try:
+                self._lines[path] = self._read(path)
+            except (OSError, ValueError, KeyError, TypeError, IndexError):
+                self._lines[path] = ()
+        return self._lines[path]
+
+    def _read(self, path: str) -> Sequence[str]:
+        file, is_cell, cell = path.partition("#")
+        if self._root.is_dir():
+            content = (self._root / file).read_bytes()
+        else:
+            content = self._members[file] if file in self._members else self._root.read_bytes()
+        if is_cell:
+            source = json.loads(content)["cells"][int(cell) - 1]["source"]
+            return (source if isinstance(source, str) else "".join(source)).splitlines()
+        return content.decode(errors="replace").splitlines()
+
+    @cached_property
+    def _members(self) -> dict[str, bytes]:
+        """The files of an archive; of a file that is none there are none."""
+        try:
+            return {source.name.rpartition("!")[2]: source.content for source in sources(self._root)}
+        except CatalogueError:
+            return {}

@@ -1,0 +1,102 @@
+"""Files of evidence: one JSON document, compressed. One ships with Portolan; ``GET /evidence`` sends the same.
+
+A document with a higher ``format`` than ours is refused by name. One of the same format may have members that we do
+not know, which are left alone.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from importlib.metadata import version
+from importlib.resources import files
+from typing import Literal
+
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
+from coordinator.assess.evidence import Evidence, TargetEvidence
+from coordinator.catalogue.surfaces import packed, unpacked
+from coordinator.errors import AssessmentError
+from protocol.model import first_fault
+
+FORMAT: Literal[1] = 1
+"""Counts up when an older reader could not read what is written."""
+SHIPPED = files("coordinator.assess") / "data" / "evidence.json.gz"
+_MAKE = "portolan evidence FILE BUNDLE…"
+
+
+class EvidenceMark(BaseModel):
+    """The part of a document that every format has; it is read first."""
+
+    type: Literal["portolan-evidence"]
+    format: int = Field(ge=1)
+    portolan: str
+
+
+@dataclass(frozen=True)
+class EvidenceDocument:
+    """The whole of a file."""
+
+    made_at: datetime
+    portolan: str
+    """The version that wrote it."""
+    targets: tuple[TargetEvidence, ...]
+    type: Literal["portolan-evidence"] = "portolan-evidence"
+    format: Literal[1] = FORMAT
+
+
+_DOCUMENT = TypeAdapter(EvidenceDocument)
+
+
+def written(targets: Sequence[TargetEvidence], made_at: datetime) -> bytes:
+    """The document as JSON. Equal evidence gives equal bytes."""
+    ordered = [replace(target, functions=dict(sorted(target.functions.items()))) for target in targets]
+    document = EvidenceDocument(made_at, version("portolan"), tuple(ordered))
+    return _DOCUMENT.dump_json(document, exclude_defaults=True).replace(
+        b"{", b'{"type":"portolan-evidence","format":%d,' % FORMAT, 1
+    )
+
+
+def compressed(targets: Sequence[TargetEvidence], made_at: datetime) -> bytes:
+    """The content of a file of evidence."""
+    return packed(written(targets, made_at))
+
+
+def read(content: bytes, name: str, origin: str) -> Evidence:
+    """Read a document, compressed or not. Raises ``AssessmentError`` with one line that names the file."""
+    try:
+        plain = unpacked(content)
+        mark = EvidenceMark.model_validate_json(plain)
+    except (ValueError, OSError, EOFError, zlib.error, gzip.BadGzipFile):
+        raise AssessmentError(f"{name} is no evidence of Portolan's: make one with `{_MAKE}`") from None
+    if mark.format > FORMAT:
+        raise AssessmentError(
+            f"{name} has format {mark.format}, made by portolan {mark.portolan}; this portolan reads up to {FORMAT}: "
+            "upgrade it"
+        )
+    try:
+        document = _DOCUMENT.validate_json(plain)
+    except ValidationError as error:
+        raise AssessmentError(
+            f"{name} is not valid evidence: {first_fault(error)}; it was changed, make it anew with `{_MAKE}`"
+        ) from None
+    _require_charts(document, name)
+    return Evidence(document.targets, origin, document.made_at)
+
+
+def shipped() -> Evidence:
+    """The evidence that ships with Portolan."""
+    return read(SHIPPED.read_bytes(), "the evidence that ships with Portolan", "ships with Portolan")
+
+
+def _require_charts(document: EvidenceDocument, name: str) -> None:
+    for target in document.targets:
+        known = range(len(target.charts))
+        numbers = {case.chart for cases in target.functions.values() for case in cases}
+        if not target.charts or not all(number in known for number in numbers):
+            raise AssessmentError(
+                f"{name} names a chart that it does not have: it was changed, make it anew with `{_MAKE}`"
+            )

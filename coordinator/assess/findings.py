@@ -1,0 +1,108 @@
+"""Findings: what the functions that a source uses do on a target, as its calls use them. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+
+from coordinator.assess.evidence import TargetEvidence
+from coordinator.assess.names import Names
+from coordinator.assess.sites import Certainty, Site, Source, Use
+from coordinator.assess.verdicts import SLOW, Kind, SiteVerdict, Weight, verdicts_on
+from coordinator.results.conditions import CallSite
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A verdict, and the places in the source that it is of."""
+
+    verdict: SiteVerdict
+    places: tuple[Site, ...]
+
+    @property
+    def is_guarded(self) -> bool:
+        """All its places stand under a condition, so that the target may never reach them."""
+        return all(site.guards for site in self.places)
+
+    @property
+    def is_guessed(self) -> bool:
+        """The function is known by the name of a method alone, at all its places."""
+        return all(site.certainty is Certainty.guessed for site in self.places)
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """The findings of a source on a target: the most serious first."""
+
+    findings: tuple[Finding, ...]
+    charted: Mapping[str, int]
+    """Functions of which there is evidence, with the number of their places; those of most places first."""
+    unknown: Mapping[str, int]
+    """Functions that nobody charted there, likewise."""
+    host_only: int = 0
+    """Places of functions that never touch a device, which are in neither."""
+
+    def of_weight(self, weight: Weight) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if finding.verdict.weight is weight)
+
+    @property
+    def serious(self) -> tuple[Finding, ...]:
+        """Those that make an engineer act, and that the target reaches."""
+        return tuple(finding for finding in self.of_weight(Weight.finding) if not finding.is_guarded)
+
+
+def assess(
+    source: Source, target: TargetEvidence, names: Names, slow: float = SLOW, host_only: Container[str] = ()
+) -> Assessment:
+    """Set every site of the source against the evidence of its function.
+
+    ``host_only`` are functions that never touch a device: nothing has to be known of them.
+    """
+    places: dict[SiteVerdict, list[Site]] = defaultdict(list)
+    charted: dict[str, int] = defaultdict(int)
+    unknown: dict[str, int] = defaultdict(int)
+    uses_of_host = 0
+    verdicts: dict[tuple[object, ...], tuple[SiteVerdict, ...]] = {}
+    for site in source.sites:
+        known = names.charted(site.function)
+        if known is None and site.function in host_only:
+            uses_of_host += 1
+            continue
+        if known is None:
+            unknown[site.function] += 1
+            continue
+        charted[site.function] += 1
+        call = None if site.use is Use.named or site.call is None else known.call(site.call)
+        # A function stands at thousands of places, in a few forms.
+        key = (site.function, _form(call), site.dtypes)
+        if key not in verdicts:
+            verdicts[key] = tuple(verdicts_on(site.function, known.name, call, site.dtypes, target, slow))
+        for verdict in verdicts[key]:
+            places[verdict].append(site)
+    findings = (Finding(verdict, tuple(sites)) for verdict, sites in places.items())
+    return Assessment(tuple(sorted(findings, key=_rank)), _most_first(charted), _most_first(unknown), uses_of_host)
+
+
+def _form(call: CallSite | None) -> object:
+    if call is None:
+        return None
+    return call.positional, tuple(sorted((name, repr(value)) for name, value in call.keywords.items()))
+
+
+def _rank(finding: Finding) -> tuple[object, ...]:
+    verdict = finding.verdict
+    return (
+        list(Weight).index(verdict.weight),
+        finding.is_guarded,
+        list(Kind).index(verdict.kind),
+        finding.is_guessed,
+        -verdict.share,
+        -len(finding.places),
+        verdict.function,
+        verdict.condition,
+    )
+
+
+def _most_first(counts: Mapping[str, int]) -> dict[str, int]:
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

@@ -1,0 +1,84 @@
+"""A report as JSON: every finding, condition and note with all of its places. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from pydantic_core import to_json
+
+from coordinator.assess.findings import Finding
+from coordinator.assess.report import Report
+from coordinator.assess.sites import Site
+
+FORMAT = 1
+"""Counts up when a reader of the last one could not read what is written."""
+
+
+def json_of(report: Report) -> bytes:
+    target = report.target
+    return (
+        to_json(
+            {
+                "type": "portolan-assessment",
+                "format": FORMAT,
+                "summary": report.first_line,
+                "warning": report.version_warning,
+                "path": report.path,
+                "prefix": report.prefix,
+                "target": {
+                    "framework": target.framework,
+                    "version": target.version,
+                    "device": target.device,
+                    "hardware": target.hardware,
+                    "charted_at": target.charted_at,
+                    "suites": target.suites,
+                    "sentences": target.sentences,
+                },
+                "origin": report.origin,
+                "installed": report.installed,
+                "findings": [_finding(finding, report) for finding in report.assessment.findings],
+                "callers": [
+                    {
+                        "name": caller.name,
+                        "path": caller.path,
+                        "functions": [verdict.function for verdict in caller.verdicts],
+                    }
+                    for caller in report.callers
+                ],
+                "charted": report.assessment.charted,
+                "unknown": report.assessment.unknown,
+                "device_questions": [asdict(question) for question in report.source.device_questions],
+                "unread": [asdict(file) for file in report.source.unread],
+                "files": report.source.files,
+                "star_imports": report.source.star_imports,
+                "ignored": report.ignored,
+                "in_baseline": report.known,
+            },
+            indent=2,
+        )
+        + b"\n"
+    )
+
+
+def _finding(finding: Finding, report: Report) -> dict[str, Any]:
+    verdict = asdict(finding.verdict)
+    verdict.pop("chart")
+    return {
+        **verdict,
+        "repeat": report.repeat(finding.verdict),
+        "guarded": finding.is_guarded,
+        "places": [_place(site) for site in finding.places],
+    }
+
+
+def _place(site: Site) -> dict[str, Any]:
+    return {
+        "path": site.path,
+        "line": site.line,
+        "column": site.column,
+        "within": site.within,
+        "certainty": site.certainty,
+        "use": site.use,
+        "guards": [asdict(guard) for guard in site.guards],
+    }

@@ -1,0 +1,49 @@
+"""A report as one HTML file that needs nothing else, with the code beside its findings."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, select_autoescape
+
+from coordinator import formats
+from coordinator.assess.code import Code
+from coordinator.assess.report import Report, kind_sentence
+from coordinator.assess.verdicts import Kind, Weight
+from coordinator.page_text import finalized
+
+SHOWN_PLACES = 20
+"""Places of a finding whose code is shown; the others are named."""
+TITLES = {Kind.wrong: "wrong", Kind.fails: "fails", Kind.falls_back: "runs on the host", Kind.slow: "slow"}
+
+
+def html_of(report: Report, code: Code) -> str:
+    weights = [
+        (Weight.finding, "Findings", "none"),
+        (Weight.condition, "Depends on what the source does not say", ""),
+        (Weight.note, "Notes, which are too weak to act on", ""),
+    ]
+    return _template().render(
+        report=report,
+        parts=[(title, report.assessment.of_weight(weight), empty) for weight, title, empty in weights],
+        excerpt=code.excerpt,
+        sentence=kind_sentence,
+        place=report.place,
+        titles=TITLES,
+        most=SHOWN_PLACES,
+        plural=formats.plural,
+    )
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent.parent / "templates"),
+        autoescape=select_autoescape(default=True),
+        undefined=StrictUndefined,
+        finalize=finalized,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("assessment.html")

@@ -1,0 +1,92 @@
+"""A report as SARIF 2.1.0, as GitHub's code scanning takes it: one result a function and kind. Pure."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from importlib.metadata import version
+from typing import Any
+from urllib.parse import quote
+
+from pydantic_core import to_json
+
+from coordinator.assess.findings import Finding
+from coordinator.assess.report import Report, kind_sentence
+from coordinator.assess.sites import Site
+from coordinator.assess.verdicts import Kind, Weight
+from coordinator.page_text import page_text
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+MOST_LOCATIONS = 1000
+"""Of one result; GitHub shows no more."""
+RULES = {
+    Kind.wrong: ("error", "Wrong values without an error"),
+    Kind.fails: ("error", "Fails on the target"),
+    Kind.falls_back: ("warning", "Silently runs on the host"),
+    Kind.slow: ("note", "Slow on the target"),
+}
+"""Of each kind its level and its title."""
+
+
+def sarif_of(report: Report) -> bytes:
+    findings = report.assessment.of_weight(Weight.finding)
+    run = {
+        "tool": {
+            "driver": {
+                "name": "Portolan",
+                "version": version("portolan"),
+                "rules": [
+                    {"id": str(kind), "name": title.title().replace(" ", ""), "shortDescription": {"text": title}}
+                    for kind, (_, title) in RULES.items()
+                ],
+            }
+        },
+        "automationDetails": {"id": f"portolan/{report.target.short}/"},
+        "results": [
+            _result([finding for finding in findings if _key(finding) == key], report)
+            for key in dict.fromkeys(map(_key, findings))
+        ],
+        "columnKind": "unicodeCodePoints",
+    }
+    return to_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + b"\n"
+
+
+def _key(finding: Finding) -> tuple[str, Kind]:
+    return finding.verdict.function, finding.verdict.kind
+
+
+def _result(findings: list[Finding], report: Report) -> dict[str, Any]:
+    """The findings of one function and kind, which differ in their conditions."""
+    function, kind = _key(findings[0])
+    sentences = [f"{function} {kind_sentence(finding)}." for finding in findings]
+    advice = [f"It {text}." for text in dict.fromkeys(text for f in findings for text in f.verdict.advice)]
+    sites = [site for finding in findings for site in finding.places]
+    level = "note" if all(finding.is_guarded for finding in findings) else RULES[kind][0]
+    return {
+        "ruleId": str(kind),
+        "ruleIndex": list(RULES).index(kind),
+        "level": level,
+        "message": {
+            "text": page_text(
+                " ".join([f"On {report.target.target}:", *sentences, *advice, _repeat(findings[0], report)])
+            )
+        },
+        # GitHub shows a result at its first location, and marks the others as related.
+        "locations": [_location(sites[0], report)],
+        "relatedLocations": [
+            {"id": number, **_location(site, report)} for number, site in enumerate(sites[1:MOST_LOCATIONS], 1)
+        ],
+        "partialFingerprints": {"function/v1": sha256(f"{report.target.short} {function} {kind}".encode()).hexdigest()},
+    }
+
+
+def _repeat(finding: Finding, report: Report) -> str:
+    return f"Repeat the evidence: {report.repeat(finding.verdict)}"
+
+
+def _location(site: Site, report: Report) -> dict[str, Any]:
+    """A notebook's cell has lines of its own, so that only the file is named."""
+    path, is_cell, _ = site.path.partition("#")
+    physical: dict[str, Any] = {"artifactLocation": {"uri": quote(f"{report.prefix}{path}")}}
+    if not is_cell:
+        physical["region"] = {"startLine": site.line, "startColumn": site.column + 1}
+    return {"physicalLocation": physical}

@@ -1,0 +1,181 @@
+"""A report as text for a terminal, 80 columns wide. Pure."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from coordinator.assess.findings import Finding
+from coordinator.assess.report import Report, kind_sentence
+from coordinator.assess.sites import Certainty, Site
+from coordinator.assess.verdicts import Kind, Weight
+from coordinator.formats import listed, plural
+
+WIDTH = 80
+SHOWN_PLACES = 3
+SHOWN_CONDITIONS = 15
+SHOWN_CALLERS = 5
+SHOWN_QUESTIONS = 5
+SHOWN_UNKNOWN = 8
+LABELS = {Kind.wrong: "WRONG", Kind.fails: "FAILS", Kind.falls_back: "HOST", Kind.slow: "SLOW"}
+
+
+def text_of(report: Report, *, whole: bool = False) -> str:
+    """The report; ``whole`` lists notes, conditions and unknown functions to the last."""
+    return "\n".join(_lines(report, whole)) + "\n"
+
+
+def _lines(report: Report, whole: bool) -> Iterator[str]:
+    yield from _wrapped(report.first_line)
+    if report.version_warning:
+        yield from _wrapped(report.version_warning)
+    yield from _wrapped(f"Evidence: {report.evidence_line}.", hanging="  ")
+    for sentence in report.target.sentences:
+        yield from _wrapped(f"  {sentence}.", hanging="  ")
+    if report.others:
+        others = listed([f"{other.target} on {other.hardware}" for other in report.others], 3)
+        yield from _wrapped(f"  Also charted, and not used here: {others}.", hanging="  ")
+    yield from _wrapped(f"Code: {report.charted_line}.", hanging="  ")
+    for finding in report.assessment.of_weight(Weight.finding):
+        yield ""
+        yield from _finding(finding, report)
+    yield from _conditions(report, whole)
+    yield from _notes(report, whole)
+    yield from _callers(report)
+    yield from _around(report, whole)
+
+
+def _finding(finding: Finding, report: Report) -> Iterator[str]:
+    verdict = finding.verdict
+    marks = [plural(len(finding.places), "place")]
+    if verdict.charted_as != verdict.function:
+        marks.append(f"charted as {verdict.charted_as}")
+    if finding.is_guarded:
+        marks.append(f"only under {_guards(finding)}")
+    if finding.is_guessed:
+        marks.append("known by the method's name alone")
+    yield from _wrapped(f"{LABELS[verdict.kind]:<6}{verdict.function} ({', '.join(marks)})", hanging=" " * 6)
+    yield from _indented(f"{kind_sentence(finding)}; {verdict.judges}" if verdict.judges else kind_sentence(finding))
+    if verdict.said and verdict.kind is not Kind.slow:
+        yield from _indented(f"{', '.join(verdict.causes)}: {verdict.said}" if verdict.causes else verdict.said)
+    for advice in verdict.advice:
+        yield from _indented(advice)
+    yield from _indented(_places(finding.places, report))
+    # Made to be copied: it is not broken into lines.
+    yield f"      $ {report.repeat(verdict)}"
+
+
+def _conditions(report: Report, whole: bool) -> Iterator[str]:
+    findings = report.assessment.of_weight(Weight.condition)
+    if not findings:
+        return
+    yield ""
+    yield from _wrapped("It depends on what the source does not say:")
+    for finding in _some(findings, SHOWN_CONDITIONS, whole):
+        verdict = finding.verdict
+        guard = f", only under {_guards(finding)}" if finding.is_guarded else ""
+        yield from _wrapped(
+            f"{LABELS[verdict.kind]:<6}{verdict.function} ({plural(len(finding.places), 'place')}{guard}) "
+            f"{kind_sentence(finding)} [{report.place(finding.places[0])}]",
+            hanging=" " * 6,
+        )
+        for advice in verdict.advice:
+            yield from _indented(advice)
+    yield from _more(len(findings), SHOWN_CONDITIONS, whole)
+
+
+def _notes(report: Report, whole: bool) -> Iterator[str]:
+    findings = report.assessment.of_weight(Weight.note)
+    if not findings:
+        return
+    yield ""
+    if not whole:
+        reasons = Counter(finding.verdict.why_note for finding in findings)
+        places = sum(len(finding.places) for finding in findings)
+        told = "; ".join(f"{count}: {reason}" for reason, count in reasons.most_common())
+        yield from _wrapped(f"{plural(len(findings), 'note')} at {plural(places, 'place')} (--all lists them): {told}.")
+        return
+    yield "Notes, which are too weak to act on:"
+    for finding in findings:
+        verdict = finding.verdict
+        yield from _wrapped(
+            f"{LABELS[verdict.kind]:<6}{verdict.function} ({plural(len(finding.places), 'place')}) "
+            f"{kind_sentence(finding)}; {verdict.why_note} [{report.place(finding.places[0])}]",
+            hanging=" " * 6,
+        )
+
+
+def _callers(report: Report) -> Iterator[str]:
+    further = [caller for caller in report.callers if len(caller.path) > 1]
+    if not further:
+        return
+    yield ""
+    yield from _wrapped(f"{plural(len(further), 'function')} of this code reach a finding by calling another:")
+    for caller in further[:SHOWN_CALLERS]:
+        names = listed([verdict.function for verdict in caller.verdicts], 3)
+        yield from _wrapped(f"  {' > '.join(caller.path)}: {names}", hanging="      ")
+    yield from _more(len(further), SHOWN_CALLERS, False, "--format json has all")
+
+
+def _around(report: Report, whole: bool) -> Iterator[str]:
+    """Around the findings: unknown functions, questions to the device, unread files, silenced places."""
+    source, unknown = report.source, report.assessment.unknown
+    yield ""
+    if unknown:
+        names = [f"{name} ({count})" if count > 1 else name for name, count in unknown.items()]
+        shown = names if whole else names[:SHOWN_UNKNOWN]
+        rest = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
+        yield from _wrapped(f"Unknown, which is no finding: {', '.join(shown)}{rest}.", hanging="  ")
+        yield from _wrapped("A coordinator with a runner of it charts them:", hanging="  ")
+        yield f"  $ {report.chart_command}"
+    if source.device_questions:
+        questions = source.device_questions
+        yield from _wrapped(f"{plural(len(questions), 'place')} ask for the device, so another way may be taken there:")
+        for question in questions if whole else questions[:SHOWN_QUESTIONS]:
+            yield f"  {report.prefix}{question.path}:{question.line}: {question.text}"[:WIDTH]
+        yield from _more(len(questions), SHOWN_QUESTIONS, whole)
+    if source.unread:
+        reasons = Counter(file.reason for file in source.unread)
+        told = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common(4))
+        yield from _wrapped(f"Not read: {plural(len(source.unread), 'file')} ({told}).", hanging="  ")
+    if source.star_imports:
+        yield from _wrapped(f"{plural(source.star_imports, 'import')} of everything (*) may hide uses.")
+    if report.ignored or report.known:
+        yield from _wrapped(
+            f"Silenced: {plural(report.ignored, 'place')} by comments, {report.known:,} by the baseline."
+        )
+
+
+def _guards(finding: Finding) -> str:
+    texts = dict.fromkeys(guard.text for site in finding.places for guard in site.guards)
+    return listed([f"`{text}`" for text in texts], 2)
+
+
+def _places(sites: Sequence[Site], report: Report) -> str:
+    return f"at {listed(list(dict.fromkeys(_place(site, report) for site in sites)), SHOWN_PLACES)}"
+
+
+def _place(site: Site, report: Report) -> str:
+    guard = f" (under `{site.guards[0].text}`)" if site.guards else ""
+    guess = "?" if site.certainty is Certainty.guessed else ""
+    return f"{report.place(site)}{guess}{guard}"
+
+
+def _some(findings: Sequence[Finding], most: int, whole: bool) -> Iterable[Finding]:
+    return findings if whole else findings[:most]
+
+
+def _more(count: int, shown: int, whole: bool, how: str = "--all lists them") -> Iterator[str]:
+    if count > shown and not whole:
+        yield f"  … and {count - shown:,} more: {how}"
+
+
+def _wrapped(text: str, hanging: str = "") -> list[str]:
+    return textwrap.wrap(text, WIDTH, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False)
+
+
+def _indented(text: str) -> list[str]:
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6, break_long_words=False, break_on_hyphens=False
+    )

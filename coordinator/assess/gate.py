@@ -1,0 +1,48 @@
+"""The kinds of findings for which an assessment ends with exit code 1. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from coordinator.assess.findings import Assessment, Finding
+from coordinator.assess.verdicts import SLOW, Kind
+from coordinator.errors import AssessmentError
+from coordinator.targets.selectors import did_you_mean
+
+
+@dataclass(frozen=True)
+class Gate:
+    """``wrong,fails,slow:20``"""
+
+    kinds: frozenset[Kind] = frozenset()
+    slow: float = SLOW
+
+    @classmethod
+    def parse(cls, text: str) -> Gate:
+        """Raises ``AssessmentError`` for a word that is no kind, or a number that is none."""
+        kinds, slow = set[Kind](), SLOW
+        for word in filter(None, (part.strip() for part in text.split(","))):
+            name, has_number, number = word.partition(":")
+            if name not in list(Kind) or (has_number and name != Kind.slow):
+                raise AssessmentError(
+                    f"--fail-on {word} is no kind of finding{did_you_mean(name, [*Kind]) or ';'} "
+                    f"write some of {', '.join(Kind)}, the last perhaps with a number, as in slow:20"
+                )
+            kinds.add(Kind(name))
+            if has_number:
+                slow = _times(word, number)
+        return cls(frozenset(kinds), slow)
+
+    def failing(self, assessment: Assessment) -> tuple[Finding, ...]:
+        """The findings that do not pass. What stands under a condition in the code, and what nobody charted, does."""
+        return tuple(finding for finding in assessment.serious if finding.verdict.kind in self.kinds)
+
+
+def _times(word: str, number: str) -> float:
+    try:
+        value = float(number)
+    except ValueError:
+        value = 0.0
+    if not 1 <= value < float("inf"):
+        raise AssessmentError(f"--fail-on {word}: write how many times as slow, 1 or more, as in slow:20")
+    return value

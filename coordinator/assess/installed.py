@@ -1,0 +1,36 @@
+"""The version of a framework where a project's code runs, as far as its folders show it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, distributions, version
+from pathlib import Path
+
+PACKAGES = {"torch": ("torch",), "tensorflow": ("tensorflow", "tensorflow-cpu"), "jax": ("jax",)}
+"""The distributions that bring a framework."""
+
+
+def installed_version(framework: str, project: Path, environment: Path | None) -> str | None:
+    """The framework's version in the active virtual environment, in the project's own, or beside this program.
+
+    None if none of them has it.
+    """
+    names = PACKAGES.get(framework, (framework,))
+    for folder in _site_packages(project, environment):
+        for distribution in distributions(path=[str(folder)]):
+            if (distribution.metadata["Name"] or "").lower() in names:
+                return distribution.version
+    for name in names:
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            continue
+    return None
+
+
+def _site_packages(project: Path, environment: Path | None) -> Iterator[Path]:
+    home = project if project.is_dir() else project.parent
+    for folder in filter(None, (environment, home / ".venv", home / "venv")):
+        if os.path.isfile(folder / "pyvenv.cfg"):
+            yield from sorted(folder.glob("lib/python*/site-packages"))

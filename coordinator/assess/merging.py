@@ -1,0 +1,69 @@
+"""One evidence of a target from the charts of several campaigns: of each case the newest. Pure.
+
+A suite changes. Of a function the cases are those of its suite's newest revision that was charted; an outcome under an
+earlier one stands for a case that is still the same by its digest.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from coordinator.assess.evidence import CaseEvidence, TargetEvidence
+
+
+@dataclass(frozen=True)
+class Charted:
+    """The evidence that one campaign gives of one target with one suite: a target with a single chart."""
+
+    target: TargetEvidence
+    digests: Mapping[str, str | None]
+    """Of all cases of the suite under its revision, or of those that were charted, by name; null: not known."""
+
+
+class _Key(NamedTuple):
+    """The target, apart from how it was installed."""
+
+    framework: str
+    version: str
+    device: str
+    hardware: str
+    simulated: bool
+
+
+def merged(charts: Iterable[Charted]) -> tuple[TargetEvidence, ...]:
+    """One evidence a target, ordered by its name and hardware."""
+    by_target: dict[_Key, list[Charted]] = defaultdict(list)
+    for charted in charts:
+        target = charted.target
+        key = _Key(target.framework, target.version, target.device, target.hardware, target.simulated)
+        by_target[key].append(charted)
+    return tuple(_merge(by_target[key]) for key in sorted(by_target))
+
+
+def _merge(charts: Sequence[Charted]) -> TargetEvidence:
+    newest_first = sorted(charts, key=lambda charted: charted.target.charted_at, reverse=True)
+    functions: dict[str, dict[tuple[str, str], CaseEvidence]] = defaultdict(dict)
+    newest: dict[tuple[str, str], Charted] = {}
+    for number, charted in enumerate(newest_first):
+        suite = charted.target.charts[0].suite
+        for function, cases in charted.target.functions.items():
+            leading = newest.setdefault((suite, function), charted)
+            for case in cases:
+                if _stands(case.case, charted, leading):
+                    functions[function].setdefault((suite, case.case), replace(case, chart=number))
+    return replace(
+        newest_first[0].target,
+        charts=tuple(charted.target.charts[0] for charted in newest_first),
+        functions={name: tuple(cases.values()) for name, cases in functions.items()},
+    )
+
+
+def _stands(case: str, charted: Charted, leading: Charted) -> bool:
+    """Whether an outcome of ``charted`` is one of a case that the revision of ``leading`` still has."""
+    if charted.target.charts[0].revision == leading.target.charts[0].revision:
+        return True
+    digest = charted.digests.get(case)
+    return digest is not None and leading.digests.get(case) == digest

@@ -1,0 +1,68 @@
+"""The name under which evidence has a function that a source uses under another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from coordinator.assess.evidence import TargetEvidence
+from coordinator.catalogue.releases import nearest
+from coordinator.catalogue.surfaces import Surface, open_surface
+from coordinator.results.conditions import CallSite
+
+TWINS: Mapping[str, tuple[str, ...]] = {
+    "torch.Tensor": ("torch",),
+    "tf.Tensor": ("tf", "tf.math"),
+    "jax.Array": ("jax.numpy",),
+}
+"""By the class of arrays, the modules whose functions do the same as its methods of that name."""
+
+
+@dataclass(frozen=True)
+class ChartedName:
+    """The name whose cases stand for a function."""
+
+    name: str
+    is_twin: bool = False
+    """It is the function that does the same as a method, which has the method's receiver as its first argument."""
+
+    def call(self, call: CallSite) -> CallSite:
+        """A call of the method as one of the function."""
+        return CallSite(call.positional + 1, call.keywords) if self.is_twin else call
+
+
+@dataclass(frozen=True)
+class Names:
+    """The functions of which there is evidence, by all of their names."""
+
+    functions: frozenset[str]
+    surface: Surface | None = None
+    """Of the release, which knows aliases."""
+
+    def charted(self, function: str) -> ChartedName | None:
+        """The function itself, one of its aliases, or the twin of a method; None if none of them is charted."""
+        if (name := self._by_any_name(function)) is not None:
+            return ChartedName(name)
+        owner, _, method = function.rpartition(".")
+        for module in TWINS.get(owner, ()):
+            if (name := self._by_any_name(f"{module}.{method}")) is not None:
+                return ChartedName(name, is_twin=True)
+        return None
+
+    def _by_any_name(self, function: str) -> str | None:
+        return function if function in self.functions else self._aliases.get(function)
+
+    @cached_property
+    def _aliases(self) -> Mapping[str, str]:
+        """The charted name by every other name of the same object."""
+        if self.surface is None:
+            return {}
+        entries = ((name, self.surface.by_name.get(name)) for name in sorted(self.functions))
+        return {alias: name for name, entry in entries if entry for alias in (entry.name, *entry.aliases)}
+
+
+def names_of(target: TargetEvidence) -> Names:
+    """The names of a target's functions, with the aliases of the nearest release whose surface comes with Portolan."""
+    release = nearest(target.framework, target.version)
+    return Names(frozenset(target.functions), open_surface(release) if release else None)

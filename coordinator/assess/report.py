@@ -1,0 +1,157 @@
+"""The report of an assessment: all that its formats say, once. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from coordinator.assess.callers import Caller
+from coordinator.assess.evidence import TargetEvidence
+from coordinator.assess.findings import Assessment, Finding
+from coordinator.assess.sites import Site, Source
+from coordinator.assess.verdicts import Kind, SiteVerdict
+from coordinator.formats import listed, plural
+from coordinator.results.outcomes.repeat import repeat_command
+
+MOST_CHARTED = 20
+"""Unknown functions in the command that charts them."""
+FIRST_NAMES = 3
+"""Functions of a kind that the first line names."""
+VERBS = {
+    Kind.wrong: ("gives wrong values without an error", "give wrong values without an error"),
+    Kind.fails: ("fails", "fail"),
+    Kind.falls_back: ("silently runs on the host", "silently run on the host"),
+    Kind.slow: ("is slow", "are slow"),
+}
+"""Of each kind the verb for one function, and for several."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """An assessment with all that stands around it."""
+
+    path: str
+    """Of the assessed code, as it was given."""
+    prefix: str
+    """Before the path of a site, to name it from the working directory: ``src/``; empty if that is elsewhere."""
+    target: TargetEvidence
+    origin: str
+    installed: str | None
+    """The version of the framework where the code runs; None: not found."""
+    others: tuple[TargetEvidence, ...]
+    """Further targets that were asked for, whose evidence was not used."""
+    source: Source
+    assessment: Assessment
+    ignored: int
+    known: int
+    callers: tuple[Caller, ...]
+
+    @property
+    def first_line(self) -> str:
+        """One sentence that says what to act on."""
+        serious = self.assessment.serious
+        where = f"On {self.target.short}"
+        if serious:
+            return f"{where} this code calls {listed([self._of_kind(kind, serious) for kind in _kinds(serious)])}."
+        if not self.assessment.charted and not self.assessment.unknown:
+            return f"{where} nothing can go wrong: this code uses no function of {self.target.framework}."
+        if not self.assessment.charted:
+            return f"{where} nothing is known: none of the functions that this code uses is charted there."
+        functions = len(self.assessment.charted) + len(self.assessment.unknown)
+        return (
+            f"{where} nothing that this code calls is known to go wrong: "
+            f"{len(self.assessment.charted)} of its {plural(functions, 'function')} are charted."
+        )
+
+    @property
+    def version_warning(self) -> str | None:
+        """That the evidence is of another version than the one that is installed; None if it is not."""
+        if self.installed is None or self.installed.partition("+")[0] == self.target.version.partition("+")[0]:
+            return None
+        return (
+            f"{self.target.framework} {self.installed} is installed here, and the evidence is of "
+            f"{self.target.version}: it may be otherwise there."
+        )
+
+    @property
+    def evidence_line(self) -> str:
+        """``torch 2.9.0 on xla (AMD EPYC), charted on 2026-11-28, suites library and paper; ships with Portolan``."""
+        target = self.target
+        return (
+            f"{target.framework} {target.version} on {target.device} ({target.hardware}), "
+            f"charted on {day(target.charted_at)}, {'suites' if len(target.suites) > 1 else 'suite'} "
+            f"{listed(target.suites)}; {self.origin}"
+        )
+
+    @property
+    def charted_line(self) -> str:
+        """How much of the code the evidence is about."""
+        charted, unknown = self.assessment.charted, self.assessment.unknown
+        functions = len(charted) + len(unknown)
+        return (
+            f"{plural(self.source.files, 'file')}, {plural(sum(charted.values()) + sum(unknown.values()), 'use')} of "
+            f"{plural(functions, 'function')}: {len(charted)} are charted, {len(unknown)} unknown"
+            + (f"; {plural(self.assessment.host_only, 'use')} of the host alone" if self.assessment.host_only else "")
+        )
+
+    def repeat(self, verdict: SiteVerdict) -> str:
+        """The command that repeats the evidence of a verdict."""
+        target = self.target
+        template = target.charts[verdict.chart].repeat
+        return repeat_command(
+            target.framework, target.device, verdict.case, 1, None if template is None else {"repeat": template}
+        )
+
+    def place(self, site: Site) -> str:
+        """``src/train.py:34``"""
+        return f"{self.prefix}{site.path}:{site.line}"
+
+    def _of_kind(self, kind: Kind, findings: Sequence[Finding]) -> str:
+        """``2 functions that fail (torch.a at train.py:3, torch.b)``."""
+        first_places: dict[str, str] = {}
+        for finding in findings:
+            if finding.verdict.kind is kind:
+                first_places.setdefault(finding.verdict.function, self.place(finding.places[0]))
+        names = [f"{name} at {at}" for name, at in list(first_places.items())[:1]]
+        names += list(first_places)[1:FIRST_NAMES]
+        more = len(first_places) - len(names)
+        if more:
+            names.append(f"{more} more")
+        verb = VERBS[kind][len(first_places) > 1]
+        return f"{plural(len(first_places), 'function')} that {verb} ({', '.join(names)})"
+
+    @property
+    def chart_command(self) -> str | None:
+        """The campaign that would chart what is unknown, those of most uses first; None if all is known."""
+        unknown = list(self.assessment.unknown)
+        if not unknown:
+            return None
+        functions = shlex.quote(" ".join(unknown[:MOST_CHARTED]))
+        return f"portolan submit --suite library --targets {self.target.short} --functions {functions}"
+
+
+def day(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d}"
+
+
+def kind_sentence(finding: Finding) -> str:
+    """``fails in 12 of 12 usual cases``, with the condition: a sentence without its subject."""
+    verdict = finding.verdict
+    match verdict.kind:
+        case Kind.slow:
+            return f"takes {verdict.said} ({plural(verdict.of, 'timed case')})"
+        case Kind.wrong:
+            verb = "gives wrong values without an error"
+        case Kind.fails:
+            verb = "fails"
+        case Kind.falls_back:
+            verb = "runs on the host"
+    where = f": {verdict.condition}" if verdict.condition else ""
+    return f"{verb} in {verdict.failing} of {verdict.of} {verdict.basis}{where}"
+
+
+def _kinds(findings: Sequence[Finding]) -> list[Kind]:
+    there = {finding.verdict.kind for finding in findings}
+    return [kind for kind in Kind if kind in there]

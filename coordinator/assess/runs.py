@@ -1,0 +1,70 @@
+"""The evidence of a case from the outcomes of its runs. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+
+from coordinator.assess.evidence import LONGEST_SAID, CaseEvidence
+from coordinator.causes.rules import readable
+from coordinator.results.conditions import End, end_of_runs
+from protocol.catalogue import CaseOptions
+from protocol.enums import JUDGED_BY, REFUSES, Cause, Ending, Judge, Placement, Verdict
+
+
+@dataclass(frozen=True)
+class Run:
+    """An outcome of a case."""
+
+    verdict: Verdict
+    placement: Placement
+    cause: Cause | None = None
+    ending: Ending | None = None
+    said: str | None = None
+
+
+@dataclass(frozen=True)
+class RunCase:
+    """A case as its suite has it."""
+
+    name: str
+    tags: Set[str]
+    options: CaseOptions | None
+    host_only: bool
+
+
+def case_evidence(case: RunCase, runs: Sequence[Run], chart: int, ratio: float | None = None) -> CaseEvidence | None:
+    """The evidence of the case; None if no run counts, or if all it shows is that a refusal was met."""
+    end = _end(runs, host_only=case.host_only)
+    if end is None or (end != "failed" and REFUSES in case.tags):
+        return None
+    failure = next(filter(_is_failure, runs), None) if end == "failed" else None
+    return CaseEvidence(
+        end=end,
+        options=case.options,
+        tags=frozenset(tag for tag in case.tags if not tag.startswith(JUDGED_BY)),
+        judged_by=next((Judge(judge) for judge in Judge if f"{JUDGED_BY}{judge}" in case.tags), None),
+        case=case.name,
+        chart=chart,
+        cause=failure.cause if failure else None,
+        ending=failure.ending if failure else None,
+        said=_shortened(failure.said) if failure and failure.said else None,
+        ratio=ratio,
+    )
+
+
+def _end(runs: Sequence[Run], *, host_only: bool) -> End | None:
+    if any(run.cause is Cause.not_lowered for run in runs):
+        return "failed"
+    if any(run.cause is Cause.lowered for run in runs):
+        return "unproven"
+    return end_of_runs([(run.verdict, run.placement) for run in runs], host_only=host_only)
+
+
+def _is_failure(run: Run) -> bool:
+    return run.verdict is Verdict.failed or run.cause is Cause.not_lowered
+
+
+def _shortened(said: str) -> str:
+    line = " ".join(readable(said).split())
+    return line if len(line) <= LONGEST_SAID else f"{line[: LONGEST_SAID - 1]}…"

@@ -1,0 +1,72 @@
+"""Evidence of a coordinator: the newest outcome of each case and target, whatever campaign it came from."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import Row
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from coordinator.assess import store
+from coordinator.assess.evidence import CaseEvidence, Chart, TargetEvidence
+from coordinator.assess.merging import Charted, merged
+from coordinator.assess.runs import Run, RunCase, case_evidence
+from coordinator.results.condition_rows import stored_options
+from coordinator.targets.selectors import Selector
+from protocol.enums import HOST, Cause, DeviceClass, Ending, Placement, Verdict
+
+MOST_CHARTS = 100
+"""Targets of campaigns that are looked at, the newest; older ones have nothing new in practice."""
+
+
+async def evidence(engine: AsyncEngine, selector: Selector) -> tuple[TargetEvidence, ...]:
+    """The evidence of the targets that the selector matches, without the CPU, to which the others are compared."""
+    async with engine.connect() as connection:
+        rows = [row for row in await store.charts(connection) if row.device != HOST and selector.matches(row)]
+        charts = []
+        for row in rows[:MOST_CHARTS]:
+            digests = await store.digests(connection, row.suite_id)
+            runs = await store.runs(connection, row.campaign_id, row.target_id, row.suite_id)
+            ratios = await store.ratios(connection, row.campaign_id, row.target_id)
+            charts.append(await asyncio.to_thread(_charted, row, digests, runs, ratios))
+    return await asyncio.to_thread(merged, charts)
+
+
+def _charted(
+    chart: Row[Any], digests: Mapping[str, str | None], runs: Sequence[Row[Any]], ratios: Mapping[int, float]
+) -> Charted:
+    functions: dict[str, list[CaseEvidence]] = defaultdict(list)
+    for case_id, rows in groupby(runs, key=lambda row: row.case_id):
+        of_case = list(rows)
+        first = of_case[0]
+        options = None if first.options is None else stored_options(first.options)
+        case = RunCase(first.name, frozenset(first.tags), options, first.host_only)
+        evidence = case_evidence(case, list(map(_run, of_case)), 0, ratios.get(case_id))
+        if evidence is not None:
+            functions[first.function].append(evidence)
+    target = TargetEvidence(
+        framework=chart.framework,
+        version=chart.version,
+        device=chart.device,
+        device_class=DeviceClass(chart.device_class),
+        hardware=chart.hardware,
+        charts=(Chart(chart.suite, chart.revision, chart.at, chart.campaign_id, chart.repeat),),
+        functions={name: tuple(cases) for name, cases in functions.items()},
+        simulated=chart.simulated,
+        notes=tuple(chart.notes),
+    )
+    return Charted(target, digests)
+
+
+def _run(row: Row[Any]) -> Run:
+    return Run(
+        verdict=Verdict(row.verdict),
+        placement=Placement(row.placement),
+        cause=None if row.cause is None else Cause(row.cause),
+        ending=Ending(row.ending),
+        said=row.said,
+    )

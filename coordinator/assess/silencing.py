@@ -1,0 +1,132 @@
+"""Places that somebody has looked at: comments in the source, and a baseline of what was known before. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from coordinator.assess.findings import Assessment, Finding
+from coordinator.assess.sites import Site
+from coordinator.assess.verdicts import Kind, Weight
+from coordinator.errors import AssessmentError
+from protocol.model import first_fault
+
+_COMMENT = re.compile(r"#\s*portolan:\s*ignore\[(?P<functions>[^\]]*)\]")
+
+
+def ignores(line: str, function: str) -> bool:
+    """Whether a line of source has a comment that ignores the function: ``# portolan: ignore[torch.foo] why``.
+
+    Several functions are parted by commas; each may be a glob.
+    """
+    comment = _COMMENT.search(line)
+    return comment is not None and any(fnmatchcase(function, name.strip()) for name in comment["functions"].split(","))
+
+
+class KnownFinding(BaseModel):
+    """A finding in one function of the user's. Lines move too often to name it by."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: Kind
+    function: str
+    path: str
+    within: str
+    places: int = Field(ge=1)
+
+
+class Baseline(BaseModel):
+    """The findings that were there when a baseline was written."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    type: Literal["portolan-baseline"] = "portolan-baseline"
+    format: Literal[1] = 1
+    target: str
+    """``torch/xla``: a baseline of one target says nothing about another."""
+    findings: tuple[KnownFinding, ...]
+
+
+_Known = tuple[Kind, str, str, str]
+
+
+def baseline_of(assessment: Assessment, target: str) -> Baseline:
+    """The baseline that silences every finding of an assessment."""
+    counts = Counter(
+        _known(finding, site) for finding in assessment.of_weight(Weight.finding) for site in finding.places
+    )
+    return Baseline(
+        target=target,
+        findings=tuple(
+            KnownFinding(kind=kind, function=function, path=path, within=within, places=places)
+            for (kind, function, path, within), places in sorted(counts.items())
+        ),
+    )
+
+
+def read_baseline(content: bytes, name: str, target: str) -> Baseline:
+    """Raises ``AssessmentError`` for a file that is no baseline, or one of another target."""
+    try:
+        baseline = Baseline.model_validate_json(content)
+    except ValidationError as error:
+        raise AssessmentError(
+            f"{name} is no baseline: {first_fault(error)}; write one with --write-baseline {name}"
+        ) from None
+    if baseline.target != target:
+        raise AssessmentError(f"{name} is a baseline of {baseline.target}, not of {target}: write one for each target")
+    return baseline
+
+
+@dataclass(frozen=True)
+class Silenced:
+    """An assessment without the places that were silenced, and how many these were."""
+
+    assessment: Assessment
+    ignored: int = 0
+    """Places of findings with a comment that ignores them."""
+    known: int = 0
+    """Places of findings that the baseline has."""
+
+
+def silence(assessment: Assessment, line_of: Callable[[str, int], str], baseline: Baseline | None = None) -> Silenced:
+    """Take out the places that a comment on their line, or the baseline, silences.
+
+    ``line_of`` gives a line of source by path and number.
+    """
+    left: dict[_Known, int] = {}
+    for entry in baseline.findings if baseline else ():
+        left[entry.kind, entry.function, entry.path, entry.within] = entry.places
+    ignored = known = 0
+    findings = []
+    for finding in assessment.findings:
+        places = [site for site in finding.places if not ignores(line_of(site.path, site.line), site.function)]
+        is_finding = finding.verdict.weight is Weight.finding
+        new = _new(finding, places, left) if is_finding else places
+        if is_finding:
+            ignored += len(finding.places) - len(places)
+            known += len(places) - len(new)
+        if new:
+            findings.append(replace(finding, places=tuple(new)))
+    return Silenced(replace(assessment, findings=tuple(findings)), ignored, known)
+
+
+def _new(finding: Finding, places: Iterable[Site], left: dict[_Known, int]) -> list[Site]:
+    """The places that the baseline does not have, which counts down."""
+    new = []
+    for site in places:
+        key = _known(finding, site)
+        if left.get(key, 0):
+            left[key] -= 1
+        else:
+            new.append(site)
+    return new
+
+
+def _known(finding: Finding, site: Site) -> _Known:
+    return finding.verdict.kind, finding.verdict.function, site.path, site.within

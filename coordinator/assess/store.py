@@ -1,0 +1,69 @@
+"""Evidence in the database: which campaigns charted which targets, and what came of their cases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Row, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from coordinator.database.views import cpu_bases, failure_text
+
+_CHARTS = text("""
+SELECT ct.campaign_id, ct.target_id, ct.suite_id, t.framework, t.version, t.device, t.device_class, t.hardware,
+       t.simulated, t.notes, s.name AS suite, s.revision, coalesce(p.finished_at, now()) AS at,
+       (SELECT f.body ->> 'repeat' FROM outcomes o JOIN fingerprints f ON f.id = o.fingerprint_id
+         WHERE o.campaign_id = ct.campaign_id AND o.target_id = ct.target_id LIMIT 1) AS repeat
+  FROM campaign_targets ct
+  JOIN campaigns p ON p.id = ct.campaign_id
+  JOIN targets t ON t.id = ct.target_id
+  JOIN suites s ON s.id = ct.suite_id
+ WHERE ct.done > 0
+ ORDER BY ct.campaign_id DESC, t.framework, t.device, t.id
+""")
+
+_CASES = text("SELECT name, digest FROM cases WHERE suite_id = :suite")
+
+_RUNS = text(f"""
+SELECT c.id AS case_id, c.name, c.function, c.host_only IS NOT NULL AS host_only, c.tags, c.options,
+       o.verdict, o.placement, o.cause, o.ending, left({failure_text("o")}, 2000) AS said
+  FROM outcomes o
+  JOIN cases c ON c.id = o.case_id AND c.suite_id = :suite
+ WHERE o.campaign_id = :campaign AND o.target_id = :target
+ ORDER BY c.position, c.id, o.run
+""")
+
+# The campaign's latencies once: the views would work them out for each of the three.
+_RATIOS = text(f"""
+WITH measured AS MATERIALIZED (SELECT * FROM case_latencies WHERE campaign_id = :campaign),
+     bases AS ({cpu_bases("measured")})
+SELECT here.case_id, here.low_ms / cpu.low_ms AS ratio
+  FROM measured here
+  JOIN bases ON bases.target_id = here.target_id
+  JOIN measured cpu ON cpu.target_id = bases.cpu_target_id AND cpu.case_id = here.case_id
+ WHERE here.target_id = :target AND here.low_ms > 0 AND cpu.low_ms > 0 AND NOT here.host_only
+""")
+
+
+async def charts(connection: AsyncConnection) -> Sequence[Row[Any]]:
+    """Every target of every campaign that has an outcome, newest campaign first."""
+    return (await connection.execute(_CHARTS)).all()
+
+
+async def digests(connection: AsyncConnection, suite_id: int) -> dict[str, str | None]:
+    """By case of a suite, under one revision."""
+    rows = await connection.execute(_CASES, {"suite": suite_id})
+    return {row.name: row.digest for row in rows}
+
+
+async def runs(connection: AsyncConnection, campaign_id: int, target_id: int, suite_id: int) -> Sequence[Row[Any]]:
+    """One row an outcome, those of a case one after another."""
+    values = {"campaign": campaign_id, "target": target_id, "suite": suite_id}
+    return (await connection.execute(_RUNS, values)).all()
+
+
+async def ratios(connection: AsyncConnection, campaign_id: int, target_id: int) -> dict[int, float]:
+    """How many times as long as on the nearest CPU, by the id of each case that both measured."""
+    rows = await connection.execute(_RATIOS, {"campaign": campaign_id, "target": target_id})
+    return {row.case_id: row.ratio for row in rows}

@@ -1,0 +1,344 @@
+"""The verdict of a function's cases on one call of it. Pure.
+
+A function fails in few of its cases, and most of these are of a kind that a program does not show: empty arrays,
+complex numbers, gradients. So a call is set against the cases that are like it. It is a *finding* where nearly all of
+these, two or more, end badly; a *condition* where some do, so that what the source does not say decides; a *note* where
+only others do, or where a single case, or the last digits of its values, are all there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from coordinator.assess.advice import advice
+from coordinator.assess.evidence import CaseEvidence, TargetEvidence, mean_ratio
+from coordinator.formats import listed, significant
+from coordinator.formats import ratio as ratio_text
+from coordinator.results.conditions import (
+    UNKNOWN_VALUE,
+    Aspect,
+    CallSite,
+    Condition,
+    condition_of,
+    function_condition,
+    matching,
+)
+from protocol.catalogue import CallOptions
+from protocol.enums import GRADIENT, Cause, InputKind
+
+NEARLY_ALL = 0.9
+"""The share of the cases like a call that must end badly for it to be said that the call does."""
+FEWEST_CASES = 2
+"""One case can be an odd one."""
+SLOW = 10.0
+"""How many times the target's usual slowdown a function has that is called slow, if nothing else is said."""
+UNUSUAL = frozenset({GRADIENT, InputKind.empty, InputKind.zero_dim})
+"""Tags of cases that are like no call that does not show it."""
+USUAL_DTYPES = ("float32", "int64", "bool")
+"""A call whose dtype is not known is set against the cases in the first of these that the function has."""
+
+
+class Kind(StrEnum):
+    """The way in which a call goes wrong; the worst first."""
+
+    wrong = "wrong"
+    """It runs, and values are wrong without any error."""
+    fails = "fails"
+    falls_back = "falls-back"
+    """It passes, since the framework ran it on the host unasked."""
+    slow = "slow"
+
+
+class Weight(StrEnum):
+    """How much a verdict says of its call."""
+
+    finding = "finding"
+    condition = "condition"
+    note = "note"
+
+
+class Meets(StrEnum):
+    """Whether a call meets the condition under which its function ends badly."""
+
+    met = "met"
+    may_be_met = "may be met"
+    not_met = "not met"
+
+
+@dataclass(frozen=True)
+class SiteVerdict:
+    """The word of the evidence on a call, for one kind. Calls with equal verdicts are one finding."""
+
+    kind: Kind
+    function: str
+    charted_as: str
+    """The name that the cases have: perhaps that of the function that does the same as a method."""
+    weight: Weight
+    meets: Meets
+    failing: int
+    """Of the cases that the call is set against: those that end so."""
+    of: int
+    basis: str
+    """Those cases, in words."""
+    condition: str
+    """The options that tell the cases that end so from the others, in words; empty if none does."""
+    why_note: str
+    """The reason for which it is only a note; else empty."""
+    judges: str
+    said: str
+    """The message of the first of these cases."""
+    causes: tuple[str, ...]
+    case: str
+    """The first of the cases: the one that repeats the evidence."""
+    chart: int
+    """The number of that case's chart."""
+    ratio: float | None = None
+    """Of a slow one: how many times as long as on the CPU."""
+    advice: tuple[str, ...] = ()
+
+    @property
+    def share(self) -> float:
+        return self.failing / self.of if self.of else 0.0
+
+
+IsFailing = Callable[[CaseEvidence], bool]
+KINDS: Mapping[Kind, IsFailing] = {
+    Kind.wrong: lambda case: case.is_wrong,
+    # A data set or a string on the host is where it belongs.
+    Kind.fails: lambda case: case.end == "failed" and not case.is_wrong and case.cause is not Cause.host_work,
+    Kind.falls_back: lambda case: case.end == "fell_back",
+}
+"""Of each kind that cases show, which of them do. Slowness is measured."""
+
+
+def verdicts_on(
+    function: str, charted_as: str, call: CallSite | None, dtypes: frozenset[str], target: TargetEvidence, slow: float
+) -> Iterator[SiteVerdict]:
+    """The verdicts on a call, one of each kind that any case of the function shows.
+
+    ``call`` is None where the source does not say how the function is called, ``dtypes`` is empty where it does not say
+    in which; ``slow`` is how many times the target's usual slowdown counts as slow.
+    """
+    cases = target.functions[charted_as]
+    for kind, is_failing in KINDS.items():
+        counted = [case for case in cases if kind is not Kind.falls_back or case.end in ("passed", "fell_back")]
+        if any(map(is_failing, counted)):
+            usual = usual_cases(counted, dtypes)
+            seen = _Seen(function, charted_as, kind, is_failing, counted, usual, call, dtypes)
+            yield seen.verdict()
+    usual = usual_cases(cases, dtypes)
+    timed = (matching(call, usual) if call else []) or usual
+    if (found := _slowness(function, charted_as, timed, target, slow)) is not None:
+        yield found
+
+
+def usual_cases(cases: Sequence[CaseEvidence], dtypes: frozenset[str]) -> list[CaseEvidence]:
+    """The cases that a call can be like that shows nothing unusual, in its dtypes or else in the usual one.
+
+    Of a function that has no other they are all of its cases.
+    """
+    plain = [case for case in cases if not case.tags & UNUSUAL] or list(cases)
+    own = [case for case in plain if _dtypes(case) & dtypes]
+    if own:
+        return own
+    for dtype in USUAL_DTYPES:
+        if any(dtype in _dtypes(case) for case in plain):
+            return [case for case in plain if not _dtypes(case) or dtype in _dtypes(case)]
+    return plain
+
+
+def _dtypes(case: CaseEvidence) -> frozenset[str]:
+    return frozenset(case.options.dtypes) if case.options else frozenset()
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """One kind of bad end, and the cases that a call can be set against."""
+
+    function: str
+    charted_as: str
+    kind: Kind
+    is_failing: IsFailing
+    counted: Sequence[CaseEvidence]
+    usual: Sequence[CaseEvidence]
+    call: CallSite | None
+    dtypes: frozenset[str]
+
+    def verdict(self) -> SiteVerdict:
+        like = matching(self.call, self.usual) if self.call is not None else []
+        words = "cases like this call"
+        if not like and self.call is not None:
+            like, words = _agreeing(self.call, self.usual)
+        if self._do_nearly_all(like):
+            return self._met(like, words)
+        if self._do_nearly_all(self.usual):
+            return self._met(self.usual, "usual cases")
+        basis, words = (like, words) if like else (self.usual, "usual cases")
+        failing = list(filter(self.is_failing, basis))
+        if not failing:
+            return self._not_met("only cases unlike this call do so")
+        if len(basis) == 1:
+            return self._made(basis, words, Weight.note, Meets.may_be_met, None, "a single case says so")
+        return self._conditional(basis, words)
+
+    def _do_nearly_all(self, cases: Sequence[CaseEvidence]) -> bool:
+        failing = sum(map(self.is_failing, cases))
+        return failing >= FEWEST_CASES and failing >= NEARLY_ALL * len(cases)
+
+    def _met(self, basis: Sequence[CaseEvidence], words: str) -> SiteVerdict:
+        if self._only_imprecise(basis):
+            return self._made(basis, words, Weight.note, Meets.met, None, _IMPRECISE)
+        return self._made(basis, words, Weight.finding, Meets.met, None)
+
+    def _conditional(self, basis: Sequence[CaseEvidence], words: str) -> SiteVerdict:
+        condition = condition_of(basis, self.is_failing)
+        meets = _meets(condition, self.call, self.dtypes)
+        if meets is Meets.not_met:
+            return self._not_met("this call does not meet the condition")
+        if self._only_imprecise(basis):
+            return self._made(basis, words, Weight.note, meets, condition, _IMPRECISE)
+        if meets is Meets.met and condition and condition.failing >= FEWEST_CASES and condition.is_exact:
+            return self._made(basis, words, Weight.finding, meets, condition)
+        if sum(map(self.is_failing, basis)) < FEWEST_CASES:
+            return self._made(basis, words, Weight.note, Meets.may_be_met, condition, "a single case says so")
+        return self._made(basis, words, Weight.condition, Meets.may_be_met, condition)
+
+    def _not_met(self, why: str) -> SiteVerdict:
+        condition = condition_of(self.counted, self.is_failing)
+        return self._made(self.counted, "cases of any kind", Weight.note, Meets.not_met, condition, why)
+
+    def _only_imprecise(self, basis: Sequence[CaseEvidence]) -> bool:
+        return self.kind is Kind.wrong and all(case.is_imprecise for case in filter(self.is_failing, basis))
+
+    def _made(
+        self,
+        basis: Sequence[CaseEvidence],
+        words: str,
+        weight: Weight,
+        meets: Meets,
+        condition: Condition | None,
+        why_note: str = "",
+    ) -> SiteVerdict:
+        failing = list(filter(self.is_failing, basis))
+        first = failing[0]
+        return SiteVerdict(
+            kind=self.kind,
+            function=self.function,
+            charted_as=self.charted_as,
+            weight=weight,
+            meets=meets,
+            failing=len(failing),
+            of=len(basis),
+            basis=words,
+            condition=str(condition) if condition else "",
+            why_note=why_note,
+            judges=function_condition(basis).judges,
+            said=first.said or "",
+            causes=tuple(sorted({str(case.cause) for case in failing if case.cause})),
+            case=first.case,
+            chart=first.chart,
+            advice=advice(self.call, self.counted, self.usual, self.is_failing) if weight is not Weight.note else (),
+        )
+
+
+def _agreeing(call: CallSite, cases: Sequence[CaseEvidence]) -> tuple[list[CaseEvidence], str]:
+    """The cases that give a keyword as the call does and none otherwise, and these keywords in words.
+
+    A call may name what a case gives by its position, so that the two cannot be compared as a whole.
+    """
+    plain = {name: value for name, value in call.keywords.items() if _is_plain(value)}
+    found = [case for case in cases if case.options and case.options.calls and _agree(plain, case.options.calls)]
+    shared = {name for case in found for name in plain if _is_plain(_given(case, name))}
+    return found, f"cases with {listed([f'{name}={plain[name]!r}' for name in sorted(shared)])}"
+
+
+def _agree(plain: Mapping[str, object], calls: Sequence[CallOptions]) -> bool:
+    shared = [(plain[name], call.keywords[name]) for call in calls for name in plain if name in call.keywords]
+    known = [(own, of_case) for own, of_case in shared if _is_plain(of_case)]
+    return bool(known) and all(type(own) is type(of_case) and own == of_case for own, of_case in known)
+
+
+def _given(case: CaseEvidence, name: str) -> object:
+    calls = case.options.calls if case.options else None
+    return next((call.keywords[name] for call in calls or () if name in call.keywords), None)
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, (str, int, float))
+
+
+_IMPRECISE = "only the last digits differ: they would be right in the next narrower float type"
+
+
+def _meets(condition: Condition | None, call: CallSite | None, dtypes: frozenset[str]) -> Meets:
+    """Whether a call meets a condition, as far as its source says."""
+    if condition is None or condition.aspect is None:
+        return Meets.may_be_met
+    options = set(condition.options)
+    if condition.aspect is Aspect.dtype:
+        return Meets.may_be_met if not dtypes else _met_if(bool(options & dtypes))
+    if call is None:
+        return Meets.may_be_met
+    given = {name for name, value in call.keywords.items() if value is not None}
+    match condition.aspect:
+        case Aspect.positional:
+            return _met_if(str(call.positional) in options)
+        case Aspect.keyword:
+            return _met_if(bool(given & options))
+        case Aspect.without:
+            return _met_if(not given & options)
+        case Aspect.value:
+            return _meets_value(options, call, given)
+        case _:
+            return Meets.may_be_met
+
+
+def _meets_value(options: set[str], call: CallSite, given: set[str]) -> Meets:
+    """Options are ``mode='bilinear'``."""
+    named = {option.partition("=")[0] for option in options}
+    if not named & given:
+        return Meets.not_met
+    if any(call.keywords[name] is UNKNOWN_VALUE for name in named & given):
+        return Meets.may_be_met
+    return _met_if(any(f"{name}={call.keywords[name]!r}" in options for name in named & given))
+
+
+def _met_if(is_met: bool) -> Meets:
+    return Meets.met if is_met else Meets.not_met
+
+
+def _slowness(
+    function: str, charted_as: str, cases: Sequence[CaseEvidence], target: TargetEvidence, slow: float
+) -> SiteVerdict | None:
+    """The verdict that a call is slow: far slower than what any call costs on that target; None if it is not.
+
+    A single call of a framework that compiles costs a dispatch there, however little it computes. That is no property
+    of the function, so slowness is counted from the target's usual ratio, or from the CPU's own time if that is more.
+    """
+    measured = [case for case in cases if case.ratio is not None]
+    value = mean_ratio(measured)
+    usual = max(target.usual_ratio or 1.0, 1.0)
+    if value is None or value < slow * usual:
+        return None
+    over = f", where a usual call takes {ratio_text(usual)}" if usual > 1 else ""
+    first = max(measured, key=lambda case: case.ratio or 0.0)
+    return SiteVerdict(
+        kind=Kind.slow,
+        function=function,
+        charted_as=charted_as,
+        weight=Weight.finding,
+        meets=Meets.met,
+        failing=len(measured),
+        of=len(measured),
+        basis="timed cases",
+        condition="",
+        why_note="",
+        judges="",
+        said=f"{significant(value)} times as long as on the CPU{over}",
+        causes=(),
+        case=first.case,
+        chart=first.chart,
+        ratio=value,
+    )

@@ -1,0 +1,240 @@
+"""``portolan assess`` as a process: from a project to findings, exit codes and files, also with a coordinator."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from coordinator.assess import evidence_file
+from coordinator.assess.answers import can_i
+from tests import bundles
+from tests.coordinator_process import CoordinatorProcess
+from tests.portolan_process import COMMAND, Portolan
+
+ROOT = Path(__file__).parents[2]
+FAILING, GUARDED, FINE = "torch.cumsum", "torch.cumprod", "torch.add"
+CODE = f"""\
+import torch
+
+
+def step(x):
+    y = {FAILING}(x, 0)
+    if x.device.type == "cuda":
+        y = {GUARDED}(y, 0)
+    return {FINE}(x, y)
+
+
+def main(x):
+    return step(x)
+"""
+
+
+@pytest.fixture
+def portolan(tmp_path: Path) -> Portolan:
+    return Portolan(tmp_path / "data")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "train.py").write_text(CODE)
+    return tmp_path / "project"
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Outcomes of the hazards under the names of three functions of torch, each of four cases, on torch/xla."""
+    folder = tmp_path_factory.mktemp("bundle")
+    header, *outcomes = bundles.lines_of(bundles.make(folder / "hazards.bundle", runs=1).read_bytes())
+    by_case = {line["case"]: line for line in outcomes}
+    # Of the hazards that add, one is wrong on purpose.
+    cases = {
+        case["function"]: case
+        for case in header["suite"]["cases"]
+        if case["function"] != "hazards.add" or by_case[case["id"]]["outcome"]["verdict"] == "passed"
+    }
+    header["runner"].update(framework="torch", version="2.9.0", device="xla", device_class="cpu", simulated=False)
+    header["suite"]["cases"], lines = [], []
+    for function, hazard in {FAILING: "hazards.fail", GUARDED: "hazards.fail", FINE: "hazards.add"}.items():
+        for number in range(4):
+            case = {**cases[hazard], "id": f"{function}/{number}", "function": function}
+            header["suite"]["cases"].append(case)
+            lines.append({**by_case[cases[hazard]["id"]], "case": case["id"]})
+    header["functions"] = [FAILING, GUARDED, FINE]
+    file = folder / "torch-xla.bundle"
+    file.write_bytes(bundles.sealed([header, *lines]))
+    return file
+
+
+@pytest.fixture(scope="module")
+def data(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("evidence") / "evidence.json.gz"
+    said = Portolan(file.parent / "data").ask("evidence", str(file), str(bundle))
+    assert re.fullmatch(r"torch@2\.9\.0/xla on .+: 3 functions, 12 cases\n", said)
+    return file
+
+
+def test_without_anything_the_evidence_that_ships_answers(portolan: Portolan, project: Path) -> None:
+    first, *_ = portolan.ask("assess", str(project), "--on", "torch/xla").splitlines()
+    assert first.startswith("On torch/xla ")
+    assert "ships with Portolan" in portolan.ask("assess", str(project / "train.py"), "--on", "torch/xla")
+
+
+def test_findings_are_told_with_their_place_and_what_calls_them(portolan: Portolan, project: Path, data: Path) -> None:
+    text = portolan.ask("assess", str(project), "--on", "torch/xla", "--data", str(data))
+    assert text.startswith("On torch/xla this code calls 1 function that fails (torch.cumsum at train.py:5).\n")
+    said = " ".join(text.split())
+    assert "FAILS torch.cumsum (1 place) fails in 4 of 4 usual cases" in said
+    assert "FAILS torch.cumprod (1 place, only under `x.device.type == 'cuda'`)" in said
+    assert "train.main > train.step: torch.cumsum" in said
+    assert "$ portolan-runner run " in said
+    assert "train.py:6: x.device.type" in said
+
+
+@pytest.mark.parametrize(
+    ("kinds", "code"), [("fails", 1), ("wrong,falls-back,slow:3", 0), ("wrong,fails,falls-back,slow:10", 1)]
+)
+def test_the_exit_code_is_that_of_the_kinds_that_were_asked_for(
+    portolan: Portolan, project: Path, data: Path, kinds: str, code: int
+) -> None:
+    done = portolan.call("assess", str(project), "--on", "torch/xla", "--data", str(data), "--fail-on", kinds)
+    assert (done.returncode, done.stderr) == (code, "")
+
+
+def test_comments_and_a_baseline_silence_what_was_looked_at(
+    portolan: Portolan, project: Path, data: Path, tmp_path: Path
+) -> None:
+    arguments = ("assess", str(project), "--on", "torch/xla", "--data", str(data), "--fail-on", "fails")
+    baseline = str(tmp_path / "baseline.json")
+    assert portolan.call(*arguments, "--write-baseline", baseline).returncode == 1
+    done = portolan.call(*arguments, "--baseline", baseline)
+    assert done.returncode == 0
+    # The baseline has the guarded place too.
+    assert "Silenced: 0 places by comments, 2 by the baseline." in done.stdout
+    (project / "train.py").write_text(
+        CODE.replace("(x, 0)\n", "(x, 0)  # portolan: ignore[torch.cumsum] on the host\n")
+    )
+    done = portolan.call(*arguments)
+    assert done.returncode == 0
+    assert "Silenced: 1 place by comments, 0 by the baseline." in done.stdout
+
+
+def test_every_format_is_written(portolan: Portolan, project: Path, data: Path, tmp_path: Path) -> None:
+    written = {}
+    for format in ("text", "json", "html", "junit", "sarif"):
+        out = tmp_path / f"report.{format}"
+        arguments = ("--data", str(data), "--format", format, "--output", str(out))
+        assert portolan.ask("assess", str(project), "--on", "torch/xla", *arguments) == ""
+        written[format] = out.read_text()
+    assert json.loads(written["json"])["summary"] in " ".join(written["text"].split())
+    assert len(json.loads(written["sarif"])["runs"][0]["results"]) == 2
+    assert ET.fromstring(written["junit"])[0].attrib["failures"] == "1"
+    assert "y = torch.cumsum(x, 0)" in written["html"]
+
+
+def test_another_version_that_is_installed_is_said_at_once(portolan: Portolan, project: Path, data: Path) -> None:
+    site_packages = project / ".venv" / "lib" / "python3.11" / "site-packages" / "torch-2.8.1+cpu.dist-info"
+    site_packages.mkdir(parents=True)
+    (project / ".venv" / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    (site_packages / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.8.1+cpu\n")
+    _, second, third, *_ = portolan.ask("assess", str(project), "--on", "torch/xla", "--data", str(data)).splitlines()
+    assert f"{second} {third}".startswith("torch 2.8.1+cpu is installed here, and the evidence is of 2.9.0")
+
+
+def test_a_coordinator_answers_with_what_its_campaigns_found(
+    new_database: Callable[..., str], project: Path, bundle: Path, data: Path, tmp_path: Path
+) -> None:
+    coordinator = CoordinatorProcess(new_database())
+    try:
+        portolan = Portolan(tmp_path / "data", PORTOLAN_URL=coordinator.url)
+        # It has nothing yet, and leaves it to what ships.
+        assert "ships with Portolan" in portolan.ask("assess", str(project), "--on", "torch/xla")
+        portolan.ask("import", str(bundle))
+        done = portolan.call("assess", str(project), "--on", "torch/xla", "--fail-on", "fails")
+        assert done.returncode == 1
+        assert f"from {coordinator.url}" in done.stdout
+        out = tmp_path / "from-coordinator.json"
+        portolan.ask("evidence", str(out))
+        of_bundle, of_coordinator = (
+            evidence_file.read(file.read_bytes(), str(file), "").targets[0].functions for file in (data, out)
+        )
+        assert of_coordinator == of_bundle
+    finally:
+        coordinator.stop()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--on", "torch/xlaa"), "nobody charted torch/xlaa"),
+        (("--on", "tourch/xla"), "did you mean torch/xla"),
+        (("--on", "torch"), "is not a target selector"),
+        (("--on", "torch/xla", "--fail-on", "wron"), "did you mean wrong?"),
+        (("--on", "torch/xla", "--data", "/none"), "no such file"),
+        (("--on", "torch/xla", "--data", "/dev/null"), "is no evidence of Portolan's"),
+        (("--on", "torch/xla", "--baseline", "/none"), "no such file"),
+        (("--on", "torch/xla", "--baseline", "/dev/null"), "is no baseline"),
+        ((), "Missing option '--on'"),
+    ],
+)
+def test_what_cannot_be_assessed_is_one_line_and_exit_code_2(
+    portolan: Portolan, project: Path, arguments: tuple[str, ...], complaint: str
+) -> None:
+    assert complaint in portolan.refused("assess", str(project), *arguments)
+
+
+def test_nothing_to_read_is_exit_code_2(portolan: Portolan, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "a.py").write_text("def (:\n")
+    assert "has no Python file that can be read" in portolan.refused(
+        "assess", str(tmp_path / "empty"), "--on", "torch/xla"
+    )
+    assert "has no Python file that can be read" in portolan.refused(
+        "assess", str(tmp_path / "broken"), "--on", "torch/xla"
+    )
+    assert "no package of that name" in portolan.refused("assess", "nosuchpackage", "--on", "torch/xla")
+
+
+def test_data_of_a_newer_schema_is_refused(portolan: Portolan, project: Path, tmp_path: Path) -> None:
+    newer = tmp_path / "newer.json"
+    newer.write_text('{"type": "portolan-evidence", "format": 7, "portolan": "9.0", "targets": "otherwise"}')
+    said = portolan.refused("assess", str(project), "--on", "torch/xla", "--data", str(newer))
+    assert "has format 7, made by portolan 9.0; this portolan reads up to 1: upgrade it" in said
+
+
+def test_a_program_asks_by_function(data: Path) -> None:
+    answer = can_i(FAILING, on="torch/xla", data=data)
+    assert (answer.works, answer.failing, answer.of) == (False, 4, 4)
+    assert answer.sentences[0] == "torch.cumsum fails in 4 of 4 usual cases"
+    assert can_i(FINE, on="torch/xla", data=data).works is True
+    assert can_i("torch.nothing", on="torch/xla", data=data).works is None
+
+
+def test_the_commands_of_the_how_to_are_carried_out(project: Path, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "how-to" / "check-your-code-in-ci.md").read_text()
+    commands = re.findall(r"^\s*(?:- )?(?:run: |entry: )?(portolan assess .+)$", page, re.MULTILINE)
+    assert len(commands) == 7
+    bin_folder = tmp_path / "bin"
+    bin_folder.mkdir()
+    (bin_folder / "portolan").write_text(f'#!/bin/sh\nexec {COMMAND[0]} -m coordinator "$@"\n')
+    (bin_folder / "portolan").chmod(0o755)
+    (project / "src").mkdir()
+    (project / "train.py").rename(project / "src" / "train.py")
+    environment = {**os.environ, "PATH": f"{bin_folder}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    for command in commands:
+        done = subprocess.run(
+            command, shell=True, cwd=project, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode in (0, 1), (command, done.stderr)
+        assert done.stderr == "", command
+    assert json.loads((project / "portolan.sarif").read_text())["version"] == "2.1.0"
+    assert ET.fromstring((project / "portolan.xml").read_bytes()).tag == "testsuites"
+    assert json.loads((project / "portolan-baseline.json").read_text())["type"] == "portolan-baseline"

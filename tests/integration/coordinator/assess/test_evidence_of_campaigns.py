@@ -1,0 +1,139 @@
+"""Evidence over the real application: that of bundles and that of the campaigns which they become are the same."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from coordinator.app import create_app
+from coordinator.assess.bundled import from_bundles
+from coordinator.assess.evidence import Evidence, TargetEvidence
+from coordinator.assess.evidence_file import FORMAT, read
+from coordinator.settings import Settings
+from tests import bundles
+from tests.admin import ADMIN_TOKEN, AS_ADMIN
+from tests.database_roles import application
+
+Lines = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory: pytest.TempPathFactory) -> Lines:
+    """A bundle of the hazards, as the runner wrote it, but for its device: it is none that others are compared to."""
+    made = bundles.make(tmp_path_factory.mktemp("bundle") / "hazards.bundle").read_bytes()
+    lines = bundles.lines_of(made)
+    lines[0]["runner"]["device"] = "xla"
+    return lines
+
+
+@pytest.fixture
+async def http(database: str) -> AsyncIterator[httpx.AsyncClient]:
+    async with serving(database) as client:
+        yield client
+
+
+@asynccontextmanager
+async def serving(dsn: str) -> AsyncIterator[httpx.AsyncClient]:
+    app = create_app(Settings(database_url=application(dsn), admin_token=ADMIN_TOKEN))
+    transport = httpx.ASGITransport(app)
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(
+            transport=transport, base_url="http://localhost/api/v1", headers=AS_ADMIN, timeout=120
+        ) as client,
+    ):
+        yield client
+
+
+def changed(lines: Lines, case: str, years: int, **outcome: Any) -> Lines:
+    """A bundle made some years later, in which every run of a case ended otherwise."""
+    lines = copy.deepcopy(lines)
+    for line in lines:
+        for moment in {"begun_at", "finished_at"} & line.keys():
+            line[moment] = f"{int(line[moment][:4]) + years}{line[moment][4:]}"
+        if line.get("case") == case:
+            line["outcome"].update(outcome)
+    return lines
+
+
+async def sent(http: httpx.AsyncClient, lines: Lines) -> int:
+    answer = await http.post("/bundles", headers=bundles.HEADERS, content=bundles.sealed(lines))
+    assert answer.status_code == 201, answer.text
+    number: int = answer.json()["id"]
+    return number
+
+
+async def asked(http: httpx.AsyncClient, target: str = "*/*") -> Evidence:
+    answer = await http.get("/evidence", params={"target": target})
+    assert answer.status_code == 200, answer.text
+    return read(answer.content, "the answer", "the test")
+
+
+def cases(target: TargetEvidence) -> dict[str, tuple[Any, ...]]:
+    return {
+        case.case: (name, case.end, case.cause, case.ending, case.said, case.tags, case.options, case.judged_by)
+        for name, of_function in target.functions.items()
+        for case in of_function
+    }
+
+
+async def test_a_campaign_gives_the_evidence_of_its_bundle(
+    http: httpx.AsyncClient, lines: Lines, tmp_path: Path
+) -> None:
+    file = tmp_path / "one.bundle"
+    file.write_bytes(bundles.sealed(lines))
+    (expected,) = from_bundles([file])
+    number = await sent(http, lines)
+    (target,) = (await asked(http)).targets
+    assert cases(target) == cases(expected)
+    assert {case[1] for case in cases(target).values()} >= {"failed"}
+    assert (target.target, target.hardware, target.charted_at) == (
+        expected.target,
+        expected.hardware,
+        expected.charted_at,
+    )
+    (chart,) = target.charts
+    assert (chart.campaign, chart.repeat) == (number, expected.charts[0].repeat)
+
+
+async def test_the_newest_outcome_of_a_case_counts_whatever_campaign_it_came_from(
+    http: httpx.AsyncClient, lines: Lines
+) -> None:
+    await sent(http, lines)
+    before = cases((await asked(http)).targets[0])
+    (failing, *_) = [name for name, case in before.items() if case[1] == "failed"]
+    mended = changed(lines, failing, 1, verdict="passed", ending="returned", evidence=None)
+    only = [line for line in mended if line.get("case", failing) == failing]
+    only[0]["suite"]["cases"] = [case for case in only[0]["suite"]["cases"] if case["id"] == failing]
+    newest = await sent(http, only)
+    (target,) = (await asked(http)).targets
+    after = cases(target)
+    assert after.keys() == before.keys()
+    assert after[failing][1] != "failed"
+    assert {name for name in after if after[name] != before[name]} == {failing}
+    assert target.charts[0].campaign == newest
+
+
+async def test_only_targets_that_the_selector_matches_are_sent(http: httpx.AsyncClient, lines: Lines) -> None:
+    await sent(http, lines)
+    assert [target.short for target in (await asked(http, "hazards/xla")).targets] == ["hazards/xla"]
+    assert (await asked(http, "hazards/tpu")).targets == ()
+    refused = await http.get("/evidence", params={"target": "no selector"})
+    assert refused.status_code == 422
+    assert "write framework/device" in refused.json()["detail"]
+
+
+async def test_the_cpu_is_no_target_of_an_assessment(http: httpx.AsyncClient, lines: Lines) -> None:
+    on_host = copy.deepcopy(lines)
+    on_host[0]["runner"]["device"] = "cpu"
+    await sent(http, on_host)
+    answer = await http.get("/evidence")
+    assert json.loads(answer.content)["targets"] == []
+    assert json.loads(answer.content)["format"] == FORMAT

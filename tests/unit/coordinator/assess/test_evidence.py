@@ -1,0 +1,171 @@
+"""Evidence: chosen among targets, merged over campaigns, written to files and read from them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from coordinator.assess import evidence_file
+from coordinator.assess.evidence import Evidence, TargetEvidence, choose
+from coordinator.assess.merging import Charted, merged
+from coordinator.assess.runs import Run, RunCase, case_evidence
+from coordinator.errors import AssessmentError
+from coordinator.targets.selectors import Selector
+from protocol.enums import REFUSES, Cause, Ending, Judge, Placement, Verdict
+from tests.unit.coordinator.assess.cases import CHARTED_AT, FUNCTION, case, several, target
+
+PASSED = Run(Verdict.passed, Placement.on_device)
+FELL_BACK = Run(Verdict.passed, Placement.fell_back)
+FAILED = Run(Verdict.failed, Placement.unknown, Cause.type, Ending.raised, "no\n  kernel")
+
+
+def chosen(selector: str, *targets: TargetEvidence, installed: str | None = None) -> TargetEvidence:
+    return choose(Evidence(targets, "ships with Portolan"), Selector.parse(selector), installed).chosen
+
+
+OLD, NEW = target({}, "2.9.0"), target({}, "2.13.0")
+
+
+def test_of_several_versions_the_newest_is_taken_by_its_numbers() -> None:
+    assert chosen("torch/xla", NEW, OLD).version == "2.13.0"
+
+
+def test_the_version_that_is_installed_goes_before_a_newer_one() -> None:
+    assert chosen("torch/xla", NEW, OLD, installed="2.9.0").version == "2.9.0"
+
+
+def test_a_version_that_was_asked_for_is_taken() -> None:
+    assert chosen("torch@2.9/xla", NEW, OLD, installed="2.13.0").version == "2.9.0"
+
+
+def test_of_two_machines_the_one_charted_last_is_taken_and_the_other_named() -> None:
+    later = replace(OLD, hardware="TPU v5e", charts=(replace(OLD.charts[0], at=CHARTED_AT + timedelta(days=1)),))
+    choice = choose(Evidence((OLD, later), "ships with Portolan"), Selector.parse("torch/xla"), None)
+    assert (choice.chosen, choice.others) == (later, (OLD,))
+
+
+@pytest.mark.parametrize("asked", ["torch/xlaa", "tourch/xla", "torch@1.0/xla", "jax/tpu"])
+def test_a_target_that_nobody_charted_is_said_in_one_line(asked: str) -> None:
+    with pytest.raises(AssessmentError) as refused:
+        chosen(asked, OLD)
+    message = str(refused.value)
+    assert message.startswith(f"nobody charted {asked} ")
+    assert "torch@2.9.0/xla" in message
+    assert "\n" not in message
+    assert ("did you mean torch/xla?" in message) == (asked != "jax/tpu")
+
+
+def charted(name: str, revision: str, days: int, *cases: object, digest: str | None = "d") -> Charted:
+    """A campaign that charted some cases of one function; ``cases`` are names, or ends by name."""
+    made = [case(text.partition("=")[0], text.partition("=")[2] or "passed") for text in map(str, cases)]  # type: ignore[arg-type]
+    of_target = target({FUNCTION: made})
+    chart = replace(of_target.charts[0], suite=name, revision=revision, at=CHARTED_AT + timedelta(days=days))
+    return Charted(replace(of_target, charts=(chart,)), {one.case: digest for one in made})
+
+
+def ends(*charts: Charted) -> dict[str, str]:
+    (of_target,) = merged(charts)
+    return {one.case.rpartition("/")[2]: one.end for one in of_target.functions[FUNCTION]}
+
+
+def test_the_newest_outcome_of_a_case_counts() -> None:
+    first, second = charted("library", "r", 0, "a=failed", "b=failed"), charted("library", "r", 1, "a")
+    assert ends(first, second) == ends(second, first) == {"a": "passed", "b": "failed"}
+
+
+def test_a_case_that_a_newer_revision_has_changed_or_dropped_does_not_count() -> None:
+    first = charted("library", "r1", 0, "a=failed", "b=failed", digest="old")
+    assert ends(first, charted("library", "r2", 1, "a", digest="new")) == {"a": "passed"}
+    newer = charted("library", "r2", 1, "a", digest="new")
+    same = Charted(newer.target, {**newer.digests, f"{FUNCTION}/b": "old"})
+    assert ends(first, same) == {"a": "passed", "b": "failed"}
+
+
+def test_suites_stand_beside_each_other() -> None:
+    assert ends(charted("library", "r1", 0, "a=failed"), charted("paper", "p1", 1, "b")) == {
+        "a": "failed",
+        "b": "passed",
+    }
+
+
+def test_each_case_names_its_chart() -> None:
+    (of_target,) = merged([charted("library", "r", 0, "a", "b"), charted("library", "r", 1, "a")])
+    days = {one.case[-1]: (of_target.charts[one.chart].at - CHARTED_AT).days for one in of_target.functions[FUNCTION]}
+    assert days == {"a": 1, "b": 0}
+
+
+def evidence_of(*runs: Run, tags: frozenset[str] = frozenset(), host_only: bool = False) -> object:
+    return case_evidence(RunCase("c", tags, None, host_only), runs, 0)
+
+
+@pytest.mark.parametrize(
+    ("runs", "end"),
+    [
+        ([PASSED, PASSED], "passed"),
+        ([PASSED, FAILED], "failed"),
+        ([PASSED, FELL_BACK], "fell_back"),
+        ([PASSED, Run(Verdict.passed, Placement.unknown)], "unproven"),
+        ([Run(Verdict.skipped, Placement.unknown, Cause.lowered)], "unproven"),
+        ([Run(Verdict.skipped, Placement.unknown, Cause.not_lowered, Ending.not_lowered, "no rule")], "failed"),
+        ([Run(Verdict.incomplete, Placement.unknown), PASSED], "passed"),
+    ],
+)
+def test_the_end_of_a_case_over_its_runs(runs: list[Run], end: str) -> None:
+    assert evidence_of(*runs).end == end  # type: ignore[attr-defined]
+
+
+def test_what_did_not_run_and_a_refusal_that_was_met_are_no_evidence() -> None:
+    assert evidence_of(Run(Verdict.incomplete, Placement.unknown)) is None
+    assert evidence_of(PASSED, tags=frozenset({REFUSES})) is None
+    assert evidence_of(FAILED, tags=frozenset({REFUSES})) is not None
+
+
+def test_a_failure_says_why_in_one_line_and_by_whom_it_was_judged() -> None:
+    found = case_evidence(RunCase("c", frozenset({"judged-by-numpy", "plain"}), None, False), [PASSED, FAILED], 0)
+    assert found is not None
+    assert (found.cause, found.ending, found.said) == (Cause.type, Ending.raised, "no kernel")
+    assert (found.judged_by, found.tags) == (Judge.numpy, {"plain"})
+
+
+def test_a_file_is_read_as_it_was_written_and_is_the_same_each_time() -> None:
+    targets = (target({FUNCTION: several(3, "usual", "failed", "b", "a", keywords={"mode": "x"})}),)
+    content = evidence_file.compressed(targets, CHARTED_AT)
+    read = evidence_file.read(content, "evidence.json.gz", "from a file")
+    assert (read.targets, read.made_at, read.origin) == (targets, CHARTED_AT, "from a file")
+    assert evidence_file.compressed(read.targets, CHARTED_AT) == content
+    assert evidence_file.read(gzip.decompress(content), "plain", "from a file").targets == targets
+
+
+def changed(**members: object) -> bytes:
+    document = json.loads(evidence_file.written((target({FUNCTION: several(1, "usual")}),), CHARTED_AT))
+    return json.dumps({**document, **members}).encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is no evidence of Portolan's"),
+        (b"\x1f\x8b\x08", "is no evidence of Portolan's"),
+        (b'{"type": "portolan-bundle", "format": 1, "portolan": "0.1"}', "is no evidence of Portolan's"),
+        (changed(format=2, portolan="9.9", targets="otherwise"), "has format 2, made by portolan 9.9"),
+        (changed(targets=[{"framework": "torch"}]), "is not valid evidence: targets.0."),
+        (changed(targets=[{**json.loads(changed())["targets"][0], "charts": []}]), "names a chart that it does not"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_in_one_line(content: bytes, said: str) -> None:
+    with pytest.raises(AssessmentError) as refused:
+        evidence_file.read(content, "it.json", "from it")
+    assert str(refused.value).startswith(f"it.json {said}")
+
+
+def test_the_evidence_that_ships_says_what_it_is_of() -> None:
+    shipped = evidence_file.shipped()
+    assert {of_target.short for of_target in shipped.targets} >= {"torch/xla", "tensorflow/xla"}
+    for of_target in shipped.targets:
+        assert of_target.hardware
+        assert of_target.charts
+        assert sum(map(len, of_target.functions.values())) > 500

@@ -1,0 +1,217 @@
+"""The formats of one report: each says the same, in the form that its reader takes."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from coordinator.assess.code import Code
+from coordinator.assess.findings import Assessment
+from coordinator.assess.formats.as_json import json_of
+from coordinator.assess.formats.html import html_of
+from coordinator.assess.formats.junit import junit_of
+from coordinator.assess.formats.sarif import RULES, sarif_of
+from coordinator.assess.formats.terminal import WIDTH, text_of
+from coordinator.assess.report import Report
+from coordinator.assess.sites import DeviceQuestion, Guard, GuardKind, UnreadFile
+from protocol.enums import Cause, Ending
+from tests.unit.coordinator.assess.cases import FUNCTION, assessed, case, report, several, site, source, target
+
+GUARD = Guard(GuardKind.device, 3, 'x.device.type == "cuda"')
+SITES = [
+    site(line=2),
+    site(line=5, guards=[GUARD]),
+    site(line=6, positional=3),
+    site("torch.wrong", line=3),
+    site("torch.some", line=4),
+    site("torch.fine", line=4),
+    site("torch.unknown", line=7),
+    site("torch.guarded", line=8, guards=[GUARD], path="sub/a b.py"),
+]
+CASES = {
+    FUNCTION: [*several(3, "one", "failed"), *several(3, "three", "failed", positional=3)],
+    "torch.wrong": several(4, "usual", "failed", ending=Ending.mismatched, cause=Cause.assertion),
+    "torch.some": [
+        *several(3, "some", "fell_back", keywords={"mode": "a"}),
+        *several(3, "fine", keywords={"mode": "b"}),
+    ],
+    "torch.fine": [*several(3, "usual"), case("odd", "failed", "empty")],
+    "torch.guarded": several(3, "usual", "failed"),
+}
+CODE = "\n".join(f"line_{number} = 1 < 2" for number in range(1, 20))
+
+
+@pytest.fixture
+def assessment() -> Assessment:
+    sites = [*SITES[:4], site("torch.some", line=4, positional=None), *SITES[5:]]
+    return assessed(CASES, *sites)
+
+
+@pytest.fixture
+def made(assessment: Assessment) -> Report:
+    code = source(
+        *SITES,
+        device_questions=(DeviceQuestion("train.py", 4, "x.device.type"),),
+        unread=(UnreadFile("broken.py", "does not parse"),),
+        star_imports=1,
+    )
+    charted = target(CASES, notes=("XLA on the host CPU, not a TPU",))
+    return report(assessment, source=code, target=charted, installed="2.8.0+cpu", ignored=1, known=2)
+
+
+def test_the_first_line_of_the_terminal_is_what_to_act_on(made: Report) -> None:
+    text = text_of(made)
+    assert " ".join(text.split()).startswith(
+        "On torch/xla this code calls 1 function that gives wrong values without an error (torch.wrong at "
+        "src/train.py:3) and 1 function that fails (torch.foo at src/train.py:2). torch 2.8.0+cpu is installed here, "
+        "and the evidence is of 2.9.0: it may be otherwise there. Evidence: torch 2.9.0 on xla (AMD EPYC), charted on "
+        "2026-11-28, suite library; ships with Portolan."
+    )
+
+
+def test_the_terminal_is_80_columns_wide_but_for_what_is_copied(made: Report) -> None:
+    for text in (text_of(made), text_of(made, whole=True)):
+        for line in text.splitlines():
+            assert len(line) <= WIDTH or line.lstrip().startswith("$ "), line
+
+
+def test_the_terminal_says_all_that_stands_around_the_findings(made: Report) -> None:
+    text = " ".join(text_of(made).split())
+    assert "WRONG torch.wrong (1 place)" in text
+    assert 'FAILS torch.guarded (1 place, only under `x.device.type == "cuda"`)' in text
+    assert f"$ portolan-runner run torch xla {FUNCTION}/one-0" in text
+    assert "HOST torch.some (1 place) runs on the host in 3 of 6 usual cases: with mode='a' (3 of 3)" in text
+    assert "1 note at 1 place (--all lists them): 1: only cases unlike this call do so." in text
+    assert "Unknown, which is no finding: torch.unknown." in text
+    assert "portolan submit --suite library --targets torch/xla --functions torch.unknown" in text
+    assert "src/train.py:4: x.device.type" in text
+    assert "Not read: 1 file (1 does not parse)." in text
+    assert "Silenced: 1 place by comments, 2 by the baseline." in text
+    assert "only cases unlike this call" in " ".join(text_of(made, whole=True).split())
+
+
+@pytest.mark.parametrize(
+    ("sites", "said"),
+    [
+        ([], "On torch/xla nothing can go wrong: this code uses no function of torch."),
+        (
+            ["torch.unknown"],
+            "On torch/xla nothing is known: none of the functions that this code uses is charted there.",
+        ),
+        (
+            ["torch.fine", "torch.unknown"],
+            "On torch/xla nothing that this code calls is known to go wrong: 1 of its 2 functions are charted.",
+        ),
+    ],
+)
+def test_without_a_finding_the_first_line_does_not_say_more_than_is_known(sites: list[str], said: str) -> None:
+    used = [site(name, positional=9) for name in sites]
+    assessment = assessed(CASES, *used) if used else Assessment((), {}, {})
+    assert report(assessment, *used).first_line == said
+
+
+def test_json_has_every_finding_with_its_places(made: Report) -> None:
+    document = json.loads(json_of(made))
+    assert (document["type"], document["format"], document["summary"]) == ("portolan-assessment", 1, made.first_line)
+    assert document["target"]["version"] == "2.9.0"
+    assert document["origin"] == "ships with Portolan"
+    kinds = {(finding["function"], finding["kind"], finding["weight"]) for finding in document["findings"]}
+    assert kinds >= {("torch.wrong", "wrong", "finding"), ("torch.some", "falls-back", "condition")}
+    places = [place for finding in document["findings"] for place in finding["places"]]
+    assert len(places) == len(SITES) - 1
+    assert {"path", "line", "column", "within", "certainty", "use", "guards"} == places[0].keys()
+    assert document["unknown"] == {"torch.unknown": 1}
+
+
+def test_sarif_has_one_result_a_function_and_kind(made: Report) -> None:
+    document = json.loads(sarif_of(made))
+    assert document["version"] == "2.1.0"
+    (run,) = document["runs"]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == list(RULES)
+    results = {result["message"]["text"].split()[2]: result for result in run["results"]}
+    assert results.keys() == {FUNCTION, "torch.wrong", "torch.guarded"}
+    assert len(results) == len(run["results"])
+    assert {name: result["level"] for name, result in results.items()} == {
+        FUNCTION: "error",
+        "torch.wrong": "error",
+        "torch.guarded": "note",
+    }
+    for result in run["results"]:
+        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["partialFingerprints"]["function/v1"]
+        for location in [*result["locations"], *result["relatedLocations"]]:
+            physical = location["physicalLocation"]
+            assert physical["artifactLocation"]["uri"].startswith("src/")
+            assert physical["region"]["startLine"] >= 1
+            assert physical["region"]["startColumn"] >= 1
+    lines = [
+        location["physicalLocation"]["region"]["startLine"]
+        for location in [*results[FUNCTION]["locations"], *results[FUNCTION]["relatedLocations"]]
+    ]
+    assert lines == [2, 5, 6]
+    (location,) = results["torch.guarded"]["locations"]
+    assert location["physicalLocation"]["artifactLocation"]["uri"] == "src/sub/a%20b.py"
+
+
+def test_sarif_names_the_notebook_and_no_line_of_it() -> None:
+    cell = site(path="train.ipynb#3")
+    (run,) = json.loads(sarif_of(report(assessed(several(3, "usual", "failed"), cell), cell)))["runs"]
+    assert run["results"][0]["locations"] == [{"physicalLocation": {"artifactLocation": {"uri": "src/train.ipynb"}}}]
+
+
+def test_junit_counts_what_it_lists(made: Report) -> None:
+    root = ET.fromstring(junit_of(made))
+    (suite,) = root
+    cases = list(suite)
+    assert int(suite.attrib["tests"]) == len(cases)
+    assert int(suite.attrib["failures"]) == sum(one.find("failure") is not None for one in cases) == 3
+    assert int(suite.attrib["skipped"]) == sum(one.find("skipped") is not None for one in cases) == 2
+    passing = {one.attrib["name"] for one in cases if not len(one)}
+    assert passing == {"torch.fine", "torch.some"}
+    failure = next(one for one in cases if one.attrib["name"] == "torch.wrong wrong")
+    assert failure.attrib["file"] == "src/train.py"
+    assert "src/train.py:3" in (failure.findtext("failure") or "")
+
+
+def test_html_shows_the_code_and_asks_nothing_of_others(made: Report, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(CODE)
+    page = html_of(made, Code(tmp_path))
+    assert "line_2 = 1 &lt; 2" in page
+    assert "line_4 = 1 &lt; 2" in page
+    assert "1 < 2" not in page
+    tags = _Tags()
+    tags.feed(page)
+    assert not tags.outside
+    assert "portolan-runner run torch xla" in page
+
+
+def test_html_shows_hostile_text_as_text(tmp_path: Path) -> None:
+    hostile = site(path="<script>alert(1)</script>.py", within="\u202eevil")
+    page = html_of(report(assessed(several(3, "usual", "failed"), hostile), hostile), Code(tmp_path))
+    assert "<script>" not in page
+    assert "\u202e" not in page
+
+
+def test_code_of_a_notebook_is_that_of_its_cell(tmp_path: Path) -> None:
+    cells = [{"cell_type": "markdown", "source": ["a"]}, {"cell_type": "code", "source": ["b = 1\n", "c = 2"]}]
+    (tmp_path / "n.ipynb").write_text(json.dumps({"cells": cells}))
+    code = Code(tmp_path)
+    assert (code.line("n.ipynb#2", 2), code.line("n.ipynb#2", 3), code.line("gone.py", 1)) == ("c = 2", "", "")
+    assert Code(tmp_path / "n.ipynb").line("n.ipynb#2", 1) == "b = 1"
+
+
+class _Tags(HTMLParser):
+    """Whatever a page would load from elsewhere, and its scripts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.outside: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        names = {name for name, _ in attrs}
+        if tag in ("script", "link", "iframe", "img") or names & {"src", "href"}:
+            self.outside.append(tag)
