@@ -21,6 +21,7 @@ Each stands with the status of HTTP and the exit code that it becomes::
     ├── FrameworkError                    500  2
     │   ├── UnknownFrameworkError         500  2
     │   ├── FrameworkBrokenError          500  2
+    │   ├── SuiteError                    500  2
     │   └── DeviceUnavailableError        500  2
     ├── UntestedError                     500  2
     │   ├── MissingPackageError           500  2
@@ -149,6 +150,10 @@ class UnknownFrameworkError(FrameworkError):
 
 class FrameworkBrokenError(FrameworkError):
     """The framework cannot be imported or forked from."""
+
+
+class SuiteError(FrameworkError):
+    """A suite of one's own cannot be served."""
 
 
 class UntestedError(RunnerError):

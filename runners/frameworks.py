@@ -41,7 +41,13 @@ class Accelerator(Protocol):
 
 def names() -> list[str]:
     """Every framework that can be loaded, ours first."""
-    return [*OURS, *sorted({entry.name for entry in _entries(GROUP)})]
+    return [*OURS, *sorted({entry.name for entry in entry_points(GROUP)})]
+
+
+def roots() -> dict[str, str]:
+    """The framework of the first part of a function's public name. Imports nothing."""
+    own = {framework.surface.name: name for name, framework in OURS.items() if framework.surface is not None}
+    return {**{name: name for name in names()}, **own}
 
 
 def load(name: str) -> Framework:
@@ -49,7 +55,7 @@ def load(name: str) -> Framework:
     require(name)
     if name in OURS:
         return OURS[name]
-    entry = next(entry for entry in _entries(GROUP) if entry.name == name)
+    entry = next(entry for entry in entry_points(GROUP) if entry.name == name)
     found = _loaded(entry, f"framework {name!r}")
     if not isinstance(found, Framework) or found.name != name:
         raise UnknownFrameworkError(
@@ -76,7 +82,7 @@ def load_device(framework: Framework, name: str) -> Device:
 def devices(framework: Framework) -> list[str]:
     """Every device that a runner can be started for, the framework's own first; this machine may lack it."""
     prefix = f"{framework.name}."
-    added = {entry.name.removeprefix(prefix) for entry in _entries(DEVICE_GROUP) if entry.name.startswith(prefix)}
+    added = {entry.name.removeprefix(prefix) for entry in entry_points(DEVICE_GROUP) if entry.name.startswith(prefix)}
     return [*framework.devices, *sorted(added - set(framework.devices))]
 
 
@@ -99,7 +105,7 @@ def _accelerator(framework: Framework, device: str) -> Accelerator:
             f"framework {framework.name!r} has no device {device!r}; it has {', '.join(known)}, and "
             f"'portolan-runner setup {framework.name} --with PACKAGE' adds what a package brings"
         )
-    entry = next(entry for entry in _entries(DEVICE_GROUP) if entry.name == f"{framework.name}.{device}")
+    entry = next(entry for entry in entry_points(DEVICE_GROUP) if entry.name == f"{framework.name}.{device}")
     module = _loaded(entry, f"device {framework.name}/{device}")
     missing = [name for name in ("VARIABLES", "device") if not hasattr(module, name)]
     if missing:
@@ -110,7 +116,8 @@ def _accelerator(framework: Framework, device: str) -> Accelerator:
     return cast(Accelerator, module)
 
 
-def _entries(group: str) -> list[metadata.EntryPoint]:
+def entry_points(group: str) -> list[metadata.EntryPoint]:
+    """The entry points of installed packages in a group. Imports nothing."""
     if sys.version_info >= (3, 10):
         return list(metadata.entry_points(group=group))
     return list(metadata.entry_points().get(group, []))

@@ -126,7 +126,7 @@ async def _run(
             bundle.add(BundledOutcome(case=job.case, run=job.run, finished_at=datetime.now(UTC), outcome=event.outcome))
         log.acknowledge(seen)
         if supervisor.broken.is_set():
-            raise FrameworkBrokenError(f"{header.runner.framework} can no longer be imported")
+            raise FrameworkBrokenError(f"no case can be run any more: {supervisor.failure}")
         progress.show()
 
 
@@ -155,7 +155,8 @@ def select(catalogue: Catalogue, suite: str, functions: Sequence[str]) -> tuple[
     """
     found = next((offered for offered in catalogue.suites if offered.name == suite), None)
     if found is None:
-        raise BundleError(f"no suite {suite!r}; there are: {', '.join(offered.name for offered in catalogue.suites)}")
+        names = ", ".join(offered.name for offered in catalogue.suites)
+        raise BundleError(f"no suite {suite!r}; there are: {names}; write the path of one of your own as ./{suite}")
     known = {case.function for case in found.cases}
     chosen = choose_functions(functions, known)
     if not chosen.functions:

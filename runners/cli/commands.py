@@ -10,12 +10,12 @@ import asyncio
 import fnmatch
 import os
 import re
-import shlex
 import shutil
 import socket
 import statistics
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ from protocol.outcomes import Outcome
 from protocol.redaction import redacted
 from runners import frameworks
 from runners.cli import environments
+from runners.cli.suite_choice import chosen_suites
 from runners.errors import RunnerError, UsageError
 from runners.http.description import index
 from runners.http.enrolment import EnrolmentOptions, default_name, enrolment_options
@@ -50,7 +51,9 @@ def run(options: argparse.Namespace) -> int:
             return 0
         if options.command == "enumerate":
             return _enumerate(options)
-        options.interpreter = _interpreter(options)
+        suites = chosen_suites(options.suites)
+        options.suites = suites
+        options.interpreter = replace(_interpreter(options), suites=suites.paths)
         match options.command:
             case "serve":
                 return asyncio.run(_serve(options))
@@ -113,6 +116,7 @@ def _serve_options(options: argparse.Namespace) -> ServeOptions:
     if not 0 <= options.port <= 65_535:
         raise UsageError(f"--port {options.port}: a port is between 0 and 65535")
     _check_slots(options.slots)
+    options.suites.require_paths(options.framework)
     return ServeOptions(
         framework=options.framework,
         device=options.device,
@@ -174,7 +178,7 @@ def _interpreter(options: argparse.Namespace) -> Interpreter:
         if found is None:
             raise UsageError(f"--python {options.python}: there is no such program; name a Python that has {framework}")
         path = os.path.abspath(found)
-        return Interpreter(path, option=f" --python {shlex.quote(path)}")
+        return Interpreter(path, is_chosen=True)
     frameworks.require(framework)
     if frameworks.is_importable(framework):
         return Interpreter()
@@ -201,7 +205,7 @@ async def _run(options: argparse.Namespace) -> int:
     target = options.framework, options.device
     async with opened(*target, options.memory_limit, options.interpreter) as (supervisor, log, catalogue):
         suites = index(catalogue)
-        names = [options.suite] if options.suite else list(suites)
+        names = options.suites.searched or list(suites)
         suite = next((name for name in names if name in suites and options.case in suites[name].functions), None)
         if suite is None:
             known = [case for name in names if name in suites for case in suites[name].functions]
@@ -247,7 +251,7 @@ async def _chart(options: argparse.Namespace) -> int:
     globs = [part for argument in options.functions or ["*"] for part in re.split(r"[\s,]+", argument) if part]
     if not globs:
         raise UsageError("--functions is empty: leave it out for all functions")
-    suite, slots = options.suite or DEFAULT_SUITE, 1 if options.slots is None else options.slots
+    suite, slots = options.suites.only() or DEFAULT_SUITE, 1 if options.slots is None else options.slots
     _check_slots(slots)
     await chart(
         Order(
@@ -289,12 +293,12 @@ async def _cases(options: argparse.Namespace) -> int:
         listed = [
             f"{name}\t{case}"
             for name, suite in index(catalogue).items()
-            if options.suite in (None, name)
+            if name in (options.suites.names or [name])
             for case in suite.functions
             if fnmatch.fnmatchcase(case, options.match)
         ]
     if not listed:
-        among = "" if options.suite is None else f" in a suite {options.suite!r}"
+        among = f" in a suite {' or '.join(map(repr, options.suites.names))}" if options.suites.names else ""
         raise UsageError(f"no case{among} is like {options.match!r}")
     print("\n".join(listed))
     return 0

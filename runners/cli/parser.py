@@ -36,6 +36,7 @@ def make_parser() -> argparse.ArgumentParser:
         default=1,
         help="untimed cases that run at once, at most; an accelerator has one (default: %(default)s)",
     )
+    _suites(serve, "PATH", "also serve this suite of your own: a module's file or a package's folder; repeat for more")
     serve.add_argument("--ready-file", type=Path, help="also write the ready line to this file")
     serve.add_argument("--enrol", metavar="URL", help="of a coordinator; it gives the runner a secret of its own")
     serve.add_argument(
@@ -51,9 +52,11 @@ def make_parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", help="run one case in the foreground, or a whole suite into a file")
     _target(run)
     run.add_argument("case", metavar="CASE", nargs="?", help="its id, as 'portolan-runner cases' lists it")
-    run.add_argument(
-        "--suite",
-        help=f"where several suites have a case of this id; with --out, which to run (default: {DEFAULT_SUITE})",
+    _suites(
+        run,
+        "SUITE",
+        "where several suites have a case of this id, its name; or the path of a suite of your own; "
+        f"with --out, which one to run (default: {DEFAULT_SUITE})",
     )
     run.add_argument(
         "--timing",
@@ -86,7 +89,7 @@ def make_parser() -> argparse.ArgumentParser:
     cases.add_argument("framework", metavar="FRAMEWORK")
     cases.add_argument("device", metavar="DEVICE", nargs="?", default="cpu")
     _python(cases)
-    cases.add_argument("--suite", help="only the cases of this suite (default: all)")
+    _suites(cases, "SUITE", "only the cases of this suite, by its name or its own path (default: all)")
     cases.add_argument("--match", default="*", help="only ids like this glob")
 
     surface = commands.add_parser("enumerate", help="list every public function and class of a framework")
@@ -124,6 +127,10 @@ def _python(parser: argparse.ArgumentParser) -> None:
         metavar="PYTHON",
         help="an interpreter, 3.9 or later, that has the framework and NumPy; nothing of ours is installed there",
     )
+
+
+def _suites(parser: argparse.ArgumentParser, metavar: str, meaning: str) -> None:
+    parser.add_argument("--suite", dest="suites", metavar=metavar, action="append", default=[], help=meaning)
 
 
 def _size(text: str) -> int:

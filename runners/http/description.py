@@ -52,7 +52,7 @@ def describe(
             slots=slots,
             queue_limit=QUEUE_LIMIT,
             simulated=description["simulated"],
-            fingerprint=fingerprint(framework, device, description, interpreter.option),
+            fingerprint=fingerprint(framework, device, description, interpreter.options),
         )
     except ValidationError as error:
         fault = f"{framework}/{device} describes itself as no device can be ({first_fault(error)})"

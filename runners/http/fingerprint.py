@@ -12,7 +12,7 @@ from runners.isolation.observations import printable
 from runners.settings import variables
 
 
-def fingerprint(framework: str, device: str, description: dict[str, Any], option: str) -> Fingerprint:
+def fingerprint(framework: str, device: str, description: dict[str, Any], options: str) -> Fingerprint:
     """The description of the device and of the installation that serves it, and what is known of the host."""
     return Fingerprint(
         hardware=printable(description["hardware"], MAX_NAME),
@@ -23,7 +23,7 @@ def fingerprint(framework: str, device: str, description: dict[str, Any], option
         python=printable(description["python"], MAX_LINE),
         driver=None if description["driver"] is None else printable(description["driver"], MAX_LINE),
         threads=description["threads"],
-        repeat=f"{shlex.join(['portolan-runner', 'run', framework, device])} {CASE_PLACE}{option}[ --run {RUN_PLACE}]",
+        repeat=f"{shlex.join(['portolan-runner', 'run', framework, device])} {CASE_PLACE}{options}[ --run {RUN_PLACE}]",
         libraries={
             printable(name, MAX_LINE): printable(version, MAX_LINE)
             for name, version in description["libraries"].items()

@@ -115,7 +115,7 @@ async def serve(options: ServeOptions) -> int:
         if refused.done():
             raise UnservableError(refused.result())
         if supervisor.broken.is_set():
-            raise UnservableError(f"{options.framework} can no longer be imported; see portolan-runner run")
+            raise UnservableError(f"no case can be run any more: {supervisor.failure}")
         return 0
     finally:
         await supervisor.close()

@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import json
 import os
+import shlex
 import signal
 import socket
 import sys
@@ -50,8 +51,18 @@ class Interpreter:
     """The Python that has the framework. Ours supervises; this one runs the zygote and its children."""
 
     path: str = sys.executable
-    option: str = ""
-    """The option of a command that chooses it; empty where no option is needed."""
+    is_chosen: bool = False
+    """Whether somebody named it."""
+    suites: tuple[str, ...] = ()
+    """The absolute paths of suites of one's own that it imports beside the framework's."""
+
+    @property
+    def options(self) -> str:
+        """The options of a command that lead to the same, each after a space; empty where none is needed."""
+        words = ["--python", self.path] if self.is_chosen else []
+        for path in self.suites:
+            words += ["--suite", path]
+        return "".join(f" {shlex.quote(word)}" for word in words)
 
 
 class ForkServer:
@@ -62,6 +73,8 @@ class ForkServer:
     ) -> None:
         self._interpreter = interpreter or Interpreter()
         self._framework = framework
+        self._importing = framework
+        """The framework, or the suite, that is to blame if the zygote gets no further."""
         self._device = device
         self._on_death = on_death
         self._children: dict[int, Child] = {}
@@ -99,6 +112,7 @@ class ForkServer:
                 self._framework,
                 self._device,
                 str(os.getpid()),
+                *self._interpreter.suites,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log_write,
                 stderr=log_write,
@@ -128,13 +142,13 @@ class ForkServer:
                 # Taken out of the future, which lives on: the catalogue may go when the caller has read it.
                 return (await ready).pop()
         except TimeoutError:
-            reason = f"{self._framework} was not imported within {IMPORT_LIMIT_S:g} s; try importing it by hand"
+            reason = f"{self._importing} was not imported within {IMPORT_LIMIT_S:g} s; try importing it by hand"
             raise self._broken(reason) from None
 
     def _broken(self, reason: str) -> FrameworkBrokenError:
         """The reason with the interpreter that it is about, if somebody chose one."""
         return FrameworkBrokenError(
-            one_line(f"{self._interpreter.path}: {reason}" if self._interpreter.option else reason)
+            one_line(f"{self._interpreter.path}: {reason}" if self._interpreter.is_chosen else reason)
         )
 
     def _give_up(self, reason: str) -> None:
@@ -285,6 +299,8 @@ class ForkServer:
         match message:
             case {"type": "greeting"}:
                 self._greeted.set()
+            case {"type": "importing", "what": str(what)}:
+                self._importing = what
             case {"type": "ready", "catalogue": offered} if not self._ready.done():
                 self._receive_catalogue(offered)
             case {"type": "broken", "reason": reason}:
@@ -315,7 +331,7 @@ class ForkServer:
 
     def _lost(self, reason: str) -> None:
         if not self._ready.done():
-            failure = f"{self._framework} cannot be imported" if self._greeted.is_set() else "no Python starts in it"
+            failure = f"{self._importing} cannot be imported" if self._greeted.is_set() else "no Python starts in it"
             if reason in (*UNREADABLE, UNEXPECTED):
                 why = f"what it writes into the channel to its runner cannot be read ({reason})"
             else:

@@ -26,6 +26,10 @@ class Forks:
         self._interpreter = interpreter
         self._renewing = asyncio.Lock()
         self.server = self._new_server()
+        self._revisions: dict[str, str] = {}
+        """Of every suite in the catalogue."""
+        self.failure = ""
+        """Why no process can be forked any more, once that is so."""
         self.overlap = False
         """Whether a process may be made and primed while another runs a case."""
         self.on_death: list[Callable[[], None]] = []
@@ -33,12 +37,15 @@ class Forks:
 
     async def start(self) -> Catalogue:
         """Import the framework; returns its catalogue. Raises ``FrameworkBrokenError``."""
-        return await self.server.start()
+        catalogue = await self.server.start()
+        self._revisions = _revisions(catalogue)
+        return catalogue
 
     async def renew(self, dead: ForkServer) -> None:
         """Begin with a new zygote in the place of that one, unless another slot has done so already.
 
-        Raises ``FrameworkBrokenError`` if the framework cannot be imported any more.
+        Raises ``FrameworkBrokenError`` if the framework cannot be imported any more, or a suite is another one now:
+        its cases would run under the revision that the catalogue said.
         """
         async with self._renewing:
             if self.server is not dead:
@@ -47,7 +54,11 @@ class Forks:
             self._died()
             server = self._new_server()
             try:
-                await server.start()
+                if _revisions(await server.start()) != self._revisions:
+                    raise FrameworkBrokenError("a suite's source has changed since the runner started; start it again")
+            except FrameworkBrokenError as error:
+                self.failure = str(error)
+                raise
             finally:
                 # One that cannot start is to be closed, too.
                 self.server = server
@@ -82,3 +93,7 @@ class Forks:
     def _died(self) -> None:
         for tell in self.on_death:
             tell()
+
+
+def _revisions(catalogue: Catalogue) -> dict[str, str]:
+    return {suite.name: suite.revision for suite in catalogue.suites}

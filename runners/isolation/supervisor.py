@@ -72,6 +72,11 @@ class Supervisor:
         return description
 
     @property
+    def failure(self) -> str:
+        """Why nothing can be executed any more, once ``broken`` is set."""
+        return self._forks.failure or "a slot or the memory watch failed"
+
+    @property
     def slots(self) -> int:
         """The untimed cases that run at once; known when the device has been looked at."""
         return len(self._slots)

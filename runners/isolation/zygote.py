@@ -16,9 +16,10 @@ import socket
 import sys
 import traceback
 import warnings
+from collections.abc import Sequence
 
-from runners import frameworks
-from runners.errors import FrameworkBrokenError, UnknownFrameworkError
+from runners import frameworks, own_suites
+from runners.errors import FrameworkBrokenError, SuiteError, UnknownFrameworkError
 from runners.isolation import numpy_threads, pages, processes
 from runners.isolation.channel import Channel, Message
 from runners.isolation.observations import printable
@@ -27,7 +28,7 @@ from runners.suite.framework import Framework
 
 
 def main(arguments: list[str]) -> int:
-    descriptor, framework, device, supervisor = arguments
+    descriptor, framework, device, supervisor, *suites = arguments
     # While importing nobody listens to the channel, and nobody has been forked: just die.
     processes.die_with_parent(signal.SIGKILL)
     processes.become_subreaper()
@@ -38,12 +39,12 @@ def main(arguments: list[str]) -> int:
         _require_own_process(int(supervisor))
         declared = frameworks.load(framework)
         os.environ.update(frameworks.variables(declared, device))
-        zygote = Zygote(channel, declared, device)
+        zygote = Zygote(channel, declared, device, suites)
         _require_own_process(int(supervisor))
         zygote.announce()
     except BaseException as error:
         traceback.print_exc()
-        known = isinstance(error, (UnknownFrameworkError, FrameworkBrokenError))
+        known = isinstance(error, (UnknownFrameworkError, FrameworkBrokenError, SuiteError))
         reason = str(error) if known else f"{framework} cannot be imported: {type(error).__name__}: {error}"
         channel.send({"type": "broken", "reason": printable(reason)})
         return 1
@@ -64,10 +65,13 @@ def _require_own_process(supervisor: int) -> None:
 class Zygote:
     """Holds the imported framework, its device object (untouched) and all cases."""
 
-    def __init__(self, channel: Channel, framework: Framework, device: str) -> None:
+    def __init__(self, channel: Channel, framework: Framework, device: str, paths: Sequence[str]) -> None:
         self._channel = channel
         self._device = frameworks.load_device(framework, device)
-        suites = catalogue.suites_of(framework)
+        # Before the framework's suites: who writes one waits for no other to read what is wrong with it.
+        brought = own_suites.load(framework, paths, self._say_importing)
+        self._say_importing(framework.name)
+        suites = catalogue.suites_of(framework, brought)
         self._cases = catalogue.by_id(suites)
         self._offer = catalogue.offer(suites)
         # Imported here, so that no child pays for it.
@@ -89,6 +93,10 @@ class Zygote:
         gc.collect()
         gc.freeze()
         pages.make_huge()
+
+    def _say_importing(self, what: str) -> None:
+        """What is to blame if this process never gets further."""
+        self._channel.send({"type": "importing", "what": printable(what)})
 
     def announce(self) -> None:
         """The framework is imported: the supervisor may have children forked."""

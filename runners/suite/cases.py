@@ -308,7 +308,13 @@ class Function:
 
 def collected(package: ModuleType) -> list[Function]:
     """The ``FUNCTIONS`` of a module of cases, or of every module of a package of them in the order of their names."""
-    functions: list[Function] = list(getattr(package, "FUNCTIONS", []))
-    for module in sorted(pkgutil.iter_modules(getattr(package, "__path__", [])), key=lambda found: found.name):
-        functions += getattr(importlib.import_module(f"{package.__name__}.{module.name}"), "FUNCTIONS", [])
+    names = sorted(module.name for module in pkgutil.iter_modules(getattr(package, "__path__", [])))
+    # A package's ``__main__`` is a program.
+    within = [importlib.import_module(f"{package.__name__}.{name}") for name in names if name != "__main__"]
+    functions: list[Function] = []
+    for module in (package, *within):
+        functions += getattr(module, "FUNCTIONS", [])
+    strangers = [function for function in functions if not isinstance(function, Function)]
+    if strangers:
+        raise TypeError(f"FUNCTIONS holds a {type(strangers[0]).__name__}, and not runners.suite.cases.Function alone")
     return functions

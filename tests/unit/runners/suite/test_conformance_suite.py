@@ -26,18 +26,18 @@ def _offered(suites: Mapping[str, Suite]) -> list[CatalogueSuite]:
 
 
 def test_it_has_one_case_of_each_tag_and_none_touches_a_device() -> None:
-    (suite,) = _offered(suites_of(_framework()))
+    (suite,) = _offered(suites_of(_framework(), {}))
     assert [sorted(set(case.tags) & set(ConformanceTag)) for case in suite.cases] == [[tag] for tag in ConformanceTag]
     assert all(case.host_only for case in suite.cases)
 
 
 def test_it_comes_after_the_frameworks_own_with_a_revision_of_its_own() -> None:
-    suites = suites_of(_framework(paper=[], other=[]))
+    suites = suites_of(_framework(paper=[], other=[]), {})
     assert list(suites) == ["paper", "other", CONFORMANCE_SUITE]
-    alone = suites_of(_framework())[CONFORMANCE_SUITE]
+    alone = suites_of(_framework(), {})[CONFORMANCE_SUITE]
     assert suites[CONFORMANCE_SUITE].revision == alone.revision != suites["paper"].revision
 
 
 def test_a_framework_cannot_bring_a_suite_of_its_name() -> None:
     with pytest.raises(ValueError, match="give it another name"):
-        suites_of(_framework(**cast(Any, {CONFORMANCE_SUITE: []})))
+        suites_of(_framework(**cast(Any, {CONFORMANCE_SUITE: []})), {})

@@ -1,0 +1,57 @@
+"""The suites that a command line chooses: by the names that the runner has for them, or by paths of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from runners import own_suites
+from runners.errors import UsageError
+from runners.own_suites import OwnSuite
+
+
+@dataclass(frozen=True)
+class ChosenSuites:
+    """The suites of one command."""
+
+    by_name: tuple[str, ...]
+    own: tuple[OwnSuite, ...]
+    """Those at paths."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.by_name, *(suite.name for suite in self.own))
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(suite.source for suite in self.own)
+
+    @property
+    def searched(self) -> tuple[str, ...]:
+        """The suites in which a case is looked for; empty: all.
+
+        A path brings a suite and leaves out no other, so that one command repeats any case of a runner that has both.
+        """
+        return self.names if self.by_name else ()
+
+    def only(self) -> str | None:
+        """The suite of a command that runs one; None if none is chosen. Raises ``UsageError`` for several."""
+        if len(self.names) > 1:
+            raise UsageError("--out runs one suite: give --suite once, and a file of its own to each other suite")
+        return next(iter(self.names), None)
+
+    def require_paths(self, framework: str) -> None:
+        """Raise ``UsageError`` for a name where there is nothing to choose but a suite of one's own."""
+        if self.by_name:
+            raise UsageError(
+                f"--suite {self.by_name[0]}: a runner serves every suite that {framework} has by name; "
+                f"add one of your own by its path, ./{self.by_name[0]}"
+            )
+
+
+def chosen_suites(texts: Sequence[str]) -> ChosenSuites:
+    """The suites behind the values of ``--suite``. Raises ``SuiteError`` for a path without a suite."""
+    return ChosenSuites(
+        by_name=tuple(text for text in texts if not own_suites.is_path(text)),
+        own=tuple(own_suites.at(text) for text in texts if own_suites.is_path(text)),
+    )

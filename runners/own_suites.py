@@ -1,0 +1,165 @@
+"""Suites of one's own: modules outside Portolan that a runner serves beside the suites of its framework.
+
+Whoever starts the runner names one by its path (``--suite ./my_suite``), or has a package installed that offers one by
+an entry point ``<framework>.<suite>`` in the group ``portolan.suites``, which names the module. Behind both is one
+mechanism: a name, a module, and the same ``FUNCTIONS`` as in a suite of ours. No request names a suite of either kind.
+
+A suite at a path is imported from where it lies, under its own name. Its folder is not put on ``sys.path``: what lies
+beside the suite, such as a folder ``torch``, hides no module of the framework's environment.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from protocol.enums import CONFORMANCE_SUITE
+from runners import frameworks
+from runners.errors import SuiteError
+from runners.suite.framework import Framework
+
+if TYPE_CHECKING:
+    from runners.suite.suites import Suite
+
+GROUP = "portolan.suites"
+_PACKAGE = "__init__.py"
+
+
+@dataclass(frozen=True)
+class OwnSuite:
+    """A suite that is brought, before anything of it is imported."""
+
+    name: str
+    module: str
+    source: str
+    """The path, or the entry point: where a person who is to mend it looks."""
+    file: Path | None = None
+    """The file of the module; None where Python finds the module by its name."""
+
+    def __str__(self) -> str:
+        return f"suite {self.name!r} ({self.source})"
+
+
+def is_path(text: str) -> bool:
+    """Whether a ``--suite`` names a place, not a suite that the runner has already."""
+    return os.sep in text or text.endswith(".py") or text in (".", "..")
+
+
+def at(path: str) -> OwnSuite:
+    """The suite in a module's file or a package's folder. Raises ``SuiteError`` if there is none. Imports nothing."""
+    place = Path(os.path.abspath(os.path.expanduser(path)))
+    # Of ``os.path``, as ``Path`` raises where a folder on the way may not be entered.
+    if not os.path.exists(place):
+        raise SuiteError(f"--suite {path}: there is no such file or folder; name a suite's module or package")
+    if os.path.isdir(place):
+        if not os.path.isfile(place / _PACKAGE):
+            raise SuiteError(f"--suite {path}: the folder has no {_PACKAGE}; make it a package, or name a module in it")
+        return OwnSuite(place.name, place.name, str(place), place / _PACKAGE)
+    if place.suffix != ".py":
+        raise SuiteError(f"--suite {path}: that is no Python file; name a suite's module or package")
+    return OwnSuite(place.stem, place.stem, str(place), place)
+
+
+def offered(framework: Framework) -> list[OwnSuite]:
+    """The suites that installed packages offer to a framework's runner, by name. Imports nothing."""
+    prefix = f"{framework.name}."
+    entries = {(entry.name, entry.value) for entry in frameworks.entry_points(GROUP) if entry.name.startswith(prefix)}
+    return [
+        OwnSuite(name[len(prefix) :], module, f"entry point {name} = {module} of an installed package")
+        for name, module in sorted(entries)
+    ]
+
+
+def load(
+    framework: Framework, paths: Iterable[str], importing: Callable[[str], None] = lambda what: None
+) -> dict[str, Suite]:
+    """Import the suites at the paths, and those that installed packages offer; says of each that it is ``importing``.
+
+    Raises ``SuiteError`` for the first that cannot be served.
+    """
+    brought = [*map(at, paths), *offered(framework)]
+    _require_names(framework, brought)
+    suites = {}
+    for own in brought:
+        importing(str(own))
+        suites[own.name] = _loaded(framework, own)
+    return suites
+
+
+def _require_names(framework: Framework, brought: Sequence[OwnSuite]) -> None:
+    """Raise ``SuiteError`` for a name that cannot be imported, or is another suite's."""
+    taken = dict.fromkeys([*framework.suites, CONFORMANCE_SUITE], "a suite that comes with Portolan")
+    for own in brought:
+        if not own.name.isidentifier():
+            raise SuiteError(f"{own}: its name is none that Python imports; rename it to letters, digits and '_'")
+        if own.name in taken:
+            raise SuiteError(f"{own}: its name is that of {taken[own.name]}; rename one's own")
+        taken[own.name] = str(own)
+
+
+def _loaded(framework: Framework, own: OwnSuite) -> Suite:
+    # Where NumPy is missing, this very import says so; the framework comes first.
+    from runners.suite.suites import load_suite
+
+    if own.file is not None:
+        _require_free(own.module, own.file, own)
+    try:
+        if own.file is not None:
+            _import_from(own.file, own.module)
+        suite = load_suite(own.name, own.module)
+        # Of its source, which may not be readable either.
+        _ = suite.revision
+    except (Exception, SystemExit) as error:
+        raise SuiteError(f"{own} cannot be imported: {_described(error, own)}") from error
+    _require_cases(framework, suite, own)
+    return suite
+
+
+def _require_free(module: str, file: Path, own: OwnSuite) -> None:
+    """Raise ``SuiteError`` if the suite would stand in the place of another module of its name."""
+    known = sys.modules.get(module)
+    spec = known.__spec__ if known is not None else importlib.util.find_spec(module)
+    if known is None and spec is None:
+        return
+    origin = None if spec is None else spec.origin
+    if origin is None or not os.path.exists(origin) or not os.path.samefile(origin, file):
+        raise SuiteError(f"{own}: its name is that of another module ({origin or module}); rename one's own")
+
+
+def _import_from(file: Path, name: str) -> None:
+    """Import a module, or a package whose ``__init__`` it is, without a search for it."""
+    folders = [str(file.parent)] if file.name == _PACKAGE else None
+    spec = importlib.util.spec_from_file_location(name, file, submodule_search_locations=folders)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+
+
+def _described(error: BaseException, own: OwnSuite) -> str:
+    """The error in the words of its own, with the line of the suite at which it came up."""
+    words = f"{type(error).__name__}: {error}"
+    if own.file is None or isinstance(error, SyntaxError):
+        return words
+    home = own.file.parent if own.file.name == _PACKAGE else own.file
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if Path(frame.filename) == home or home in Path(frame.filename).parents:
+            return f"{words} ({frame.filename}, line {frame.lineno})"
+    return words
+
+
+def _require_cases(framework: Framework, suite: Suite, own: OwnSuite) -> None:
+    if not suite.cases:
+        raise SuiteError(f"{own} has no cases; give it a list FUNCTIONS, each with one case or more")
+    roots = frameworks.roots()
+    for case in suite.cases:
+        owner = roots.get(case.function.partition(".")[0], framework.name)
+        if owner != framework.name:
+            raise SuiteError(f"{own} has a case of {owner} ({case.id}), and this runner is of {framework.name}")

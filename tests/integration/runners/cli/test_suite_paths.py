@@ -1,0 +1,210 @@
+"""``--suite ./my_suite``: suites of one's own on the command line, and the one line where one cannot be served."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from protocol.bundle import BundleHeader
+from tests.fork_server import RUNNER_SERVER, call
+from tests.interpreters import bare_environment
+from tests.own_suite import BOTH, MODULE, install, write_module, write_package
+from tests.runner_process import PATHS, environment
+from tests.waiting import LIMIT_S
+
+
+def _call(*arguments: str | Path, python_path: Path | None = None) -> subprocess.CompletedProcess[str]:
+    paths = [*PATHS, *([str(python_path)] if python_path else [])]
+    command = [sys.executable, "-m", "runners", *map(str, arguments)]
+    return call(RUNNER_SERVER, command, environment(PYTHONPATH=os.pathsep.join(paths)), "", LIMIT_S)
+
+
+def _complaint(done: subprocess.CompletedProcess[str]) -> str:
+    """The one line on stderr of a command that could not be done."""
+    assert (done.returncode, done.stdout) == (2, ""), (done.stdout, done.stderr)
+    (line,) = done.stderr.splitlines()
+    return line.removeprefix("portolan-runner: ")
+
+
+def _header(bundle: Path) -> BundleHeader:
+    return BundleHeader.model_validate_json(bundle.read_text().splitlines()[0])
+
+
+def test_a_module_is_a_suite_by_its_path(tmp_path: Path) -> None:
+    file = write_module(tmp_path)
+    listed = _call("cases", "hazards", "--suite", file)
+    assert listed.stdout.splitlines() == [f"mine\t{case}" for case in BOTH], listed.stderr
+    done = _call("run", "hazards", "cpu", BOTH[0], "--suite", file)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "on_device on cpu" in done.stdout
+
+
+def test_a_package_is_a_suite_with_the_modules_that_it_imports_by_either_name(tmp_path: Path) -> None:
+    package = write_package(tmp_path)
+    bundle = tmp_path / "mine.bundle"
+    done = _call("run", "hazards", "cpu", "--suite", package, "--out", bundle, "--runs", "1", "--timing", "steady")
+    assert done.returncode == 0, done.stderr
+    header = _header(bundle)
+    assert header.suite.name == "mine"
+    assert [case.id for case in header.suite.cases] == [*BOTH, "mine.total/long"]
+    outcomes = [json.loads(line)["outcome"] for line in bundle.read_text().splitlines()[1:-1]]
+    assert [(outcome["verdict"], outcome["placement"]) for outcome in outcomes] == [("passed", "on_device")] * 3
+    assert all(outcome["timing"]["samples_ms"] for outcome in outcomes)
+
+
+def test_the_folder_that_one_stands_in_is_a_suite(tmp_path: Path) -> None:
+    package = write_package(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "runners", "cases", "hazards", "--suite", "."],
+        cwd=package,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert done.stdout.startswith("mine\tmine.total/row\n"), done.stderr
+
+
+def test_a_path_leaves_out_no_other_suite_of_a_single_case(tmp_path: Path) -> None:
+    """So the command that repeats a case of a runner with suites of one's own repeats each of its cases."""
+    file = write_module(tmp_path)
+    assert _call("run", "hazards", "cpu", "hazards.add/0", "--suite", file).returncode == 0
+    source = MODULE.replace("mine.total", "hazards.add").replace('"row"', '"wrong"')
+    alike = write_module(tmp_path, source, "alike")
+    # The case of this id in the suite of the hazards fails; one's own comes first.
+    assert _call("run", "hazards", "cpu", "hazards.add/wrong", "--suite", alike).returncode == 0
+    assert _call("run", "hazards", "cpu", "hazards.add/wrong", "--suite", "hazards").returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("import no_such_package\n", "ModuleNotFoundError: No module named 'no_such_package' ({file}, line 1)"),
+        ("\n\n1 / 0\n", "ZeroDivisionError: division by zero ({file}, line 3)"),
+        ("def (:\n", "SyntaxError: "),
+        ("raise SystemExit(0)\n", "SystemExit: 0 ({file}, line 1)"),
+        ("import os\nos._exit(0)\n", "cannot be imported: "),
+        ("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n", "cannot be imported: "),
+        ("CASES = []\n", "has no cases; give it a list FUNCTIONS"),
+        ("FUNCTIONS = [print]\n", "FUNCTIONS holds a builtin_function_or_method, and not"),
+        (MODULE.replace("[total]", "[total, total]"), "two cases 'mine.total/row'; rename one"),
+        (MODULE.replace('"empty"', '"row"'), "mine.total/row: a case of this name exists already"),
+        (
+            MODULE.replace("mine.total", "torch.sum"),
+            "has a case of torch (torch.sum/row), and this runner is of hazards",
+        ),
+        (MODULE.replace("mine.total", "tf.sum"), "has a case of tensorflow (tf.sum/row)"),
+        (MODULE.replace("inputs.normal(4)", "inputs.normal(STEP)") + "STEP = open('/gone').read()\n", "/gone"),
+    ],
+)
+def test_a_module_that_is_no_suite_is_refused_in_one_line_with_its_own_words(
+    tmp_path: Path, source: str, words: str
+) -> None:
+    file = write_module(tmp_path, source)
+    line = _complaint(_call("cases", "hazards", "--suite", file))
+    assert f"suite 'mine' ({file})" in line
+    assert words.format(file=file) in line
+    assert "Traceback" not in line
+
+
+def test_a_path_without_a_suite_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "notes.txt").touch()
+    said = {
+        name: _complaint(_call("serve", "hazards", "cpu", "--port", "0", "--suite", tmp_path / name))
+        for name in ("gone", "folder", "notes.txt")
+    }
+    assert "there is no such file or folder" in said["gone"]
+    assert "has no __init__.py" in said["folder"]
+    assert "is no Python file" in said["notes.txt"]
+
+
+@pytest.mark.parametrize("name", ["hazards", "conformance"])
+def test_the_name_of_a_suite_that_ships_is_refused(tmp_path: Path, name: str) -> None:
+    file = write_module(tmp_path, name=name)
+    line = _complaint(_call("cases", "hazards", "--suite", file))
+    assert line == f"suite {name!r} ({file}): its name is that of a suite that comes with Portolan; rename one's own"
+
+
+@pytest.mark.parametrize("name", ["numpy", "json", "runners", "my-suite"])
+def test_a_name_that_would_hide_a_module_is_refused(tmp_path: Path, name: str) -> None:
+    line = _complaint(_call("cases", "hazards", "--suite", write_module(tmp_path, name=name)))
+    assert "its name is" in line
+    assert "rename" in line
+
+
+def test_two_suites_of_one_name_are_refused(tmp_path: Path) -> None:
+    one, other = write_module(tmp_path / "one"), write_module(tmp_path / "other")
+    line = _complaint(_call("cases", "hazards", "--suite", one, "--suite", other))
+    assert line == f"suite 'mine' ({other}): its name is that of suite 'mine' ({one}); rename one's own"
+
+
+def test_a_name_is_no_path_and_the_answer_says_how_a_path_is_written(tmp_path: Path) -> None:
+    bundle = ("--out", tmp_path / "bundle")
+    assert "as ./mine" in _complaint(_call("run", "hazards", "cpu", "--suite", "mine", *bundle))
+    assert "by its path, ./mine" in _complaint(_call("serve", "hazards", "cpu", "--suite", "mine"))
+    both = ("--suite", write_module(tmp_path), "--suite", "hazards")
+    assert "--out runs one suite" in _complaint(_call("run", "hazards", "cpu", *both, *bundle))
+
+
+def test_what_lies_beside_a_suite_hides_no_module_of_the_interpreter(tmp_path: Path) -> None:
+    """A folder ``torch`` or ``numpy`` beside it, or the folder ``runners`` around it, is on no path."""
+    for name in ("torch", "jax", "docker", "numpy", "string"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise ImportError('the wrong one')\n")
+    source = (
+        "import importlib.util, string, sys\n"
+        "assert not [path for path in sys.path if path in (@, '')], sys.path\n"
+        "for name in ('torch', 'jax', 'docker', 'numpy', 'string'):\n"
+        "    spec = importlib.util.find_spec(name)\n"
+        "    assert spec is None or not spec.origin.startswith(@), spec\n"
+    )
+    file = write_module(tmp_path, source.replace("@", repr(str(tmp_path))) + MODULE)
+    assert _call("cases", "hazards", "--suite", file).returncode == 0
+
+
+def test_it_runs_where_nothing_of_ours_is_installed(tmp_path: Path) -> None:
+    python = bare_environment(sys.executable, tmp_path / "bare")
+    package = write_package(tmp_path)
+    done = _call("run", "hazards", "cpu", "mine.total/long", "--suite", package, "--python", python)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (package / "sums.py").write_text("import pydantic\n")
+    line = _complaint(_call("cases", "hazards", "--suite", package, "--python", python))
+    assert line.startswith(
+        f"{python}: suite 'mine' ({package}) cannot be imported: ModuleNotFoundError: No module named"
+    )
+
+
+def test_an_installed_package_offers_a_suite_to_the_runner_of_its_framework(tmp_path: Path) -> None:
+    """It is the same suite as by its path: the same cases and the same revision."""
+    install(tmp_path, "hazards.offered = mine", "torch.other = gone")
+    package = write_package(tmp_path)
+    assert "offered\tmine.total/long" in _call("cases", "hazards", python_path=tmp_path).stdout
+    by_entry, by_path = tmp_path / "entry.bundle", tmp_path / "path.bundle"
+    common = ("--runs", "1", "--timing", "off")
+    done = _call("run", "hazards", "cpu", "--suite", "offered", "--out", by_entry, *common, python_path=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert _call("run", "hazards", "cpu", "--suite", package, "--out", by_path, *common).returncode == 0
+    assert _header(by_entry).suite.revision == _header(by_path).suite.revision
+    assert _header(by_entry).suite.cases == _header(by_path).suite.cases
+
+
+@pytest.mark.parametrize(
+    ("entries", "words"),
+    [
+        (["hazards.mine = gone"], "cannot be imported: ModuleNotFoundError: No module named 'gone'"),
+        (["hazards.hazards = mine"], "its name is that of a suite that comes with Portolan"),
+        (["hazards.one = mine", "hazards.one = mine.sums"], "its name is that of suite 'one'"),
+    ],
+)
+def test_a_package_whose_suite_cannot_be_served_is_named(tmp_path: Path, entries: list[str], words: str) -> None:
+    write_package(install(tmp_path, *entries))
+    line = _complaint(_call("cases", "hazards", python_path=tmp_path))
+    assert f"(entry point {entries[-1]} of an installed package)" in line
+    assert words in line
