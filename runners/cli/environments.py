@@ -25,6 +25,7 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module, metadata
 from pathlib import Path
 
+from runners import own_suites
 from runners.cli import locks
 from runners.cli.environment_builder import COMPLETE, Builder, Say
 from runners.cli.indexes import any_build
@@ -125,7 +126,7 @@ def set_up(
 ) -> Path:
     """Install the environment for a device of the framework unless it is there; its path.
 
-    ``added`` are packages that bring further devices: requirements, or folders and files of this machine. A ``whole``
+    ``added`` are packages that bring devices or suites: requirements, or folders and files of this machine. A ``whole``
     environment has the packages that this device does not use, too.
     """
     say = say or _print
@@ -212,11 +213,11 @@ def _build(
     _stand_in(builder, left_out)
     if build_may_differ:
         builder.keep(ANY_BUILD, "")
-    brought = _brought(framework, builder.packages)
-    if added and not brought:
+    brought = _brought(framework, builder.packages, DEVICE_GROUP)
+    if added and not brought and not _brought(framework, builder.packages, own_suites.GROUP):
         raise SetupFailedError(
-            f"{builder.what}: {', '.join(added)} brings no device: it needs an entry point {framework}.NAME "
-            f"in the group {DEVICE_GROUP}"
+            f"{builder.what}: {', '.join(added)} brings no device and no suite: it needs an entry point "
+            f"{framework}.NAME in the group {DEVICE_GROUP} or {own_suites.GROUP}"
         )
     builder.complete(plain=key(framework, device, whole=left_out is None), brought=brought)
     devices = f" with {', '.join(entry.replace('.', '/', 1) for entry in brought)}" if brought else ""
@@ -285,13 +286,11 @@ def _unseen(package: Path) -> list[str]:
         return []
 
 
-def _brought(framework: str, packages: Path) -> list[str]:
-    """The devices of the framework that installed packages bring, as their entry points name them."""
+def _brought(framework: str, packages: Path, group: str) -> list[str]:
+    """The devices or suites of the framework that installed packages bring, as their entry points name them."""
     found = metadata.distributions(path=[str(packages)])
     entries = [entry for distribution in found for entry in distribution.entry_points]
-    return sorted(
-        entry.name for entry in entries if entry.group == DEVICE_GROUP and entry.name.startswith(f"{framework}.")
-    )
+    return sorted(entry.name for entry in entries if entry.group == group and entry.name.startswith(f"{framework}."))
 
 
 @contextlib.contextmanager

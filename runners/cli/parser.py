@@ -107,7 +107,7 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="PACKAGE",
         action="append",
         default=[],
-        help="a package that brings a device of the framework: a folder, a file, or a requirement; repeat for more",
+        help="a package that brings a device or a suite: a folder, a file, or a requirement; repeat for more",
     )
     setup.add_argument(
         "--with-cuda", action="store_true", help="with the packages that torch/cuda alone uses; also for other devices"

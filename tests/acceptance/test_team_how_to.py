@@ -6,17 +6,10 @@ stands for anything. Only the first block, of what differs from place to place, 
 
 from __future__ import annotations
 
-import os
-import re
 import shutil
-import signal
 import socket
-import subprocess
-import sys
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -26,8 +19,8 @@ from scripts import chromium
 from tests.browser.conftest import browser_path as browser_path
 from tests.browser.watched import WITHIN_S
 from tests.coordinator_process import free_port
-from tests.runner_process import ROOT, environment
-from tests.waiting import LIMIT_S, until
+from tests.how_to import Machine, is_shown, read_steps
+from tests.runner_process import ROOT
 
 PAGE = (ROOT / "docs" / "how-to" / "share-with-a-team.md").read_text()
 SETTINGS = "What differs from place to place"
@@ -45,108 +38,6 @@ WHERE = {
 }
 """On whose machine each block of a chapter is typed."""
 REFUSED = "this needs the role submitter, and ben is viewer: ask an admin for a token with that role"
-STAYS = re.compile(r"^portolan(-runner serve| up)\b", re.MULTILINE)
-"""A command that does not end by itself."""
-SHOWS_WITHIN_S = 300.0
-
-
-@dataclass(frozen=True)
-class Step:
-    """A block of commands, and the lines that are to be seen after it."""
-
-    chapter: str
-    commands: str
-    shown: tuple[str, ...]
-
-
-def read_steps(page: str) -> Iterator[Step]:
-    for chapter in re.split(r"^## ", page, flags=re.MULTILINE)[1:]:
-        blocks = re.finditer(r"^```\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", chapter, re.MULTILINE | re.DOTALL)
-        for block in blocks:
-            yield Step(chapter.partition("\n")[0], block[1], tuple((block[2] or "").splitlines()))
-
-
-def is_shown(step: Step, output: str) -> bool:
-    """Whether the lines of the page are among those of the output, in their order; blanks count once."""
-    lines = iter(" ".join(line.split()) for line in output.splitlines())
-    wanted = (".*".join(re.escape(part.strip()) for part in line.split("…")) for line in step.shown)
-    return all(any(re.fullmatch(pattern, line) for line in lines) for pattern in wanted)
-
-
-class Machine:
-    """A home with a shell in it; what is exported lasts from block to block."""
-
-    def __init__(self, home: Path, settings: str) -> None:
-        home.mkdir(mode=0o711)
-        self.home = home
-        self._exports = home / ".exports"
-        self._exports.write_text(settings)
-        bare = {name: value for name, value in environment().items() if not name.startswith(("PORTOLAN_", "XDG_"))}
-        cache = os.environ.get("PORTOLAN_CACHE") or os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-        programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        place = {"HOME": str(home), "PORTOLAN_DATA": str(home / "data"), "PORTOLAN_CACHE": cache}
-        self._environment = {**bare, **place, "PATH": programs}
-        self._started: list[subprocess.Popen[str]] = []
-        self._readers: list[threading.Thread] = []
-
-    def follow(self, step: Step) -> str:
-        """Type the commands and see what the page says; return what was printed."""
-        if STAYS.search(step.commands):
-            return self._start(step)
-        typed = f"set -euo pipefail\n. {self._exports}\n{step.commands}\nexport -p > {self._exports}"
-        done = subprocess.run(
-            ["bash", "-c", typed],
-            cwd=self.home,
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=LIMIT_S,
-            check=False,
-        )
-        refused = any(line.startswith("portolan: ") for line in step.shown)
-        assert done.returncode == (2 if refused else 0), (step, done.stdout)
-        assert is_shown(step, done.stdout), (step, done.stdout)
-        return done.stdout
-
-    def stop(self) -> None:
-        """Ctrl-C for what was started, as in its terminal."""
-        for shell in reversed(self._started):
-            if shell.poll() is None:
-                os.killpg(shell.pid, signal.SIGINT)
-            shell.wait(LIMIT_S)
-        for reader in self._readers:
-            reader.join(LIMIT_S)
-
-    def _start(self, step: Step) -> str:
-        lines: list[str] = []
-        shell = subprocess.Popen(
-            ["bash", "-c", f"set -euo pipefail\n. {self._exports}\n{step.commands}"],
-            cwd=self.home,
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-        self._started.append(shell)
-        self._readers.append(threading.Thread(target=_read, args=(shell, lines)))
-        self._readers[-1].start()
-
-        def shows() -> bool:
-            assert shell.poll() is None, (step, lines)
-            return is_shown(step, "".join(lines))
-
-        until(shows, f"what the page says of {step.commands!r}", SHOWS_WITHIN_S)
-        return "".join(lines)
-
-
-def _read(shell: subprocess.Popen[str], lines: list[str]) -> None:
-    assert shell.stdout is not None
-    with shell.stdout as stream:
-        lines.extend(stream)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 from runners.cli import environment_builder, environments
 from runners.cli.indexes import index_variables
 from runners.isolation.installation import STAND_IN, environment_hash, stand_ins
+from tests.own_suite import install
 
 LOCK = "# Made by hand.\ntorch==2.9.0 \\\n    --hash=sha256:00\n"
 
@@ -170,15 +171,32 @@ def test_an_added_environment_of_another_lock_is_not_found(project: Path) -> Non
     assert environments.find("torch", "npu") == plain
 
 
-def test_a_package_without_a_device_is_one_line_that_says_what_it_needs(
+def test_a_package_that_brings_nothing_is_one_line_that_says_what_it_needs(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     uv = project / "uv"
     uv.write_text('#!/bin/sh\n[ "$1" = venv ] && mkdir -p "$5/bin" && ln -s /bin/true "$5/bin/python"\nexit 0\n')
     uv.chmod(0o755)
     monkeypatch.setattr(environment_builder, "find_uv", lambda: str(uv))
-    with pytest.raises(environments.SetupFailedError, match=r"brings no device: .* torch\.NAME .* portolan\.devices"):
+    with pytest.raises(
+        environments.SetupFailedError,
+        match=r"brings no device and no suite: .* torch\.NAME .* portolan\.devices or portolan\.suites",
+    ):
         environments.set_up("torch", say=print, added=[str(package(project / "npu"))])
+
+
+def test_a_package_may_bring_a_suite_alone(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packages = install(project / "packages", "torch.mine = mine")
+    site = f'"$5/lib/python{sys.version_info.major}.{sys.version_info.minor}'
+    uv = project / "uv"
+    uv.write_text(
+        '#!/bin/sh\n[ "$1" = venv ] || exit 0\nmkdir -p "$5/bin" && ln -s /bin/true "$5/bin/python"\n'
+        f'mkdir -p {site}" && cp -r {packages} {site}/site-packages"\n'
+    )
+    uv.chmod(0o755)
+    monkeypatch.setattr(environment_builder, "find_uv", lambda: str(uv))
+    environment = environments.set_up("torch", say=print, added=[str(package(project / "npu"))])
+    assert json.loads((environment / environments.COMPLETE).read_text())["brought"] == [], "a suite is no device"
 
 
 @pytest.mark.parametrize("nowhere", ["./nowhere", "/no/where", ""])
