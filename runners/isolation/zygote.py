@@ -16,7 +16,8 @@ import socket
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import cast
 
 from runners import frameworks, own_suites
 from runners.errors import FrameworkBrokenError, SuiteError, UnknownFrameworkError
@@ -24,6 +25,7 @@ from runners.isolation import numpy_threads, pages, processes
 from runners.isolation.channel import Channel, Message
 from runners.isolation.observations import printable
 from runners.suite import catalogue
+from runners.suite.device import Untouched
 from runners.suite.framework import Framework
 
 
@@ -70,6 +72,7 @@ class Zygote:
         self._device = frameworks.load_device(framework, device)
         # Before the framework's suites: who writes one waits for no other to read what is wrong with it.
         brought = own_suites.load(framework, paths, self._say_importing)
+        self._require_untouched(brought)
         self._say_importing(framework.name)
         suites = catalogue.suites_of(framework, brought)
         self._cases = catalogue.by_id(suites)
@@ -97,6 +100,14 @@ class Zygote:
     def _say_importing(self, what: str) -> None:
         """What is to blame if this process never gets further."""
         self._channel.send({"type": "importing", "what": printable(what)})
+
+    def _require_untouched(self, brought: Collection[str]) -> None:
+        """Raise ``SuiteError`` if a suite has opened the device by its import: every child forked now would hang."""
+        if brought and hasattr(self._device, "is_in_use") and cast(Untouched, self._device).is_in_use():
+            raise SuiteError(
+                f"the import of {' or '.join(map(repr, brought))} uses the device, so that no process can be forked "
+                "for its cases; make no array of the framework outside the cases' functions"
+            )
 
     def announce(self) -> None:
         """The framework is imported: the supervisor may have children forked."""

@@ -65,6 +65,9 @@ class JaxDevice:
             libraries=libraries("jax", "jaxlib", "numpy", "jax-cuda12-plugin", "libtpu"),
         )
 
+    def is_in_use(self) -> bool:
+        return bool(xla_bridge.backends_are_initialized())
+
     def prime(self) -> None:
         ones = jax.device_put(jnp.ones((8, 8)), self.handle)
         self.wait(ones @ ones + 1)

@@ -201,6 +201,16 @@ class Sharing(Protocol):
         """Compute on so many threads at most, in this process; called before ``prime``."""
 
 
+class Untouched(Protocol):
+    """The part of a device that can tell whether this process uses it already: then no process forked from it can.
+
+    Of a device without it, such a use is noticed only by children that hang.
+    """
+
+    def is_in_use(self) -> bool:
+        """Whether the framework has opened the device in this process. Does not open it."""
+
+
 class Explaining(Protocol):
     """The part of a device that makes a failure's evidence richer. A device without it has less evidence, no more."""
 

@@ -173,6 +173,9 @@ class Cuda(TorchDevice):
     handle_name = "cuda:0"
     watches_kernels = False
 
+    def is_in_use(self) -> bool:
+        return bool(torch.cuda.is_initialized())
+
     def describe(self) -> Description:
         if torch.cuda._is_in_bad_fork():
             raise DeviceUnavailableError(
@@ -237,6 +240,9 @@ class Xla(TorchDevice):
         self._model = torch_xla.core.xla_model
         self._metrics = torch_xla.debug.metrics
         self._counted = Metrics.read(self._metrics)
+
+    def is_in_use(self) -> bool:
+        return bool(self._xla._XLAC._xla_runtime_is_initialized())
 
     def describe(self) -> Description:
         try:
