@@ -98,7 +98,7 @@ class Zygote:
         pages.make_huge()
 
     def _say_importing(self, what: str) -> None:
-        """What is to blame if this process never gets further."""
+        """Name who is to blame if this process gets no further."""
         self._channel.send({"type": "importing", "what": printable(what)})
 
     def _require_untouched(self, brought: Collection[str]) -> None:
