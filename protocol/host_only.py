@@ -22,8 +22,8 @@ class HostOnly:
 
     reasons: Mapping[str, str]
 
-    def __contains__(self, name: str) -> bool:
-        return self.reason(name) is not None
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.reason(name) is not None
 
     def reason(self, name: str) -> str | None:
         """Why the function never touches a device; ``None`` where that is not declared."""

@@ -18,8 +18,9 @@ from coordinator.catalogue.releases import version_numbers
 from coordinator.errors import AssessmentError
 from coordinator.results.conditions import EndedCase
 from coordinator.targets.models import target_sentences
-from coordinator.targets.selectors import Selector, did_you_mean, spelled
+from coordinator.targets.selectors import Selector, spelled
 from protocol.enums import Cause, DeviceClass, Ending, is_lowered
+from protocol.function_names import did_you_mean
 
 LONGEST_SAID = 160
 """Characters of what a failure said."""

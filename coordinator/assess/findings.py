@@ -51,6 +51,11 @@ class Assessment:
         """Those that make an engineer act, and that the target reaches."""
         return tuple(finding for finding in self.of_weight(Weight.finding) if not finding.is_guarded)
 
+    @property
+    def conditional(self) -> tuple[Finding, ...]:
+        """Those that hold on some calls like these, and that the target reaches."""
+        return tuple(finding for finding in self.of_weight(Weight.condition) if not finding.is_guarded)
+
 
 def assess(
     source: Source, target: TargetEvidence, names: Names, slow: float = SLOW, host_only: Container[str] = ()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from coordinator.assess.findings import Assessment, Finding
 from coordinator.assess.verdicts import SLOW, Kind
 from coordinator.errors import AssessmentError
-from coordinator.targets.selectors import did_you_mean
+from protocol.function_names import did_you_mean
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ class Mention(NamedTuple):
 
     form: Form
     value: Binding
-    """What is called, named, read or indexed; the left side of an operator."""
+    """The named callee, function, owner of an index, or left side of an operator."""
     line: int
     column: int
     within: str

@@ -54,11 +54,14 @@ class Report:
         serious = self.assessment.serious
         where = f"On {self.target.short}"
         if serious:
-            return f"{where} this code calls {listed([self._of_kind(kind, serious) for kind in _kinds(serious)])}."
+            return f"{where} this code calls {self._kinds_of(serious)}."
         if not self.assessment.charted and not self.assessment.unknown:
             return f"{where} nothing can go wrong: this code uses no function of {self.target.framework}."
         if not self.assessment.charted:
             return f"{where} nothing is known: none of the functions that this code uses is charted there."
+        if conditional := self.assessment.conditional:
+            calls = self._kinds_of(conditional)
+            return f"{where} this code may go wrong, by what its source does not say: it calls {calls}."
         functions = len(self.assessment.charted) + len(self.assessment.unknown)
         return (
             f"{where} nothing that this code calls is known to go wrong: "
@@ -107,6 +110,9 @@ class Report:
     def place(self, site: Site) -> str:
         """``src/train.py:34``"""
         return f"{self.prefix}{site.path}:{site.line}"
+
+    def _kinds_of(self, findings: Sequence[Finding]) -> str:
+        return listed([self._of_kind(kind, findings) for kind in _kinds(findings)])
 
     def _of_kind(self, kind: Kind, findings: Sequence[Finding]) -> str:
         """``2 functions that fail (torch.a at train.py:3, torch.b)``."""

@@ -17,7 +17,7 @@ from coordinator.assess.verdicts import Kind, Weight
 from coordinator.errors import AssessmentError
 from protocol.model import first_fault
 
-_COMMENT = re.compile(r"#\s*portolan:\s*ignore\[(?P<functions>[^\]]*)\]")
+_COMMENT = re.compile(r"#[ \t]{0,8}portolan:[ \t]{0,8}ignore\[(?P<functions>[^\]#]*)\]")
 
 
 def ignores(line: str, function: str) -> bool:

@@ -64,7 +64,7 @@ def linked(
                 sites.append(use)
     return Source(
         sites=tuple(sites),
-        device_questions=tuple(question for reading in readings for question in reading.questions),
+        device_questions=tuple(dict.fromkeys(question for reading in readings for question in reading.questions)),
         unread=tuple(unread for reading in readings for unread in reading.unread),
         files=sum(reading.is_read for reading in readings),
         star_imports=sum(reading.star_imports for reading in readings),

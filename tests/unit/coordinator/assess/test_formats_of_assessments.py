@@ -106,10 +106,15 @@ def test_the_terminal_says_all_that_stands_around_the_findings(made: Report) -> 
             ["torch.fine", "torch.unknown"],
             "On torch/xla nothing that this code calls is known to go wrong: 1 of its 2 functions are charted.",
         ),
+        (
+            ["torch.fine", "torch.some"],
+            "On torch/xla this code may go wrong, by what its source does not say: it calls 1 function that silently "
+            "runs on the host (torch.some at src/train.py:1).",
+        ),
     ],
 )
 def test_without_a_finding_the_first_line_does_not_say_more_than_is_known(sites: list[str], said: str) -> None:
-    used = [site(name, positional=9) for name in sites]
+    used = [site(name, positional=None if name == "torch.some" else 9) for name in sites]
     assessment = assessed(CASES, *used) if used else Assessment((), {}, {})
     assert report(assessment, *used).first_line == said
 
