@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from coordinator.database.outage import DATABASE_AWAY, is_outage, is_refused, reason_of
 from coordinator.database.values import plain_text
@@ -92,6 +94,29 @@ def problem(
     if status in (429, 503):
         response.headers["Retry-After"] = str(RETRY_AFTER_S)
     return response
+
+
+class CancelledRequests:
+    """Answers the requests that a server cancels as it ends: they waited for longer than it waits for them."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_answered = False
+
+        async def sending(message: Message) -> None:
+            nonlocal is_answered
+            is_answered = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sending)
+        except asyncio.CancelledError:
+            if scope["type"] != "http" or is_answered:
+                raise
+            answer = problem(Request(scope), 503, "The coordinator ends", "it is being stopped; try again in a moment")
+            await answer(scope, receive, send)
 
 
 def _allowed(request: Request) -> str:

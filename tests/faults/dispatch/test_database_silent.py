@@ -144,7 +144,7 @@ def test_a_network_that_forgets_the_connections(database: str, start_runner: Cal
             coordinator.stop()
 
 
-def test_it_stops_while_a_request_waits_on_a_connection_that_the_network_forgot(database: str) -> None:
+def test_it_stops_and_says_so_while_a_request_waits_on_a_connection_that_the_network_forgot(database: str) -> None:
     with SilentProxy(database) as proxy, ThreadPoolExecutor(1) as sender:
         coordinator = CoordinatorProcess(proxy.dsn, PORTOLAN_STATEMENT_TIMEOUT_S="600")
         try:
@@ -155,7 +155,9 @@ def test_it_stops_while_a_request_waits_on_a_connection_that_the_network_forgot(
             coordinator.stop()
         finally:
             coordinator.kill()
-        assert sent.exception() or sent.result().is_error
+        told = sent.result()
+        assert (told.status_code, told.headers["Retry-After"]) == (503, "5")
+        assert "The coordinator ends" in told.text
 
 
 async def forgotten_in_a_transaction(proxy: SilentProxy) -> None:
