@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.matrix.checker import INVARIANTS, Answer, Observation, Window, check
+from tests.faults.matrix.checker import ENDS_WITHIN_S, INVARIANTS, Answer, Observation, Window, check
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 JOBS = 3
@@ -141,7 +141,7 @@ BREAKS: dict[str, list[tuple[str, Break]]] = {
     ],
     "campaigns_end": [
         ("not in time", lambda seen: setattr(seen, "ended_after_s", None)),
-        ("too late", lambda seen: setattr(seen, "ended_after_s", 121.0)),
+        ("too late", lambda seen: setattr(seen, "ended_after_s", ENDS_WITHIN_S + 1.0)),
         ("ended at no time", lambda seen: seen.campaigns[0].update(finished_at=None)),
     ],
     "nothing_left_behind": [("a job of nobody", lambda seen: seen.held.update(alpha=1))],
