@@ -217,13 +217,13 @@ def none_past_its_time(seen: Observation) -> Iterator[str]:
         limit_s, took_s = limits[outcome["campaign_id"]], outcome["duration_s"]
         attempt = attempts.get((outcome["job_id"], outcome["attempt"]), {})
         began, ended = attempt.get("started_at"), attempt.get("ended_at")
-        stored_s = (ended - began).total_seconds() if began and ended else 0.0
+        stored_s = _elapsed_s(seen.windows, began, ended) if began and ended else 0.0
         held_up_s = _held_up_s(seen.windows, began.timestamp(), ended.timestamp()) if began and ended else 0.0
         if outcome["ending"] != "timed_out" and took_s > limit_s + TIMES.grace_s:
             yield f"{said} took {took_s:.1f} s of {limit_s:g} s"
         elif took_s > limit_s + 2 * TIMES.grace_s + SLACK_S + held_up_s:
             yield f"{said} took {took_s:.1f} s of {limit_s:g} s, and nothing held its end up for so long"
-        if stored_s > limit_s + RECOVERY_S + SLACK_S + held_up_s + _stepped_s(seen.windows, began, ended):
+        if stored_s > limit_s + RECOVERY_S + SLACK_S + held_up_s:
             yield f"{said} was stored {stored_s:.0f} s after its start, held up for {held_up_s:.0f} s"
 
 
@@ -314,12 +314,18 @@ def wire_id(job_id: int | None, attempt: Row) -> str:
     return f"{token}.{job_id}" if token else str(job_id)
 
 
-def _stepped_s(windows: Sequence[Window], began: datetime | None, ended: datetime | None) -> float:
-    """Seconds by which the clock was set meanwhile, which are in its times and went by for nobody."""
-    if began is None or ended is None:
-        return 0.0
-    meanwhile = [each for each in windows if each.began < ended.timestamp() and each.ended > began.timestamp()]
-    return sum(abs(window.step_s) for window in meanwhile)
+def _elapsed_s(windows: Sequence[Window], began: datetime, ended: datetime) -> float:
+    """Seconds from one time of the database to another: the fewest that its clock's steps allow, and none if it only
+    went back."""
+    spans = [end - begin for begin in _moments(windows, began) for end in _moments(windows, ended)]
+    return min((span for span in spans if span >= 0), default=0.0)
+
+
+def _moments(windows: Sequence[Window], told: datetime) -> set[float]:
+    """When the database's clock may have told this time: without a step, or with that of a window which it is in."""
+    stepped = [(window, told.timestamp() - window.step_s) for window in windows if window.step_s]
+    within = {at for window, at in stepped if window.began - SLACK_S <= at <= window.ended + SLACK_S}
+    return within | {told.timestamp()}
 
 
 def _held_up_s(windows: Sequence[Window], began: float, ended: float) -> float:

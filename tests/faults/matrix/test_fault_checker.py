@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -178,6 +179,21 @@ def test_the_time_of_a_fault_is_nobody_s(seen: Any) -> None:
     seen.attempts[0].update(ended_at=BEGAN + timedelta(seconds=600))
     seen.windows = [Window("the network was away", BEGAN.timestamp() + 1, BEGAN.timestamp() + 560)]
     assert check(seen) == []
+
+
+@pytest.mark.parametrize(("longer_s", "invariants"), [(0, []), (300, ["none_past_its_time"])])
+def test_a_step_of_the_clock_is_no_time_of_a_job(seen: Any, longer_s: int, invariants: list[str]) -> None:
+    """It began an hour behind, and ended three seconds later, or longer, 20 seconds behind."""
+    began = BEGAN.timestamp()
+    seen.attempts[0].update(
+        started_at=BEGAN + timedelta(hours=-1, seconds=5), ended_at=BEGAN + timedelta(seconds=8 - 20 + longer_s)
+    )
+    seen.windows = [
+        Window("an hour behind", began, began + 6, step_s=-3600.0),
+        Window("20 s behind", began + 7, began + 13 + longer_s, step_s=-20.0),
+    ]
+    seen.windows = [replace(window, excuses=False) for window in seen.windows]
+    assert [violation.invariant for violation in check(seen)] == invariants
 
 
 def test_a_first_finish_that_a_restored_database_forgot_is_none(seen: Any) -> None:
