@@ -49,12 +49,15 @@ class Assessment:
     @property
     def serious(self) -> tuple[Finding, ...]:
         """Those that make an engineer act, and that the target reaches."""
-        return tuple(finding for finding in self.of_weight(Weight.finding) if not finding.is_guarded)
+        return self._reached(Weight.finding)
 
     @property
     def conditional(self) -> tuple[Finding, ...]:
         """Those that hold on some calls like these, and that the target reaches."""
-        return tuple(finding for finding in self.of_weight(Weight.condition) if not finding.is_guarded)
+        return self._reached(Weight.condition)
+
+    def _reached(self, weight: Weight) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.of_weight(weight) if not finding.is_guarded)
 
 
 def assess(

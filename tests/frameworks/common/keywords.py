@@ -17,6 +17,7 @@ from typing import Any
 
 from runners.suite.cases import Case
 from runners.suite.device import Device
+from runners.suite.replacing import replaced
 
 Signatures = Callable[[Any], Sequence[inspect.Signature]]
 """The signatures of a function, one for each of its overloads; none where nothing tells."""
@@ -80,7 +81,7 @@ class Recorder:
         if not self._is_patched(found):
             return self._noting(found)
         for method in self.reading.methods(found):
-            self._patches.enter_context(_replaced(found, method, self._noting(getattr(found, method))))
+            self._patches.enter_context(replaced(found, method, self._noting(getattr(found, method))))
         return found
 
     def _is_patched(self, function: Any) -> bool:
@@ -104,19 +105,6 @@ class Recorder:
             return result
 
         return self.reading.wrap(functools.wraps(function)(noting))
-
-
-@contextmanager
-def _replaced(owner: type, name: str, function: Any) -> Iterator[None]:
-    own = vars(owner).get(name)
-    setattr(owner, name, function)
-    try:
-        yield
-    finally:
-        if own is None:
-            delattr(owner, name)
-        else:
-            setattr(owner, name, own)
 
 
 def optional_in(signatures: Sequence[inspect.Signature]) -> set[str]:
