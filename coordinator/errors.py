@@ -322,6 +322,10 @@ class AssessmentError(PortolanError):
     """The code could not be assessed: nothing was read, or there is no evidence to set it against."""
 
 
+class PublicationError(PortolanError):
+    """The atlas could not be published where it was to be."""
+
+
 class SettingError(PortolanError):
     """A setting cannot be used as it stands."""
 

@@ -16,6 +16,7 @@ from coordinator.assess.runs import Run, RunCase, case_evidence
 from coordinator.bundles import reader
 from coordinator.dispatch.leases import Key
 from coordinator.dispatch.records import record
+from coordinator.errors import BundleError
 from coordinator.level import LOW
 from protocol.bundle import BundledOutcome, BundleHeader
 from protocol.catalogue import CatalogueCase
@@ -56,7 +57,7 @@ class _Read:
 def from_bundles(paths: Iterable[Path]) -> tuple[TargetEvidence, ...]:
     """The evidence of all targets but the CPU, to which the latencies of the others are set in ratio.
 
-    Raises ``BundleError`` for a file that is not a whole bundle.
+    Raises ``BundleError``, which names the file, for one that is not a whole bundle.
     """
     bundles = [_read(path) for path in paths]
     on_host: dict[_Suite, Mapping[str, float]] = {
@@ -71,7 +72,10 @@ def _is_host(bundle: _Read) -> bool:
 
 def _read(path: Path) -> _Read:
     with open(path, "rb") as file:
-        bundle = reader.check(file)
+        try:
+            bundle = reader.check(file)
+        except BundleError as error:
+            raise BundleError(f"{path}: {error}") from None
         runs: dict[str, list[Run]] = defaultdict(list)
         levels: dict[str, float] = {}
         for entry in sorted(reader.outcomes(file), key=lambda entry: entry.run):

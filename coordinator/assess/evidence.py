@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from statistics import geometric_mean, median
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from pydantic import PlainSerializer
 
 from coordinator.catalogue.releases import version_numbers
 from coordinator.errors import AssessmentError
 from coordinator.results.conditions import EndedCase
+from coordinator.results.outcomes.repeat import repeat_command
 from coordinator.targets.models import target_sentences
 from coordinator.targets.selectors import Selector, spelled
 from protocol.enums import Cause, DeviceClass, Ending, is_lowered
@@ -70,6 +71,16 @@ class Chart:
     """How its runner words the command that repeats a case (``protocol.runner.Fingerprint.repeat``)."""
 
 
+class TargetKey(NamedTuple):
+    """A target, apart from how it was installed."""
+
+    framework: str
+    version: str
+    device: str
+    hardware: str
+    simulated: bool
+
+
 @dataclass(frozen=True)
 class TargetEvidence:
     """All that is known of one target: a framework in one version, a device on one hardware."""
@@ -84,6 +95,10 @@ class TargetEvidence:
     simulated: bool = False
     notes: tuple[str, ...] = ()
     """Sentences that its runner wants beside any figure."""
+
+    @property
+    def key(self) -> TargetKey:
+        return TargetKey(self.framework, self.version, self.device, self.hardware, self.simulated)
 
     @property
     def target(self) -> str:
@@ -110,6 +125,11 @@ class TargetEvidence:
     def sentences(self) -> tuple[str, ...]:
         """The sentences that must stand beside any figure of it."""
         return target_sentences(self.device, self.device_class, simulated=self.simulated, notes=self.notes)
+
+    def repeat(self, case: str, chart: int) -> str:
+        """The command that repeats a case of one of the charts."""
+        template = self.charts[chart].repeat
+        return repeat_command(self.framework, self.device, case, 1, None if template is None else {"repeat": template})
 
     @cached_property
     def usual_ratio(self) -> float | None:

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
-from coordinator.assess.evidence import CaseEvidence, TargetEvidence
+from coordinator.assess.evidence import CaseEvidence, TargetEvidence, TargetKey
 
 
 @dataclass(frozen=True)
@@ -23,23 +22,11 @@ class Charted:
     """Of all cases of the suite under its revision, or of those that were charted, by name; null: not known."""
 
 
-class _Key(NamedTuple):
-    """The target, apart from how it was installed."""
-
-    framework: str
-    version: str
-    device: str
-    hardware: str
-    simulated: bool
-
-
 def merged(charts: Iterable[Charted]) -> tuple[TargetEvidence, ...]:
     """One evidence a target, ordered by its name and hardware."""
-    by_target: dict[_Key, list[Charted]] = defaultdict(list)
+    by_target: dict[TargetKey, list[Charted]] = defaultdict(list)
     for charted in charts:
-        target = charted.target
-        key = _Key(target.framework, target.version, target.device, target.hardware, target.simulated)
-        by_target[key].append(charted)
+        by_target[charted.target.key].append(charted)
     return tuple(_merge(by_target[key]) for key in sorted(by_target))
 
 

@@ -13,7 +13,6 @@ from coordinator.assess.findings import Assessment, Finding
 from coordinator.assess.sites import Site, Source
 from coordinator.assess.verdicts import Kind, SiteVerdict
 from coordinator.formats import listed, plural
-from coordinator.results.outcomes.repeat import repeat_command
 
 MOST_CHARTED = 20
 """Unknown functions in the command that charts them."""
@@ -101,11 +100,7 @@ class Report:
 
     def repeat(self, verdict: SiteVerdict) -> str:
         """The command that repeats the evidence of a verdict."""
-        target = self.target
-        template = target.charts[verdict.chart].repeat
-        return repeat_command(
-            target.framework, target.device, verdict.case, 1, None if template is None else {"repeat": template}
-        )
+        return self.target.repeat(verdict.case, verdict.chart)
 
     def place(self, site: Site) -> str:
         """``src/train.py:34``"""

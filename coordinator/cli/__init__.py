@@ -43,6 +43,11 @@ class Commands(LazyGroup):
             "coordinator.cli.assess_command:write_evidence",
             "Write what is known of each function on each target to a file: from bundles, else from a coordinator.",
         ),
+        (
+            "publish",
+            "coordinator.cli.publish_command:publish",
+            "Write the atlas as a static site for any web server: from bundles, else from a coordinator.",
+        ),
         ("submit", "coordinator.cli.submit_command:submit", "Submit a campaign and print its number."),
         ("status", "coordinator.cli.campaign_commands:status", "List the latest campaigns, or tell of one."),
         (

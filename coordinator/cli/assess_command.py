@@ -20,10 +20,10 @@ from coordinator.assess.names import names_of
 from coordinator.assess.report import Report
 from coordinator.assess.silencing import baseline_of, read_baseline, silence
 from coordinator.assess.sources import located, read_sources
-from coordinator.cli.directory import DataDirectory
+from coordinator.cli.evidence_sources import evidence_of
 from coordinator.cli.output import writing
 from coordinator.cli.shared_options import DataDir, Url, connect
-from coordinator.errors import AssessmentError, DatabaseError
+from coordinator.errors import AssessmentError
 from coordinator.formats import plural
 from coordinator.targets.selectors import Selector
 from coordinator.variables import variables
@@ -54,7 +54,7 @@ def assess(
     """
     gate = Gate.parse(fail_on)
     selector = Selector.parse(on)
-    evidence = _evidence(data, url, data_dir, selector)
+    evidence = evidence_of(selector, data=data, url=url, data_dir=data_dir)
     installed = installed_version(selector.framework, Path(path), variables().virtual_env)
     choice = choose(evidence, selector, installed)
     target = choice.chosen
@@ -113,20 +113,6 @@ def write_evidence(
         print(f"{target.target} on {target.hardware}: {functions}, {plural(cases, 'case')}")
 
 
-def _evidence(data: Path | None, url: str | None, data_dir: Path | None, selector: Selector) -> Evidence:
-    """The evidence that there is: a file's, else a coordinator's, else what ships with Portolan.
-
-    A coordinator that has none of the target leaves it to what ships.
-    """
-    if data is not None:
-        return evidence_file.read(data.read_bytes(), str(data), f"from {data}")
-    if url is None and data_dir is None and variables().url is None and not _runs_here():
-        return evidence_file.shipped()
-    with connect(url, data_dir) as client:
-        evidence = client.evidence(str(selector))
-    return evidence if evidence.targets else evidence_file.shipped()
-
-
 def _prefix(place: Path) -> str:
     """The way from the working directory to the folder that the paths of sites are in; empty if it is not in there."""
     folder = place if place.is_dir() else place.parent
@@ -135,10 +121,3 @@ def _prefix(place: Path) -> str:
     except ValueError:
         return ""
     return "" if within == Path() else f"{within.as_posix()}/"
-
-
-def _runs_here() -> bool:
-    try:
-        return DataDirectory().running() is not None
-    except DatabaseError:
-        return False  # somebody else's instance

@@ -29,6 +29,7 @@ import numpy as np
 
 from runners.errors import OtherLineError, UnfreezableError
 from runners.suite.cases import Case, Context, TakenApart
+from runners.suite.checks import Expected, Mismatch, Tolerance, compare
 from runners.suite.frozen import FrozenForm
 from runners.suite.source import bound_names
 
@@ -286,7 +287,49 @@ def _part(case: Case, observed: Mapping[str, Any], expected: Any) -> tuple[Case,
     """The judgement of the values of some labels: by those that are expected, or by their form alone."""
     if isinstance(case.check, FrozenForm):
         return replace(case, check=case.check.of(observed)), observed, None
-    return case, observed, {label: expected[label] for label in observed}
+    values = {label: expected[label] for label in observed}
+    return replace(case, check=FrozenValues(values, case.dtype, case.tolerance)), observed, None
+
+
+@dataclass(frozen=True)
+class FrozenValues:
+    """Checks the values of an example, by their labels, against those that it gave when it was frozen.
+
+    Both are sums of a framework, in an order that each machine has for itself: they may differ by roundings of the
+    largest value of an array, however small the sum is that is left of such values. So the absolute tolerance grows
+    with the largest.
+    """
+
+    expected: Mapping[str, Any]
+    dtype: str
+    tolerance: Tolerance
+
+    def __call__(self, observed: Mapping[str, Any], *arguments: Any, **options: Any) -> None:
+        wrong = list(filter(None, (self._difference(label, observed[label]) for label in self.expected)))
+        if wrong:
+            right_at = {mismatch.right_at for mismatch in wrong}
+            raise Mismatch("; ".join(map(str, wrong[:4])), right_at.pop() if len(right_at) == 1 else None)
+
+    def _difference(self, label: str, observed: Any) -> Mismatch | None:
+        wanted = self.expected[label]
+        absolute = max(self.tolerance.absolute, self.tolerance.relative * _largest(wanted))
+        try:
+            compare({label: observed}, {label: wanted}, self.dtype, replace(self.tolerance, absolute=absolute))
+        except Mismatch as mismatch:
+            return mismatch
+        return None
+
+
+def _largest(tree: Any) -> float:
+    """The largest finite size of a float in a tree of expected values; 0 of none."""
+    if isinstance(tree, Mapping):
+        return max(map(_largest, tree.values()), default=0.0)
+    if isinstance(tree, (list, tuple)):
+        return max(map(_largest, tree), default=0.0)
+    values = np.asarray(tree.values if isinstance(tree, Expected) else tree)
+    if values.dtype.kind not in "fc":
+        return 0.0
+    return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
 
 
 def names_for(function: Any, name: str, dialect: Dialect, device: Any) -> dict[str, Any]:

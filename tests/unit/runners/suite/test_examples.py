@@ -12,13 +12,14 @@ import pytest
 
 from runners.errors import OtherLineError, UnfreezableError
 from runners.suite.cases import Context, Function
-from runners.suite.checks import Mismatch
+from runners.suite.checks import TOLERANCES, Leaf, Mismatch
 from runners.suite.examples import (
     ENDED,
     OTHERS,
     OWN,
     Example,
     FrozenExample,
+    FrozenValues,
     OwnStatements,
     Session,
     Statement,
@@ -300,3 +301,19 @@ def test_a_setting_is_written_only_where_it_was_turned() -> None:
     with kept(ToyDialect().settings()):
         toy.scale = 5.0  # type: ignore[attr-defined]
     assert toy.scale == 1.0
+
+
+def test_values_may_differ_by_roundings_of_the_largest_value_of_their_array() -> None:
+    expected = {"3": np.array([30.0, 0.34726238], np.float32), "p": np.array([0.25, 0.5], np.float32)}
+    check = FrozenValues(expected, "float32", TOLERANCES["float32"])
+    right = {"3": leaf([30.0, 0.34727612]), "p": leaf([0.25, 0.5])}
+    check(right)
+    with pytest.raises(Mismatch, match=r"result\['3'\]: 1 of 2 values differ"):
+        check({**right, "3": leaf([30.0, 0.348])})
+    # Large values under one label say nothing of another's.
+    with pytest.raises(Mismatch, match=r"result\['p'\]: 1 of 2 values differ"):
+        check({**right, "p": leaf([0.2501, 0.5])})
+
+
+def leaf(values: list[float]) -> Leaf:
+    return Leaf(np.array(values, np.float32), "float32", "cpu:0")

@@ -1,0 +1,1 @@
+"""The atlas: the newest evidence of every function on every target, as one picture, as pages and as published data."""

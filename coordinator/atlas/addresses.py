@@ -1,0 +1,47 @@
+"""Addresses of the atlas: one rule from a name to a path, the same in every publication. Pure.
+
+Links to a published page must stay, and some file systems take ``torch.nn.Softmax`` and ``torch.nn.softmax`` for one
+name. So a capital letter is written as ``~`` and the small letter, and whatever else is not plain as its number:
+``AMD EPYC`` is ``~a~m~d=20=~e~p~y~c``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from urllib.parse import quote
+
+_NOT_PLAIN = re.compile(r"^\.|[^a-z0-9._-]")
+LONGEST = 180
+"""Characters of a file's name; a file system takes 255 bytes."""
+
+
+def file_name(name: str) -> str:
+    """The name of a file for a name: equal only of equal names, also where case does not count; never a folder."""
+    plain = _NOT_PLAIN.sub(_written, name)
+    if len(plain) <= LONGEST:
+        return plain
+    return f"{plain[:LONGEST]}={hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:16]}"
+
+
+def _written(found: re.Match[str]) -> str:
+    character = found[0]
+    return f"~{character.lower()}" if "A" <= character <= "Z" else f"={ord(character):x}="
+
+
+def function_path(name: str) -> str:
+    return f"functions/{file_name(name)}.html"
+
+
+def module_path(name: str) -> str:
+    return f"modules/{file_name(name)}.html"
+
+
+def target_path(target: str, hardware: str) -> str:
+    """``target`` is spelled as in ``torch@2.9.0/xla``."""
+    return f"targets/{file_name(target.replace('@', '-').replace('/', '-'))}-{file_name(hardware)}.html"
+
+
+def as_link(path: str) -> str:
+    """A path as it stands in a link."""
+    return quote(path, safe="/~=")

@@ -1,0 +1,180 @@
+"""A function's page: what is known of it on every target, and since when. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from coordinator.assess.evidence import CaseEvidence, mean_ratio
+from coordinator.atlas.marks import Cell, cell_words
+from coordinator.atlas.overview import Column, Framework
+from coordinator.atlas.versions import Observation, since
+from coordinator.results.conditions import FunctionCondition, function_condition
+
+MOST_MESSAGES = 5
+"""Different messages of failures on one target that are shown."""
+UNKNOWN_DTYPE = "not known"
+
+
+@dataclass(frozen=True)
+class Message:
+    """A text that failing cases left, with the number of those that left it."""
+
+    said: str
+    causes: tuple[str, ...]
+    cases: int
+    repeat: str
+    """The command that repeats the first of them."""
+
+
+@dataclass(frozen=True)
+class DtypeCount:
+    """The cases with an array of one dtype."""
+
+    dtype: str
+    total: int
+    on_device: int
+    failed: int
+    fell_back: int
+
+
+@dataclass(frozen=True)
+class FunctionOnTarget:
+    """A function on one target."""
+
+    column: Column
+    name: str
+    cell: Cell
+    condition: FunctionCondition
+    dtypes: tuple[DtypeCount, ...]
+    messages: tuple[Message, ...]
+    more_messages: int
+    ratio: float | None
+    """How many times as long as on the CPU; None: not measured on both."""
+
+    @property
+    def words(self) -> str:
+        return cell_words(self.cell, is_lowered=self.column.evidence.is_lowered)
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The options that tell the cases that do not work from the others, in sentences."""
+        found = (("fails", self.condition.fails), ("falls back", self.condition.falls_back))
+        return tuple(f"{verb} {condition}" for verb, condition in found if condition and condition.aspect is not None)
+
+    @property
+    def charts(self) -> tuple[int, ...]:
+        """The places of its evidence among the charts of the target."""
+        return tuple(sorted({case.chart for case in self.column.evidence.functions[self.name]}))
+
+
+@dataclass(frozen=True)
+class Line:
+    """A function on one device and hardware, from version to version."""
+
+    device: str
+    hardware: str
+    observations: tuple[Observation, ...]
+
+    @property
+    def since(self) -> str | None:
+        return since(self.observations)
+
+
+@dataclass(frozen=True)
+class FunctionView:
+    """All that the page of a function shows."""
+
+    framework: str
+    name: str
+    uses: int | None
+    rank: int
+    """Among the charted functions of the framework, by uses: from 1."""
+    functions: int
+    targets: tuple[FunctionOnTarget, ...]
+    """All that have evidence of it, newer versions first."""
+    missing: tuple[str, ...]
+    """Targets of the newest version on which nobody charted it."""
+    lines: tuple[Line, ...]
+    before: str | None
+    after: str | None
+    """Its neighbours in the order of names."""
+
+    @property
+    def newest(self) -> tuple[FunctionOnTarget, ...]:
+        """Those of the newest version of each device and hardware that has evidence of it."""
+        return tuple({found.column.line: found for found in reversed(self.targets)}.values())[::-1]
+
+    @property
+    def module(self) -> str:
+        return self.name.rpartition(".")[0]
+
+
+def function_views(framework: Framework) -> Iterator[FunctionView]:
+    """The views of all functions of a framework, in the order of their names."""
+    names = sorted(framework.functions)
+    ranks = {name: rank for rank, name in enumerate(framework.functions, start=1)}
+    for before, name, after in zip([None, *names], names, [*names[1:], None], strict=False):
+        yield _view(framework, name, ranks[name], before, after)
+
+
+def _view(framework: Framework, name: str, rank: int, before: str | None, after: str | None) -> FunctionView:
+    return FunctionView(
+        framework=framework.name,
+        name=name,
+        uses=framework.uses.get(name),
+        rank=rank,
+        functions=len(framework.functions),
+        targets=tuple(_on_target(column, name) for column in framework.columns if name in column.cells),
+        missing=tuple(column.target for column in framework.newest if name not in column.cells),
+        lines=tuple(_line(framework, column, name) for column in framework.newest),
+        before=before,
+        after=after,
+    )
+
+
+def _on_target(column: Column, name: str) -> FunctionOnTarget:
+    cases = column.evidence.functions[name]
+    messages = list(_messages(column, cases))
+    return FunctionOnTarget(
+        column=column,
+        name=name,
+        cell=column.cells[name],
+        condition=function_condition(cases),
+        dtypes=tuple(_dtypes(cases)),
+        messages=tuple(messages[:MOST_MESSAGES]),
+        more_messages=max(0, len(messages) - MOST_MESSAGES),
+        ratio=mean_ratio(cases),
+    )
+
+
+def _line(framework: Framework, newest: Column, name: str) -> Line:
+    strip = framework.strip(newest.line)
+    observations = (
+        Observation(column.evidence.version, column.cells[name].mark if name in column.cells else None)
+        for column in strip
+    )
+    return Line(*newest.line, tuple(observations))
+
+
+def _messages(column: Column, cases: Sequence[CaseEvidence]) -> Iterator[Message]:
+    """The messages of failures, the most frequent first."""
+    by_message: dict[str, list[CaseEvidence]] = defaultdict(list)
+    for case in cases:
+        if case.end == "failed":
+            by_message[case.said or "it left no message"].append(case)
+    for said, failed in sorted(by_message.items(), key=lambda item: (-len(item[1]), item[0])):
+        causes = tuple(dict.fromkeys(str(case.cause) for case in failed if case.cause))
+        yield Message(said, causes, len(failed), column.evidence.repeat(failed[0].case, failed[0].chart))
+
+
+def _dtypes(cases: Sequence[CaseEvidence]) -> Iterator[DtypeCount]:
+    """The cases by dtype; a case with arrays of several dtypes counts for each."""
+    ends: dict[str, Counter[str]] = defaultdict(Counter)
+    for case in cases:
+        for dtype in (case.options.dtypes if case.options else ()) or (UNKNOWN_DTYPE,):
+            ends[dtype][case.end] += 1
+    for dtype in sorted(ends, key=lambda name: (name == UNKNOWN_DTYPE, name)):
+        counts = ends[dtype]
+        yield DtypeCount(dtype, counts.total(), counts["passed"], counts["failed"], counts["fell_back"])

@@ -1,0 +1,48 @@
+"""The index that the front page carries: every name and mark, small enough to be searched as one types. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from coordinator.atlas.addresses import as_link, function_path
+from coordinator.atlas.overview import Atlas, Framework
+
+_CAPITAL = re.compile("[A-Z]")
+
+
+def index_of(atlas: Atlas) -> dict[str, Any]:
+    """By framework its functions, the most used first, and of each target a letter for each of them."""
+    return {framework.name: _index(framework) for framework in atlas.frameworks}
+
+
+def _index(framework: Framework) -> dict[str, Any]:
+    modules = {module: number for number, module in enumerate(framework.modules)}
+    names: list[str | int] = []
+    for name in framework.functions:
+        module, _, last = name.rpartition(".")
+        names += [last, modules[module]]
+    return {
+        "modules": list(modules),
+        # The last part of each name, and after it the number of its module.
+        "names": names,
+        "columns": [
+            {
+                "target": column.target,
+                "hardware": column.evidence.hardware,
+                "letters": column.letters(framework.functions),
+            }
+            for column in framework.newest
+        ],
+        # The script writes the usual names as addresses itself.
+        "addresses": {
+            name: as_link(function_path(name))
+            for name in framework.functions
+            if as_link(function_path(name)) != usual_address(name)
+        },
+    }
+
+
+def usual_address(name: str) -> str:
+    """The address of a function whose name has letters, digits, points and underscores alone; the script has it too."""
+    return f"functions/{_CAPITAL.sub(lambda letter: f'~{letter[0].lower()}', name)}.html"

@@ -1,0 +1,117 @@
+"""Marks: how a function does on a target, in one word, from how its cases end. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from coordinator.assess.evidence import CaseEvidence
+
+
+class Mark(StrEnum):
+    """How a function does on a target; the worst first. A function without evidence has none."""
+
+    fails = "fails"
+    """Every case fails."""
+    falls_back = "falls back"
+    """No case runs on the device: those that pass are run by the host, unasked."""
+    partly = "works in part"
+    """Some cases run on the device, others fail or fall back."""
+    unproven = "unproven"
+    """No case fails, and of none is it proven that it ran on the device."""
+    works = "works"
+    """No case fails or falls back, and it is proven that cases ran on the device."""
+
+    @property
+    def letter(self) -> str:
+        """The mark in published data and in the picture."""
+        return _LETTERS[self]
+
+
+_LETTERS = {Mark.fails: "f", Mark.falls_back: "b", Mark.partly: "p", Mark.unproven: "u", Mark.works: "w"}
+NOT_CHARTED = "."
+"""The letter of a function without evidence."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A function on a target: how many of its cases end in which way."""
+
+    total: int
+    failed: int
+    wrong: int
+    """Of the failed ones: those that ran, and gave wrong values without an error."""
+    fell_back: int
+    unproven: int
+    """Cases that passed, without proof of where they ran."""
+
+    def __post_init__(self) -> None:
+        counts = (self.failed, self.wrong, self.fell_back, self.unproven)
+        if self.total < 1 or min(counts) < 0 or self.wrong > self.failed or self.on_device < 0:
+            raise ValueError(f"{self} does not add up")
+
+    @property
+    def on_device(self) -> int:
+        """Cases that passed and are proven to have run on the device."""
+        return self.total - self.failed - self.fell_back - self.unproven
+
+    @property
+    def mark(self) -> Mark:
+        if self.failed == self.total:
+            return Mark.fails
+        if not self.on_device and not self.unproven:
+            return Mark.falls_back
+        if self.failed or self.fell_back:
+            return Mark.partly
+        return Mark.works if self.on_device else Mark.unproven
+
+
+def cell_of(cases: Iterable[CaseEvidence]) -> Cell | None:
+    """Count the cases of a function on a target; None of none."""
+    ends = list(cases)
+    if not ends:
+        return None
+    return Cell(
+        total=len(ends),
+        failed=sum(case.end == "failed" for case in ends),
+        wrong=sum(case.is_wrong for case in ends),
+        fell_back=sum(case.end == "fell_back" for case in ends),
+        unproven=sum(case.end == "unproven" for case in ends),
+    )
+
+
+def cell_words(cell: Cell, *, is_lowered: bool) -> str:
+    """``3 of 12 cases fail, 1 falls back to the host``; of a target whose programs are not run what was lowered."""
+    cases = f"all {cell.total} cases" if cell.total > 1 else "its only case"
+    wrong = _wrong(cell)
+    if is_lowered:
+        return _lowering(cell, cases)
+    match cell.mark:
+        case Mark.works if cell.unproven:
+            return f"passes in {cases}; in {cell.on_device} it is proven that the device computed"
+        case Mark.works:
+            return f"passes in {cases}, on the device"
+        case Mark.unproven:
+            return f"passes in {cases}, without proof that the device computed"
+        case Mark.fails:
+            return f"fails in {cases}{wrong}"
+        case Mark.falls_back if cell.fell_back == cell.total:
+            return f"falls back to the host in {cases}"
+        case _:
+            failed = f"{cell.failed} of {cell.total} cases {'fail' if cell.failed > 1 else 'fails'}{wrong}"
+            back = f"{cell.fell_back} of {cell.total} {'fall' if cell.fell_back > 1 else 'falls'} back to the host"
+            return ", ".join([failed] * bool(cell.failed) + [back] * bool(cell.fell_back))
+
+
+def _lowering(cell: Cell, cases: str) -> str:
+    if not cell.failed:
+        return f"is lowered in {cases}, not run"
+    return f"has no lowering in {cell.failed} of {cell.total} cases, not run"
+
+
+def _wrong(cell: Cell) -> str:
+    if not cell.wrong:
+        return ""
+    which = "" if cell.wrong == cell.failed else f"{cell.wrong} of them "
+    return f", {which}with wrong values and no error"

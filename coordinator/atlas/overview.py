@@ -1,0 +1,147 @@
+"""The overview: every framework with its targets and functions, those that are used most first. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from coordinator.assess.evidence import TargetEvidence
+from coordinator.atlas.marks import NOT_CHARTED, Cell, Mark, cell_of
+from coordinator.catalogue.releases import version_numbers
+from coordinator.formats import listed, number, plural
+from coordinator.results.statistics import Rate
+
+Uses = Mapping[str, Mapping[str, int]]
+"""By framework, how often code of others uses each function, as far as it was counted."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A target with the cells of its functions."""
+
+    evidence: TargetEvidence
+    cells: Mapping[str, Cell]
+    """By function, without those that never touch a device."""
+
+    @property
+    def target(self) -> str:
+        return self.evidence.target
+
+    @property
+    def line(self) -> tuple[str, str]:
+        """What stays the same from one version to the next: device and hardware."""
+        return self.evidence.device, self.evidence.hardware
+
+    @cached_property
+    def counts(self) -> Mapping[Mark, int]:
+        """How many functions have each mark."""
+        counts = Counter(cell.mark for cell in self.cells.values())
+        return {mark: counts[mark] for mark in reversed(Mark)}
+
+    @property
+    def rate(self) -> Rate:
+        """The functions that work on the device, of those that are charted."""
+        return Rate(self.counts[Mark.works], len(self.cells))
+
+    @property
+    def sentence(self) -> str:
+        """``763 of 1,155 charted functions work; 301 work in part, 70 fall back and 21 fail``."""
+        functions = plural(len(self.cells), "charted function")
+        if self.evidence.is_lowered:
+            lowered = sum(not cell.failed for cell in self.cells.values())
+            return f"{number(lowered)} of {functions} are lowered for it in every case; none was run"
+        counts = {mark: f"{number(count)} {_VERBS[mark][count != 1]}" for mark, count in self.counts.items()}
+        others = [words for mark, words in counts.items() if self.counts[mark] and mark is not Mark.works]
+        rest = f"; {listed(others)}" if others else ""
+        return f"{number(self.counts[Mark.works])} of {functions} {_VERBS[Mark.works][len(self.cells) != 1]}{rest}"
+
+    def letters(self, functions: Iterable[str]) -> str:
+        """The marks of functions, a letter each."""
+        cells = self.cells
+        return "".join(cells[name].mark.letter if name in cells else NOT_CHARTED for name in functions)
+
+
+_VERBS = {
+    Mark.works: ("works", "work"),
+    Mark.unproven: ("is unproven", "are unproven"),
+    Mark.partly: ("works in part", "work in part"),
+    Mark.falls_back: ("falls back", "fall back"),
+    Mark.fails: ("fails", "fail"),
+}
+"""Of each mark the verb for one function, and for several."""
+
+
+@dataclass(frozen=True)
+class Framework:
+    """A framework with its targets: the newest version of each device and hardware first."""
+
+    name: str
+    columns: tuple[Column, ...]
+    functions: tuple[str, ...]
+    """All that are charted on any of the targets, the most used first."""
+    uses: Mapping[str, int]
+
+    @cached_property
+    def newest(self) -> tuple[Column, ...]:
+        """Of each device and hardware the column of the newest version."""
+        return tuple({column.line: column for column in reversed(self.columns)}.values())[::-1]
+
+    @cached_property
+    def modules(self) -> Mapping[str, tuple[str, ...]]:
+        """The functions by module or class, in the order of their names."""
+        modules: dict[str, list[str]] = defaultdict(list)
+        for name in sorted(self.functions):
+            modules[name.rpartition(".")[0]].append(name)
+        return {module: tuple(names) for module, names in sorted(modules.items())}
+
+    def strip(self, line: tuple[str, str]) -> tuple[Column, ...]:
+        """The columns of one device and hardware, the oldest version first."""
+        return tuple(column for column in reversed(self.columns) if column.line == line)
+
+
+@dataclass(frozen=True)
+class Atlas:
+    """All frameworks, and where the evidence is from."""
+
+    frameworks: tuple[Framework, ...]
+    origin: str
+    """In words: ``ships with Portolan``."""
+
+    @property
+    def charted_at(self) -> datetime | None:
+        """When the newest of its evidence was found; None of an empty atlas."""
+        return max((column.evidence.charted_at for one in self.frameworks for column in one.columns), default=None)
+
+    @property
+    def functions(self) -> int:
+        return sum(len(framework.functions) for framework in self.frameworks)
+
+    @property
+    def targets(self) -> int:
+        return sum(len(framework.columns) for framework in self.frameworks)
+
+
+def atlas_of(targets: Iterable[TargetEvidence], uses: Uses, host_only: Container[str], origin: str) -> Atlas:
+    """Put evidence together. Functions of ``host_only`` never touch a device, so that no device has a mark of them."""
+    by_framework: dict[str, list[Column]] = defaultdict(list)
+    for target in targets:
+        cells = {name: cell for name, cases in target.functions.items() if (cell := cell_of(cases)) is not None}
+        told = {name: cell for name, cell in cells.items() if name not in host_only}
+        if told:
+            by_framework[target.framework].append(Column(target, told))
+    return Atlas(
+        tuple(_framework(name, by_framework[name], uses.get(name, {})) for name in sorted(by_framework)), origin
+    )
+
+
+def _framework(name: str, columns: Iterable[Column], uses: Mapping[str, int]) -> Framework:
+    in_order = sorted(columns, key=lambda column: (column.line, column.target))
+    newest_first = sorted(in_order, key=lambda column: version_numbers(column.evidence.version), reverse=True)
+    functions = {function for column in newest_first for function in column.cells}
+    most_used = sorted(functions, key=lambda function: (-uses.get(function, 0), function))
+    return Framework(
+        name, tuple(newest_first), tuple(most_used), {name: uses[name] for name in most_used if name in uses}
+    )

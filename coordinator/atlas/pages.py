@@ -1,0 +1,125 @@
+"""The pages of the atlas as HTML: the same bodies for the coordinator's pages and for a published site."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+
+from coordinator import formats
+from coordinator.atlas.addresses import as_link, function_path, module_path, target_path
+from coordinator.atlas.function_view import FunctionView
+from coordinator.atlas.index import index_of
+from coordinator.atlas.marks import Mark, cell_words
+from coordinator.atlas.overview import Atlas, Column, Framework
+from coordinator.page_text import finalized
+from coordinator.results.statistics import Rate
+
+FRONT = "index.html"
+WORST_FIRST = (Mark.fails, Mark.falls_back, Mark.partly, Mark.unproven)
+"""Marks that a target's page lists."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page before it is rendered."""
+
+    path: str
+    """From the front of the atlas."""
+    title: str
+    body: str
+    """The template of its body."""
+    values: Mapping[str, Any]
+
+    @property
+    def root(self) -> str:
+        """The way from the page to the front's folder."""
+        return "../" * self.path.count("/")
+
+
+def front_page(atlas: Atlas, search_action: str = FRONT) -> Page:
+    """The front: a search, and of each framework its targets; ``search_action`` answers where scripts are off."""
+    values = {"atlas": atlas, "marks": tuple(reversed(Mark)), "index": index_of(atlas), "search_action": search_action}
+    return Page(FRONT, "Atlas", "front_body.html", values)
+
+
+def function_page(view: FunctionView) -> Page:
+    return Page(function_path(view.name), view.name, "function_body.html", {"view": view})
+
+
+def module_page(framework: Framework, module: str) -> Page:
+    values = {"framework": framework, "module": module}
+    return Page(module_path(module), module or framework.name, "module_body.html", values)
+
+
+def target_page(framework: Framework, column: Column) -> Page:
+    worst = {mark: [name for name in framework.functions if _mark(column, name) is mark] for mark in WORST_FIRST}
+    path = target_path(column.target, column.evidence.hardware)
+    return Page(path, column.target, "target_body.html", {"column": column, "worst": worst})
+
+
+def _mark(column: Column, name: str) -> Mark | None:
+    return column.cells[name].mark if name in column.cells else None
+
+
+def rate_words(rate: Rate) -> str:
+    """``66 % (95 % interval 63–69 %)``"""
+    if rate.interval is None:
+        return formats.UNKNOWN
+    low, high = rate.interval
+    return f"{formats.percent(rate.share)} (95 % interval {100 * low:.0f}–{100 * high:.0f} %)"
+
+
+def install(environment: Environment) -> None:
+    """Give an environment the filters and functions that the bodies need."""
+    environment.filters |= {
+        "capitalized": lambda text: text[:1].upper() + text[1:],
+        "day": _day,
+        "link": as_link,
+        "listed": formats.listed,
+        "number": formats.number,
+        "rate": rate_words,
+        "ratio": formats.ratio,
+    }
+    environment.globals |= {
+        "cell_words": cell_words,
+        "front": FRONT,
+        "function_path": function_path,
+        "module_path": module_path,
+        "target_path": target_path,
+    }
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d}"
+
+
+@cache
+def environment() -> Environment:
+    """The templates of a published site."""
+    found = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=select_autoescape(default=True),
+        undefined=StrictUndefined,
+        finalize=finalized,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    install(found)
+    return found
+
+
+def pages(atlas: Atlas, views: Iterable[FunctionView]) -> Iterator[Page]:
+    """All pages that show evidence, one after the other: together they are as large as the site."""
+    yield front_page(atlas)
+    for framework in atlas.frameworks:
+        for column in framework.columns:
+            yield target_page(framework, column)
+        for module in framework.modules:
+            yield module_page(framework, module)
+    yield from map(function_page, views)

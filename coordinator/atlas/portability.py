@@ -1,0 +1,126 @@
+"""Published data: ``portability-torch.json``, what the pages say for programs. Pure.
+
+Its form has a version of its own under semantic versioning: a member that comes raises the minor number, a member that
+goes or changes its meaning the major one. A function without a cell was not charted there; that is no zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from coordinator.assess.evidence import TargetKey
+from coordinator.atlas.function_view import FunctionOnTarget, FunctionView
+from coordinator.atlas.marks import Mark
+from coordinator.atlas.overview import Column, Framework
+
+VERSION: Literal["1.0.0"] = "1.0.0"
+
+
+class PublishedChart(BaseModel):
+    """Where evidence is from: a suite, under a revision, charted at a time."""
+
+    suite: str
+    revision: str
+    at: datetime
+    campaign: int | None = Field(description="Its number at the coordinator that charted it; null of a bundle.")
+
+
+class PublishedTarget(BaseModel):
+    """A framework in one version on one device and hardware."""
+
+    target: str
+    version: str
+    device: str
+    hardware: str
+    simulated: bool
+    notes: list[str] = Field(description="Sentences that must stand beside any figure of it.")
+    charts: list[PublishedChart]
+
+
+class PublishedCell(BaseModel):
+    """A function on a target: its cases by how they end, and what tells those that do not work from the others."""
+
+    target: int = Field(ge=0, description="The place of the target in `targets`.")
+    mark: Mark
+    cases: int = Field(ge=1)
+    failed: int = Field(ge=0)
+    wrong: int = Field(ge=0, description="Of the failed ones: those that gave wrong values without an error.")
+    fell_back: int = Field(ge=0, description="Cases that the host ran, unasked.")
+    unproven: int = Field(ge=0, description="Cases that passed without proof of where they ran.")
+    independent: int = Field(ge=0, description="Cases that an independent reference judged.")
+    conditions: list[str]
+    charts: list[int] = Field(description="The places of its evidence in the target's `charts`.")
+
+
+class PublishedFunction(BaseModel):
+    """A function on all targets that have evidence of it."""
+
+    uses: int | None = Field(description="How often counted packages use it; null: not counted.")
+    cells: list[PublishedCell]
+    since: dict[str, str] = Field(description="By device and hardware, since which version the newest mark holds.")
+
+
+class Portability(BaseModel):
+    """The document."""
+
+    version: Literal["1.0.0"] = Field(description="Of this form, not of Portolan.")
+    framework: str
+    made_at: datetime = Field(description="When the newest of the evidence was found.")
+    targets: list[PublishedTarget]
+    functions: dict[str, PublishedFunction]
+
+
+def portability(framework: Framework, views: Iterable[FunctionView]) -> Portability:
+    """The document of a framework, from the views of its functions."""
+    numbers = {column.evidence.key: number for number, column in enumerate(framework.columns)}
+    return Portability(
+        version=VERSION,
+        framework=framework.name,
+        made_at=max(column.evidence.charted_at for column in framework.columns),
+        targets=[_target(column) for column in framework.columns],
+        functions={view.name: _function(view, numbers) for view in views},
+    )
+
+
+def _target(column: Column) -> PublishedTarget:
+    evidence = column.evidence
+    return PublishedTarget(
+        target=evidence.target,
+        version=evidence.version,
+        device=evidence.device,
+        hardware=evidence.hardware,
+        simulated=evidence.simulated,
+        notes=list(evidence.sentences),
+        charts=[
+            PublishedChart(suite=chart.suite, revision=chart.revision, at=chart.at, campaign=chart.campaign)
+            for chart in evidence.charts
+        ],
+    )
+
+
+def _function(view: FunctionView, numbers: Mapping[TargetKey, int]) -> PublishedFunction:
+    return PublishedFunction(
+        uses=view.uses,
+        cells=[_cell(found, numbers[found.column.evidence.key]) for found in view.targets],
+        since={f"{line.device} on {line.hardware}": line.since for line in view.lines if line.since is not None},
+    )
+
+
+def _cell(found: FunctionOnTarget, number: int) -> PublishedCell:
+    cell = found.cell
+    return PublishedCell(
+        target=number,
+        mark=cell.mark,
+        cases=cell.total,
+        failed=cell.failed,
+        wrong=cell.wrong,
+        fell_back=cell.fell_back,
+        unproven=cell.unproven,
+        independent=found.condition.independent,
+        conditions=list(found.conditions),
+        charts=list(found.charts),
+    )

@@ -1,0 +1,110 @@
+"""Publishing: a site's files under their final name only once all are written; what others put there stays."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from secrets import token_hex
+
+from pydantic import BaseModel, ValidationError
+
+from coordinator.atlas.portability import Portability
+from coordinator.atlas.site import SiteFile
+from coordinator.errors import PublicationError
+
+MANIFEST = "portolan-site.json"
+
+
+class Manifest(BaseModel):
+    """The files of a publication: what the next one may replace."""
+
+    type: str = "portolan-site"
+    files: list[str]
+
+
+def published_before(folder: Path) -> list[Portability]:
+    """The data of the publication that ``folder`` has; none if it has none, or one of another form."""
+    found = []
+    for path in sorted((folder / "data").glob("portability-*.json")):
+        try:
+            found.append(Portability.model_validate_json(path.read_bytes()))
+        except (ValidationError, OSError):
+            continue
+    return found
+
+
+def check_folder(folder: Path) -> Manifest | None:
+    """The manifest of the publication that is there; None if there is none yet.
+
+    Raises ``PublicationError`` for a folder with files of others and no publication.
+    """
+    if not folder.exists():
+        return None
+    if not folder.is_dir():
+        raise PublicationError(f"{folder} is a file: name a folder")
+    if not any(folder.iterdir()):
+        return None
+    try:
+        return Manifest.model_validate_json((folder / MANIFEST).read_bytes())
+    except (OSError, ValidationError):
+        raise PublicationError(
+            f"{folder} has files and is no site that Portolan published: name another folder, or an empty one"
+        ) from None
+
+
+def publish(files: Iterable[SiteFile], folder: Path) -> int:
+    """Write a site, in place of the one that is there; returns how many files it has.
+
+    Files in ``folder`` that no publication wrote stay. If anything fails, the folder is as it was.
+    """
+    folder = folder.resolve()
+    before = check_folder(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    new = folder.with_name(f"{folder.name}.{token_hex(4)}.part")
+    try:
+        written = list(_write(files, new))
+        manifest = Manifest(files=sorted([*written, MANIFEST]))
+        (new / MANIFEST).write_text(manifest.model_dump_json(indent=1))
+        if before is not None:
+            _keep_others(folder, new, frozenset(before.files))
+        _replace(folder, new)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+    return len(written)
+
+
+def _write(files: Iterable[SiteFile], folder: Path) -> Iterator[str]:
+    for file in files:
+        path = folder / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(file.content)
+        yield file.path
+
+
+def _keep_others(old: Path, new: Path, published: frozenset[str]) -> None:
+    """Copy what no publication wrote from the old folder to the new one."""
+    for path in sorted(old.rglob("*")):
+        name = path.relative_to(old).as_posix()
+        if name in published or (path.is_dir() and not path.is_symlink()):
+            continue
+        target = new / name
+        if target.exists():
+            raise PublicationError(f"{path} is not of Portolan, and the site has a file of that name: move it away")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, target, follow_symlinks=False)
+
+
+def _replace(folder: Path, new: Path) -> None:
+    if not folder.exists():
+        new.rename(folder)
+        return
+    new.chmod(folder.stat().st_mode & 0o7777)
+    old = folder.with_name(f"{folder.name}.{token_hex(4)}.old")
+    folder.rename(old)
+    try:
+        new.rename(folder)
+    except OSError:
+        old.rename(folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)

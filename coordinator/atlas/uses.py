@@ -1,0 +1,24 @@
+"""How often code of others uses each function, by the counts that ship with Portolan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from coordinator.assess.evidence import TargetEvidence
+from coordinator.atlas.overview import Uses
+from coordinator.catalogue.releases import nearest, shipped_release, version_numbers
+
+
+def shipped_uses(targets: Iterable[TargetEvidence]) -> Uses:
+    """By framework the certain uses of each function, under whatever name, in the newest version of the targets."""
+    newest: dict[str, str] = {}
+    for target in targets:
+        before = newest.get(target.framework)
+        if before is None or version_numbers(target.version) > version_numbers(before):
+            newest[target.framework] = target.version
+    releases = {framework: nearest(framework, version) for framework, version in newest.items()}
+    return {
+        framework: {name: sum(uses.values()) for name, uses in shipped_release(release).certain.items()}
+        for framework, release in releases.items()
+        if release is not None
+    }

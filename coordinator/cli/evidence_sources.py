@@ -1,0 +1,48 @@
+"""Where a command takes evidence from: bundles, a file, a coordinator, or what ships with Portolan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from coordinator.assess import evidence_file
+from coordinator.assess.evidence import Evidence
+from coordinator.cli.directory import DataDirectory
+from coordinator.cli.shared_options import connect
+from coordinator.errors import DatabaseError
+from coordinator.targets.selectors import Selector
+from coordinator.variables import variables
+
+
+def evidence_of(
+    selector: Selector,
+    *,
+    bundles: Sequence[Path] = (),
+    data: Path | None = None,
+    url: str | None = None,
+    data_dir: Path | None = None,
+) -> Evidence:
+    """The evidence of bundles or of a file if they are given, else a coordinator's, else what ships with Portolan.
+
+    A coordinator that has none of the selected targets leaves it to what ships.
+    """
+    if bundles:
+        # It brings the reader of bundles and what stores outcomes.
+        from coordinator.assess.bundled import from_bundles
+
+        targets = tuple(target for target in from_bundles(bundles) if selector.matches(target))
+        return Evidence(targets, f"is from {len(bundles)} bundles" if len(bundles) > 1 else "is from a bundle")
+    if data is not None:
+        return evidence_file.read(data.read_bytes(), str(data), f"from {data}")
+    if url is None and data_dir is None and variables().url is None and not _runs_here():
+        return evidence_file.shipped()
+    with connect(url, data_dir) as client:
+        evidence = client.evidence(str(selector))
+    return evidence if evidence.targets else evidence_file.shipped()
+
+
+def _runs_here() -> bool:
+    try:
+        return DataDirectory().running() is not None
+    except DatabaseError:
+        return False  # somebody else's instance

@@ -1,0 +1,46 @@
+"""``portolan publish``: the atlas as a folder of files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coordinator.atlas.overview import atlas_of
+from coordinator.atlas.publication import check_folder, published_before
+from coordinator.atlas.publication import publish as write_site
+from coordinator.atlas.site import site_files
+from coordinator.atlas.uses import shipped_uses
+from coordinator.cli.evidence_sources import evidence_of
+from coordinator.cli.shared_options import DataDir, Url
+from coordinator.errors import PublicationError
+from coordinator.formats import listed, plural
+from coordinator.targets.selectors import Selector
+from protocol.host_only import declared
+
+
+def publish(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to; what Portolan published there is replaced.")],
+    bundles: Annotated[list[Path] | None, typer.Argument(metavar="BUNDLE…", help="Files of `portolan-runner`.")] = None,
+    on: Annotated[str, typer.Option("--on", metavar="TARGET", help="Only these targets, such as torch/*.")] = "*/*",
+    data: Annotated[Path | None, typer.Option(help="A file of evidence, as `portolan evidence` writes it.")] = None,
+    url: Url = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Write the atlas as a static site for any web server: from bundles, else from a coordinator.
+
+    Without either it is of the evidence that ships with Portolan. The pages need no network and, but for the search,
+    no scripts.
+    """
+    check_folder(folder)
+    selector = Selector.parse(on)
+    evidence = evidence_of(selector, bundles=bundles or (), data=data, url=url, data_dir=data_dir)
+    targets = [target for target in evidence.targets if selector.matches(target)]
+    atlas = atlas_of(targets, shipped_uses(targets), declared(), evidence.origin)
+    if not atlas.frameworks:
+        raise PublicationError(f"there is no evidence to publish of {on}: chart a target, or name another with --on")
+    written = write_site(site_files(atlas, published_before(folder)), folder)
+    names = listed([column.target for framework in atlas.frameworks for column in framework.columns])
+    print(f"{folder}: {plural(written, 'file')}, {plural(atlas.functions, 'function')} on {names}")
+    print(f"open {folder / 'index.html'}")

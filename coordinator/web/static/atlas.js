@@ -1,0 +1,158 @@
+// The front page of the atlas: a search over all names, and one tile a function. Without it all is listed by module.
+
+const data = JSON.parse(document.getElementById("atlas").textContent);
+const root = document.getElementById("main").dataset.root ?? "";
+const MOST_FOUND = 12;
+const TILE = 10;
+const WORDS = { f: "fails", b: "falls back", p: "works in part", u: "unproven", w: "works", ".": "not charted" };
+
+const functions = [];
+for (const [framework, { modules, names, columns, addresses }] of Object.entries(data)) {
+  for (let at = 0; at < names.length; at += 2) {
+    const module = modules[names[at + 1]];
+    const name = module ? `${module}.${names[at]}` : names[at];
+    functions.push({ framework, name, columns, place: at / 2, low: name.toLowerCase(), address: addresses[name] });
+  }
+}
+
+// The rule of addresses for usual names; others come with theirs.
+const addressOf = ({ name, address }) =>
+  root + (address ?? `functions/${name.replace(/[A-Z]/g, (letter) => `~${letter.toLowerCase()}`)}.html`);
+
+function marksOf({ columns, place }) {
+  return columns.map(({ target, letters }) => `${target}: ${WORDS[letters[place]]}`).join(" · ");
+}
+
+// A name that ends with what was typed comes before one that has it within; equal ones by use.
+function score(low, typed) {
+  const last = low.slice(low.lastIndexOf(".") + 1);
+  if (low === typed || last === typed) return 0;
+  if (last.startsWith(typed)) return 1;
+  return low.includes(typed) ? 2 : -1;
+}
+
+function find(text) {
+  const typed = text.trim().toLowerCase();
+  if (!typed) return [];
+  const scored = functions.map((one) => [score(one.low, typed), one]).filter(([points]) => points >= 0);
+  return scored.sort(([a, one], [b, other]) => a - b || one.place - other.place).map(([, one]) => one);
+}
+
+function show(text) {
+  const place = document.getElementById("found");
+  const all = find(text);
+  const list = document.createElement("ul");
+  for (const one of all.slice(0, MOST_FOUND)) {
+    const link = Object.assign(document.createElement("a"), { href: addressOf(one), textContent: one.name });
+    const marks = Object.assign(document.createElement("span"), { className: "detail", textContent: marksOf(one) });
+    const item = document.createElement("li");
+    item.append(link, marks);
+    list.append(item);
+  }
+  place.replaceChildren(...(all.length ? [list] : []));
+  if (text.trim() && !all.length) place.textContent = "No function that was charted has that in its name.";
+  if (all.length > MOST_FOUND) place.append(`and ${all.length - MOST_FOUND} more: type more of the name`);
+}
+
+function wire_search() {
+  const field = document.getElementById("find");
+  field.addEventListener("input", () => show(field.value));
+  field.form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const [first] = find(field.value);
+    if (first) location.href = addressOf(first);
+  });
+  field.value ||= new URLSearchParams(location.search).get("q") ?? "";
+  show(field.value);
+}
+
+// A mark is a shape before it is a colour: hatched falls back, dotted fails, half works in part, hollow is unproven.
+const SHAPES = {
+  w: (pen, x, y, size) => pen.fillRect(x, y, size, size),
+  p: (pen, x, y, size) => {
+    pen.fillRect(x, y + size / 2, size, size / 2);
+    pen.strokeRect(x + 0.5, y + 0.5, size - 1, size - 1);
+  },
+  b: (pen, x, y, size) => {
+    pen.strokeRect(x + 0.5, y + 0.5, size - 1, size - 1);
+    pen.beginPath();
+    for (const shift of [-size / 2, 0, size / 2]) {
+      pen.moveTo(x + Math.max(0, shift), y + size + Math.min(0, shift));
+      pen.lineTo(x + size + Math.min(0, shift), y + Math.max(0, shift));
+    }
+    pen.stroke();
+  },
+  f: (pen, x, y, size) => {
+    pen.fillRect(x, y, size, size);
+    pen.clearRect(x + size / 2 - 1, y + size / 2 - 1, 2, 2);
+  },
+  u: (pen, x, y, size) => pen.strokeRect(x + 0.5, y + 0.5, size - 1, size - 1),
+};
+const COLOURS = { w: "--success", p: "--partial", b: "--partial", f: "--complete", u: "--quiet" };
+
+function wire_tiles(figure) {
+  const { framework, column } = figure.dataset;
+  const own = functions.filter((one) => one.framework === framework);
+  const letters = data[framework].columns[column].letters;
+  const canvas = figure.querySelector("canvas");
+  const caption = figure.querySelector("figcaption");
+  const usual = caption.textContent;
+  let across = 1;
+  let at = 0;
+
+  function draw() {
+    const width = figure.clientWidth;
+    across = Math.max(1, Math.floor(width / TILE));
+    const down = Math.ceil(own.length / across);
+    const sharp = devicePixelRatio;
+    canvas.width = across * TILE * sharp;
+    canvas.height = down * TILE * sharp;
+    canvas.style.width = `${across * TILE}px`;
+    canvas.style.height = `${down * TILE}px`;
+    const pen = canvas.getContext("2d");
+    pen.scale(sharp, sharp);
+    const style = getComputedStyle(document.documentElement);
+    const probe = document.createElement("span");
+    figure.append(probe);
+    for (const [letter, paint] of Object.entries(SHAPES)) {
+      probe.style.color = `var(${COLOURS[letter]})`;
+      pen.fillStyle = pen.strokeStyle = getComputedStyle(probe).color || style.color;
+      own.forEach((_, place) => {
+        if (letters[place] === letter) {
+          paint(pen, (place % across) * TILE + 1, Math.floor(place / across) * TILE + 1, TILE - 2);
+        }
+      });
+    }
+    probe.remove();
+  }
+
+  function point(place) {
+    at = Math.min(Math.max(place, 0), own.length - 1);
+    caption.textContent = `${own[at].name}: ${WORDS[letters[at]]}`;
+  }
+
+  function under(event) {
+    const box = canvas.getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top].map((way) => Math.floor(way / TILE));
+    return Math.min(y * across + x, own.length - 1);
+  }
+
+  canvas.addEventListener("pointermove", (event) => point(under(event)));
+  canvas.addEventListener("pointerleave", () => (caption.textContent = usual));
+  canvas.addEventListener("click", (event) => (location.href = addressOf(own[under(event)])));
+  canvas.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: across, ArrowUp: -across }[event.key];
+    if (event.key === "Enter") location.href = addressOf(own[at]);
+    if (step === undefined) return;
+    event.preventDefault();
+    point(at + step);
+  });
+  caption.setAttribute("aria-live", "polite");
+  figure.hidden = false;
+  draw();
+  new ResizeObserver(draw).observe(figure);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+}
+
+if (document.getElementById("find")) wire_search();
+document.querySelectorAll("figure.tiles").forEach(wire_tiles);

@@ -1,0 +1,135 @@
+"""``portolan publish``: a site of the evidence that ships, for any web server, and its data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urljoin, urlsplit
+
+import jsonschema
+import pytest
+
+from coordinator.assess import evidence_file
+from coordinator.atlas.marks import cell_of
+from coordinator.cli.output import writing
+from protocol.host_only import declared
+from tests.portolan_process import Portolan
+
+MOST_OF_FRONT = 150_000
+MOST_OF_FUNCTION = 60_000
+MOST_OF_SITE = 60_000_000
+"""Bytes."""
+
+
+class Links(HTMLParser):
+    """What a page leads to and loads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.found |= {value for name, value in attributes if name in ("href", "src", "action") and value}
+
+
+@pytest.fixture
+def portolan(tmp_path: Path) -> Portolan:
+    return Portolan(tmp_path / "data")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("published") / "site"
+    said = Portolan(folder.parent / "data").ask("publish", str(folder))
+    assert f"open {folder}/index.html" in said
+    return folder
+
+
+def pages(site: Path) -> Iterator[tuple[str, set[str]]]:
+    for path in sorted(site.rglob("*.html")):
+        parser = Links()
+        parser.feed(path.read_text())
+        yield path.relative_to(site).as_posix(), parser.found
+
+
+def test_the_site_is_as_small_as_a_visitor_and_a_server_want_it(site: Path) -> None:
+    assert (site / "index.html").stat().st_size < MOST_OF_FRONT
+    assert max(path.stat().st_size for path in (site / "functions").iterdir()) < MOST_OF_FUNCTION
+    assert sum(path.stat().st_size for path in site.rglob("*") if path.is_file()) < MOST_OF_SITE
+
+
+def test_every_link_leads_to_a_file_of_the_site(site: Path) -> None:
+    files = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
+    broken = {
+        (page, link)
+        for page, links in pages(site)
+        for link in links
+        if unquote(urlsplit(urljoin(page, link)).path) not in files
+    }
+    assert broken == set()
+
+
+def test_every_function_that_touches_a_device_has_its_page_and_its_data(site: Path) -> None:
+    host_only = declared()
+    for target in evidence_file.shipped().targets:
+        data = json.loads((site / "data" / f"portability-{target.framework}.json").read_text())
+        names = {name for name in target.functions if name not in host_only}
+        assert set(data["functions"]) == names
+        (place,) = [number for number, one in enumerate(data["targets"]) if one["target"] == target.target]
+        for name in names:
+            found = cell_of(target.functions[name])
+            assert found is not None
+            (cell,) = [one for one in data["functions"][name]["cells"] if one["target"] == place]
+            assert (cell["mark"], cell["cases"], cell["failed"]) == (found.mark, found.total, found.failed), name
+            assert (cell["mark"] == "works") == (name in _of_mark(site, target.framework, "w"))
+
+
+def _of_mark(site: Path, framework: str, letter: str) -> set[str]:
+    """The functions that have a letter on the front page."""
+    if (site, framework, letter) not in _KNOWN:
+        text = (site / "index.html").read_text()
+        index = json.loads(text.partition('<script type="application/json" id="atlas">')[2].partition("</script>")[0])
+        own = index[framework]
+        names = [f"{own['modules'][module]}.{last}" for last, module in zip(*[iter(own["names"])] * 2, strict=True)]
+        (column,) = own["columns"]
+        marked = zip(names, column["letters"], strict=True)
+        _KNOWN[site, framework, letter] = {name for name, mark in marked if mark == letter}
+    return _KNOWN[site, framework, letter]
+
+
+_KNOWN: dict[tuple[Path, str, str], set[str]] = {}
+
+
+def test_the_data_is_as_its_schema_says(site: Path) -> None:
+    schema = json.loads((site / "data" / "portability.schema.json").read_text())
+    for path in (site / "data").glob("portability-*.json"):
+        jsonschema.validate(json.loads(path.read_text()), schema)
+
+
+def test_a_file_of_evidence_is_published_for_the_targets_that_were_asked_for(
+    portolan: Portolan, tmp_path: Path
+) -> None:
+    file = tmp_path / "evidence.json"
+    shipped = evidence_file.shipped()
+    with writing(file) as sink:
+        sink.write(evidence_file.written(shipped.targets, shipped.targets[0].charted_at))
+    said = portolan.ask("publish", str(tmp_path / "site"), "--data", str(file), "--on", "torch/*")
+    assert " on torch@2.9.0/xla\n" in said
+    assert [path.name for path in (tmp_path / "site" / "data").glob("portability-*")] == ["portability-torch.json"]
+
+
+def test_what_cannot_be_published_is_said_in_one_line_and_nothing_is_written(
+    portolan: Portolan, tmp_path: Path
+) -> None:
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "thesis.tex").write_text("years of work")
+    assert "is no site that Portolan published" in portolan.refused("publish", str(tmp_path / "thesis"))
+    assert "there is no evidence to publish of torch/tpu" in portolan.refused(
+        "publish", str(tmp_path / "site"), "--on", "torch/tpu"
+    )
+    assert "thesis.tex: this is no bundle" in portolan.refused(
+        "publish", str(tmp_path / "site"), str(tmp_path / "thesis" / "thesis.tex")
+    )
+    assert not (tmp_path / "site").exists()

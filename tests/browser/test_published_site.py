@@ -1,0 +1,105 @@
+"""The published site in a browser: found by typing, walked by keyboard, readable on a phone, alone on a server."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser.watched import DESK, WITHIN_S, Watched
+from tests.portolan_process import Portolan
+from tests.threaded_server import ThreadedServer
+
+PAGES = (
+    "/index.html",
+    "/functions/torch.cumsum.html",
+    "/functions/torch.nn.~conv2d.html",
+    "/modules/torch.nn.functional.html",
+    "/data/index.html",
+)
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *values: object) -> None:
+        """No line for every request."""
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("published") / "site"
+    Portolan(folder.parent / "data").ask("publish", str(folder))
+    yield from served(folder)
+
+
+def served(folder: Path) -> Iterator[str]:
+    server = ThreadedServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def site(browser: Browser, address: str) -> Iterator[Watched]:
+    context = browser.new_context(viewport=DESK)
+    context.set_default_timeout(WITHIN_S * 1e3)
+    watched = Watched(context.new_page(), address)
+    yield watched
+    context.close()
+    assert watched.faults == []
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_published_page_keeps_nobody_out_and_fits_a_phone(site: Watched, path: str) -> None:
+    site.open(path)
+    for scheme in ("light", "dark"):
+        site.page.emulate_media(color_scheme=scheme)
+        assert site.accessibility_faults() == [], scheme
+    assert site.too_wide() == []
+
+
+def test_a_function_is_found_by_typing_a_part_of_its_name(site: Watched) -> None:
+    site.open("/index.html")
+    site.page.fill("#find", "umsum")
+    expect(site.page.get_by_role("link", name="tf.cumsum", exact=True)).to_be_visible()
+    site.page.fill("#find", "Torch.cumsum")
+    expect(site.page.locator("#found li").first).to_contain_text("torch@2.9.0/xla: works in part")
+    site.page.keyboard.press("Enter")
+    expect(site.page.locator("h1")).to_have_text("torch.cumsum")
+
+
+def test_what_is_not_charted_is_said(site: Watched) -> None:
+    site.open("/index.html")
+    site.page.fill("#find", "no_such_function")
+    expect(site.page.locator("#found")).to_have_text("No function that was charted has that in its name.")
+
+
+def test_tiles_are_walked_by_keyboard(site: Watched) -> None:
+    site.open("/index.html")
+    figure = site.page.locator("figure.tiles[data-framework=torch]")
+    figure.locator("canvas").focus()
+    site.page.keyboard.press("ArrowRight")
+    told = figure.locator("figcaption")
+    expect(told).to_contain_text("torch.")
+    name = told.inner_text().partition(":")[0]
+    site.page.keyboard.press("Enter")
+    expect(site.page.locator("h1")).to_have_text(name)
+
+
+def test_without_scripts_every_function_is_reached_by_links(browser: Browser, address: str) -> None:
+    context = browser.new_context(viewport=DESK, java_script_enabled=False)
+    watched = Watched(context.new_page(), address)
+    watched.open("/index.html")
+    watched.page.locator("section[aria-labelledby=torch] summary").click()
+    watched.page.get_by_role("link", name="torch.nn.functional", exact=True).click()
+    watched.page.get_by_role("link", name="torch.nn.functional.relu", exact=True).click()
+    expect(watched.page.locator("h1")).to_have_text("torch.nn.functional.relu")
+    context.close()
+    assert watched.faults == []

@@ -1,0 +1,30 @@
+"""Atlases made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from coordinator.assess.evidence import CaseEvidence, TargetEvidence
+from coordinator.atlas.overview import Atlas, atlas_of
+from coordinator.results.conditions import End
+from protocol.enums import Ending
+from tests.unit.coordinator.assess.cases import case, target
+
+Ends = Mapping[str, Sequence[End]]
+
+
+def charted(functions: Ends, version: str = "2.9.0", device: str = "xla", hardware: str = "AMD EPYC") -> TargetEvidence:
+    """A target on which the cases of each function end so."""
+    cases: dict[str, list[CaseEvidence]] = {
+        name: [case(f"{number}", end) for number, end in enumerate(ends)] for name, ends in functions.items()
+    }
+    return target(cases, version, device=device, hardware=hardware)
+
+
+def wrong(name: str) -> CaseEvidence:
+    """A case that gives wrong values without an error."""
+    return case(name, "failed", ending=Ending.mismatched)
+
+
+def atlas(*targets: TargetEvidence, uses: Mapping[str, int] | None = None, host_only: Sequence[str] = ()) -> Atlas:
+    return atlas_of(targets, {"torch": uses or {}}, frozenset(host_only), "is made by hand")

@@ -1,0 +1,59 @@
+"""A function's page: how many cases end how, on which options, what they say, and what nobody charted."""
+
+from __future__ import annotations
+
+from coordinator.atlas.function_view import FunctionView, Message, function_views
+from coordinator.atlas.overview import Atlas
+from tests.unit.coordinator.assess.cases import FUNCTION, case, several, target
+from tests.unit.coordinator.atlas.evidence import atlas, charted
+
+
+def view(found: Atlas, name: str) -> FunctionView:
+    (framework,) = found.frameworks
+    return next(view for view in function_views(framework) if view.name == name)
+
+
+def test_a_function_is_told_with_the_options_on_which_it_fails() -> None:
+    cases = [*several(3, "half", "failed", dtype="float16"), *several(4, "single")]
+    (on_xla,) = view(atlas(target({FUNCTION: cases})), FUNCTION).targets
+    assert on_xla.words == "3 of 7 cases fail"
+    assert on_xla.conditions == ("fails in float16 (3 of 3), not otherwise (0 of 4)",)
+    assert [(row.dtype, row.total, row.on_device, row.failed) for row in on_xla.dtypes] == [
+        ("float16", 3, 0, 3),
+        ("float32", 4, 4, 0),
+    ]
+
+
+def test_failures_with_one_message_are_told_once_with_a_command_that_repeats_one() -> None:
+    cases = [case("a", "failed"), case("b", "failed"), case("c")]
+    (on_xla,) = view(atlas(target({FUNCTION: cases})), FUNCTION).targets
+    assert on_xla.messages == (
+        Message("a said so", ("not_implemented",), 1, f"portolan-runner run torch xla {FUNCTION}/a"),
+        Message("b said so", ("not_implemented",), 1, f"portolan-runner run torch xla {FUNCTION}/b"),
+    )
+
+
+def test_a_target_without_evidence_of_the_function_is_named() -> None:
+    found = atlas(
+        charted({"torch.a": ["passed"], "torch.b": ["passed"]}), charted({"torch.b": ["passed"]}, device="cuda")
+    )
+    assert view(found, "torch.a").missing == ("torch@2.9.0/cuda",)
+    assert view(found, "torch.b").missing == ()
+
+
+def test_a_function_has_its_neighbours_by_name_and_its_rank_by_use() -> None:
+    found = atlas(
+        charted({name: ["passed"] for name in ("torch.a", "torch.b", "torch.c")}), uses={"torch.b": 5, "torch.c": 9}
+    )
+    of_b = view(found, "torch.b")
+    assert (of_b.before, of_b.after, of_b.uses, of_b.rank, of_b.functions) == ("torch.a", "torch.c", 5, 2, 3)
+    assert view(found, "torch.a").before is None
+    assert view(found, "torch.c").after is None
+
+
+def test_an_older_version_is_in_the_data_and_the_newest_stands_for_the_device() -> None:
+    found = view(atlas(charted({"torch.a": ["failed"]}, "2.8.0"), charted({"torch.a": ["passed"]}, "2.9.0")), "torch.a")
+    assert [one.column.evidence.version for one in found.targets] == ["2.9.0", "2.8.0"]
+    assert [one.column.evidence.version for one in found.newest] == ["2.9.0"]
+    (line,) = found.lines
+    assert line.since == "works since 2.9.0 as charted; fails in 2.8.0, and no version between them was charted"

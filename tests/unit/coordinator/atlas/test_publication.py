@@ -1,0 +1,111 @@
+"""Publishing: a folder becomes the site as a whole or stays as it was; what others put there stays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from coordinator.atlas.publication import MANIFEST, publish, published_before
+from coordinator.atlas.site import SiteFile, site_files
+from coordinator.errors import PublicationError
+from tests.unit.coordinator.atlas.evidence import atlas, charted
+
+FRONT = SiteFile("index.html", b"front")
+
+
+def content(folder: Path) -> dict[str, str]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_text()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != MANIFEST
+    }
+
+
+def failing() -> Iterator[SiteFile]:
+    yield SiteFile("index.html", b"half")
+    raise OSError("no space left on device")
+
+
+@pytest.mark.parametrize("is_made", [False, True])
+def test_a_site_is_written_to_a_folder_that_is_missing_or_empty(tmp_path: Path, is_made: bool) -> None:
+    folder = tmp_path / "public" / "site"
+    if is_made:
+        folder.mkdir(parents=True)
+    assert publish([FRONT, SiteFile("functions/a.html", b"a")], folder) == 2
+    assert content(folder) == {"index.html": "front", "functions/a.html": "a"}
+    assert [path.name for path in folder.parent.iterdir()] == ["site"]
+
+
+def test_the_next_publication_replaces_what_the_one_before_wrote_and_nothing_else(tmp_path: Path) -> None:
+    publish([FRONT, SiteFile("functions/gone.html", b"gone")], tmp_path / "site")
+    (tmp_path / "site" / "CNAME").write_text("atlas.example")
+    (tmp_path / "site" / "functions" / "own.html").write_text("own")
+    publish([SiteFile("index.html", b"new")], tmp_path / "site")
+    assert content(tmp_path / "site") == {"index.html": "new", "CNAME": "atlas.example", "functions/own.html": "own"}
+
+
+def test_a_file_of_others_where_the_site_has_one_stays_and_is_named(tmp_path: Path) -> None:
+    publish([FRONT], tmp_path / "site")
+    (tmp_path / "site" / "about.html").write_text("own")
+    with pytest.raises(PublicationError, match=r"about\.html is not of Portolan.*move it away"):
+        publish([FRONT, SiteFile("about.html", b"ours")], tmp_path / "site")
+    assert content(tmp_path / "site") == {"index.html": "front", "about.html": "own"}
+
+
+def test_a_publication_that_fails_leaves_nothing_half_made(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="no space"):
+        publish(failing(), tmp_path / "site")
+    assert list(tmp_path.iterdir()) == []
+    publish([FRONT], tmp_path / "site")
+    with pytest.raises(OSError, match="no space"):
+        publish(failing(), tmp_path / "site")
+    assert content(tmp_path / "site") == {"index.html": "front"}
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+def test_a_folder_of_others_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(PublicationError, match="is no site that Portolan published"):
+        publish([FRONT], tmp_path)
+    with pytest.raises(PublicationError, match="is a file: name a folder"):
+        publish([FRONT], tmp_path / "thesis.tex")
+    assert content(tmp_path) == {"thesis.tex": "years of work"}
+
+
+def test_a_publication_says_what_changed_since_the_one_before(tmp_path: Path) -> None:
+    folder = tmp_path / "site"
+    before = atlas(charted({"torch.a": ["failed"], "torch.b": ["passed"], "torch.gone": ["passed"]}))
+    after = atlas(
+        charted({"torch.a": ["passed"], "torch.b": ["passed"], "torch.new": ["passed"]}),
+        charted({"torch.a": ["passed"]}, device="cuda"),
+    )
+    publish(site_files(before, published_before(folder)), folder)
+    assert json.loads((folder / "data" / "changes.json").read_text()) == []
+    publish(site_files(after, published_before(folder)), folder)
+    (changes,) = json.loads((folder / "data" / "changes.json").read_text())
+    assert changes == {
+        "framework": "torch",
+        "targets_added": ["torch@2.9.0/cuda on AMD EPYC"],
+        "targets_removed": [],
+        "functions_added": ["torch.new"],
+        "functions_removed": ["torch.gone"],
+        "marks": [
+            {
+                "function": "torch.a",
+                "target": "torch@2.9.0/xla",
+                "hardware": "AMD EPYC",
+                "before": "fails",
+                "after": "works",
+            }
+        ],
+    }
+    assert "torch.a</a> on torch@2.9.0/xla: fails before, now works." in (folder / "data" / "index.html").read_text()
+
+
+def test_data_of_another_form_is_no_publication_to_compare_with(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "portability-torch.json").write_text('{"version": "2.0.0"}')
+    assert published_before(tmp_path) == []
