@@ -24,6 +24,7 @@ from coordinator.access.roles import Role
 from coordinator.access.slots import Slots
 from coordinator.access.tokens import digest
 from coordinator.assess.api import router as assessment
+from coordinator.atlas.keeper import AtlasKeeper
 from coordinator.bundles.api import router as bundles
 from coordinator.campaigns.api import router as campaigns
 from coordinator.campaigns.follower import Follower
@@ -74,6 +75,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             follower,
             FormKey(pools.requests),
         )
+        atlas = app.state.atlas = AtlasKeeper(pools.requests)
         audit = app.state.audit = AuditWriter(pools.requests)
         app.state.identifier = Identifier(pools.requests, *_trusted(settings), audit.note_use)
         auditing = supervisor.start("audit", audit.run)
@@ -87,6 +89,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             await asyncio.wait([dispatching])
             await end(keeping)
             await follower.close()
+            await atlas.close()
             await end(auditing)
             await audit.flush()
             await renderer.close()

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from sqlalchemy import Row
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.assess import store
 from coordinator.assess.evidence import CaseEvidence, Chart, TargetEvidence
@@ -27,12 +27,43 @@ async def evidence(engine: AsyncEngine, selector: Selector) -> tuple[TargetEvide
     """The evidence of the targets that the selector matches, without the CPU, to which the others are compared."""
     async with engine.connect() as connection:
         rows = [row for row in await store.charts(connection) if row.device != HOST and selector.matches(row)]
-        charts = []
-        for row in rows[:MOST_CHARTS]:
-            digests = await store.digests(connection, row.suite_id)
-            runs = await store.runs(connection, row.campaign_id, row.target_id, row.suite_id)
-            ratios = await store.ratios(connection, row.campaign_id, row.target_id)
-            charts.append(await asyncio.to_thread(_charted, row, digests, runs, ratios))
+        return await _read(connection, rows)
+
+
+async def evidence_of_function(engine: AsyncEngine, framework: str, function: str) -> tuple[TargetEvidence, ...]:
+    """The evidence of one function on every target, the CPU's as well."""
+    async with engine.connect() as connection:
+        rows = [row for row in await store.charts(connection) if row.framework == framework]
+        return await _read(connection, rows, function)
+
+
+async def evidence_of_all(engine: AsyncEngine) -> tuple[TargetEvidence, ...]:
+    """The evidence of every target, the CPU's as well, without latencies."""
+    async with engine.connect() as connection:
+        return await _read(connection, await store.charts(connection), with_ratios=False)
+
+
+async def charted(engine: AsyncEngine) -> frozenset[tuple[int, int, int, int]]:
+    """The charts that there are, and how much of each there is: equal as long as the evidence is."""
+    async with engine.connect() as connection:
+        return await store.charted(connection)
+
+
+async def _read(
+    connection: AsyncConnection, rows: Sequence[Row[Any]], function: str | None = None, *, with_ratios: bool = True
+) -> tuple[TargetEvidence, ...]:
+    """Read charts, the newest first; one whose cases were all charted later, under the same revision, is left."""
+    charts: list[Charted] = []
+    seen: dict[tuple[object, ...], set[str]] = defaultdict(set)
+    for row in rows[:MOST_CHARTS]:
+        digests = await store.digests(connection, row.suite_id, function)
+        cases = seen[row.framework, row.version, row.device, row.hardware, row.simulated, row.suite_id]
+        if digests.keys() <= cases:
+            continue
+        runs = await store.runs(connection, row.campaign_id, row.target_id, row.suite_id, function)
+        ratios = await store.ratios(connection, row.campaign_id, row.target_id, function) if with_ratios else {}
+        charts.append(await asyncio.to_thread(_charted, row, digests, runs, ratios))
+        cases |= {case.case for own in charts[-1].target.functions.values() for case in own}
     return await asyncio.to_thread(merged, charts)
 
 

@@ -23,7 +23,11 @@ SELECT ct.campaign_id, ct.target_id, ct.suite_id, t.framework, t.version, t.devi
  ORDER BY ct.campaign_id DESC, t.framework, t.device, t.id
 """)
 
-_CASES = text("SELECT name, digest FROM cases WHERE suite_id = :suite")
+_CHARTED = text("SELECT campaign_id, target_id, done, reclassifications FROM campaign_targets WHERE done > 0")
+
+_CASES = text("""
+SELECT name, digest FROM cases WHERE suite_id = :suite AND (CAST(:function AS text) IS NULL OR function = :function)
+""")
 
 _RUNS = text(f"""
 SELECT c.id AS case_id, c.name, c.function, c.host_only IS NOT NULL AS host_only, c.tags, c.options,
@@ -31,12 +35,16 @@ SELECT c.id AS case_id, c.name, c.function, c.host_only IS NOT NULL AS host_only
   FROM outcomes o
   JOIN cases c ON c.id = o.case_id AND c.suite_id = :suite
  WHERE o.campaign_id = :campaign AND o.target_id = :target
+   AND (CAST(:function AS text) IS NULL OR c.function = :function)
  ORDER BY c.position, c.id, o.run
 """)
 
 # The campaign's latencies once: the views would work them out for each of the three.
 _RATIOS = text(f"""
-WITH measured AS MATERIALIZED (SELECT * FROM case_latencies WHERE campaign_id = :campaign),
+WITH measured AS MATERIALIZED (
+    SELECT * FROM case_latencies
+     WHERE campaign_id = :campaign AND (CAST(:function AS text) IS NULL OR function = :function)
+),
      bases AS ({cpu_bases("measured")})
 SELECT here.case_id, here.low_ms / cpu.low_ms AS ratio
   FROM measured here
@@ -51,19 +59,29 @@ async def charts(connection: AsyncConnection) -> Sequence[Row[Any]]:
     return (await connection.execute(_CHARTS)).all()
 
 
-async def digests(connection: AsyncConnection, suite_id: int) -> dict[str, str | None]:
-    """By case of a suite, under one revision."""
-    rows = await connection.execute(_CASES, {"suite": suite_id})
+async def charted(connection: AsyncConnection) -> frozenset[tuple[int, int, int, int]]:
+    """Every target of every campaign with its outcomes and reclassifications: equal as long as the evidence is."""
+    return frozenset(tuple(row) for row in await connection.execute(_CHARTED))
+
+
+async def digests(connection: AsyncConnection, suite_id: int, function: str | None = None) -> dict[str, str | None]:
+    """By case of a suite, under one revision; of one function alone if it is named."""
+    rows = await connection.execute(_CASES, {"suite": suite_id, "function": function})
     return {row.name: row.digest for row in rows}
 
 
-async def runs(connection: AsyncConnection, campaign_id: int, target_id: int, suite_id: int) -> Sequence[Row[Any]]:
-    """One row an outcome, those of a case one after another."""
-    values = {"campaign": campaign_id, "target": target_id, "suite": suite_id}
+async def runs(
+    connection: AsyncConnection, campaign_id: int, target_id: int, suite_id: int, function: str | None = None
+) -> Sequence[Row[Any]]:
+    """One row an outcome, those of a case one after another; of one function alone if it is named."""
+    values = {"campaign": campaign_id, "target": target_id, "suite": suite_id, "function": function}
     return (await connection.execute(_RUNS, values)).all()
 
 
-async def ratios(connection: AsyncConnection, campaign_id: int, target_id: int) -> dict[int, float]:
+async def ratios(
+    connection: AsyncConnection, campaign_id: int, target_id: int, function: str | None = None
+) -> dict[int, float]:
     """How many times as long as on the nearest CPU, by the id of each case that both measured."""
-    rows = await connection.execute(_RATIOS, {"campaign": campaign_id, "target": target_id})
+    values = {"campaign": campaign_id, "target": target_id, "function": function}
+    rows = await connection.execute(_RATIOS, values)
     return {row.case_id: row.ratio for row in rows}

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sys
 from urllib.parse import quote
 
 _NOT_PLAIN = re.compile(r"^\.|[^a-z0-9._-]")
+_WRITTEN = re.compile(r"~([a-z])|=([0-9a-f]{1,8})=")
 LONGEST = 180
 """Characters of a file's name; a file system takes 255 bytes."""
 
@@ -27,6 +29,17 @@ def file_name(name: str) -> str:
 def _written(found: re.Match[str]) -> str:
     character = found[0]
     return f"~{character.lower()}" if "A" <= character <= "Z" else f"={ord(character):x}="
+
+
+def name_of(file: str) -> str | None:
+    """The name that a file's name was made of; None if it is the name of none that is short enough."""
+    name = _WRITTEN.sub(_read, file)
+    return name if file_name(name) == file else None
+
+
+def _read(found: re.Match[str]) -> str:
+    capital, number = found.groups()
+    return capital.upper() if capital else chr(min(int(number, 16), sys.maxunicode))
 
 
 def function_path(name: str) -> str:

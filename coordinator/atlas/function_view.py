@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from coordinator.assess.evidence import CaseEvidence, mean_ratio
 from coordinator.atlas.marks import Cell, cell_words
@@ -64,6 +64,12 @@ class FunctionOnTarget:
         return tuple(f"{verb} {condition}" for verb, condition in found if condition and condition.aspect is not None)
 
     @property
+    def campaigns(self) -> tuple[int, ...]:
+        """The campaigns of a coordinator that its evidence is from."""
+        charts = self.column.evidence.charts
+        return tuple(sorted({campaign for number in self.charts if (campaign := charts[number].campaign) is not None}))
+
+    @property
     def charts(self) -> tuple[int, ...]:
         """The places of its evidence among the charts of the target."""
         return tuple(sorted({case.chart for case in self.column.evidence.functions[self.name]}))
@@ -89,8 +95,8 @@ class FunctionView:
     framework: str
     name: str
     uses: int | None
-    rank: int
-    """Among the charted functions of the framework, by uses: from 1."""
+    rank: int | None
+    """Among the charted functions of the framework, by uses: from 1; None if it was not among them yet."""
     functions: int
     targets: tuple[FunctionOnTarget, ...]
     """All that have evidence of it, newer versions first."""
@@ -113,18 +119,30 @@ class FunctionView:
 
 def function_views(framework: Framework) -> Iterator[FunctionView]:
     """The views of all functions of a framework, in the order of their names."""
-    names = sorted(framework.functions)
-    ranks = {name: rank for rank, name in enumerate(framework.functions, start=1)}
-    for before, name, after in zip([None, *names], names, [*names[1:], None], strict=False):
-        yield _view(framework, name, ranks[name], before, after)
+    for before, name, after in _with_neighbours(sorted(framework.functions)):
+        yield _view(framework, name, before, after)
 
 
-def _view(framework: Framework, name: str, rank: int, before: str | None, after: str | None) -> FunctionView:
+def function_view(framework: Framework, name: str, columns: Iterable[Column]) -> FunctionView:
+    """The view of one function; ``columns`` have its cases, and take the place of those of ``framework``."""
+    own = {column.evidence.key: column for column in columns}
+    others = (replace(column, cells={}) for column in framework.columns if column.evidence.key not in own)
+    every = sorted((*own.values(), *others), key=Column.newest_first)
+    names = sorted({*framework.functions, name})
+    before, after = next((before, after) for before, one, after in _with_neighbours(names) if one == name)
+    return _view(replace(framework, columns=tuple(every)), name, before, after)
+
+
+def _with_neighbours(names: Sequence[str]) -> Iterator[tuple[str | None, str, str | None]]:
+    return zip([None, *names[:-1]], names, [*names[1:], None], strict=True)
+
+
+def _view(framework: Framework, name: str, before: str | None, after: str | None) -> FunctionView:
     return FunctionView(
         framework=framework.name,
         name=name,
         uses=framework.uses.get(name),
-        rank=rank,
+        rank=framework.ranks.get(name),
         functions=len(framework.functions),
         targets=tuple(_on_target(column, name) for column in framework.columns if name in column.cells),
         missing=tuple(column.target for column in framework.newest if name not in column.cells),

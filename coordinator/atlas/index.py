@@ -7,6 +7,7 @@ from typing import Any
 
 from coordinator.atlas.addresses import as_link, function_path
 from coordinator.atlas.overview import Atlas, Framework
+from coordinator.page_text import page_text
 
 _CAPITAL = re.compile("[A-Z]")
 
@@ -21,22 +22,22 @@ def _index(framework: Framework) -> dict[str, Any]:
     names: list[str | int] = []
     for name in framework.functions:
         module, _, last = name.rpartition(".")
-        names += [last, modules[module]]
+        names += [page_text(last), modules[module]]
     return {
-        "modules": list(modules),
+        "modules": list(map(page_text, modules)),
         # The last part of each name, and after it the number of its module.
         "names": names,
         "columns": [
             {
-                "target": column.target,
-                "hardware": column.evidence.hardware,
+                "target": page_text(column.target),
+                "hardware": page_text(column.evidence.hardware),
                 "letters": column.letters(framework.functions),
             }
             for column in framework.newest
         ],
         # The script writes the usual names as addresses itself.
         "addresses": {
-            name: as_link(function_path(name))
+            page_text(name): as_link(function_path(name))
             for name in framework.functions
             if as_link(function_path(name)) != usual_address(name)
         },

@@ -82,7 +82,7 @@ def cell_of(cases: Iterable[CaseEvidence]) -> Cell | None:
 
 
 def cell_words(cell: Cell, *, is_lowered: bool) -> str:
-    """``3 of 12 cases fail, 1 falls back to the host``; of a target whose programs are not run what was lowered."""
+    """``3 of 12 cases fail; 1 of 12 falls back to the host``; of a target that runs nothing what was lowered for it."""
     cases = f"all {cell.total} cases" if cell.total > 1 else "its only case"
     wrong = _wrong(cell)
     if is_lowered:
@@ -101,7 +101,7 @@ def cell_words(cell: Cell, *, is_lowered: bool) -> str:
         case _:
             failed = f"{cell.failed} of {cell.total} cases {'fail' if cell.failed > 1 else 'fails'}{wrong}"
             back = f"{cell.fell_back} of {cell.total} {'fall' if cell.fell_back > 1 else 'falls'} back to the host"
-            return ", ".join([failed] * bool(cell.failed) + [back] * bool(cell.fell_back))
+            return "; ".join([failed] * bool(cell.failed) + [back] * bool(cell.fell_back))
 
 
 def _lowering(cell: Cell, cases: str) -> str:

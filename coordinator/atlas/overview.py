@@ -35,11 +35,20 @@ class Column:
         """What stays the same from one version to the next: device and hardware."""
         return self.evidence.device, self.evidence.hardware
 
+    def newest_first(self) -> tuple[object, ...]:
+        """A key by which columns are sorted: newer versions first, then by device and hardware."""
+        return tuple(-number for number in version_numbers(self.evidence.version)), self.line, self.target
+
     @cached_property
     def counts(self) -> Mapping[Mark, int]:
         """How many functions have each mark."""
         counts = Counter(cell.mark for cell in self.cells.values())
         return {mark: counts[mark] for mark in reversed(Mark)}
+
+    @property
+    def differs(self) -> bool:
+        """Whether not all functions do alike there: else a number says all that a picture would."""
+        return sum(map(bool, self.counts.values())) > 1
 
     @property
     def rate(self) -> Rate:
@@ -83,6 +92,11 @@ class Framework:
     functions: tuple[str, ...]
     """All that are charted on any of the targets, the most used first."""
     uses: Mapping[str, int]
+
+    @cached_property
+    def ranks(self) -> Mapping[str, int]:
+        """The place of each function by its use, from 1."""
+        return {name: rank for rank, name in enumerate(self.functions, start=1)}
 
     @cached_property
     def newest(self) -> tuple[Column, ...]:
@@ -138,8 +152,7 @@ def atlas_of(targets: Iterable[TargetEvidence], uses: Uses, host_only: Container
 
 
 def _framework(name: str, columns: Iterable[Column], uses: Mapping[str, int]) -> Framework:
-    in_order = sorted(columns, key=lambda column: (column.line, column.target))
-    newest_first = sorted(in_order, key=lambda column: version_numbers(column.evidence.version), reverse=True)
+    newest_first = sorted(columns, key=Column.newest_first)
     functions = {function for column in newest_first for function in column.cells}
     most_used = sorted(functions, key=lambda function: (-uses.get(function, 0), function))
     return Framework(

@@ -42,9 +42,19 @@ class Page:
         return "../" * self.path.count("/")
 
 
-def front_page(atlas: Atlas, search_action: str = FRONT) -> Page:
-    """The front: a search, and of each framework its targets; ``search_action`` answers where scripts are off."""
-    values = {"atlas": atlas, "marks": tuple(reversed(Mark)), "index": index_of(atlas), "search_action": search_action}
+def front_page(atlas: Atlas, search_action: str | None = None) -> Page:
+    """The front: a search, and of each framework its targets.
+
+    Where scripts are off, ``search_action`` answers a search; without it there is none.
+    """
+    values = {
+        "atlas": atlas,
+        "marks": tuple(reversed(Mark)),
+        "index": index_of(atlas),
+        "search_action": search_action,
+        "found": (),
+        "typed": "",
+    }
     return Page(FRONT, "Atlas", "front_body.html", values)
 
 
@@ -88,7 +98,6 @@ def install(environment: Environment) -> None:
     }
     environment.globals |= {
         "cell_words": cell_words,
-        "front": FRONT,
         "function_path": function_path,
         "module_path": module_path,
         "target_path": target_path,

@@ -6,7 +6,7 @@ goes or changes its meaning the major one. A function without a cell was not cha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -69,19 +69,28 @@ class Portability(BaseModel):
 
     version: Literal["1.0.0"] = Field(description="Of this form, not of Portolan.")
     framework: str
-    made_at: datetime = Field(description="When the newest of the evidence was found.")
+    made_at: datetime | None = Field(description="When the newest of the evidence was found; null: there is none.")
     targets: list[PublishedTarget]
     functions: dict[str, PublishedFunction]
 
 
 def portability(framework: Framework, views: Iterable[FunctionView]) -> Portability:
     """The document of a framework, from the views of its functions."""
-    numbers = {column.evidence.key: number for number, column in enumerate(framework.columns)}
+    return _document(framework.name, framework.columns, views)
+
+
+def published(view: FunctionView) -> Portability:
+    """The document of one function, with the targets that have evidence of it."""
+    return _document(view.framework, [found.column for found in view.targets], [view])
+
+
+def _document(framework: str, columns: Sequence[Column], views: Iterable[FunctionView]) -> Portability:
+    numbers = {column.evidence.key: number for number, column in enumerate(columns)}
     return Portability(
         version=VERSION,
-        framework=framework.name,
-        made_at=max(column.evidence.charted_at for column in framework.columns),
-        targets=[_target(column) for column in framework.columns],
+        framework=framework,
+        made_at=max((column.evidence.charted_at for column in columns), default=None),
+        targets=list(map(_target, columns)),
         functions={view.name: _function(view, numbers) for view in views},
     )
 

@@ -72,6 +72,7 @@ def _rendered(page: Page, published_at: datetime) -> SiteFile:
         .render(
             page.values,
             body=page.body,
+            front_link=page.root + FRONT,
             has_search=page.path == FRONT,
             published_at=published_at,
             root=page.root,

@@ -15,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 
 from coordinator import formats
 from coordinator.access.caller import caller_of
+from coordinator.atlas.pages import install
 from coordinator.csv_text import csv_text
 from coordinator.level import UNCONFIRMED
 from coordinator.logs import get_logger
@@ -31,8 +32,10 @@ HERE = Path(__file__).parent
 STATIC = HERE / "static"
 
 templates = Environment(
-    # A report is made of the same tables as a page.
-    loader=FileSystemLoader([HERE / "templates", HERE.parent / "reports" / "templates"]),
+    # A report is made of the same tables as a page, and a published site of the same bodies.
+    loader=FileSystemLoader(
+        [HERE / "templates", HERE.parent / "reports" / "templates", HERE.parent / "atlas" / "templates"]
+    ),
     autoescape=select_autoescape(default=True),
     undefined=StrictUndefined,
     finalize=finalized,
@@ -58,6 +61,7 @@ def function_address(campaign_id: int, framework: str, function: str) -> str:
 
 templates.tests["lowered"] = is_lowered
 templates.globals |= {"form_token": form_token, "function_address": function_address, "unconfirmed": UNCONFIRMED}
+install(templates)
 _streaming = templates.overlay(enable_async=True)
 PIECE = 500
 """Words of a template sent at once."""

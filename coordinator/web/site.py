@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from fastapi import Depends, FastAPI
-from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles
 
 from coordinator.access.caller import needs
 from coordinator.access.roles import Role
 from coordinator.web import (
     access_pages,
+    atlas_pages,
     campaign_pages,
     comparison_page,
     coverage_page,
@@ -30,7 +30,7 @@ from coordinator.web.pages import STATIC
 # A page that is called new has no campaign's or runner's id: addresses with words come before those with numbers.
 FORMS = (submission, registration)
 OF_CAMPAIGNS = (campaign_pages, figure_pages, function_page, matrix_page, operations_page, outcome_pages)
-OTHERS = (access_pages, comparison_page, coverage_page, history_page, rest, runner_pages)
+OTHERS = (access_pages, atlas_pages, comparison_page, coverage_page, history_page, rest, runner_pages)
 
 
 def install(app: FastAPI) -> None:
@@ -39,9 +39,5 @@ def install(app: FastAPI) -> None:
 
     # Signing in is for callers who have no role yet.
     app.include_router(access_pages.open_router, dependencies=[Depends(protect)], include_in_schema=False)
-
-    @app.get("/", include_in_schema=False)
-    async def front() -> RedirectResponse:
-        return RedirectResponse("/campaigns")
 
     app.mount("/static", StaticFiles(directory=STATIC), name="static")

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
+from coordinator.atlas.addresses import function_path, module_path, target_path
 from tests.browser.conftest import House
 from tests.browser.told_runner import ENDLESS, MARKUP
 from tests.browser.watched import Watched
@@ -35,7 +36,26 @@ def _runner(house: House) -> str:
     return f"/runners/{found['id']}"
 
 
+def _of_atlas(name: str) -> Address:
+    return lambda house: f"/atlas/{quote(function_path(name))}"
+
+
+def _target(house: House) -> str:
+    (runner,) = [
+        one for one in house.coordinator.http.get("/runners").json()["runners"] if one["target"].endswith("xla")
+    ]
+    return f"/atlas/{quote(target_path(runner['target'], runner['hardware']))}"
+
+
 PAGES: dict[str, Address] = {
+    "atlas": lambda house: "/",
+    "search without scripts": lambda house: "/?q=tales",
+    "function in the atlas": _of_atlas("tales.storm.reef"),
+    "function with markup in the atlas": _of_atlas(MARKUP),
+    "function without an end in the atlas": _of_atlas(ENDLESS),
+    "function that nobody charted": _of_atlas("torch.cumsum"),
+    "module in the atlas": lambda house: f"/atlas/{quote(module_path('tales.storm'))}",
+    "target in the atlas": _target,
     "campaigns": lambda house: "/campaigns",
     "new campaign": lambda house: "/campaigns/new",
     "campaign": lambda house: f"/campaigns/{house.low}",

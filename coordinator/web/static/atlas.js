@@ -101,8 +101,7 @@ function wire_tiles(figure) {
   let at = 0;
 
   function draw() {
-    const width = figure.clientWidth;
-    across = Math.max(1, Math.floor(width / TILE));
+    across = Math.max(1, Math.floor((figure.clientWidth - 6) / TILE));
     const down = Math.ceil(own.length / across);
     const sharp = devicePixelRatio;
     canvas.width = across * TILE * sharp;

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import pytest
 
+from coordinator.atlas.addresses import as_link, function_path, module_path
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.registration.listing_runner import ListingRunner
 from tests.portolan_process import Portolan
@@ -91,6 +92,9 @@ def test_pages_and_the_report_show_what_they_are_given(coordinator: CoordinatorP
     job = jobs(coordinator)[ESCAPED_CASE]["job_id"]
     names = f"{quote(FRAMEWORK, safe='')}/{quote(FUNCTION, safe='')}"
     own = (
+        "/",
+        f"/atlas/{as_link(function_path(FUNCTION))}",
+        f"/atlas/{as_link(module_path(FUNCTION.rpartition('.')[0]))}",
         "/campaigns",
         "/campaigns/1",
         "/campaigns/1/matrix",

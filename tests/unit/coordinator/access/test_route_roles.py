@@ -14,7 +14,6 @@ from coordinator.app import create_app
 from coordinator.settings import Settings
 
 OUTSIDE = {
-    "/": "leads to a page, and shows nothing",
     "/healthz": "whether the process lives; health checks have no token",
     "/readyz": "whether it does its work",
     "/metrics": "for Prometheus; counts and names of tasks, nothing of a campaign",
@@ -79,4 +78,4 @@ def test_runners_bundles_and_causes_need_an_operator_and_tokens_an_admin() -> No
 
 
 def test_what_the_middleware_leaves_open_is_outside_here_too() -> None:
-    assert OPEN | {"/", OPEN_FOLDER.rstrip("/")} == set(OUTSIDE)
+    assert OPEN | {OPEN_FOLDER.rstrip("/")} == set(OUTSIDE)

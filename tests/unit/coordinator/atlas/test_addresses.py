@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from coordinator.assess import evidence_file
-from coordinator.atlas.addresses import LONGEST, as_link, file_name, function_path, target_path
+from coordinator.atlas.addresses import LONGEST, as_link, file_name, function_path, name_of, target_path
 from coordinator.atlas.index import usual_address
 
 NAMES = st.text(max_size=300)
@@ -23,6 +24,16 @@ def test_names_that_differ_have_files_that_differ_where_case_does_not_count(one:
 def test_a_file_is_in_its_folder_and_its_name_short_enough(name: str) -> None:
     assert re.fullmatch(r"[a-z0-9~=_-]?[a-z0-9~=._-]*", file_name(name))
     assert len(file_name(name)) <= LONGEST + 20
+
+
+@given(NAMES)
+def test_a_name_is_read_back_from_its_file(name: str) -> None:
+    assert name_of(file_name(name)) in (name, None if len(file_name(name)) > LONGEST else name)
+
+
+@pytest.mark.parametrize("file", ["Capital", "~A", "=41=", "a=zz=", "=110000=", "../etc"])
+def test_what_is_no_file_of_a_name_is_read_as_none(file: str) -> None:
+    assert name_of(file) is None
 
 
 def test_functions_and_targets_have_addresses_that_can_be_read() -> None:

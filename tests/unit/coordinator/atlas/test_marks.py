@@ -30,7 +30,7 @@ def cell(*ends: End) -> Cell:
         (("unproven", "unproven"), Mark.unproven, "passes in all 2 cases, without proof that the device computed"),
         (("failed", "failed"), Mark.fails, "fails in all 2 cases"),
         (("fell_back",), Mark.falls_back, "falls back to the host in its only case"),
-        (("fell_back", "failed"), Mark.falls_back, "1 of 2 cases fails, 1 of 2 falls back to the host"),
+        (("fell_back", "failed"), Mark.falls_back, "1 of 2 cases fails; 1 of 2 falls back to the host"),
         (("passed", "failed", "failed"), Mark.partly, "2 of 3 cases fail"),
         (("unproven", "failed"), Mark.partly, "1 of 2 cases fails"),
         (("passed", "fell_back", "fell_back"), Mark.partly, "2 of 3 fall back to the host"),

@@ -1,0 +1,89 @@
+"""The coordinator's atlas: put together from the database when its evidence is another, and kept in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from time import monotonic
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from coordinator.assess import service
+from coordinator.assess.evidence import TargetEvidence
+from coordinator.atlas.overview import Atlas, Column, Framework, atlas_of
+from coordinator.atlas.uses import shipped_uses
+from protocol.host_only import declared
+
+ORIGIN = "is of all campaigns of this coordinator"
+WAIT_S = 1.0
+"""How long a reader waits for an atlas that is being put together; then the one before is shown."""
+PAUSE = 10
+"""After it was put together, so many times as long as that took passes before it is again: a campaign that runs brings
+an outcome every moment."""
+
+
+Charts = frozenset[tuple[int, int, int, int]]
+"""What ``service.charted`` returns."""
+
+
+@dataclass(frozen=True)
+class KeptAtlas:
+    """An atlas, and whether there is newer evidence that it lacks."""
+
+    atlas: Atlas
+    is_behind: bool
+
+
+class AtlasKeeper:
+    """Keeps one atlas, without its cases: these are as large as the database is.
+
+    A new one is put together when somebody asks and the evidence is another, once at a time.
+    """
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+        self._atlas: Atlas | None = None
+        self._charted: Charts | None = None
+        self._building: asyncio.Task[None] | None = None
+        self._not_before = 0.0
+
+    async def current(self) -> KeptAtlas:
+        """The atlas of all evidence, or, while that is being put together, the one before."""
+        charted = await service.charted(self._engine)
+        if charted != self._charted and (building := self._build_in_background(charted)) is not None:
+            await asyncio.wait([building], timeout=None if self._atlas is None else WAIT_S)
+            if building.done():
+                building.result()
+        assert self._atlas is not None
+        return KeptAtlas(self._atlas, is_behind=charted != self._charted)
+
+    async def close(self) -> None:
+        """Stop putting one together."""
+        if self._building is not None:
+            self._building.cancel()
+            await asyncio.wait([self._building])
+
+    def _build_in_background(self, charted: Charts) -> asyncio.Task[None] | None:
+        """The task that puts a new one together, or None while it is too early for another."""
+        if self._building is None or self._building.done():
+            if monotonic() < self._not_before:
+                return None
+            self._building = asyncio.create_task(self._build(charted), name="atlas")
+        return self._building
+
+    async def _build(self, charted: Charts) -> None:
+        begun = monotonic()
+        targets = await service.evidence_of_all(self._engine)
+        self._atlas = await asyncio.to_thread(_without_cases, targets)
+        self._charted = charted
+        self._not_before = monotonic() + PAUSE * (monotonic() - begun)
+
+
+def _without_cases(targets: tuple[TargetEvidence, ...]) -> Atlas:
+    atlas = atlas_of(targets, shipped_uses(targets), declared(), ORIGIN)
+    return replace(atlas, frameworks=tuple(map(_framework_without_cases, atlas.frameworks)))
+
+
+def _framework_without_cases(framework: Framework) -> Framework:
+    columns = (Column(replace(column.evidence, functions={}), column.cells) for column in framework.columns)
+    return replace(framework, columns=tuple(columns))

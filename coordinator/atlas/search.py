@@ -1,0 +1,28 @@
+"""The search over names, as the script of the front page has it, for readers without scripts. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from coordinator.atlas.overview import Atlas
+
+
+def search(atlas: Atlas, text: str, most: int) -> Sequence[str]:
+    """The functions that have ``text`` in their names; first those whose last part is it, or begins with it."""
+    typed = text.strip().lower()
+    scored = [
+        (score, rank, name)
+        for framework in atlas.frameworks
+        for name, rank in framework.ranks.items()
+        if (score := _score(name.lower(), typed)) is not None
+    ]
+    return [name for *_, name in sorted(scored)[:most]]
+
+
+def _score(name: str, typed: str) -> int | None:
+    last = name.rpartition(".")[2]
+    if typed in (name, last):
+        return 0
+    if last.startswith(typed):
+        return 1
+    return 2 if typed in name else None

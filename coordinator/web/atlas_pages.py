@@ -1,0 +1,136 @@
+"""The atlas: the front page of the site, and the pages of functions, modules and targets behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+from fastapi import Depends, Query, Request, Response
+
+from coordinator.assess import service
+from coordinator.atlas import pages as bodies
+from coordinator.atlas.addresses import file_name, name_of, target_path
+from coordinator.atlas.function_view import function_view
+from coordinator.atlas.keeper import AtlasKeeper, KeptAtlas
+from coordinator.atlas.overview import Atlas, Column, Framework, atlas_of
+from coordinator.atlas.portability import published
+from coordinator.atlas.search import search
+from coordinator.catalogue.releases import shipped_release
+from coordinator.catalogue.surfaces import ROOTS, shipped
+from coordinator.context import Context
+from coordinator.errors import NotFoundError
+from coordinator.parameters import PathName
+from coordinator.routers import PageRouter
+from coordinator.storable import Text
+from coordinator.web.pages import page
+from protocol.function_names import did_you_mean
+
+router = PageRouter()
+
+ROOT = "/atlas/"
+FOUND = 50
+"""Functions that a search without scripts lists."""
+
+
+def _keeper(request: Request) -> AtlasKeeper:
+    keeper: AtlasKeeper = request.app.state.atlas
+    return keeper
+
+
+Keeper = Annotated[AtlasKeeper, Depends(_keeper)]
+
+
+@router.get("/")
+async def front(
+    request: Request, keeper: Keeper, q: Annotated[Text, Query(max_length=200, description="a part of a name")] = ""
+) -> Response:
+    kept = await keeper.current()
+    found = search(kept.atlas, q, FOUND) if q else ()
+    return _page(request, bodies.front_page(kept.atlas, "/"), _summary(kept), kept=kept, found=found, typed=q)
+
+
+@router.get("/atlas/functions/{file}")
+async def function(request: Request, file: PathName, context: Context, keeper: Keeper) -> Response:
+    kept = await keeper.current()
+    name = _named(kept.atlas, file.removesuffix(".html"))
+    framework = _framework_of(kept.atlas, name)
+    evidence = await service.evidence_of_function(context.engine, framework.name, name)
+    fresh = atlas_of(evidence, {}, frozenset(), kept.atlas.origin).frameworks
+    view = function_view(framework, name, [column for one in fresh for column in one.columns])
+    return _page(request, bodies.function_page(view), published(view), kept=kept)
+
+
+@router.get("/atlas/modules/{file}")
+async def module(request: Request, file: PathName, keeper: Keeper) -> Response:
+    kept = await keeper.current()
+    name = name_of(file.removesuffix(".html"))
+    for framework in kept.atlas.frameworks:
+        if name is not None and name in framework.modules:
+            data = {function: _marks(framework, function) for function in framework.modules[name]}
+            return _page(request, bodies.module_page(framework, name), data, kept=kept)
+    raise NotFoundError(f"no function of a module {name or file} was charted: search the atlas for a part of its name")
+
+
+@router.get("/atlas/targets/{file}")
+async def target(request: Request, file: PathName, keeper: Keeper) -> Response:
+    kept = await keeper.current()
+    for framework in kept.atlas.frameworks:
+        for column in framework.columns:
+            if target_path(column.target, column.evidence.hardware) == f"targets/{file}":
+                data = {"target": column.target, "hardware": column.evidence.hardware, "counts": column.counts}
+                return _page(request, bodies.target_page(framework, column), data, kept=kept)
+    raise NotFoundError("nothing was charted on a target of that address: the front of the atlas lists all")
+
+
+def _page(request: Request, content: bodies.Page, data: Any, **more: Any) -> Response:
+    values = {**content.values, **more}
+    return page(
+        request, "atlas.html", data, body=content.body, title=content.title, root=ROOT, front_link="/", **values
+    )
+
+
+def _named(atlas: Atlas, file: str) -> str:
+    """The function whose page a file is: a name that was too long is found among those that were charted."""
+    name = name_of(file)
+    names = (name for framework in atlas.frameworks for name in framework.functions)
+    return name or next((one for one in names if file_name(one) == file), file)
+
+
+def _framework_of(atlas: Atlas, function: str) -> Framework:
+    """The framework that has a function, charted or not. Raises ``NotFoundError`` with the nearest names."""
+    for framework in atlas.frameworks:
+        if function in framework.ranks:
+            return framework
+    root = function.partition(".")[0]
+    name = next((framework for framework, own in ROOTS.items() if own == root), root)
+    known = next((one for one in atlas.frameworks if one.name == name), Framework(name, (), (), {}))
+    if any(function in shipped_release(release).kinds for release in shipped() if release.startswith(f"{name}@")):
+        return known
+    guess = did_you_mean(function, [name for framework in atlas.frameworks for name in framework.functions])
+    raise NotFoundError(f"there is no function {function} in the atlas{guess or ': search for a part of its name'}")
+
+
+def _marks(framework: Framework, function: str) -> dict[str, str]:
+    return {column.target: column.cells[function].mark for column in _with(framework.columns, function)}
+
+
+def _with(columns: Iterable[Column], function: str) -> Iterable[Column]:
+    return (column for column in columns if function in column.cells)
+
+
+def _summary(kept: KeptAtlas) -> dict[str, Any]:
+    """The front as json."""
+    return {
+        "is_behind": kept.is_behind,
+        "frameworks": [
+            {
+                "framework": framework.name,
+                "functions": len(framework.functions),
+                "targets": [
+                    {"target": column.target, "hardware": column.evidence.hardware, "counts": column.counts}
+                    for column in framework.columns
+                ],
+            }
+            for framework in kept.atlas.frameworks
+        ],
+    }

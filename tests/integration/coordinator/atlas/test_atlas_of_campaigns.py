@@ -1,0 +1,122 @@
+"""The atlas over the real application: it follows the campaigns, and its pages say the same as the evidence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+
+from coordinator.app import create_app
+from coordinator.assess.evidence_file import read
+from coordinator.atlas.addresses import as_link, function_path
+from coordinator.atlas.marks import cell_of
+from coordinator.settings import Settings
+from tests import bundles
+from tests.admin import ADMIN_TOKEN, AS_ADMIN
+from tests.database_roles import application
+from tests.waiting import async_until
+
+Lines = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory: pytest.TempPathFactory) -> Lines:
+    """A bundle of the hazards, as if from another device than the CPU."""
+    made = bundles.make(tmp_path_factory.mktemp("bundle") / "hazards.bundle", runs=1).read_bytes()
+    lines = bundles.lines_of(made)
+    lines[0]["runner"]["device"] = "xla"
+    return lines
+
+
+@pytest.fixture
+async def http(database: str) -> AsyncIterator[httpx.AsyncClient]:
+    app = create_app(Settings(database_url=application(database), admin_token=ADMIN_TOKEN))
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://localhost", headers=AS_ADMIN, timeout=120
+        ) as client,
+    ):
+        yield client
+
+
+async def sent(http: httpx.AsyncClient, lines: Lines) -> int:
+    answer = await http.post("/api/v1/bundles", headers=bundles.HEADERS, content=bundles.sealed(lines))
+    assert answer.status_code == 201, answer.text
+    number: int = answer.json()["id"]
+    return number
+
+
+async def asked(http: httpx.AsyncClient, path: str) -> Any:
+    answer = await http.get(path, params={"as": "json"})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def of_function(http: httpx.AsyncClient, name: str) -> Any:
+    document = await asked(http, f"/atlas/{as_link(function_path(name))}")
+    return document["functions"][name]["cells"]
+
+
+async def test_the_front_has_every_function_with_the_mark_of_its_evidence(
+    http: httpx.AsyncClient, lines: Lines
+) -> None:
+    campaign = await sent(http, lines)
+    evidence = read((await http.get("/api/v1/evidence")).content, "the answer", "the test")
+    (target,) = evidence.targets
+    (framework,) = (await asked(http, "/"))["frameworks"]
+    cells = {name: cell for name, cases in target.functions.items() if (cell := cell_of(cases)) is not None}
+    assert framework["functions"] == len(cells)
+    assert sum(framework["targets"][0]["counts"].values()) == len(cells)
+    for name, cell in cells.items():
+        (found,) = await of_function(http, name)
+        assert (found["mark"], found["cases"], found["failed"]) == (cell.mark, cell.total, cell.failed), name
+    page = await http.get(f"/atlas/{as_link(function_path('hazards.add'))}")
+    assert f"campaign {campaign}</a>" in page.text
+
+
+async def test_the_atlas_is_put_together_anew_when_a_campaign_brings_or_takes_evidence(
+    http: httpx.AsyncClient, lines: Lines
+) -> None:
+    assert (await asked(http, "/")) == {"is_behind": False, "frameworks": []}
+    assert "Nothing was charted yet" in (await http.get("/")).text
+    campaign = await sent(http, lines)
+
+    async def has(*names: str) -> bool:
+        return [one["framework"] for one in (await asked(http, "/"))["frameworks"]] == list(names)
+
+    await async_until(lambda: has("hazards"), "the atlas has the campaign's evidence")
+    answer = await http.delete(f"/api/v1/campaigns/{campaign}")
+    assert answer.status_code == 200, answer.text
+    await async_until(has, "the atlas has lost the campaign's evidence")
+
+
+async def test_the_cpu_is_in_the_atlas(http: httpx.AsyncClient, lines: Lines) -> None:
+    on_host = [{**lines[0], "runner": {**lines[0]["runner"], "device": "cpu"}}, *lines[1:]]
+    await sent(http, on_host)
+    (framework,) = (await asked(http, "/"))["frameworks"]
+    assert [one["target"].partition("/")[2] for one in framework["targets"]] == ["cpu"]
+
+
+async def test_a_function_that_nobody_charted_has_a_page_and_a_misspelt_one_gets_the_nearest_name(
+    http: httpx.AsyncClient, lines: Lines
+) -> None:
+    await sent(http, lines)
+    answer = await http.get(f"/atlas/{as_link(function_path('torch.multinomial'))}")
+    assert answer.status_code == 200
+    assert "Nobody charted it here yet." in answer.text
+    answer = await http.get("/atlas/functions/hazards.addd.html")
+    assert answer.status_code == 404
+    assert "did you mean hazards.add" in json.dumps(answer.json())
+    for path in ("/atlas/modules/nowhere.html", "/atlas/targets/nothing.html"):
+        assert (await http.get(path)).status_code == 404
+
+
+async def test_a_search_without_scripts_lists_what_it_found(http: httpx.AsyncClient, lines: Lines) -> None:
+    await sent(http, lines)
+    page = (await http.get("/", params={"q": "ADD"})).text
+    assert "hazards.add</a>" in page
+    assert "No function that was charted" in (await http.get("/", params={"q": "no such"})).text
