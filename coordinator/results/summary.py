@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
@@ -145,16 +145,31 @@ def _lowered(data: ReportData, target: Target) -> list[str]:
     ]
 
 
+def ports_in_short(anywhere: Mapping[str, int], on_device: Mapping[str, int]) -> str | None:
+    """``47 of 60 functions port without a failure, 33 of 54 on the device itself``, from functions by their verdicts.
+
+    None if no function has a verdict.
+    """
+    (ported, of), (own, own_of) = (
+        (words["success"], words["success"] + words["partial"] + words["complete"]) for words in (anywhere, on_device)
+    )
+    if not of:
+        return None
+    itself = f", {own:,} of {own_of:,} on the device itself" if own_of else ""
+    return f"{_ported(ported, of)}{itself}"
+
+
+def _ported(ported: int, of: int) -> str:
+    return f"{ported:,} of {plural(of, 'function')} {'ports' if of == 1 else 'port'} without a failure"
+
+
 def _ports(counted: Sequence[FunctionVerdict], missing: int) -> str:
     """The rate of the functions with a verdict, and its bounds over all functions, if some miss cases."""
     words = Counter(verdict.anywhere.verdict for verdict in counted)
     rate = Rate(words["success"], len(counted))
     assert rate.interval is not None
     low, high = (100 * bound for bound in rate.interval)
-    line = (
-        f"{words['success']:,} of {plural(len(counted), 'function')} port without a failure "
-        f"({percent(rate.share or 0)}, interval {low:.0f} to {high:.0f} %)"
-    )
+    line = f"{_ported(words['success'], len(counted))} ({percent(rate.share or 0)}, interval {low:.0f} to {high:.0f} %)"
     others = [(words["partial"], "in part"), (words["complete"], "not at all")]
     line += "".join(f", {count:,} {how}" for count, how in others if count)
     if not missing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ from coordinator.campaigns.models import CampaignDetail, CampaignTarget, Counter
 from coordinator.catalogue.coverage import sentence
 from coordinator.catalogue.sample import sample_sentence
 from coordinator.context import Context
-from coordinator.counting import ANYWHERE, SIDE_BY_SIDE
+from coordinator.counting import ANYWHERE, ON_DEVICE, SIDE_BY_SIDE
 from coordinator.formats import duration, number
 from coordinator.parameters import CampaignId, CampaignNumber
 from coordinator.results import samples
@@ -28,14 +28,17 @@ from coordinator.results import service as matrix
 from coordinator.results.coverage import of_matrix
 from coordinator.results.lowerings import lowering_rate, lowering_sentence
 from coordinator.results.models import CampaignSample, Freshness
+from coordinator.results.summary import ports_in_short
 from coordinator.routers import PageRouter
 from coordinator.web.pages import page
 from protocol.enums import Cause, is_lowered
 
 router = PageRouter()
 
-FAILURES = 10
-"""Latest failures on the page."""
+FAILURES = 100
+"""Latest failures that are read."""
+GROUPS = 10
+"""Groups of them on the page."""
 WORDS = ("success", "partial", "complete", "unknown")
 
 
@@ -61,6 +64,20 @@ class CauseCount:
 
 
 @dataclass(frozen=True, slots=True)
+class FailureGroup:
+    """The latest failures of one function on one target by one cause."""
+
+    function: str
+    framework: str
+    target: str
+    cause: str | None
+    said: str | None
+    """By the latest of them."""
+    jobs: tuple[int, ...]
+    """The latest first."""
+
+
+@dataclass(frozen=True, slots=True)
 class TargetLine:
     """One target, with its functions by their verdicts."""
 
@@ -68,6 +85,8 @@ class TargetLine:
     progress: Progress
     functions: dict[str, dict[str, int]]
     """How many have each verdict, by the name of the rule."""
+    answer: str | None
+    """How much ports, in a sentence; None while no function has a verdict."""
     lowering: str | None
     """The rate of a target whose programs are lowered and not run, in words; its functions have no verdict."""
     waits: bool
@@ -84,7 +103,7 @@ class Overview:
     progress: Progress
     targets: tuple[TargetLine, ...]
     causes: tuple[CauseCount, ...]
-    failed_lately: tuple[RecentFailure, ...]
+    failed_lately: tuple[FailureGroup, ...]
     coverage: tuple[str, ...]
     """How much of each framework was charted, in sentences."""
     sample: CampaignSample | None
@@ -139,7 +158,7 @@ async def overview(engine: AsyncEngine, campaign_id: int) -> Overview:
         progress=progress(campaign.counters, elapsed_s, campaign.estimate.seconds),
         targets=tuple(_line(campaign, target, verdicts, elapsed_s) for target in campaign.by_target),
         causes=causes(campaign_id, verdicts),
-        failed_lately=tuple(failures),
+        failed_lately=grouped(failures)[:GROUPS],
         coverage=tuple(map(sentence, coverages)),
         sample=sample,
     )
@@ -183,6 +202,18 @@ def causes(campaign_id: int, verdicts: Iterable[VerdictCount]) -> tuple[CauseCou
     )
 
 
+def grouped(failures: Iterable[RecentFailure]) -> tuple[FailureGroup, ...]:
+    """Failures of one function on one target by one cause as one, in the order of their latest."""
+    groups: dict[tuple[str, str, str | None], list[RecentFailure]] = defaultdict(list)
+    for failure in failures:
+        target = f"{failure.framework}@{failure.version}/{failure.device}"
+        groups[failure.function, target, failure.cause].append(failure)
+    return tuple(
+        FailureGroup(function, own[0].framework, target, cause, own[0].said, tuple(one.job_id for one in own))
+        for (function, target, cause), own in groups.items()
+    )
+
+
 def _line(
     campaign: CampaignDetail, target: CampaignTarget, verdicts: Iterable[VerdictCount], elapsed_s: float
 ) -> TargetLine:
@@ -198,6 +229,7 @@ def _line(
         target=target,
         progress=progress(counters, elapsed_s, target.estimate.seconds),
         functions=functions,
+        answer=ports_in_short(functions[ANYWHERE.name], functions[ON_DEVICE.name]),
         lowering=lowering_sentence(lowering_rate(lowerings)) if is_lowered(target.device) else None,
         waits=campaign.state == "running"
         and not target.live_runners

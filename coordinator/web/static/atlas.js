@@ -4,6 +4,7 @@ const data = JSON.parse(document.getElementById("atlas").textContent);
 const root = document.getElementById("main").dataset.root ?? "";
 const MOST_FOUND = 12;
 const TILE = 10;
+const PADDING = 3;
 const WORDS = { f: "fails", b: "falls back", p: "works in part", u: "unproven", w: "works", ".": "not charted" };
 
 const functions = [];
@@ -101,7 +102,7 @@ function wire_tiles(figure) {
   let at = 0;
 
   function draw() {
-    across = Math.max(1, Math.floor((figure.clientWidth - 6) / TILE));
+    across = Math.max(1, Math.floor((figure.clientWidth - 2 * PADDING) / TILE));
     const down = Math.ceil(own.length / across);
     const sharp = devicePixelRatio;
     canvas.width = across * TILE * sharp;

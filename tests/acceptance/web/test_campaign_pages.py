@@ -34,7 +34,7 @@ def test_a_campaign_says_what_was_asked_for_how_far_it_is_and_what_failed(visito
     said = text(page)
     assert "10 of 10 jobs are done." in said
     assert "hazards.add, hazards.segfault" in said
-    assert "hazards.segfault/0 , run" in said
+    assert "hazards@1.0/cpu : 0 of 2 functions port without a failure, 0 of 2 on the device itself." in said
     assert f'href="/campaigns/{ended}/matrix?q=cause%3Acrash&amp;rule=anywhere"' in page
     assert "<b>Bold</b> & ended" in said, "a name is text, whatever it holds"
     assert "<b>Bold" not in page
@@ -51,10 +51,13 @@ def test_both_verdicts_of_its_functions_are_counted_by_target(visitor: Visitor, 
 
 def test_what_failed_lately_leads_to_its_outcome(visitor: Visitor, coordinator: CoordinatorProcess, ended: int) -> None:
     failed = visitor.data(f"/campaigns/{ended}")["failed_lately"]
-    assert {each["job_id"] for each in failed} == {
+    assert {job for group in failed for job in group["jobs"]} == {
         row["job_id"] for row in coordinator.outcomes(ended, verdict="failed")
     }
-    assert {each["cause"] for each in failed} == {"crash", "assertion"}
+    assert {(group["function"], group["cause"]) for group in failed} == {
+        ("hazards.segfault", "crash"),
+        ("hazards.add", "assertion"),
+    }
 
 
 def test_only_a_campaign_that_runs_is_followed(visitor: Visitor, ended: int, running: int) -> None:
