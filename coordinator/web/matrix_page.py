@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Annotated, Any
 
@@ -68,7 +69,7 @@ async def matrix(
         "matrix.html",
         part,
         status=error.status if error else 200,
-        groups=groups(part, rule),
+        tables=list(tables(part, rule)),
         rules=RULES,
         other_label=other_rule(rule).label,
         per_page=ROWS,
@@ -87,11 +88,31 @@ async def _sample_sentence(engine: AsyncEngine, campaign_id: int, part: MatrixPa
     return sample_sentence(sample, part.suite) if sample is not None else None
 
 
-def groups(part: MatrixPage, rule: CountingRule) -> Iterator[tuple[Module, list[tuple[MatrixRow, list[Any]]]]]:
-    """The part's rows by module. Each has for every target the cell and its counts by two rules, or None."""
+@dataclass(frozen=True)
+class FrameworkTable:
+    """The functions of one framework on this page, over those of its targets that have a cell of any of them."""
+
+    framework: str
+    targets: tuple[Target, ...]
+    modules: tuple[tuple[Module, list[tuple[MatrixRow, list[Any]]]], ...]
+    """With each module its rows, and of a row for every target the cell and its counts by two rules, or None."""
+
+
+def tables(part: MatrixPage, rule: CountingRule) -> Iterator[FrameworkTable]:
+    """The part's rows by framework, and by module within it."""
     by_name = {(module.framework, module.name): module for module in part.modules}
-    for name, rows in groupby(part.rows, key=lambda row: (row.framework, row.module)):
-        yield by_name[name], [(row, [_counted(row, target, rule) for target in part.targets]) for row in rows]
+    for framework, own in groupby(part.rows, key=lambda row: row.framework):
+        rows = list(own)
+        charted = {target_id for row in rows for target_id in row.cells}
+        targets = tuple(target for target in part.targets if target.id in charted)
+        modules = (
+            (
+                by_name[framework, name],
+                [(row, [_counted(row, target, rule) for target in targets]) for row in of_module],
+            )
+            for name, of_module in groupby(rows, key=lambda row: row.module)
+        )
+        yield FrameworkTable(framework, targets, tuple(modules))
 
 
 def _counted(row: MatrixRow, target: Target, rule: CountingRule) -> tuple[Any, ...]:
