@@ -32,6 +32,10 @@ def replacing(path: Path, mode: int = 0o666, *, durable: bool = True) -> Iterato
             if durable:
                 os.fsync(stream.fileno())
         part.replace(path)
+    except OSError as error:
+        if error.filename == str(part):
+            error.filename = str(path)  # the name that the caller knows
+        raise
     finally:
         part.unlink(missing_ok=True)
 

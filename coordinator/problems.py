@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -17,6 +17,7 @@ from coordinator.database.outage import DATABASE_AWAY, is_outage, is_refused, re
 from coordinator.database.values import plain_text
 from coordinator.errors import PortolanError
 from coordinator.logs import get_logger
+from protocol.fault_words import words_of
 from protocol.problems import PROBLEM_JSON, Problem, describe_problems
 
 log = get_logger(__name__)
@@ -47,12 +48,12 @@ def install(app: FastAPI, page: ProblemPage) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> Response:
-        errors = [
-            {"field": plain_text(".".join(map(str, fault["loc"]))), "problem": plain_text(fault["msg"])}
-            for fault in error.errors()
-        ]
-        first = errors[0]
-        return problem(request, 422, "The request is not valid", f"{first['field']}: {first['problem']}", errors=errors)
+        faults = error.errors()
+        errors = [{"field": _spelled(fault["loc"]), "problem": plain_text(words_of(fault))} for fault in faults]
+        # That it is of the path, the query or the body says nothing to whoever wrote its name.
+        place, *names = faults[0]["loc"]
+        name = _spelled(names) if names and isinstance(names[0], str) else place
+        return problem(request, 422, "The request is not valid", f"{name}: {errors[0]['problem']}", errors=errors)
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> Response:
@@ -79,6 +80,10 @@ def install(app: FastAPI, page: ProblemPage) -> None:
         return problem(request, 500, "Internal error", "something unexpected happened; the coordinator's log says more")
 
     _describe_problems(app)
+
+
+def _spelled(location: Sequence[str | int]) -> str:
+    return plain_text(".".join(map(str, location)))
 
 
 def problem(

@@ -17,11 +17,21 @@ from coordinator.errors import (
     RunnerUnreachableError,
 )
 
+_NO_CONNECTION = "All connection attempts failed"
+"""So says the library, of all addresses of a name."""
+
 
 def unreachable(url: str, error: Exception, answer_s: float) -> RunnerUnreachableError:
     slow = isinstance(error, httpx.TimeoutException)
-    reason = f"did not answer within {answer_s:g} s" if slow else f"does not answer ({reason_of(error)})"
+    reason = f"did not answer within {answer_s:g} s" if slow else f"does not answer ({_reason_of(error)})"
     return RunnerUnreachableError(f"the runner at {url} {reason}: is it running, and the URL right?")
+
+
+def _reason_of(error: Exception) -> str:
+    if isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL):
+        return "that is no URL: write it like http://127.0.0.1:8001"
+    reason = reason_of(error)
+    return "nothing listens there" if reason == _NO_CONNECTION else reason
 
 
 def raise_for_status(response: httpx.Response, url: str) -> None:

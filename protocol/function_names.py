@@ -13,6 +13,9 @@ MOST_GUESSED = 3
 """Unknown functions for which a message names close ones: to look for them takes long."""
 MOST_UNKNOWN = 50
 """Unknown functions which a message names."""
+MOST_CLOSE = 3
+ALMOST = 0.15
+"""A name that is less alike than the closest by more than this is not meant."""
 _WILD = frozenset("*?[")
 
 
@@ -50,5 +53,20 @@ def no_function_matches(globs: Sequence[str], functions: Iterable[str]) -> str:
 
 def did_you_mean(name: str, known: Sequence[str]) -> str:
     """``; did you mean torch.argsort?``, or nothing."""
-    close = difflib.get_close_matches(name.strip("*"), known, n=3, cutoff=0.5)
+    close = close_names(name, known)
     return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def close_names(name: str, known: Sequence[str]) -> list[str]:
+    """At most three names that could be meant: those that end alike (``cumsum``, ``np.cumsum``), else the closest."""
+    plain = name.strip("*")
+    last = plain.rpartition(".")[2]
+    ending_alike = [other for other in known if other != name and other.rpartition(".")[2] == last]
+    among, cutoff = (ending_alike, 0.0) if ending_alike else (known, 0.5)
+    close = difflib.get_close_matches(plain, among, n=MOST_CLOSE, cutoff=cutoff)
+    best = _alikeness(plain, close[0]) if close else 0.0
+    return [other for other in close if _alikeness(plain, other) >= best - ALMOST]
+
+
+def _alikeness(name: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, other, name).ratio()

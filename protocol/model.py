@@ -5,7 +5,7 @@ What its numbers, texts and lists may be stands in ``limits.py``.
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from protocol.limits import NO_NUL
+from protocol.fault_words import words_of
 
 
 class Message(BaseModel):
@@ -19,10 +19,7 @@ class Message(BaseModel):
 
 
 def first_fault(error: ValidationError) -> str:
-    """Where a message is wrong first, and how: ``outcome.timing.cold_ms: Input should be a finite number``."""
+    """Where a message is wrong first, and how: ``outcome.timing.cold_ms: must be a finite number``."""
     fault = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(str(part) for part in fault["loc"])
-    wrong = fault["msg"].removeprefix("Value error, ")
-    if fault.get("ctx", {}).get("pattern") == NO_NUL:
-        wrong = "must not contain NUL"
-    return f"{where}: {wrong}" if where else wrong
+    return f"{where}: {words_of(fault)}" if where else words_of(fault)

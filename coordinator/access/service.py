@@ -44,7 +44,7 @@ async def revoke_token(engine: AsyncEngine, token_id: int, by: Caller) -> Token:
     async with engine.begin() as connection:
         row = await store.revoke_token(connection, token_id, by.name)
     if row is None:
-        raise NotFoundError(f"there is no token {token_id}: see GET /api/v1/tokens")
+        raise NotFoundError(f"there is no token {token_id}: `portolan token list` lists those that there are")
     return Token.model_validate(row._mapping)
 
 

@@ -70,7 +70,7 @@ class Follower:
     @asynccontextmanager
     async def watch(self, campaign_id: int, who: str) -> AsyncIterator[AsyncIterator[bytes]]:
         """Yield the campaign's events. Raises ``TooManyError`` past a bound, and ``NotFoundError``."""
-        instead = f"ask GET /api/v1/campaigns/{campaign_id} now and then, or try again in a moment"
+        instead = f"look at campaign {campaign_id} now and then, or try again in a moment"
         if self._watchers[who] >= self._each:
             raise TooManyError(f"one caller has {self._each:,} event streams at most: {instead}")
         if self._watchers.total() >= self._most:

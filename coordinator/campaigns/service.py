@@ -258,4 +258,4 @@ def _target(target: Target, row: Row[Any], elapsed_s: float) -> CampaignTarget:
 
 
 def _no_campaign(campaign_id: int) -> NotFoundError:
-    return NotFoundError(f"there is no campaign {campaign_id}: see GET /api/v1/campaigns")
+    return NotFoundError(f"there is no campaign {campaign_id}: `portolan status` lists those that there are")

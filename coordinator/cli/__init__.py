@@ -10,7 +10,9 @@ import typer
 from typer.exceptions import TyperException
 
 from coordinator.cli.lazy_command import LazyGroup
+from coordinator.cli.system_complaints import system_complaint
 from coordinator.errors import PortolanError
+from protocol.fault_words import words_of
 from protocol.redaction import redacted
 from protocol.terminal import terminal_streams
 
@@ -180,7 +182,7 @@ def _run(arguments: list[str] | None) -> int:
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except TyperException as error:
-        if "Usage:" in (text := error.format_message()):
+        if "Usage:" in (text := _text_of(error)):
             print(text)  # no command was given: the help is the answer
         else:
             _complain(f"{text.rstrip('.')}: see {_command_of(error)} --help")
@@ -197,11 +199,19 @@ def _run(arguments: list[str] | None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        where = f" ({error.filename})" if error.filename else ""
-        _complain(f"{(error.strerror or str(error)).lower()}{where}")
+        _complain(system_complaint(error))
         return 2
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
+
+
+def _text_of(error: TyperException) -> str:
+    """What is wrong with the arguments; of a value that cannot be read in words of ours."""
+    from pydantic import ValidationError  # Not for commands that are called well.
+
+    if isinstance(error.__cause__, ValidationError):
+        error.message = words_of(error.__cause__.errors()[0])
+    return error.format_message()
 
 
 def _command_of(error: TyperException) -> str:

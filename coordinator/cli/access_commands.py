@@ -135,7 +135,7 @@ def audit(
             )
             for entry in entries
         ],
-        empty="nothing was changed yet",
+        empty=f"nothing was changed yet{f' by {who}: check the name' if who else ''}",
     )
 
 

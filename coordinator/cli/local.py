@@ -27,6 +27,7 @@ from coordinator.cli.server import Place, listening_on, named, server_of
 from coordinator.cli.shared_options import split
 from coordinator.errors import CoordinatorAwayError, CoordinatorError, DatabaseError, InstanceError, PortolanError
 from coordinator.settings import log_format
+from protocol.exit_codes import CANNOT_SERVE, UNKNOWN_TARGET
 
 if TYPE_CHECKING:
     from coordinator.database.embedded import EmbeddedPostgres
@@ -40,9 +41,6 @@ LOOK_EVERY_S = 0.1
 LOG_LIMIT_BYTES = 5_000_000
 FIRST_STARTS = 3
 """A runner that has never been ready is started this often, then left out."""
-CANNOT_SERVE = 2
-"""Exit code of a runner whose framework or device is not there."""
-
 MOST_SLOTS = 4
 SLOT_BYTES = 3 << 30
 """The memory of a slot's processes: a framework's child with what it has compiled, and its spare."""
@@ -251,6 +249,8 @@ class Instance:
                 runner.child = _launch(runner.target, runner.folder, runner.url, self._slots)
                 runner.state, runner.since = "starting", time.monotonic()
         elif (status := runner.child.ended()) is not None:
+            if status == UNKNOWN_TARGET:
+                raise InstanceError(f"{runner.target}: {runner.child.complaint}")
             how = f"exit code {status}" if status >= 0 else signal.Signals(-status).name
             self._fail(runner, f"ended with {how}", runner.child.complaint, hopeless=status == CANNOT_SERVE)
         elif runner.state == "serving":

@@ -370,7 +370,7 @@ class Client:
             return self._not_ours()
         if answer.status_code == httpx.codes.SERVICE_UNAVAILABLE:
             return CoordinatorAwayError(detail)
-        return CoordinatorError(detail.removeprefix("body.").replace(": Value error, ", ": "))
+        return CoordinatorError(detail)
 
     def _not_ours(self) -> CoordinatorError:
         return CoordinatorError(

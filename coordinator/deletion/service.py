@@ -64,7 +64,7 @@ async def delete_suite(engine: AsyncEngine, suite_id: int) -> StoredSuite:
         await allow_long_statements(connection)
         row = await store.read_suite(connection, suite_id)
         if row is None:
-            raise NotFoundError(f"there is no suite {suite_id}: GET /api/v1/suites lists them")
+            raise NotFoundError(f"there is no suite {suite_id}: `portolan delete suite` lists those that are stored")
         suite = StoredSuite.model_validate(row._mapping)
         if suite.runners:
             raise ConflictError(f"it is served by {_named('runner', suite.runners)}: remove what serves it first")

@@ -102,7 +102,7 @@ async def get(engine: AsyncEngine, runner_id: int) -> Runner:
     async with engine.connect() as connection:
         rows = await store.list_runners(connection, runner_id)
     if not rows:
-        raise NotFoundError(f"there is no runner {runner_id}: see GET /api/v1/runners")
+        raise NotFoundError(f"there is no runner {runner_id}: `portolan runner list` lists those that there are")
     return Runner.model_validate(rows[0]._mapping)
 
 
@@ -126,6 +126,6 @@ async def work(engine: AsyncEngine, runner_id: int, most: int) -> Work:
 async def remove(engine: AsyncEngine, runner_id: int) -> None:
     async def work(connection: AsyncConnection) -> None:
         if not await store.remove_runner(connection, runner_id):
-            raise NotFoundError(f"there is no runner {runner_id}: see GET /api/v1/runners")
+            raise NotFoundError(f"there is no runner {runner_id}: `portolan runner list` lists those that there are")
 
     await transact(engine, work)

@@ -200,5 +200,5 @@ def _complaint(whose: str, framework: str, suite: CatalogueSuite, found: Differe
     return (
         f"{whose} '{suite.name}' of {framework} is another one than is stored under its revision {suite.revision}: "
         f"{found}; a revision keeps its cases, so give the changed suite another revision; if what is stored is wrong, "
-        "an operator deletes it: GET /api/v1/suites lists what is stored and what keeps it"
+        "an operator deletes it: `portolan delete suite` lists what is stored and what keeps it"
     )

@@ -22,6 +22,7 @@ from coordinator.reports.report import FAILURES_LISTED, Report
 from coordinator.results import condition_rows, coverage
 from coordinator.results import report_store as store
 from coordinator.results import service as matrix
+from coordinator.results.known_names import check_filters
 from coordinator.results.ratios import comparisons
 from coordinator.results.report_data import MEASURES, Measure, Queries, ReportData
 from coordinator.results.summary import Section, Summary, named_with_condition, summary
@@ -82,6 +83,8 @@ async def summary_of(
     """The sentences of the report; of a part of the campaign if a glob of functions or a device is given."""
     await check(engine, campaign_id, options)
     campaign = await campaigns.detail(engine, campaign_id)
+    async with engine.connect() as connection:
+        await check_filters(connection, campaign_id, function=function, device=device)
     data = await read(engine, campaign_id, replace(options, reference=NO_REFERENCE))
     if function is not None:
         data = data.narrowed(function)

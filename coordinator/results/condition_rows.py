@@ -15,6 +15,7 @@ from coordinator.campaigns import service as campaigns
 from coordinator.csv_text import csv_text
 from coordinator.formats import listed
 from coordinator.results.conditions import Condition, EndedCase, FunctionCondition, function_condition
+from coordinator.results.known_names import check_filters
 from coordinator.results.query import like_pattern
 from coordinator.targets import store as targets
 from coordinator.targets.models import labels
@@ -142,6 +143,7 @@ async def of_campaign(
     all targets or those of one device."""
     await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
+        await check_filters(connection, campaign_id, function=function, device=device)
         charted = await targets.of_campaign(connection, campaign_id)
         values = {"campaign": campaign_id, "function": like_pattern(function)}
         names = [(row.framework, row.function) for row in await connection.execute(_FUNCTIONS, values)]

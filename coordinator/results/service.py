@@ -18,6 +18,7 @@ from coordinator.database.outage import DATABASE_AWAY, reason_of
 from coordinator.errors import NotFoundError
 from coordinator.logs import get_logger
 from coordinator.results import refresh_store, store
+from coordinator.results.known_names import check_filters, nobody_charted
 from coordinator.results.models import (
     Cell,
     Freshness,
@@ -58,10 +59,15 @@ class MatrixQuery:
 
 
 async def page(engine: AsyncEngine, campaign_id: int, wanted: MatrixQuery) -> MatrixPage:
-    """Raises ``QueryError`` for a query that cannot be read, or names no target of the campaign."""
+    """Raises ``QueryError`` for a query that cannot be read, or names no target of the campaign.
+
+    And ``UnknownNameError`` for a device that the campaign has not.
+    """
     query = parse(wanted.query)
     campaign = await campaigns.detail(engine, campaign_id)
     freshness = await refreshed(engine, campaign_id)
+    async with engine.connect() as connection:
+        await check_filters(connection, campaign_id, device=wanted.device)
     whole = await targets(engine, campaign_id)
     chosen = [target for target in whole if wanted.device in (None, target.device)]
     check_targets(query, chosen, wanted.query)
@@ -143,8 +149,8 @@ async def history(engine: AsyncEngine, framework: str, function: str) -> History
         await refreshed(engine, campaign_id)
     async with engine.connect() as connection:
         found = await store.history(connection, framework, function)
-    if not found:
-        raise NotFoundError(f"no campaign has an outcome of a function {function} of {framework}")
+        if not found:
+            raise NotFoundError(await nobody_charted(connection, framework, function))
     return History(framework=framework, function=function, cells=mark_changes([_history_cell(row) for row in found]))
 
 

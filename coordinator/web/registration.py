@@ -21,6 +21,7 @@ from coordinator.registry.models import Runner, RunnerRegistration
 from coordinator.routers import PageRouter
 from coordinator.storable import Text
 from coordinator.web.pages import page, streamed
+from protocol.fault_words import words_of
 
 router = PageRouter()
 
@@ -117,7 +118,7 @@ def problems(error: ValidationError | RunnerError | UnicodeError) -> dict[str, s
         return {"secret": "a runner can be checked with a secret of ASCII letters only: start it with such a one"}
     if isinstance(error, RunnerError):
         return {"secret" if isinstance(error, RunnerRefusedError) else "url": str(error)}
-    return {str(problem["loc"][0]): problem["msg"].removeprefix("Value error, ") for problem in error.errors()}
+    return {str(problem["loc"][0]): words_of(problem) for problem in error.errors()}
 
 
 def _page(request: Request, url: str, *, anyway: bool, errors: Mapping[str, str]) -> Response:

@@ -27,6 +27,7 @@ from coordinator.routers import PageRouter
 from coordinator.web.pages import page
 from protocol.defaults import DEFAULT_TIMEOUT_S
 from protocol.enums import CONFORMANCE_SUITE, DEFAULT_SUITE, TimedCases, TimingPolicy
+from protocol.fault_words import words_of
 
 router = PageRouter()
 
@@ -163,7 +164,7 @@ def problems(error: ValidationError | RequestError) -> dict[str, str]:
     for problem in error.errors():
         field = str(problem["loc"][0]) if problem["loc"] else "form"
         given = problem.get("input")
-        sentence = problem["msg"].removeprefix("Value error, ")
+        sentence = words_of(problem)
         sentence += f" (it is {given[:80]!r})" if isinstance(given, str) else ""
         if field in FIELDS:
             found.setdefault(field, sentence)

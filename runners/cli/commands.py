@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from protocol.defaults import DEFAULT_RUNS, MAX_RUNS, MAX_TIMEOUT_S
 from protocol.enums import DEFAULT_SUITE, TimedCases, TimingPolicy, Verdict, default_timed_cases, default_timing
+from protocol.exit_codes import UNKNOWN_TARGET
 from protocol.function_names import did_you_mean
 from protocol.jobs import Job
 from protocol.outcomes import Outcome
@@ -28,7 +29,7 @@ from protocol.redaction import redacted
 from runners import frameworks
 from runners.cli import environments
 from runners.cli.suite_choice import chosen_suites
-from runners.errors import RunnerError, UsageError
+from runners.errors import RunnerError, UnknownFrameworkError, UsageError
 from runners.http.description import index
 from runners.http.enrolment import EnrolmentOptions, default_name, enrolment_options
 from runners.isolation.fork_server import Interpreter
@@ -65,7 +66,8 @@ def run(options: argparse.Namespace) -> int:
                 return asyncio.run(_cases(options))
     except RunnerError as error:
         print(f"portolan-runner: {redacted(str(error))}", file=sys.stderr)
-        return error.exit_code
+        is_misspelt = options.command == "serve" and isinstance(error, UnknownFrameworkError)
+        return UNKNOWN_TARGET if is_misspelt else error.exit_code
     except UnicodeEncodeError as error:
         given = error.object[error.start : error.end]
         print(f"portolan-runner: {given!a} is no text: write every argument in UTF-8", file=sys.stderr)

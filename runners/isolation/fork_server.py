@@ -25,7 +25,7 @@ from pydantic import ValidationError
 from protocol.catalogue import Catalogue
 from protocol.model import first_fault
 from protocol.redaction import without_own_secrets
-from runners.errors import ChannelLostError, FrameworkBrokenError
+from runners.errors import ChannelLostError, FrameworkBrokenError, FrameworkError, UnknownFrameworkError
 from runners.isolation import processes, scratch
 from runners.isolation.channel import UNREADABLE, Message
 from runners.isolation.child import Child
@@ -145,16 +145,14 @@ class ForkServer:
             reason = f"{self._importing} was not imported within {IMPORT_LIMIT_S:g} s; try importing it by hand"
             raise self._broken(reason) from None
 
-    def _broken(self, reason: str) -> FrameworkBrokenError:
+    def _broken(self, reason: str, kind: type[FrameworkError] = FrameworkBrokenError) -> FrameworkError:
         """The reason with the interpreter that it is about, if somebody chose one."""
-        return FrameworkBrokenError(
-            one_line(f"{self._interpreter.path}: {reason}" if self._interpreter.is_chosen else reason)
-        )
+        return kind(one_line(f"{self._interpreter.path}: {reason}" if self._interpreter.is_chosen else reason))
 
-    def _give_up(self, reason: str) -> None:
+    def _give_up(self, reason: str, kind: type[FrameworkError] = FrameworkBrokenError) -> None:
         """The start has failed. Once it has ended, or is no longer waited for, there is nothing to give up."""
         if not self._ready.done() and not self._closing:
-            self._ready.set_exception(self._broken(reason))
+            self._ready.set_exception(self._broken(reason, kind))
         self._greeted.set()
 
     async def fork(self) -> Child:
@@ -305,6 +303,8 @@ class ForkServer:
                 self._receive_catalogue(offered)
             case {"type": "broken", "reason": reason}:
                 self._give_up(str(reason))
+            case {"type": "unknown", "reason": reason}:
+                self._give_up(str(reason), UnknownFrameworkError)
             case {"type": "forked", "request": request, "pid": pid} if request in self._waiting:
                 child, answer = self._waiting[request]
                 child.pid = pid

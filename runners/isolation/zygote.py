@@ -48,7 +48,8 @@ def main(arguments: list[str]) -> int:
         traceback.print_exc()
         known = isinstance(error, (UnknownFrameworkError, FrameworkBrokenError, SuiteError))
         reason = str(error) if known else f"{framework} cannot be imported: {type(error).__name__}: {error}"
-        channel.send({"type": "broken", "reason": printable(reason)})
+        misspelt = isinstance(error, UnknownFrameworkError)
+        channel.send({"type": "unknown" if misspelt else "broken", "reason": printable(reason)})
         return 1
     processes.die_with_parent(0)
     zygote.serve()

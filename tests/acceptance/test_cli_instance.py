@@ -108,11 +108,21 @@ async def test_a_runner_that_cannot_be_registered_yet_is_not_given_up(portolan: 
 
 
 def test_a_target_that_cannot_be_served_is_named_and_left_out(portolan: Portolan, start: list[Up]) -> None:
-    start.append(portolan.up("--targets", "hazards/absent hazards/cpu", "--targets", "nowhere/cpu", "--port", "0"))
+    start.append(portolan.up("--targets", "hazards/absent", "--targets", "hazards/cpu", "--port", "0"))
     assert "hazards/absent: left out, hazards/absent is not available here" in start[0].said
-    assert "nowhere/cpu: left out, no framework 'nowhere'" in start[0].said
     (runner,) = json.loads(portolan.ask("runner", "list", "--json"))
     assert runner["target"] == "hazards@1.0/cpu"
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [("nowhere/cpu", "no framework 'nowhere'"), ("hazards/cpuu", "framework 'hazards' has no device 'cpuu'")],
+)
+def test_a_target_that_was_misspelt_ends_the_start(portolan: Portolan, target: str, words: str) -> None:
+    done = portolan.call("up", "--targets", f"hazards/cpu {target}", "--port", "0")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"portolan: {target}: ")
+    assert words in done.stderr
 
 
 def test_a_port_in_use_is_told_and_the_next_start_heals(portolan: Portolan, start: list[Up]) -> None:

@@ -195,7 +195,7 @@ def test_a_finished_campaign_cannot_be_cancelled(coordinator: CoordinatorProcess
         ({"timeout": 3}, "timeout"),
         ({"timeout_s": 0}, "timeout_s"),
         ({"timeout_s": -1}, "timeout_s"),
-        ({"timeout_s": 14401}, "timeout_s"),
+        ({"timeout_s": 14401}, "timeout_s: must be 14400 or less"),
         ({"timeout_s": "NaN"}, "timeout_s"),
         ({"runs": 0}, "runs"),
         ({"runs": 101}, "runs"),
@@ -220,6 +220,7 @@ def test_a_bad_submission_is_refused_saying_why(
         ("GET", "/campaigns/999999", 404),
         ("GET", "/campaigns/0", 422),
         ("GET", "/campaigns/99999999999", 422),
+        ("GET", "/history/torch/torch.nowhere", 404),
         ("GET", "/campaigns/999999/outcomes", 404),
         ("GET", "/campaigns/999999/outcomes?format=csv", 404),
         ("GET", "/campaigns/999999/matrix", 404),
@@ -235,6 +236,25 @@ def test_what_is_not_there_is_a_problem(coordinator: CoordinatorProcess, method:
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["status"] == status
+
+
+@pytest.mark.parametrize("path", ["outcomes?", "outcomes?format=csv&", "matrix?", "summary?", "conditions?"])
+def test_a_filter_that_matches_nothing_is_refused_naming_what_there_is(
+    coordinator: CoordinatorProcess, runner: RunnerProcess, path: str
+) -> None:
+    campaign = coordinator.submit("hazards.nap", runs=1)
+    coordinator.wait_ended(campaign)
+    wrong = {
+        "device": ("cpuu", "did you mean cpu? it has cpu"),
+        "function": ("hazards.nab", "did you mean hazards.nap"),
+    }
+    for field, (name, words) in wrong.items():
+        if (path, field) == ("matrix?", "function"):
+            continue  # of a query
+        answer = coordinator.http.get(f"/campaigns/{campaign}/{path}{field}={name}")
+        assert answer.status_code == 422, answer.text
+        assert words in answer.json()["detail"]
+    assert coordinator.http.get(f"/campaigns/{campaign}/{path}device=cpu").status_code == 200
 
 
 def test_a_body_that_is_no_json_is_a_problem(coordinator: CoordinatorProcess) -> None:

@@ -10,7 +10,6 @@ from fastapi.responses import FileResponse
 from starlette.background import BackgroundTask
 
 from coordinator.access.caller import CurrentCaller
-from coordinator.campaigns.service import detail
 from coordinator.context import Context
 from coordinator.parameters import CampaignId
 from coordinator.results.api import RuleParameter, refuse_former_parameters
@@ -80,7 +79,7 @@ async def outcomes(
     """Rows of `outcome_rows`. JSON comes in pages; csv and parquet come whole."""
     if format == "json":
         return await service.page(context.engine, campaign_id, filters, after=after, limit=limit)
-    await detail(context.engine, campaign_id)
+    await service.check(context.engine, campaign_id, filters)
     async with context.exports.hold(caller.name):
         if format == "csv":
             export = await service.as_csv(context.engine, campaign_id, filters)

@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from coordinator.campaigns import service as campaigns
 from coordinator.csv_text import csv_text
 from coordinator.errors import DatabaseAwayError, PortolanError
+from coordinator.results.known_names import check_filters
 from coordinator.results.outcomes import store
 from coordinator.results.outcomes.models import OutcomePage
 from coordinator.results.outcomes.store import Filters
@@ -27,10 +28,23 @@ DATABASE_AWAY_CODE = os.EX_TEMPFAIL
 
 
 async def page(engine: AsyncEngine, campaign_id: int, filters: Filters, *, after: int, limit: int) -> OutcomePage:
-    await campaigns.detail(engine, campaign_id)
+    await check(engine, campaign_id, filters)
     async with engine.connect() as connection:
         rows = await store.page(connection, campaign_id, filters, after=after, limit=limit)
     return OutcomePage(outcomes=rows, next=rows[-1]["job_id"] if len(rows) == limit else None)
+
+
+async def check(engine: AsyncEngine, campaign_id: int, filters: Filters) -> None:
+    """Raises ``NotFoundError`` for the campaign, and ``UnknownNameError`` for a filter that it has nothing of."""
+    await campaigns.detail(engine, campaign_id)
+    async with engine.connect() as connection:
+        await check_filters(
+            connection,
+            campaign_id,
+            function=filters.function,
+            framework=filters.framework,
+            device=filters.device,
+        )
 
 
 async def pages(engine: AsyncEngine, campaign_id: int, filters: Filters) -> AsyncIterator[list[dict[str, Any]]]:

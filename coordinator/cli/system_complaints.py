@@ -1,0 +1,29 @@
+"""What the operating system refused, in one line that says what to do."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+_WORDS = {
+    errno.EACCES: "you may not read or write {path}: change its permissions, or name another",
+    errno.EISDIR: "{path} is a folder: name a file",
+    errno.ENAMETOOLONG: "the name {path} is too long: choose a shorter one",
+    errno.ENOENT: "there is no file {path}: check its name",
+    errno.ENOSPC: "no space is left on the disk of {path}: make room, or name a place on another",
+    errno.ENOTDIR: "{path} lies below a file: name a folder",
+    errno.EPERM: "you may not read or write {path}: change its permissions, or name another",
+    errno.EROFS: "{path} is on a disk that cannot be written to: name a place on another",
+}
+
+
+def system_complaint(error: OSError) -> str:
+    """A sentence for a file that could not be used; else what the system says."""
+    words = _WORDS.get(error.errno or 0)
+    if words is None or not isinstance(error.filename, str):
+        where = f" ({error.filename})" if error.filename else ""
+        return f"{(error.strerror or str(error)).lower()}{where}"
+    folder = Path(error.filename).parent
+    if error.errno == errno.ENOENT and not folder.exists():
+        return f"there is no folder {folder}: make it, or name another"
+    return words.format(path=error.filename)
