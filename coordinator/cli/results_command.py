@@ -18,12 +18,15 @@ from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import CampaignId, Rule, present, with_client
 from coordinator.counting import ANYWHERE, CountingRule, rule_named
 from coordinator.errors import CoordinatorError
-from coordinator.formats import plural
-from protocol.enums import Cause, Verdict
+from coordinator.formats import listed, plural
+from protocol.enums import Cause, Ending, Placement, Verdict
 
 LISTED = 50
 """So many outcomes under the matrix; the files hold all."""
-
+NAMED = 3
+"""Operations of one outcome that ran on the host; the files name all."""
+OF_OUTCOMES = ("verdict", "cause", "placement", "ending")
+"""Filters that choose among the outcomes of a function; without any, failed ones are listed."""
 
 Format = Literal["table", "csv", "json", "parquet"]
 
@@ -36,12 +39,26 @@ def results(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
     verdict: Annotated[Verdict | None, typer.Option(help="Only these outcomes; the table lists failed ones.")] = None,
     cause: Annotated[Cause | None, typer.Option(help="Only outcomes with this cause.")] = None,
+    falls_back: Annotated[
+        bool, typer.Option("--falls-back", help="Only outcomes that the framework silently ran on the host.")
+    ] = False,
+    wrong: Annotated[
+        bool, typer.Option("--wrong", help="Only outcomes with a wrong value, and without any error.")
+    ] = False,
     function: Annotated[str | None, typer.Option(help="Only functions that this glob matches.")] = None,
     device: Annotated[str | None, typer.Option(help="Only this device, such as xla.")] = None,
     rule: Rule = ANYWHERE.name,
 ) -> None:
     """Show or export the outcomes of a campaign, with the command that repeats each failure."""
-    filters = present(rule=rule, verdict=verdict, cause=cause, function=function, device=device)
+    filters = present(
+        rule=rule,
+        verdict=verdict,
+        cause=cause,
+        placement=Placement.fell_back if falls_back else None,
+        ending=Ending.mismatched if wrong else None,
+        function=function,
+        device=device,
+    )
     if format == "parquet" and output is None and sys.stdout.isatty():
         raise CoordinatorError("parquet is nothing for a terminal: give a file with --output")
     if format == "table":
@@ -64,11 +81,12 @@ def _print_table(client: Client, campaign_id: int, filters: dict[str, Any], out:
     print_results(matrix, client.summary(campaign_id, function, device), out)
     if function is not None:
         _print_conditions(client, campaign_id, function, device, out)
-    if "verdict" not in filters and "cause" not in filters:
-        filters = {**filters, "verdict": Verdict.failed}
-    entries = _listed(client.outcomes(campaign_id, filters), rule)
-    if entries:
-        out.print(f"\n{filters.get('verdict', filters.get('cause'))}:")
+    chosen = {name: filters[name] for name in OF_OUTCOMES if name in filters}
+    listed_by = chosen or {"verdict": Verdict.failed}
+    entries = _listed(client.outcomes(campaign_id, {**filters, **listed_by}), rule)
+    if entries or chosen:
+        heading = ", ".join(word.replace("_", " ") for word in listed_by.values())
+        out.print(f"\n{heading}:{'' if entries else ' none'}")
     for line in entries[:LISTED]:
         out.print(line, soft_wrap=True)
     if len(entries) > LISTED:
@@ -94,10 +112,16 @@ def _listed(outcomes: Iterable[dict[str, Any]], rule: CountingRule) -> list[str]
     for (target, case), rows in runs.items():
         first = rows[0]
         times = f" ({len(rows)} runs)" if len(rows) > 1 else ""
-        reason = " ".join(readable(first["said"] or "").split())[:200]
         cause = first[rule.cause_column] or first[rule.verdict_column]
-        entries.append(f"{target}  {case}{times}\n  {cause}: {reason}\n  {first['repeat']}")
+        entries.append(f"{target}  {case}{times}\n  {cause}: {_reason(first)}\n  {first['repeat']}")
     return entries
+
+
+def _reason(outcome: dict[str, Any]) -> str:
+    """The message of the outcome, else the operations that ran on the host."""
+    if outcome["said"]:
+        return " ".join(readable(outcome["said"]).split())[:200]
+    return listed([f"{name} ran on the host" for name in outcome["fallbacks"] or ()], NAMED)
 
 
 def _json(rows: Iterable[dict[str, Any]]) -> Iterator[bytes]:

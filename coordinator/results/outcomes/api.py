@@ -18,7 +18,7 @@ from coordinator.results.outcomes.models import Format, OutcomePage
 from coordinator.results.outcomes.store import Filters
 from coordinator.routers import RestRouter
 from coordinator.storable import LARGEST_BIGINT, Text
-from protocol.enums import Cause, Judge, Placement
+from protocol.enums import Cause, Ending, Judge, Placement
 from protocol.problems import problem_responses
 
 VerdictFilter = Literal["passed", "failed", "skipped", "incomplete", "unknown"]
@@ -37,13 +37,16 @@ def _filters(
         VerdictFilter | None, Query(description="by the rule; `unknown`: it passed without proof of where")
     ] = None,
     cause: Cause | None = None,
-    placement: Placement | None = None,
+    placement: Annotated[
+        Placement | None, Query(description="`fell_back`: the framework ran it on the host, unasked")
+    ] = None,
+    ending: Annotated[Ending | None, Query(description="`mismatched`: it ran, and a value was wrong")] = None,
     function: Annotated[Text | None, Query(max_length=200, description="a glob, such as `torch.nn.*`")] = None,
     framework: Annotated[Text | None, Query(max_length=100)] = None,
     device: Annotated[Text | None, Query(max_length=100)] = None,
     judged_by: Annotated[Judge | None, Query(description="the reference")] = None,
 ) -> Filters:
-    return Filters(rule.name, verdict, cause, placement, function, framework, device, judged_by)
+    return Filters(rule.name, verdict, cause, placement, ending, function, framework, device, judged_by)
 
 
 _MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}

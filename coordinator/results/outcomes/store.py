@@ -27,6 +27,7 @@ class Filters:
     verdict: str | None = None
     cause: str | None = None
     placement: str | None = None
+    ending: str | None = None
     function: str | None = None
     framework: str | None = None
     device: str | None = None

@@ -47,6 +47,19 @@ def test_an_operation_that_no_case_met_is_said_to_be_unrecorded(visitor: Visitor
     assert "is not recorded" in page
 
 
+def test_results_are_filtered_by_falling_back_and_by_wrong_values(
+    coordinator: CoordinatorProcess, charted: int, tmp_path: Path
+) -> None:
+    portolan = Portolan(tmp_path, PORTOLAN_URL=coordinator.url)
+    moved = portolan.ask("results", str(charted), "--falls-back")
+    assert f"fell back:\nhazards@1.0/cpu  hazards.add/0\n  passed: {MOVED} ran on the host\n" in moved
+    assert "hazards.add/wrong" not in moved
+    wrong = portolan.ask("results", str(charted), "--wrong", "--format", "csv")
+    assert "hazards.add/wrong" in wrong
+    assert "hazards.add/0" not in wrong
+    assert portolan.ask("results", str(charted), "--wrong", "--falls-back").endswith("fell back, mismatched: none\n")
+
+
 def test_the_command_line_says_the_same(coordinator: CoordinatorProcess, charted: int, tmp_path: Path) -> None:
     portolan = Portolan(tmp_path, PORTOLAN_URL=coordinator.url)
     listed = portolan.ask("operations", str(charted))
