@@ -19,6 +19,7 @@ FROM ${PYTHON} AS project
 ARG PIP_INDEX_URL
 ARG PIP_EXTRA_INDEX_URL
 COPY pyproject.toml /project/
+COPY portolan /project/portolan
 COPY protocol /project/protocol
 COPY coordinator /project/coordinator
 COPY migrations /project/migrations

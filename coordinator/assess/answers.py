@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from coordinator.assess import evidence_file
-from coordinator.assess.evidence import choose
+from coordinator.assess.evidence import CaseEvidence, Evidence, choose
 from coordinator.assess.findings import assess
-from coordinator.assess.names import names_of
+from coordinator.assess.names import Names, names_of
 from coordinator.assess.report import kind_sentence
 from coordinator.assess.sites import Certainty, Site, Source, Use
-from coordinator.assess.verdicts import Weight
+from coordinator.assess.verdicts import Weight, usual_cases
+from coordinator.errors import UnknownNameError
+from coordinator.formats import listed
 from coordinator.results.conditions import CallSite
 from coordinator.targets.selectors import Selector
+from protocol.function_names import did_you_mean
+
+
+@dataclass(frozen=True)
+class Question:
+    """Whether a function works on a target, for all of its usual calls or for one."""
+
+    function: str
+    selector: Selector
+    dtype: str | None = None
+    call: CallSite | None = None
 
 
 @dataclass(frozen=True)
@@ -31,8 +44,16 @@ class Answer:
     failing: int
     """Of the cases like the call, those that end so in the worst way that was found."""
     of: int
+    """The cases like the call; of a function that works, its usual ones. 0: nobody charted it so."""
     sentences: tuple[str, ...]
-    """One a finding or condition, the worst first; notes are not among them."""
+    """One a finding or condition, the worst first, without notes. Of what nobody charted, what is missing."""
+
+    @property
+    def word(self) -> str:
+        """``yes``, ``no``, ``it depends`` or ``unknown``."""
+        if self.works is None:
+            return "it depends" if self.of else "unknown"
+        return "yes" if self.works else "no"
 
 
 def can_i(
@@ -48,24 +69,53 @@ def can_i(
 
     ``on`` is a selector such as ``torch/xla``. ``positional`` is the number of arguments without a name, of a method
     after its receiver; without it, the call is set against all usual cases. Raises ``AssessmentError`` for a target
-    that nobody charted or a file that cannot be used, ``UnknownNameError`` for what is no selector.
+    that nobody charted or a file that cannot be used, ``UnknownNameError`` for what is no selector and for a name that
+    the framework does not have.
     """
     evidence = (
         evidence_file.shipped() if data is None else evidence_file.read(data.read_bytes(), str(data), f"from {data}")
     )
-    target = choose(evidence, Selector.parse(on), None).chosen
     call = None if positional is None else CallSite(positional, dict(keywords or {}))
-    dtypes = frozenset() if dtype is None else frozenset({dtype})
-    site = Site("", 1, 0, function, Certainty.resolved, Use.called, call, "", dtypes=dtypes)
-    assessment = assess(Source((site,)), target, names_of(target))
-    told = [finding for finding in assessment.findings if finding.verdict.weight is not Weight.note]
-    worst = told[0].verdict if told else None
-    works = None if not assessment.charted or (worst and worst.weight is Weight.condition) else worst is None
+    return answer(Question(function, Selector.parse(on), dtype, call), evidence)
+
+
+def answer(question: Question, evidence: Evidence) -> Answer:
+    """The answer of this evidence. Raises as ``can_i`` does."""
+    function, target = question.function, choose(evidence, question.selector, None).chosen
+    names = names_of(target)
+    charted = names.charted(function)
+    if charted is None:
+        _require_public(function, names)
+        return Answer(function, target.target, None, 0, 0, (f"nobody charted {function} on {target.target}",))
+    cases = target.functions[charted.name]
+    if question.dtype is not None and question.dtype not in (known := _dtypes(cases)):
+        there = f"its cases are in {listed(known)}" if known else "its cases do not say in which they are"
+        missing = f"no case of {function} on {target.target} is in {question.dtype}: {there}"
+        return Answer(function, target.target, None, 0, 0, (missing,))
+    dtypes = frozenset() if question.dtype is None else frozenset({question.dtype})
+    site = Site("", 1, 0, function, Certainty.resolved, Use.called, question.call, "", dtypes=dtypes)
+    findings = [
+        finding
+        for finding in assess(Source((site,)), target, names).findings
+        if finding.verdict.weight is not Weight.note
+    ]
+    worst = findings[0].verdict if findings else None
     return Answer(
         function=function,
         target=target.target,
-        works=works,
+        works=None if worst and worst.weight is Weight.condition else worst is None,
         failing=worst.failing if worst else 0,
-        of=worst.of if worst else 0,
-        sentences=tuple(f"{function} {kind_sentence(finding)}" for finding in told),
+        of=worst.of if worst else len(usual_cases(cases, dtypes)),
+        sentences=tuple(f"{function} {kind_sentence(finding)}" for finding in findings),
     )
+
+
+def _dtypes(cases: Iterable[CaseEvidence]) -> list[str]:
+    return sorted({dtype for case in cases if case.options for dtype in case.options.dtypes})
+
+
+def _require_public(function: str, names: Names) -> None:
+    """Raise ``UnknownNameError`` for a name that the framework does not have, if its surface is known."""
+    if names.surface is not None and names.surface.resolve(function) is None:
+        guess = did_you_mean(function, sorted(names.functions)) or "; name it as the framework's documentation does"
+        raise UnknownNameError(f"{names.surface.release} has no function {function}{guess}", "function")

@@ -41,6 +41,11 @@ class Commands(LazyGroup):
             "Say what of your own code fails, is wrong, falls back to the host or is slow on a target.",
         ),
         (
+            "can-i",
+            "coordinator.cli.can_i_command:can_i",
+            "Say whether a function works on a target: yes, no, it depends, or unknown; with the cases that say so.",
+        ),
+        (
             "evidence",
             "coordinator.cli.assess_command:write_evidence",
             "Write what is known of each function on each target to a file: from bundles, else from a coordinator.",
@@ -206,7 +211,7 @@ def _run(arguments: list[str] | None) -> int:
 
 
 def _text_of(error: TyperException) -> str:
-    """What is wrong with the arguments; of a value that cannot be read in words of ours."""
+    """The fault of the arguments; that of a value that cannot be read is in words of ours."""
     from pydantic import ValidationError  # Not for commands that are called well.
 
     if isinstance(error.__cause__, ValidationError):

@@ -20,7 +20,7 @@ from coordinator.assess.names import names_of
 from coordinator.assess.report import Report
 from coordinator.assess.silencing import baseline_of, read_baseline, silence
 from coordinator.assess.sources import located, read_sources
-from coordinator.cli.evidence_sources import evidence_of
+from coordinator.cli.evidence_source import find_evidence
 from coordinator.cli.output import writing
 from coordinator.cli.shared_options import DataDir, Url, connect
 from coordinator.errors import AssessmentError
@@ -54,7 +54,7 @@ def assess(
     """
     gate = Gate.parse(fail_on)
     selector = Selector.parse(on)
-    evidence = evidence_of(selector, data=data, url=url, data_dir=data_dir)
+    evidence = find_evidence(data, url, data_dir, selector)
     installed = installed_version(selector.framework, Path(path), variables().virtual_env)
     choice = choose(evidence, selector, installed)
     target = choice.chosen

@@ -12,7 +12,7 @@ from coordinator.atlas.publication import check_folder, published_before
 from coordinator.atlas.publication import publish as write_site
 from coordinator.atlas.site import site_files
 from coordinator.atlas.uses import shipped_uses
-from coordinator.cli.evidence_sources import evidence_of
+from coordinator.cli.evidence_source import find_evidence
 from coordinator.cli.shared_options import DataDir, Url
 from coordinator.errors import PublicationError
 from coordinator.formats import listed, plural
@@ -35,7 +35,7 @@ def publish(
     """
     check_folder(folder)
     selector = Selector.parse(on)
-    evidence = evidence_of(selector, bundles=bundles or (), data=data, url=url, data_dir=data_dir)
+    evidence = find_evidence(data, url, data_dir, selector, bundles or ())
     targets = [target for target in evidence.targets if selector.matches(target)]
     atlas = atlas_of(targets, shipped_uses(targets), declared(), evidence.origin)
     if not atlas.frameworks:

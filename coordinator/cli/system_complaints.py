@@ -1,4 +1,4 @@
-"""What the operating system refused, in one line that says what to do."""
+"""Refusals of the operating system, each in one line that says what to do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _WORDS = {
     errno.EISDIR: "{path} is a folder: name a file",
     errno.ENAMETOOLONG: "the name {path} is too long: choose a shorter one",
     errno.ENOENT: "there is no file {path}: check its name",
-    errno.ENOSPC: "no space is left on the disk of {path}: make room, or name a place on another",
+    errno.ENOSPC: "no space left on the disk of {path}: make room, or name a place on another",
     errno.ENOTDIR: "{path} lies below a file: name a folder",
     errno.EPERM: "you may not read or write {path}: change its permissions, or name another",
     errno.EROFS: "{path} is on a disk that cannot be written to: name a place on another",

@@ -13,7 +13,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from coordinator.assess import evidence_file
-from coordinator.assess.answers import can_i
+from coordinator.errors import UnknownNameError
+from portolan import can_i
 from tests import bundles
 from tests.coordinator_process import CoordinatorProcess
 from tests.portolan_process import COMMAND, Portolan
@@ -177,9 +178,9 @@ def test_a_coordinator_answers_with_what_its_campaigns_found(
         (("--on", "tourch/xla"), "did you mean torch/xla"),
         (("--on", "torch"), "is not a target selector"),
         (("--on", "torch/xla", "--fail-on", "wron"), "did you mean wrong?"),
-        (("--on", "torch/xla", "--data", "/none"), "no such file"),
+        (("--on", "torch/xla", "--data", "/none"), "there is no file /none: check its name"),
         (("--on", "torch/xla", "--data", "/dev/null"), "is no evidence of Portolan's"),
-        (("--on", "torch/xla", "--baseline", "/none"), "no such file"),
+        (("--on", "torch/xla", "--baseline", "/none"), "there is no file /none: check its name"),
         (("--on", "torch/xla", "--baseline", "/dev/null"), "is no baseline"),
         ((), "Missing option '--on'"),
     ],
@@ -215,7 +216,33 @@ def test_a_program_asks_by_function(data: Path) -> None:
     assert (answer.works, answer.failing, answer.of) == (False, 4, 4)
     assert answer.sentences[0] == "torch.cumsum fails in 4 of 4 usual cases"
     assert can_i(FINE, on="torch/xla", data=data).works is True
-    assert can_i("torch.nothing", on="torch/xla", data=data).works is None
+    unknown = can_i("torch.linalg.svd", on="torch/xla", data=data)
+    assert (unknown.works, unknown.sentences) == (None, ("nobody charted torch.linalg.svd on torch@2.9.0/xla",))
+    with pytest.raises(
+        UnknownNameError, match=r"^torch@2\.9\.0 has no function torch\.cumsm; did you mean torch\.cumsum"
+    ):
+        can_i("torch.cumsm", on="torch/xla", data=data)
+
+
+def test_a_dtype_in_which_no_case_is_has_no_answer() -> None:
+    answer = can_i("torch.multinomial", on="torch/xla", dtype="flaot16")
+    assert (answer.works, answer.word) == (None, "unknown")
+    assert answer.sentences[0].startswith(
+        "no case of torch.multinomial on torch@2.9.0/xla is in flaot16: its cases are in "
+    )
+    assert can_i("torch.multinomial", on="torch/xla", dtype="float32").of > 1
+
+
+def test_the_command_answers_in_a_word_and_an_exit_code(portolan: Portolan, data: Path) -> None:
+    asked = ("--on", "torch/xla", "--data", str(data))
+    yes, no = portolan.call("can-i", FINE, *asked), portolan.call("can-i", FAILING, *asked)
+    unknown = portolan.call("can-i", "torch.linalg.svd", *asked)
+    assert (yes.returncode, no.returncode, unknown.returncode) == (0, 1, 3)
+    assert yes.stdout.startswith(f"yes: {FINE} on torch@2.9.0/xla, by 4 cases (evidence from ")
+    assert no.stdout.splitlines()[1] == f"  {FAILING} fails in 4 of 4 usual cases"
+    assert unknown.stdout.startswith("unknown: torch.linalg.svd")
+    assert json.loads(portolan.call("can-i", FAILING, *asked, "--json").stdout)["works"] is False
+    assert "did you mean torch.cumsum" in portolan.refused("can-i", "torch.cumsm", *asked)
 
 
 def test_the_commands_of_the_how_to_are_carried_out(project: Path, tmp_path: Path) -> None:

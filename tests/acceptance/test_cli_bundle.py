@@ -88,7 +88,7 @@ def test_a_bundle_is_imported_and_shown_like_any_campaign(portolan: Portolan, bu
     with bad.open("wb") as sparse:
         sparse.truncate(MAX_BYTES + 1)
     assert "larger than 1,024 MiB" in portolan.refused("import", str(bad))
-    assert "no such file" in portolan.refused("import", str(tmp_path / "absent"))
+    assert "there is no file" in portolan.refused("import", str(tmp_path / "absent"))
     assert len(json.loads(portolan.ask("status", "--json"))) == 1
 
 

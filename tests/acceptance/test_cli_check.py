@@ -114,7 +114,7 @@ def test_times_that_cannot_be_read_are_one_line(portolan: Portolan) -> None:
         (["127.0.0.1:8790"], "is it running, and the URL right"),
         (["http://"], "URL"),
         (["http://[::1"], "URL"),
-        (["http://127.0.0.1:1", "--secret-file", "nowhere"], "no such file"),
+        (["http://127.0.0.1:1", "--secret-file", "nowhere"], "there is no file nowhere"),
         (["http://127.0.0.1:1", "--secret-file", "nowhere", "--secret-stdin"], "exclude each other"),
         (["http://127.0.0.1:1", "--probe", "--restart-command", "true"], "--restart-command without it"),
     ],

@@ -15,7 +15,7 @@ import pytest
 from tests.runner_process import environment
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("protocol", "coordinator", "runners", "migrations")
+PACKAGES = ("portolan", "protocol", "coordinator", "runners", "migrations")
 UV = Path(sys.executable).with_name("uv")
 LIMIT_S = 300.0
 

@@ -397,7 +397,7 @@ def test_figures_on_the_command_line(coordinator: CoordinatorProcess, charted: i
         (("table", "999"), "999"),
         (("report", "999"), "999"),
         (("report", "{}", "--tolerable", "0.5"), "more than 1 time slower"),
-        (("report", "{}", "--out", "/nowhere/x.html"), "no such file or directory"),
+        (("report", "{}", "--out", "/nowhere/x.html"), "there is no folder /nowhere"),
         (("table", "{}", "<b>"), "no table is called"),
     ],
 )

@@ -14,17 +14,12 @@ from coordinator.targets.selectors import Selector
 from coordinator.variables import variables
 
 
-def evidence_of(
-    selector: Selector,
-    *,
-    bundles: Sequence[Path] = (),
-    data: Path | None = None,
-    url: str | None = None,
-    data_dir: Path | None = None,
+def find_evidence(
+    data: Path | None, url: str | None, data_dir: Path | None, selector: Selector, bundles: Sequence[Path] = ()
 ) -> Evidence:
     """The evidence of bundles or of a file if they are given, else a coordinator's, else what ships with Portolan.
 
-    A coordinator that has none of the selected targets leaves it to what ships.
+    A coordinator that has none of the target leaves it to what ships.
     """
     if bundles:
         # It brings the reader of bundles and what stores outcomes.

@@ -1,0 +1,42 @@
+"""``portolan can-i``: whether a function works on a target, in one word and the cases behind it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coordinator.assess.answers import Question, answer
+from coordinator.cli.evidence_source import find_evidence
+from coordinator.cli.output import print_json
+from coordinator.cli.shared_options import AsJson, DataDir, Url
+from coordinator.formats import plural
+from coordinator.targets.selectors import Selector
+
+CODES = {"yes": 0, "no": 1, "it depends": 3, "unknown": 3}
+"""Exit codes, by the word of the answer."""
+
+
+def can_i(
+    function: Annotated[str, typer.Argument(metavar="FUNCTION", help="Its public dotted name: torch.multinomial.")],
+    on: Annotated[str, typer.Option("--on", metavar="TARGET", help="Where it is to run, such as torch/xla.")],
+    dtype: Annotated[str | None, typer.Option(metavar="DTYPE", help="Only for this type, such as float16.")] = None,
+    data: Annotated[Path | None, typer.Option(help="A file of evidence, as `portolan evidence` writes it.")] = None,
+    as_json: AsJson = False,
+    url: Url = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Say whether a function works on a target: yes, no, it depends, or unknown; with the cases that say so."""
+    selector = Selector.parse(on)
+    evidence = find_evidence(data, url, data_dir, selector)
+    found = answer(Question(function, selector, dtype), evidence)
+    if as_json:
+        print_json(asdict(found))
+    else:
+        cases = f", by {plural(found.of, 'case')}" if found.works else ""
+        print(f"{found.word}: {function} on {found.target}{cases} (evidence {evidence.origin})")
+        for sentence in found.sentences:
+            print(f"  {sentence}")
+    raise typer.Exit(CODES[found.word])
