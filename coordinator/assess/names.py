@@ -8,7 +8,7 @@ from functools import cached_property
 
 from coordinator.assess.evidence import TargetEvidence
 from coordinator.catalogue.releases import nearest
-from coordinator.catalogue.surfaces import Surface, open_surface
+from coordinator.catalogue.surfaces import ROOTS, Surface, open_surface, shipped
 from coordinator.results.conditions import CallSite
 
 TWINS: Mapping[str, tuple[str, ...]] = {
@@ -60,6 +60,17 @@ class Names:
             return {}
         entries = ((name, self.surface.by_name.get(name)) for name in sorted(self.functions))
         return {alias: name for name, entry in entries if entry for alias in (entry.name, *entry.aliases)}
+
+
+def all_names(function: str) -> frozenset[str]:
+    """Every name under which evidence of some release may have the function: its aliases, and the twins of a method."""
+    names = {function}
+    root = function.partition(".")[0]
+    for release in shipped():
+        if ROOTS[release.partition("@")[0]] == root and (entry := open_surface(release).resolve(function)) is not None:
+            names |= {entry.name, *entry.aliases}
+    methods = [name.rpartition(".") for name in names]
+    return frozenset(names | {f"{module}.{last}" for owner, _, last in methods for module in TWINS.get(owner, ())})
 
 
 def names_of(target: TargetEvidence) -> Names:

@@ -25,17 +25,26 @@ SELECT ct.campaign_id, ct.target_id, ct.suite_id, t.framework, t.version, t.devi
 
 _CHARTED = text("SELECT campaign_id, target_id, done, reclassifications FROM campaign_targets WHERE done > 0")
 
-_CASES = text("""
-SELECT name, digest FROM cases WHERE suite_id = :suite AND (CAST(:function AS text) IS NULL OR function = :function)
-""")
+_CASES = text("SELECT name, digest FROM cases WHERE suite_id = :suite")
+_CASES_OF_FUNCTION = text("SELECT name, digest FROM cases WHERE suite_id = :suite AND function = :function")
 
-_RUNS = text(f"""
+_RUN = f"""
 SELECT c.id AS case_id, c.name, c.function, c.host_only IS NOT NULL AS host_only, c.tags, c.options,
        o.verdict, o.placement, o.cause, o.ending, left({failure_text("o")}, 2000) AS said
+"""
+_RUNS = text(f"""{_RUN}
   FROM outcomes o
   JOIN cases c ON c.id = o.case_id AND c.suite_id = :suite
  WHERE o.campaign_id = :campaign AND o.target_id = :target
-   AND (CAST(:function AS text) IS NULL OR c.function = :function)
+ ORDER BY c.position, c.id, o.run
+""")
+
+# By way of the jobs, whose key finds them: outcomes have no index of cases.
+_RUNS_OF_FUNCTION = text(f"""{_RUN}
+  FROM cases c
+  JOIN jobs j ON j.campaign_id = :campaign AND j.target_id = :target AND j.case_id = c.id
+  JOIN outcomes o ON o.job_id = j.id
+ WHERE c.suite_id = :suite AND c.function = :function
  ORDER BY c.position, c.id, o.run
 """)
 
@@ -66,7 +75,8 @@ async def charted(connection: AsyncConnection) -> frozenset[tuple[int, int, int,
 
 async def digests(connection: AsyncConnection, suite_id: int, function: str | None = None) -> dict[str, str | None]:
     """By case of a suite, under one revision; of one function alone if it is named."""
-    rows = await connection.execute(_CASES, {"suite": suite_id, "function": function})
+    query = _CASES if function is None else _CASES_OF_FUNCTION.bindparams(function=function)
+    rows = await connection.execute(query, {"suite": suite_id})
     return {row.name: row.digest for row in rows}
 
 
@@ -74,8 +84,9 @@ async def runs(
     connection: AsyncConnection, campaign_id: int, target_id: int, suite_id: int, function: str | None = None
 ) -> Sequence[Row[Any]]:
     """One row an outcome, those of a case one after another; of one function alone if it is named."""
-    values = {"campaign": campaign_id, "target": target_id, "suite": suite_id, "function": function}
-    return (await connection.execute(_RUNS, values)).all()
+    query = _RUNS if function is None else _RUNS_OF_FUNCTION.bindparams(function=function)
+    values = {"campaign": campaign_id, "target": target_id, "suite": suite_id}
+    return (await connection.execute(query, values)).all()
 
 
 async def ratios(

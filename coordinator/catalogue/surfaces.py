@@ -7,7 +7,7 @@ import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.resources import files
 from io import BytesIO
 from pathlib import Path
@@ -90,10 +90,16 @@ def shipped() -> list[str]:
     return sorted(name.removesuffix(SUFFIX).replace("-", "@", 1) for name in names)
 
 
+@cache
+def shipped_surface(release: str) -> Surface:
+    """The surface of a release that comes with Portolan, which is read once."""
+    return read_surface((SHIPPED / f"{release.replace('@', '-', 1)}{SUFFIX}").read_bytes(), release)
+
+
 def open_surface(given: str) -> Surface:
     """Read the surface of a release that comes with Portolan, or of a file."""
     if given in shipped():
-        return read_surface((SHIPPED / f"{given.replace('@', '-', 1)}{SUFFIX}").read_bytes(), given)
+        return shipped_surface(given)
     try:
         content = Path(given).read_bytes()
     except (OSError, ValueError) as error:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request, Response
+from fastapi.responses import RedirectResponse
 
 from coordinator.assess import service
+from coordinator.assess.names import all_names
 from coordinator.atlas import pages as bodies
-from coordinator.atlas.addresses import file_name, name_of, target_path
+from coordinator.atlas.addresses import as_link, file_name, function_path, name_of, target_path
 from coordinator.atlas.function_view import function_view
 from coordinator.atlas.keeper import AtlasKeeper, KeptAtlas
 from coordinator.atlas.overview import Atlas, Column, Framework, atlas_of
@@ -53,7 +56,10 @@ async def front(
 async def function(request: Request, file: PathName, context: Context, keeper: Keeper) -> Response:
     kept = await keeper.current()
     name = _named(kept.atlas, file.removesuffix(".html"))
-    framework = _framework_of(kept.atlas, name)
+    # Surfaces are read at first.
+    if (charted := await asyncio.to_thread(_charted_name, kept.atlas, name)) != name:
+        return RedirectResponse(f"{ROOT}{as_link(function_path(charted))}")
+    framework = await asyncio.to_thread(_framework_of, kept.atlas, name)
     evidence = await service.evidence_of_function(context.engine, framework.name, name)
     fresh = atlas_of(evidence, {}, frozenset(), kept.atlas.origin).frameworks
     view = function_view(framework, name, [column for one in fresh for column in one.columns])
@@ -94,6 +100,14 @@ def _named(atlas: Atlas, file: str) -> str:
     name = name_of(file)
     names = (name for framework in atlas.frameworks for name in framework.functions)
     return name or next((one for one in names if file_name(one) == file), file)
+
+
+def _charted_name(atlas: Atlas, function: str) -> str:
+    """The name under which a function, or what does the same, was charted; its own if it was under none."""
+    charted = {name for framework in atlas.frameworks for name in framework.ranks}
+    if function in charted:
+        return function
+    return min(charted & all_names(function), default=function)
 
 
 def _framework_of(atlas: Atlas, function: str) -> Framework:
