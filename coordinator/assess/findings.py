@@ -26,6 +26,11 @@ class Finding:
         return all(site.guards for site in self.places)
 
     @property
+    def is_unreached(self) -> bool:
+        """A program was measured, and ran none of its places."""
+        return all(site.reached is False for site in self.places)
+
+    @property
     def is_guessed(self) -> bool:
         """The function is known by the name of a method alone, at all its places."""
         return all(site.certainty is Certainty.guessed for site in self.places)

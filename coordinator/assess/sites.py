@@ -70,6 +70,8 @@ class Site:
     guards: tuple[Guard, ...] = ()
     dtypes: frozenset[str] = frozenset()
     """Of its arguments, where the source says them (``x.half()``, ``dtype=torch.float16``); empty if it does not."""
+    reached: bool | None = None
+    """Whether a program ran it; None: that was not measured."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from coordinator.assess.formats.written import Format, written
 from coordinator.assess.gate import Gate
 from coordinator.assess.installed import installed_version
 from coordinator.assess.names import names_of
+from coordinator.assess.reached import Coverage, with_reached
 from coordinator.assess.report import Report
 from coordinator.assess.silencing import baseline_of, read_baseline, silence
 from coordinator.assess.sources import located, read_sources
@@ -43,6 +44,9 @@ def assess(
     fail_on: Annotated[
         str, typer.Option(metavar="KINDS", help="End with 1 if there is such: wrong,fails,falls-back,slow:10.")
     ] = "",
+    coverage: Annotated[
+        Path | None, typer.Option(help="Data of coverage.py: says which places a program has reached.")
+    ] = None,
     baseline: Annotated[Path | None, typer.Option(help="Leave out the findings that this file has.")] = None,
     write_baseline: Annotated[Path | None, typer.Option(help="Write the findings that there are to this file.")] = None,
     url: Url = None,
@@ -62,6 +66,8 @@ def assess(
     source = read_sources(place, frameworks=[target.framework])
     if not source.files:
         raise AssessmentError(f"{path} has no Python file that can be read: name a folder, a file or a package")
+    if coverage is not None:
+        source = with_reached(source, Coverage.read(coverage), place if place.is_dir() else place.parent)
     assessment = assess_source(source, target, names_of(target), gate.slow, declared())
     if write_baseline is not None:
         with writing(write_baseline) as sink:

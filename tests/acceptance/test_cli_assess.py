@@ -211,6 +211,19 @@ def test_data_of_a_newer_schema_is_refused(portolan: Portolan, project: Path, tm
     assert "has format 7, made by portolan 9.0; this portolan reads up to 1: upgrade it" in said
 
 
+def test_data_of_coverage_say_which_places_a_program_reached(
+    portolan: Portolan, project: Path, data: Path, tmp_path: Path
+) -> None:
+    measured = tmp_path / "coverage.json"
+    measured.write_text(json.dumps({"files": {str(project / "train.py"): {"executed_lines": [1, 4, 11]}}}))
+    asked = ("assess", str(project), "--on", "torch/xla", "--data", str(data))
+    shown = portolan.ask(*asked, "--coverage", str(measured))
+    assert re.search(r"FAILS +torch\.cumsum \(1 place, not reached\)", shown), shown
+    said = json.loads(portolan.ask(*asked, "--coverage", str(measured), "--format", "json"))
+    assert {place["reached"] for finding in said["findings"] for place in finding["places"]} == {False}
+    assert "is no data of coverage.py" in portolan.refused(*asked, "--coverage", str(data))
+
+
 def test_a_program_asks_by_function(data: Path) -> None:
     answer = can_i(FAILING, on="torch/xla", data=data)
     assert (answer.works, answer.failing, answer.of) == (False, 4, 4)

@@ -68,6 +68,7 @@ def _finding(finding: Finding, report: Report) -> dict[str, Any]:
         **verdict,
         "repeat": report.repeat(finding.verdict),
         "guarded": finding.is_guarded,
+        "unreached": finding.is_unreached,
         "places": [_place(site) for site in finding.places],
     }
 
@@ -80,5 +81,6 @@ def _place(site: Site) -> dict[str, Any]:
         "within": site.within,
         "certainty": site.certainty,
         "use": site.use,
+        "reached": site.reached,
         "guards": [asdict(guard) for guard in site.guards],
     }

@@ -53,6 +53,8 @@ def _finding(finding: Finding, report: Report) -> Iterator[str]:
         marks.append(f"charted as {verdict.charted_as}")
     if finding.is_guarded:
         marks.append(f"only under {_guards(finding)}")
+    if finding.is_unreached:
+        marks.append("not reached")
     if finding.is_guessed:
         marks.append("known by the method's name alone")
     yield from _wrapped(f"{LABELS[verdict.kind]:<6}{verdict.function} ({', '.join(marks)})", hanging=" " * 6)
@@ -75,6 +77,7 @@ def _conditions(report: Report, whole: bool) -> Iterator[str]:
     for finding in _some(findings, SHOWN_CONDITIONS, whole):
         verdict = finding.verdict
         guard = f", only under {_guards(finding)}" if finding.is_guarded else ""
+        guard += ", not reached" if finding.is_unreached else ""
         yield from _wrapped(
             f"{LABELS[verdict.kind]:<6}{verdict.function} ({plural(len(finding.places), 'place')}{guard}) "
             f"{kind_sentence(finding)} [{report.place(finding.places[0])}]",
@@ -159,7 +162,8 @@ def _places(sites: Sequence[Site], report: Report) -> str:
 def _place(site: Site, report: Report) -> str:
     guard = f" (under `{site.guards[0].text}`)" if site.guards else ""
     guess = "?" if site.certainty is Certainty.guessed else ""
-    return f"{report.place(site)}{guess}{guard}"
+    reached = "" if site.reached is None else " (reached)" if site.reached else " (not reached)"
+    return f"{report.place(site)}{guess}{reached}{guard}"
 
 
 def _some(findings: Sequence[Finding], most: int, whole: bool) -> Iterable[Finding]:

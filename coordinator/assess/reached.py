@@ -1,0 +1,120 @@
+"""Which places of a source a program has reached, by the data that coverage.py wrote of it.
+
+A place is reached if a line of its statement ran: coverage.py counts a statement of several lines by some of these.
+What was not measured, such as a notebook or a file that the data do not name, is neither.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import sqlite3
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from coordinator.assess.sites import Site, Source
+from coordinator.errors import AssessmentError
+
+_SQLITE = b"SQLite format 3\x00"
+
+
+class _Statement(NamedTuple):
+    first: int
+    last: int
+    """Of the statement's own lines: those of a block in it are not among them."""
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The lines that ran, by the absolute path of each file that was measured."""
+
+    lines: Mapping[Path, frozenset[int]]
+
+    @classmethod
+    def read(cls, file: Path) -> Coverage:
+        """Read the data file of coverage.py (``.coverage``), or its JSON report.
+
+        Raises ``AssessmentError`` for what is neither, ``OSError`` for what cannot be read.
+        """
+        content = file.read_bytes()
+        try:
+            measured = _of_database(file) if content.startswith(_SQLITE) else _of_json(content)
+            # A report names its files from the folder that it was made in, which is here or where it lies.
+            return cls({path: lines for name, lines in measured for path in _meant(name, file.parent)})
+        except (ValueError, KeyError, TypeError, AttributeError, sqlite3.Error) as error:
+            raise AssessmentError(
+                f"--coverage {file} is no data of coverage.py: give the file .coverage, or that of `coverage json`"
+            ) from error
+
+
+def with_reached(source: Source, coverage: Coverage, root: Path) -> Source:
+    """The source with ``reached`` at each of its sites whose file was measured; ``root`` has the paths of sites.
+
+    Raises ``AssessmentError`` if none was: the data are of another project.
+    """
+    statements: dict[str, list[_Statement] | None] = {}
+    sites = []
+    for site in source.sites:
+        file = (root / site.path).resolve()
+        ran = coverage.lines.get(file)
+        if ran is not None and site.path not in statements:
+            statements[site.path] = _statements(file)
+        known = statements.get(site.path)
+        sites.append(site if ran is None or known is None else replace(site, reached=_is_reached(site, known, ran)))
+    if source.sites and not any(site.reached is not None for site in sites):
+        raise AssessmentError(
+            "--coverage measured none of the files that use the framework: measure the program that is assessed"
+        )
+    return replace(source, sites=tuple(sites))
+
+
+def _is_reached(site: Site, statements: list[_Statement], ran: frozenset[int]) -> bool | None:
+    number = bisect_right(statements, site.line, key=lambda statement: statement.first)
+    if number == 0:
+        return None
+    first, last = statements[number - 1]
+    return any(line in ran for line in range(first, max(last, site.line) + 1))
+
+
+def _statements(file: Path) -> list[_Statement] | None:
+    """The statements of a file in the order of their first lines; None of what does not parse."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+        return None
+    return sorted(_Statement(node.lineno, _last_line(node)) for node in ast.walk(tree) if isinstance(node, ast.stmt))
+
+
+def _last_line(node: ast.stmt) -> int:
+    body = getattr(node, "body", None)
+    last: int = body[0].lineno - 1 if body else (node.end_lineno or node.lineno)
+    return max(last, node.lineno)
+
+
+def _meant(name: str, folder: Path) -> Iterator[Path]:
+    path = Path(name)
+    yield from dict.fromkeys([path.resolve(), (folder / path).resolve()])
+
+
+def _of_json(content: bytes) -> Iterator[tuple[str, frozenset[int]]]:
+    for name, file in json.loads(content)["files"].items():
+        yield name, frozenset(map(int, file["executed_lines"]))
+
+
+def _of_database(file: Path) -> Iterator[tuple[str, frozenset[int]]]:
+    """Lines are bits, eight in a byte; with --branch they are the ends of arcs, negative at those of a block."""
+    connection = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)
+    try:
+        lines: dict[str, set[int]] = {path: set() for (path,) in connection.execute("SELECT path FROM file")}
+        bits = connection.execute("SELECT path, numbits FROM line_bits JOIN file ON file.id = file_id")
+        for path, numbits in bits:
+            lines[path] |= {8 * at + bit for at, byte in enumerate(numbits) for bit in range(8) if byte >> bit & 1}
+        arcs = connection.execute("SELECT path, fromno, tono FROM arc JOIN file ON file.id = file_id")
+        for path, start, end in arcs:
+            lines[path] |= {line for line in (start, end) if line > 0}
+    finally:
+        connection.close()
+    return iter([(path, frozenset(ran)) for path, ran in lines.items()])
