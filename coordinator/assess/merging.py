@@ -30,6 +30,25 @@ def merged(charts: Iterable[Charted]) -> tuple[TargetEvidence, ...]:
     return tuple(_merge(by_target[key]) for key in sorted(by_target))
 
 
+def extended(target: TargetEvidence, others: Iterable[TargetEvidence]) -> TargetEvidence:
+    """The evidence with that of further functions: of the target of the same version that was charted last."""
+    alike = [
+        other
+        for other in others
+        if (other.framework, other.version, other.device) == (target.framework, target.version, target.device)
+    ]
+    if not alike:
+        return target
+    newest = max(alike, key=lambda other: other.charted_at)
+    first = len(target.charts)
+    further = {
+        name: tuple(replace(case, chart=case.chart + first) for case in cases)
+        for name, cases in newest.functions.items()
+        if name not in target.functions
+    }
+    return replace(target, charts=(*target.charts, *newest.charts), functions={**target.functions, **further})
+
+
 def _merge(charts: Sequence[Charted]) -> TargetEvidence:
     newest_first = sorted(charts, key=lambda charted: charted.target.charted_at, reverse=True)
     functions: dict[str, dict[tuple[str, str], CaseEvidence]] = defaultdict(dict)

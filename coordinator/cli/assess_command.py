@@ -16,6 +16,7 @@ from coordinator.assess.findings import assess as assess_source
 from coordinator.assess.formats.written import Format, written
 from coordinator.assess.gate import Gate
 from coordinator.assess.installed import installed_version
+from coordinator.assess.merging import extended
 from coordinator.assess.names import names_of
 from coordinator.assess.reached import Coverage, with_reached
 from coordinator.assess.report import Report
@@ -24,6 +25,7 @@ from coordinator.assess.sources import located, read_sources
 from coordinator.cli.evidence_source import find_evidence
 from coordinator.cli.output import writing
 from coordinator.cli.shared_options import DataDir, Url, connect
+from coordinator.cli.unknown_functions import chart_unknown
 from coordinator.errors import AssessmentError
 from coordinator.formats import plural
 from coordinator.targets.selectors import Selector
@@ -44,6 +46,9 @@ def assess(
     fail_on: Annotated[
         str, typer.Option(metavar="KINDS", help="End with 1 if there is such: wrong,fails,falls-back,slow:10.")
     ] = "",
+    chart: Annotated[
+        bool, typer.Option("--chart", help="Let your coordinator chart what is unknown, wait, and report then.")
+    ] = False,
     coverage: Annotated[
         Path | None, typer.Option(help="Data of coverage.py: says which places a program has reached.")
     ] = None,
@@ -69,6 +74,11 @@ def assess(
     if coverage is not None:
         source = with_reached(source, Coverage.read(coverage), place if place.is_dir() else place.parent)
     assessment = assess_source(source, target, names_of(target), gate.slow, declared())
+    if chart and assessment.unknown:
+        with connect(url, data_dir) as client:
+            chart_unknown(client, assessment.unknown, selector)
+            target = extended(target, client.evidence(str(selector)).targets)
+        assessment = assess_source(source, target, names_of(target), gate.slow, declared())
     if write_baseline is not None:
         with writing(write_baseline) as sink:
             sink.write(baseline_of(assessment, target.short).model_dump_json(indent=1).encode() + b"\n")

@@ -79,6 +79,12 @@ class Selector:
             )
         return cls(match["framework"], match["version"], match["device"])
 
+    def matches_name(self, target: str) -> bool:
+        """Whether it matches a target as ``spelled`` writes it."""
+        framework, _, rest = target.partition("@")
+        version, _, device = rest.rpartition("/")
+        return self.matches(TargetName(0, framework, version, device))
+
     def matches(self, target: Named) -> bool:
         return (
             fnmatchcase(target.framework, self.framework)

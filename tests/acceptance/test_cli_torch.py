@@ -10,10 +10,12 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from coordinator.assess import evidence_file
 from tests.portolan_process import Portolan
 from tests.runner_process import RunnerProcess, environment
 
@@ -49,6 +51,26 @@ def newer() -> Path:
     python = Path(done.stdout.strip()) / "bin" / "python"
     assert f"choose it with --python {python}" in done.stderr
     return python
+
+
+@pytest.mark.level(2)
+def test_what_a_program_calls_and_nobody_charted_is_charted_and_reported(directory: Path, tmp_path: Path) -> None:
+    (known,) = [target for target in evidence_file.shipped().targets if target.framework == "torch"]
+    data, program = tmp_path / "evidence.json", tmp_path / "train.py"
+    little = replace(known, functions={"torch.add": known.functions["torch.add"]})
+    data.write_bytes(evidence_file.written([little], known.charted_at))
+    program.write_text("import torch\n\n\ndef step(x):\n    return torch.renorm(torch.add(x, x), 2, 0, 1)\n")
+    portolan = Portolan(directory.parent)
+    up = portolan.up("--targets", "torch/xla", "--port", "0")
+    try:
+        asked = ("assess", str(program), "--on", "torch/xla", "--data", str(data))
+        assert "Unknown, which is no finding: torch.renorm" in portolan.ask(*asked)
+        done = portolan.call(*asked, "--chart")
+    finally:
+        up.stop()
+    assert done.returncode == 0, done.stderr
+    assert "charts 1 function by the suite library" in done.stderr
+    assert "HOST  torch.renorm (1 place)" in done.stdout
 
 
 @pytest.mark.level(2)

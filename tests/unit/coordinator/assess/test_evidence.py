@@ -11,7 +11,7 @@ import pytest
 
 from coordinator.assess import evidence_file
 from coordinator.assess.evidence import Evidence, TargetEvidence, choose
-from coordinator.assess.merging import Charted, merged
+from coordinator.assess.merging import Charted, extended, merged
 from coordinator.assess.runs import Run, RunCase, case_evidence
 from coordinator.errors import AssessmentError
 from coordinator.targets.selectors import Selector
@@ -169,3 +169,17 @@ def test_the_evidence_that_ships_says_what_it_is_of() -> None:
         assert of_target.hardware
         assert of_target.charts
         assert sum(map(len, of_target.functions.values())) > 500
+
+
+def test_evidence_is_extended_by_functions_that_it_lacks_from_a_target_of_its_version() -> None:
+    base = target({"torch.add": [case("old")]})
+    own = target({"torch.add": [case("new")], "torch.sort": [case("charted")]})
+    (other,) = [target({"torch.topk": [case("other")]}, version="2.15.0")]
+    both = extended(base, [other, own])
+    assert {name: [one.case for one in cases] for name, cases in both.functions.items()} == {
+        "torch.add": ["torch.foo/old"],
+        "torch.sort": ["torch.foo/charted"],
+    }
+    assert both.charts[both.functions["torch.sort"][0].chart] == own.charts[0]
+    assert len(both.charts) == 2
+    assert extended(base, [other]) is base

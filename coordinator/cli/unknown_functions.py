@@ -1,0 +1,76 @@
+"""The campaigns that chart what a user's code calls and nobody charted: chosen, submitted and waited for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from secrets import token_hex
+
+from coordinator.assess.names import all_names
+from coordinator.campaigns.models import CampaignDetail
+from coordinator.catalogue.models import MOST_DRAWN, Catalogue
+from coordinator.cli.outage_watch import OutageWatch
+from coordinator.cli.progress import Board
+from coordinator.cli.rest_client import Client
+from coordinator.errors import AssessmentError
+from coordinator.formats import listed, plural
+from coordinator.targets.selectors import Selector
+from protocol.enums import CONFORMANCE_SUITE
+
+FIRST = ("library", "paper")
+"""Suites with cases of their own; that of the docstrings has one example a function."""
+NAMED = 5
+"""Targets or functions in a message."""
+
+
+def chart_unknown(client: Client, unknown: Collection[str], selector: Selector) -> None:
+    """Chart those of the functions that a live runner of the target has cases of, and say of how many none has.
+
+    Raises ``AssessmentError`` if no runner of the target is live.
+    """
+    functions = functions_by_suite(unknown, selector, client.catalogue())
+    names = {name for of_suite in functions.values() for name in of_suite}
+    without = [name for name in unknown if not names & all_names(name)]
+    if without:
+        print(f"no suite of {selector} has a case of {listed(without, NAMED)}", file=sys.stderr)
+    for suite, of_suite in functions.items():
+        request = {"suite": suite, "targets": [str(selector)], "functions": of_suite, "runs": 1, "name": "assess"}
+        campaign = client.submit(request, token_hex(16))
+        print(
+            f"campaign {campaign.id} charts {plural(len(of_suite), 'function')} by the suite {suite}", file=sys.stderr
+        )
+        _wait(client, campaign)
+
+
+def functions_by_suite(unknown: Collection[str], selector: Selector, catalogue: Catalogue) -> Mapping[str, list[str]]:
+    """The functions by the suite that charts them, each under the name that the suite has for it."""
+    offered: dict[str, set[str]] = {}
+    targets: set[str] = set()
+    for suite in catalogue.suites:
+        targets |= set(suite.targets)
+        if suite.suite != CONFORMANCE_SUITE and any(map(selector.matches_name, suite.targets)):
+            offered.setdefault(suite.suite, set()).update(function.function for function in suite.functions)
+    if not offered:
+        raise AssessmentError(
+            f"no live runner of {selector} charts anything (live: {listed(sorted(targets), NAMED) or 'none'}): "
+            f"start one with `portolan up --targets {selector}`"
+        )
+    chosen: dict[str, list[str]] = {}
+    for function in unknown:
+        names = all_names(function)
+        for suite_name in _by_preference(offered):
+            if own := sorted(names & offered[suite_name]):
+                chosen.setdefault(suite_name, []).append(function if function in own else own[0])
+                break
+    return {suite_name: list(dict.fromkeys(names))[:MOST_DRAWN] for suite_name, names in chosen.items()}
+
+
+def _by_preference(suites: Collection[str]) -> Sequence[str]:
+    return sorted(suites, key=lambda suite: (FIRST.index(suite) if suite in FIRST else len(FIRST), suite))
+
+
+def _wait(client: Client, campaign: CampaignDetail) -> None:
+    with Board() as board:
+        watch = OutageWatch(board.say, client.url, campaign.id)
+        for latest in watch.follow(client, campaign.id):
+            board.show(latest.by_target)
