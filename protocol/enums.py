@@ -133,6 +133,7 @@ class Unproven(StrEnum):
     executions_not_counted = "executions_not_counted"
     nobody_looked = "nobody_looked"
     watched_call_failed = "watched_call_failed"
+    no_time = "no_time"
     one_kernel = "one_kernel"
     tensor_subclass = "tensor_subclass"
     number_in_kernel = "number_in_kernel"
@@ -150,6 +151,7 @@ _UNPROVEN = {
     Unproven.executions_not_counted: "nothing counts executions on this device",
     Unproven.nobody_looked: "nothing looked for fallbacks: it has no counters, and its operations were not followed",
     Unproven.watched_call_failed: "the call passed, and failed when it was made once more to be watched closely",
+    Unproven.no_time: "the first call left too little of the case's time to make another that is watched closely",
     Unproven.one_kernel: "it has one kernel for every operation that it lacks, and nobody sees where that works",
     Unproven.tensor_subclass: "its arrays are of a class that decides in Python what becomes of an operation, and "
     "does not say what it executed",

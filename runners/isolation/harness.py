@@ -7,6 +7,7 @@ case does. Isolation, deadlines and output are the worker's and the supervisor's
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import random
 import traceback
@@ -42,6 +43,10 @@ from runners.suite.trees import numbers_in
 
 MAX_MESSAGE = 8 * 1024
 MAX_FRAMES = 40
+MARGIN = 2
+"""Further calls are begun if this many times what they took so far is left: beside others the next may take longer."""
+FEWEST_TIMED_CALLS = 2 + clock.FEWEST_SAMPLES
+"""The calls of the shortest warm-up, and one a sample."""
 
 
 class Report(Protocol):
@@ -52,11 +57,20 @@ class Report(Protocol):
 
 
 def run_case(
-    device: Device, case: Case, timing: TimingPolicy, report: Report, *, position: int, init_ms: float
+    device: Device,
+    case: Case,
+    timing: TimingPolicy,
+    report: Report,
+    *,
+    position: int,
+    init_ms: float,
+    timeout_s: float = math.inf,
 ) -> Observation:
-    """Run one case to its outcome. ``position`` counts the cases before it in this process."""
-    attempt = Attempt(device, case, timing, report)
-    begun = monotonic()
+    """Run one case to its outcome. ``position`` counts the cases before it in this process.
+
+    ``timeout_s`` is what is left until the case's deadline, which another process holds it to.
+    """
+    attempt = Attempt(device, case, timing, report, timeout_s)
     try:
         with device.scope(case.dtype):
             ending, evidence = attempt.run()
@@ -82,7 +96,7 @@ def run_case(
             position=position,
         ),
         evidence=evidence,
-        duration_s=max(0.0, monotonic() - begun - lock_wait_ms / 1e3),
+        duration_s=attempt.elapsed_s(),
     )
 
 
@@ -138,6 +152,7 @@ class Attempt:
     case: Case
     policy: TimingPolicy
     report: Report
+    timeout_s: float = math.inf
     stage: str = "inputs"
     ours: bool = False
     """Whether our own code runs: what it raises is not the function's fault."""
@@ -146,9 +161,16 @@ class Attempt:
     cold_ms: float | None = None
     samples: clock.Samples = field(default_factory=lambda: clock.Samples([], 1))
     lock_wait_ms: float = 0.0
+    begun: float = field(default_factory=monotonic)
+    call_s: float = 0.0
+    """Seconds that the last call took."""
 
     def __post_init__(self) -> None:
         self.watch = PausableWatch(self.proof)
+
+    def elapsed_s(self) -> float:
+        """Seconds since it began, waits for the timing lock taken off."""
+        return max(0.0, monotonic() - self.begun - self.lock_wait_ms / 1e3)
 
     def run(self) -> tuple[Ending, Evidence | None]:
         context = self.begin()
@@ -193,15 +215,34 @@ class Attempt:
         self._check(judge, observed, expected)
         self._check_inputs(moved)
         self.stage = "placement"
-        self._trace(context, call)
+        if self._has_time_for(2):  # this one, and the repetition
+            self._trace(context, call)
+        else:
+            self.proof.doubts.add(Unproven.no_time)
         self.stage = "samples"
-        if self.policy.takes_samples and not self.case.refuses:
+        takes_samples = self.policy.takes_samples and not self.case.refuses
+        if takes_samples and self._has_time_for(FEWEST_TIMED_CALLS + 1):
             budget_s = clock.QUICK_BUDGET_S if self.policy is TimingPolicy.quick else clock.BUDGET_S
             with self._locked():
                 self.samples = clock.steady(call, device.wait, budget_s=budget_s)
         self.stage = "repeat"
+        if not self._has_time_for(1):
+            return Ending.returned, make_evidence(stage=self.stage, reason=self._called_once())
         self._repeat(context, moved, call, expected)
         return Ending.returned, None
+
+    def _has_time_for(self, calls: int) -> bool:
+        """Whether that many further calls, each as long as the last, surely end before the deadline.
+
+        They are the harness's: that a call which came back in time is too slow to be made again accuses nothing.
+        """
+        return MARGIN * calls * self.call_s <= self.timeout_s - self.elapsed_s()
+
+    def _called_once(self) -> str:
+        return (
+            f"called once, and rightly: that took {self.call_s:.3g} s, and what is left of {self.timeout_s:.4g} s "
+            "may be too short for a second call"
+        )
 
     def describe(self, error: BaseException) -> tuple[Ending, Evidence]:
         """The ending and the evidence of an exception, by the stage in which it came up."""
@@ -268,6 +309,7 @@ class Attempt:
         with self._locked(), self.watch.watching(self.device.counting):
             result, milliseconds = clock.cold(call, self.device.wait)
             self.proof.returned = numbers_in(result)
+        self.call_s = milliseconds / 1e3
         if self.policy is not TimingPolicy.off and not self.case.refuses:
             self.cold_ms = milliseconds
         return result
@@ -316,8 +358,10 @@ class Attempt:
             self.proof.doubts.add(Unproven.watched_call_failed)
 
     def _counted(self, call: clock.Call) -> Any:
+        began = monotonic()
         result = call()
         self.device.wait(result)
+        self.call_s = monotonic() - began
         self.proof.returned = numbers_in(result)
         return result
 

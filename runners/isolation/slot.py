@@ -210,7 +210,7 @@ class Slot:
         """Have the child run the case; on any end but a reported one the child is killed."""
         child.take_turn(current.task)
         if child.ahead is None:
-            child.give(_order(current.task, child.turn), child.turn)
+            child.give(_order(current.task, child.turn, current.spent_s), child.turn)
         child.ahead = None
         clock = self._start_clock(current, child)
         self._give_ahead(child, current)
@@ -283,7 +283,7 @@ class Slot:
         following = next(iter(self.stretch), None)
         if following is not None and following.is_untimed and child.admits(following):
             child.ahead = following
-            child.give(_order(following, child.turn + 1), child.turn + 1)
+            child.give(_order(following, child.turn + 1, spent_s=0.0), child.turn + 1)
 
     async def _unreported(self, child: Child, event: ChildEvent, clock: Clock) -> Outcome:
         """The outcome of a case that will not report any more, from the event that ended it."""
@@ -365,7 +365,10 @@ def _overdue(current: Current, clock: Clock, elapsed_s: float, *, shared: bool) 
     return timed_out(current.task.job.timeout_s, current.spent_s + elapsed_s)
 
 
-def _order(task: Task, turn: int) -> Message:
-    """The order to run a case. A failure after other cases is confirmed alone, and explained there."""
+def _order(task: Task, turn: int, spent_s: float) -> Message:
+    """The order to run a case. A failure after other cases is confirmed alone, and explained there.
+
+    Beside others it may be stopped sooner than it is told: it is then begun anew, alone, with the time that is left.
+    """
     order = {"type": "case", "suite": task.suite, "case": task.job.case, "timing": task.job.timing}
-    return order | {"explain": turn == 0}
+    return order | {"timeout_s": task.job.timeout_s - spent_s, "explain": turn == 0}

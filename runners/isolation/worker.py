@@ -166,7 +166,7 @@ class Worker:
     def _report(self, message: Message) -> Message:
         """Run the case. A failure is reported as it stands before it is explained: that may cost the process."""
         case = self._cases[message["suite"], message["case"]]
-        observation = kept(self._run(case, TimingPolicy(message["timing"])))
+        observation = kept(self._run(case, TimingPolicy(message["timing"]), message["timeout_s"]))
         report = as_message(observation)
         _flush()
         if observation.ending not in EXPLAINED or not message["explain"]:
@@ -175,13 +175,21 @@ class Worker:
         with _silence():
             return as_message(explained(self._device, case, observation))
 
-    def _run(self, case: Case, timing: TimingPolicy) -> Observation:
+    def _run(self, case: Case, timing: TimingPolicy, timeout_s: float) -> Observation:
         began = monotonic()
         try:
             report = Reporter(self._channel)
             if lowers(self._device, case):
                 return lower_case(self._device, case, report)
-            return run_case(self._device, case, timing, report, position=self._position, init_ms=self._init_ms)
+            return run_case(
+                self._device,
+                case,
+                timing,
+                report,
+                position=self._position,
+                init_ms=self._init_ms,
+                timeout_s=timeout_s,
+            )
         except ChannelLostError:
             raise
         except Exception as error:

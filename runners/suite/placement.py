@@ -37,7 +37,7 @@ def place(device: Device, case: Case, proof: Proof, arrays: Sequence[Leaf]) -> P
 def _missing(device: Device, proof: Proof) -> Unproven | None:
     """The first part of the proof that is missing; None if it is whole."""
     if not proof.devices:
-        return Unproven.no_array
+        return Unproven.no_time if Unproven.no_time in proof.doubts else Unproven.no_array
     if not device.is_host:
         if not all(map(device.on_device, proof.devices)):
             return Unproven.array_elsewhere

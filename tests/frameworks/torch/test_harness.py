@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import monotonic
 from typing import Any, NoReturn
 
 import numpy as np
@@ -11,7 +12,7 @@ import torch
 
 from protocol.enums import Ending, Placement, TimingPolicy, Verdict
 from protocol.outcomes import Outcome
-from runners.isolation.harness import MAX_FRAMES, MAX_MESSAGE
+from runners.isolation.harness import MAX_FRAMES, MAX_MESSAGE, Alone, run_case
 from runners.suite.cases import Case, Context, Function, Inputs
 from runners.suite.checks import Mismatch
 from runners.suite.device import Device
@@ -47,6 +48,38 @@ def test_a_right_result_passes(cpu: Device, outcome_of: OutcomeOf) -> None:
     assert outcome.timing.cold_ms is not None
     assert outcome.timing.cold_ms > 0
     assert len(outcome.timing.samples_ms) >= 3
+
+
+SPIN_S = 0.02
+
+
+def spinning(calls: list[float]) -> Callable[..., Any]:
+    """A function whose calls last ``SPIN_S``, and are noted."""
+
+    def prepare(context: Context, array: torch.Tensor) -> Callable[[], torch.Tensor]:
+        def call() -> torch.Tensor:
+            calls.append(monotonic())
+            while monotonic() < calls[-1] + SPIN_S:
+                pass
+            return torch.neg(array)
+
+        return call
+
+    return prepare
+
+
+@pytest.mark.parametrize(("spins", "expected"), [(1.5, {1}), (3.5, {1, 2}), (5_000, {3})])
+def test_calls_after_the_first_are_made_where_they_fit_into_the_cases_time(
+    cpu: Device, spins: float, expected: set[int]
+) -> None:
+    """Twice over: the repetition alone needs the time of two, with the watched call before it that of four."""
+    calls: list[float] = []
+    case = plain(negative(prepare=spinning(calls)))
+    timeout_s = spins * SPIN_S
+    observation = run_case(cpu, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0, timeout_s=timeout_s)
+    assert observation.verdict is Verdict.passed
+    assert len(calls) in expected
+    assert (observation.evidence is not None) == (len(calls) == 1)
 
 
 def test_the_papers_policy_times_the_first_call_alone(cpu: Device, outcome_of: OutcomeOf) -> None:

@@ -69,6 +69,8 @@ def unknown(reason: Unproven) -> Place:
         (Proof({"npu:0"}, executed=0, doubts={Unproven.one_kernel}), ["npu:0"], unknown(Unproven.one_kernel)),
         (Proof({"npu:0"}, executed=2, doubts={Unproven.number_in_kernel}), [], unknown(Unproven.number_in_kernel)),
         (Proof({"npu:0"}, doubts={Unproven.watched_call_failed}), [], unknown(Unproven.watched_call_failed)),
+        (Proof(counted=True, executed=1, doubts={Unproven.no_time}), [], unknown(Unproven.no_time)),
+        (Proof({"npu:0"}, counted=True, executed=1, doubts={Unproven.no_time}), ["npu:0"], ON_DEVICE),
         (
             Proof({"npu:0"}, executed=0, doubts={Unproven.number_in_kernel, Unproven.tensor_subclass}),
             [],
