@@ -6,7 +6,7 @@ nowhere else. ``docs/explanation/host-work.md`` states the rule for readers and 
 - What ran **elsewhere** than on the device is a fallback.
 - An **array** whose numbers the host read is one, if the device was given work or values after it.
 - A **single number** is a decision, whatever Python does with it: no watch can tell a loss that is looked at from a
-  factor that is multiplied by. Many of them are an array: those picked one by one out of the same array, and those that
+  factor that is multiplied by. Many of them are an array: those picked one by one out of one array, and those that
   come back to the device as an array of as many numbers, or of at least half as many.
 - Numbers that the **result** of the call holds on the host were read for its caller, and are none.
 - Whole numbers that the **framework's own code** reads are shapes, axes and places, and are none. Nor are whole numbers
@@ -15,10 +15,12 @@ nowhere else. ``docs/explanation/host-work.md`` states the rule for readers and 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Union
+
+from runners.suite.picks import Pick, Source
 
 MANY_NUMBERS = 8
 """Numbers of one array that are never read one by one merely to decide something."""
@@ -42,8 +44,8 @@ class Read:
     dtype: str = ""
     by_framework: bool = False
     """Whether the framework's own code wanted them, and not the function that is watched."""
-    picked_from: int = 0
-    """Of a single number: how many numbers the array holds out of which it was picked; 0 if it was computed."""
+    picks: frozenset[Pick] = frozenset()
+    """Of a single number: those that were picked out of arrays and made it; itself, if it was picked."""
 
     @property
     def is_layout(self) -> bool:
@@ -149,9 +151,20 @@ class _Ledger:
         return numbers
 
     def _picked(self) -> int:
-        """The numbers read one by one of arrays of which most, or many, were read."""
-        by_size = Counter(read.picked_from for read in self._carried if read.numbers == 1 and read.picked_from)
-        return sum(read for size, read in by_size.items() if read >= max(2, min(MANY_NUMBERS, size // 2)))
+        """The numbers read one by one of arrays of which most, or many, were read.
+
+        Reads of what the same numbers of an array made tell the same of it, and are one.
+        """
+        read: dict[Source, set[frozenset[Pick]]] = defaultdict(set)
+        for picks in (one.picks for one in self._carried if one.numbers == 1):
+            for source in {source for pick in picks for source in pick.sources()}:
+                read[source].add(frozenset(pick for pick in picks if source in pick.sources()))
+        many = [
+            numbers
+            for source, numbers in read.items()
+            if len(numbers) >= max(2, min(MANY_NUMBERS, source.numbers // 2))
+        ]
+        return len(frozenset[frozenset[Pick]]().union(*many))
 
 
 def _is_whole(dtype: str) -> bool:

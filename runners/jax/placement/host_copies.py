@@ -19,6 +19,7 @@ from jax._src.array import ArrayImpl
 
 from runners.suite.buffers import noted_buffers
 from runners.suite.host_work import WORKED, CallRecord, Read
+from runners.suite.picks import Picks
 from runners.suite.replacing import replaced
 
 _JAX = os.path.dirname(jax.__file__)
@@ -46,8 +47,7 @@ class HostCopies:
 
     def __init__(self, record: CallRecord) -> None:
         self._record = record
-        self._picked: dict[int, tuple[Any, int]] = {}
-        """By the identity of a single number on the device: itself, and the size of the array it was picked out of."""
+        self._picks = Picks(lambda array: int(array.size))
         self._picking = threading.local()
 
     @property
@@ -59,14 +59,15 @@ class HostCopies:
         """Note a program that ran: numbers picked out of an array, or made of such; else work of the device."""
         if self.is_picking:
             return
+        given = [array for array in given if isinstance(array, ArrayImpl)]
         # A program that returns as many numbers as it was given has taken an array apart.
-        apart = len(made) > 1 and any(getattr(array, "size", 0) == len(made) for array in given)
-        picks = apart or program.removeprefix("jit(").removesuffix(")") in _PICKS
-        sizes = [self._size_behind(array) for array in given if picks or id(array) in self._picked]
-        if sizes and all(array.size == 1 for array in made):
-            self._pick(made, max(sizes))
-        if not picks:
-            self._record.add(WORKED)
+        apart = len(made) > 1 and any(array.size == len(made) for array in given)
+        if apart or program.removeprefix("jit(").removesuffix(")") in _PICKS:
+            if given:
+                self._picks.taken(max(given, key=lambda array: int(array.size)), made)
+            return
+        self._picks.computed(given, made)
+        self._record.add(WORKED)
 
     def read(self, array: Any, caller: FrameType) -> None:
         """Note a read, unless it is a compiler's constant."""
@@ -80,12 +81,8 @@ class HostCopies:
             self._record.add(self._event(array, member, by_jax=by_jax))
 
     def _event(self, array: Any, member: str, *, by_jax: bool) -> Read:
-        size = self._picked.get(id(array), (None, 0))[1]
-        return Read(member, array.size, str(array.dtype), by_framework=by_jax, picked_from=size)
-
-    def _size_behind(self, array: Any) -> int:
-        """The size of an array; of a number that was picked, that of the array it was picked out of."""
-        return self._picked[id(array)][1] if id(array) in self._picked else int(getattr(array, "size", 1))
+        picks = self._picks.behind(array)
+        return Read(member, array.size, str(array.dtype), by_framework=by_jax, picks=picks)
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -105,9 +102,9 @@ class HostCopies:
             return pointer.__get__(array)()
 
         def pick(array: Any, place: Any) -> Any:
-            with self._picks():
+            with self._picking_now():
                 picked = entry(array, place)
-            self._pick([picked], self._size_behind(array))
+            self._taken(array, picked)
             return picked
 
         def pick_all(array: Any) -> Iterator[Any]:
@@ -126,25 +123,25 @@ class HostCopies:
 
     def _picking_from(self, array: Any, entries: Iterator[Any]) -> Iterator[Any]:
         while True:
-            with self._picks():
+            with self._picking_now():
                 picked = next(entries, None)
             if picked is None:
                 return
-            self._pick([picked], array.size)
+            self._taken(array, picked)
             yield picked
 
     @contextmanager
-    def _picks(self) -> Iterator[None]:
+    def _picking_now(self) -> Iterator[None]:
         before, self._picking.now = self.is_picking, True
         try:
             yield
         finally:
             self._picking.now = before
 
-    def _pick(self, numbers: Sequence[Any], size: int) -> None:
-        for number in numbers:
-            if isinstance(number, ArrayImpl) and number.size == 1 < size:
-                self._picked[id(number)] = number, size
+    def _taken(self, array: Any, part: Any) -> None:
+        """Note a part of an array; of a tracer, as of one that a transformation follows, there is nothing to note."""
+        if isinstance(part, ArrayImpl):
+            self._picks.taken(array, [part])
 
 
 _MEMBERS = ("_value", "__dlpack__", "unsafe_buffer_pointer", "__getitem__", "__iter__")

@@ -20,10 +20,11 @@ from tensorflow.python.util import numpy_compat
 
 from runners.suite.buffers import noted_buffers
 from runners.suite.host_work import Brought, Event, Read
+from runners.suite.picks import Pick
 
 Note = Callable[[Event], None]
-PickedFrom = Callable[[Any], int]
-"""The size of the array that an array of a single number was picked out of; 0 if it was computed."""
+PicksBehind = Callable[[Any], frozenset[Pick]]
+"""The numbers picked out of arrays that an array of a single number was made of."""
 
 _PACKAGE = str(Path(tf.__file__).parent)
 _WRITERS = {tensor_util.__file__, numpy_compat.__file__}
@@ -31,7 +32,7 @@ _READERS = {ops.__file__, resource_variable_ops.__file__, __file__}
 
 
 @contextmanager
-def watch_reads(note: Note, picked_from: PickedFrom) -> Iterator[None]:
+def watch_reads(note: Note, picks_behind: PicksBehind) -> Iterator[None]:
     """Note every read of numbers meanwhile, and every array that is made of numbers on the host."""
     base = ops._EagerTensorBase
     read, exported = base._numpy, ops.pywrap_tfe.TFE_ToDlpackCapsule
@@ -42,7 +43,7 @@ def watch_reads(note: Note, picked_from: PickedFrom) -> Iterator[None]:
         if tensor.dtype is not tf.string and not _is_of_a_graph(reader):
             size = int(tensor.shape.num_elements() or 0)
             own = reader is not None and reader.f_code.co_filename.startswith(_PACKAGE)
-            note(Read(f"EagerTensor.{member}", size, tensor.dtype.name, own, picked_from(tensor)))
+            note(Read(f"EagerTensor.{member}", size, tensor.dtype.name, own, picks_behind(tensor)))
 
     def noted_read(self: Any) -> Any:
         event(self, *_reader(sys._getframe(1)))

@@ -17,6 +17,7 @@ from tensorflow.python.ops.script_ops import FuncRegistry
 
 from runners.suite.device import Proof
 from runners.suite.host_work import WORKED, CallRecord, Elsewhere, fallbacks
+from runners.suite.picks import Picks
 from runners.tensorflow.placement.operations import (
     CALLS,
     IS_INITIALIZED,
@@ -41,18 +42,17 @@ class Watch:
         self.record = CallRecord()
         self._on_device = on_device
         self._elsewhere_in: dict[str, list[str]] = {}
-        self._picked: dict[int, tuple[Any, int]] = {}
-        """By the identity of a single number: itself, and the size of the array that it was picked out of."""
+        self._picks = Picks(_size)
 
     @contextmanager
     def watching(self, *, sessions: bool = False) -> Iterator[None]:
         """Watch what runs meanwhile; a session is asked for its graphs only where the call is not timed."""
         self.proof.executions(0)
         self.record = CallRecord()
-        self._picked.clear()
+        self._picks = Picks(_size)
         with (
             watch_operations(self._operation),
-            watch_reads(self.record.add, self.picked_from),
+            watch_reads(self.record.add, self._picks.behind),
             watch_python(self.elsewhere),
         ):
             if sessions:
@@ -72,16 +72,12 @@ class Watch:
         """Note an operation, or Python that TensorFlow called back, that ran elsewhere than on the device."""
         self.record.add(Elsewhere(name))
 
-    def picked_from(self, array: Any) -> int:
-        return self._picked.get(id(array), (None, 0))[1]
-
     def _operation(self, name: str, given: list[Any], made: list[Any]) -> None:
-        source = given[0].shape.num_elements() or 0 if given and (name in PICKS or len(made) > 1) else 0
         # A compiled function that returns as many numbers as it was given has taken an array apart.
-        picks = name in PICKS or source == len(made)
-        size = max([source if picks else 0, *map(self.picked_from, given)])
-        if size and all(array.shape.num_elements() == 1 for array in made):
-            self._picked.update({id(array): (array, size) for array in made})
+        if given and (name in PICKS or 1 < len(made) == _size(given[0])):
+            self._picks.taken(given[0], made)
+        else:
+            self._picks.computed(given, made)
         self.operation(name, made)
 
     def operation(self, name: str, arrays: list[Any]) -> None:
@@ -222,6 +218,10 @@ def watch_python(note: Callable[[str], None]) -> Iterator[None]:
         yield
     finally:
         FuncRegistry.__call__, script_ops.py_func_common = registry, eagerly
+
+
+def _size(array: Any) -> int:
+    return int(array.shape.num_elements() or 0)
 
 
 def _is_of_host(array: Any) -> bool:

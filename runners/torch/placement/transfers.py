@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
-from torch.utils.weak import WeakIdKeyDictionary
 
 from runners.suite.host_work import WORKED, Brought, CallRecord, Read
+from runners.suite.picks import Picks
 
 MOVES = frozenset(
     {
@@ -21,24 +21,17 @@ MOVES = frozenset(
     }
 )  # fmt: skip
 """Operations whose purpose is to carry values between host and device."""
-PICKS = frozenset(
+VIEWS = frozenset(
     name + copied
     for name in (
         "as_strided", "diagonal", "gather", "index", "index_select", "narrow", "select", "slice", "split",
         "split_with_sizes", "take", "unbind",
-    )
-    for copied in ("", "_copy")
-)  # fmt: skip
-"""Operations that may pick a single number out of an array."""
-VIEWS = PICKS | {
-    name + copied
-    for name in (
         "alias", "detach", "expand", "permute", "reshape", "squeeze", "t", "transpose", "unfold", "unsqueeze", "view",
         "_reshape_alias", "_unsafe_view",
     )
     for copied in ("", "_copy")
-}  # fmt: skip
-"""Operations that give the numbers of an array in another form, and compute none."""
+)  # fmt: skip
+"""Operations that take numbers out of an array, or give them in another form, and compute none."""
 ROOM = frozenset({"empty", "empty_like", "empty_strided", "new_empty", "resize_", "set_"})
 """Operations that make room on the device, with nothing computed in it."""
 
@@ -52,8 +45,7 @@ class Transfers:
         self._on_device = on_device
         self._operations = operations
         self._operations_before = operations()
-        self._picked_from: WeakIdKeyDictionary = WeakIdKeyDictionary()
-        """The size of the array that a single number on the device was picked out of."""
+        self._picks = Picks(torch.Tensor.numel)
 
     def moved(self, operation: str, given: Any, result: Any) -> None:
         """Note an operation whose purpose is to carry values."""
@@ -69,15 +61,15 @@ class Transfers:
         elif brought and not all(self._is_there(tensor) for tensor in tensors(given)):
             self._bring(brought)
         else:
-            self._follow(there, brought)
+            self._picks.computed(there, brought)
 
     def fetched(self, operation: str, tensor: torch.Tensor) -> None:
         """Note that the numbers of a tensor were asked for; a view of a single one is picked out of its array."""
         if not self._is_there(tensor):
             return
         whole = tensor._base
-        if whole is not None and tensor.numel() == 1 < whole.numel():
-            self._picked_from[tensor] = whole.numel()
+        if whole is not None and tensor.numel() == 1 and not self._picks.behind(tensor):
+            self._picks.taken(whole, [tensor])
         self._read(operation, tensor)
 
     def brought(self, made: torch.Tensor) -> None:
@@ -90,12 +82,10 @@ class Transfers:
         arrays = [tensor for tensor in tensors(given) if self._is_there(tensor)]
         made = [tensor for tensor in tensors(result) if self._is_there(tensor)]
         name = operation.partition("::")[2]
-        if name in PICKS and arrays and arrays[0].numel() > 1:
-            for tensor in made:
-                if tensor.numel() == 1:
-                    self._picked_from[tensor] = arrays[0].numel()
+        if name in VIEWS and arrays:
+            self._picks.taken(arrays[0], made)
         else:
-            self._follow(arrays, made)
+            self._picks.computed(arrays, made)
         if name not in VIEWS | ROOM:
             self.record.add(WORKED)
 
@@ -105,7 +95,7 @@ class Transfers:
 
     def _read(self, operation: str, tensor: torch.Tensor) -> None:
         self._catch_up()
-        self.record.add(Read(operation, tensor.numel(), _dtype(tensor), picked_from=self._picked_from.get(tensor, 0)))
+        self.record.add(Read(operation, tensor.numel(), _dtype(tensor), picks=self._picks.behind(tensor)))
 
     def _bring(self, brought: Iterable[torch.Tensor]) -> None:
         self._catch_up()
@@ -117,12 +107,6 @@ class Transfers:
         if operations > self._operations_before:
             self.record.add(WORKED)
         self._operations_before = operations
-
-    def _follow(self, given: list[torch.Tensor], made: list[torch.Tensor]) -> None:
-        sizes = [size for tensor in given if (size := self._picked_from.get(tensor)) is not None]
-        if sizes and all(tensor.numel() == 1 for tensor in made):
-            for tensor in made:
-                self._picked_from[tensor] = max(sizes)
 
     def _is_there(self, tensor: torch.Tensor) -> bool:
         return self._on_device(str(tensor.device))

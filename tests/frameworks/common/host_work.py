@@ -250,6 +250,12 @@ def numbers_joined(operations: Operations, x: Any) -> Any:
     return operations.join([operations.array(np.float32(2 * float(number))) for number in operations.entries(x)])
 
 
+def numbers_of_parts(operations: Operations, x: Any) -> Any:
+    """Each is the first of a part of its own."""
+    numbers = [float(operations.entry(x[place:], 0)) for place in range(NUMBERS)]
+    return operations.add(operations.double(x), operations.array([0.0 * sum(numbers)] * NUMBERS))
+
+
 def numbers_backwards(operations: Operations, x: Any) -> Any:
     numbers = [float(operations.entry(x, place)) for place in reversed(range(NUMBERS))]
     return brought(operations, x, host_doubles(numbers[::-1]))
@@ -526,6 +532,7 @@ PLANTS: tuple[Trial, ...] = (
     plant("numbers of products", numbers_of_products),
     plant("numbers that were computed", numbers_computed),
     plant("numbers joined", numbers_joined),
+    plant("numbers of parts", numbers_of_parts),
     plant("numbers backwards", numbers_backwards),
     plant("numbers compared", numbers_compared),
     plant("truth values by NumPy", flags_by_numpy),
@@ -608,6 +615,27 @@ def decided_again_and_again(operations: Operations, x: Any) -> Any:
 def decided_by_its_first_numbers(operations: Operations, x: Any) -> Any:
     first, second = (float(number) for number in operations.first(x, 2))
     return operations.double(x) if first <= second else operations.add(x, x)
+
+
+def decided_by_a_number_of_each(operations: Operations, x: Any) -> Any:
+    """Arrays of one size, and of each one number is read."""
+    for _ in range(NUMBERS):
+        [first] = operations.first(operations.double(x), 1)
+        x = x if float(first) < 1e9 else operations.double(x)
+    return operations.double(x)
+
+
+def decided_by_numbers_together(operations: Operations, x: Any) -> Any:
+    """As a sampler that rejects: numbers of a new array decide together, round after round, and so does their sum."""
+    total = operations.total(x)
+    for _ in range(3):
+        first, second = operations.first(operations.double(x), 2)
+        accepted = operations.add(first, second)
+        if bool(operations.flags(accepted)):
+            total = operations.add(total, accepted)
+        if not bool(operations.flags(total)):
+            break
+    return operations.double(x)
 
 
 def looked_at_last(look: Callable[[Operations, Any], Any]) -> Call:
@@ -712,6 +740,8 @@ HONEST: tuple[Trial, ...] = (
     honest("decided again and again", decided_again_and_again),
     honest("decided by its first numbers", decided_by_its_first_numbers),
     honest("decided by many losses", decided_by_many_losses),
+    honest("decided by a number of each", decided_by_a_number_of_each),
+    honest("decided by numbers together", decided_by_numbers_together),
     honest("scaled by float", scaled(float)),
     honest("scaled by int", scaled(int)),
     honest("scaled by complex", scaled(lambda total: complex(total).real)),
