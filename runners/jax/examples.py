@@ -41,6 +41,9 @@ class JaxDialect:
 
         return isinstance(value, jax.Array)
 
+    def is_changeable(self, value: Any) -> bool:
+        return not self.is_array(value)
+
     def plain(self, value: Any) -> Any:
         import numpy as np
 

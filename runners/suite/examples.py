@@ -113,6 +113,9 @@ class Dialect(Protocol):
     def is_array(self, value: Any) -> bool:
         """Whether a value is an array of the framework, which its device copies to the host."""
 
+    def is_changeable(self, value: Any) -> bool:
+        """Whether a function that is given this value may change it on any device."""
+
     def plain(self, value: Any) -> Any:
         """A value of the framework that is no array as plain ones; ``UnfreezableError`` if it has no such form."""
 
@@ -134,8 +137,8 @@ class Step:
     computes: bool
     """Whether it computes something, and does not only show what others did, or name it anew."""
     tree: ast.Module
-    name: re.Pattern[str]
-    """How the function is named in a line."""
+    name: str
+    """The function's last name."""
 
     def innermost(self, line: int) -> ast.stmt:
         """The smallest statement within it that holds a line."""
@@ -174,18 +177,31 @@ def step_of(name: str, statement: Statement, rewritten: Callable[[ast.Module], a
     else:
         body.append(last)
     code = compile(ast.Module(body, type_ignores=[]), filename, "exec", dont_inherit=True)
-    last_name = re.compile(rf"\b{re.escape(name.rpartition('.')[2])}\b")
+    last_name = name.rpartition(".")[2]
     return Step(
         statement.place,
         code,
         value,
         bound,
-        names_function=bool(last_name.search(statement.source)),
+        names_function=last_name in _named_in(tree),
         used=frozenset(_read_by(tree)),
         computes=any(isinstance(node, _COMPUTING) for node in ast.walk(tree)),
         tree=ast.parse(source),
         name=last_name,
     )
+
+
+def _named_in(tree: ast.AST) -> Iterator[str]:
+    """The names that code speaks of. Those of arguments are the callee's, and in texts and comments nothing is used."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.alias):
+            yield node.name.rpartition(".")[2]
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node.name
 
 
 def _read_by(tree: ast.AST) -> Iterator[str]:
@@ -233,8 +249,8 @@ class OwnStatements:
     An array or a plain value is no such object: what is computed from it is not the function's work.
     """
 
-    def __init__(self, steps: Sequence[Step], is_array: Callable[[Any], bool]) -> None:
-        self._is_array = is_array
+    def __init__(self, steps: Sequence[Step], dialect: Dialect) -> None:
+        self._dialect = dialect
         # None names it where it is an operator.
         self._all = not any(step.names_function for step in steps)
         self._objects: set[str] = set()
@@ -252,9 +268,8 @@ class OwnStatements:
         example defines the one line, which may run at any time."""
         if line.is_at_prompt:
             return self._places.get(line.place, True)
-        source = ast.unparse(step.innermost(line.number))
-        read = set(_read_by(ast.parse(source)))
-        return self._all or bool(step.name.search(source)) or not self._ever.isdisjoint(read)
+        statement = step.innermost(line.number)
+        return self._all or step.name in _named_in(statement) or not self._ever.isdisjoint(_read_by(statement))
 
     def ran(self, step: Step, names: Mapping[str, Any]) -> None:
         """Note what a statement has bound."""
@@ -263,12 +278,15 @@ class OwnStatements:
         self._values |= dict.fromkeys((str(step.place), *step.bound), gave)
         self._objects -= step.bound
         if is_own:
-            # It may have changed them. Arrays of NumPy are on no device: one changes with an array of the framework
-            # where both share memory, and only the host's arrays do.
-            changed = (name for name in step.used if not isinstance(names.get(name), np.ndarray))
+            changed = (name for name in step.used if self._may_change(names.get(name)))
             self._values |= dict.fromkeys(changed, True)
             self._objects |= {name for name in step.bound if name in names and not self.is_value(names[name])}
             self._ever |= self._objects
+
+    def _may_change(self, value: Any) -> bool:
+        # Arrays of NumPy are on no device: one changes with an array of the framework where both share memory, and only
+        # the host's arrays do.
+        return not isinstance(value, np.ndarray) and self._dialect.is_changeable(value)
 
     def have_given(self, label: str) -> bool:
         """Whether the value of that label is the function's doing, by the last statement that bound or changed it."""
@@ -280,7 +298,7 @@ class OwnStatements:
             return all(map(self.is_value, bound.values()))
         if isinstance(bound, (list, tuple)):
             return all(map(self.is_value, bound))
-        return bound is None or isinstance(bound, _PLAIN) or self._is_array(bound)
+        return bound is None or isinstance(bound, _PLAIN) or self._dialect.is_array(bound)
 
 
 def _part(case: Case, observed: Mapping[str, Any], expected: Any) -> tuple[Case, Any, Any]:
@@ -467,7 +485,7 @@ class FrozenExample:
         def call() -> Any:
             with kept(self.dialect.settings()), self.dialect.forced(context.device):
                 session = Session(names_for(context.function, example.name, self.dialect, context.device))
-                own = OwnStatements(steps, self.dialect.is_array)
+                own = OwnStatements(steps, self.dialect)
                 owners[:] = [own]
                 ended = self._run(context, session, steps, own)
                 results = session.results()
@@ -486,7 +504,7 @@ class FrozenExample:
                 raise
             except Exception as error:
                 lines = [line for line in lines_of(error, example.name) if line.place in by_place]
-                own = owners[0] if owners else OwnStatements(steps, self.dialect.is_array)
+                own = owners[0] if owners else OwnStatements(steps, self.dialect)
                 if not lines or is_called_by(error, context.function):
                     raise
                 if any(own.uses(by_place[line.place], line) for line in lines):

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from runners.suite.cases import Context
-from runners.suite.examples import FrozenExample, Setting, Text, no_plain_form
+from runners.suite.examples import OTHERS, FrozenExample, Setting, Text, no_plain_form
 from runners.suite.frozen import Slot
 
 SHOWN = "__shown__"
@@ -137,6 +137,12 @@ class TensorFlowDialect:
             return False
         return value.dtype != tf.string or not tf.executing_eagerly()
 
+    def is_changeable(self, value: Any) -> bool:
+        """A variable is, and so is an object of Python's."""
+        import tensorflow as tf
+
+        return not isinstance(value, (tf.Tensor, tf.RaggedTensor, tf.SparseTensor, tf.IndexedSlices))
+
     def plain(self, value: Any) -> Any:
         import tensorflow as tf
 
@@ -170,7 +176,10 @@ class TensorFlowDialect:
         def arrays() -> list[Any]:
             found: list[Any] = []
             with tf.variable_creator_scope(_outside(variables)):
-                beside[:] = [_slots(call(), self.is_array, found)]
+                values = call()
+            # A program that is compiled returns no texts. Those of other lines are no reason to refuse it.
+            values[OTHERS] = {label: value for label, value in values[OTHERS].items() if not self._holds_texts(value)}
+            beside[:] = [_slots(values, self.is_array, found)]
             return found
 
         # AutoGraph would convert the harness, too. What an example gives to ``tf.function`` it converts all the same.
@@ -181,6 +190,14 @@ class TensorFlowDialect:
             return _filled(beside[0], found)
 
         return whole
+
+    def _holds_texts(self, value: Any) -> bool:
+        """Whether there are arrays of texts among the values of a graph."""
+        import tensorflow as tf
+
+        arrays: list[Any] = []
+        _slots(value, self.is_array, arrays)
+        return any(array.dtype == tf.string for array in arrays)
 
 
 def _outside(variables: list[Any]) -> Callable[..., Any]:

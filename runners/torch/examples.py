@@ -102,6 +102,9 @@ class TorchDialect:
 
         return isinstance(value, torch.Tensor)
 
+    def is_changeable(self, value: Any) -> bool:
+        return True
+
     def plain(self, value: Any) -> Any:
         import torch
 

@@ -30,6 +30,7 @@ __all__ = [
     "test_every_example_is_right_on_the_cpu",
     "test_every_function_says_whether_it_is_compared",
     "test_every_public_name_is_charted_or_left_out_with_a_reason",
+    "test_texts_of_a_line_that_is_not_the_functions_are_no_reason_to_refuse_the_program",
     "test_texts_of_tensors_are_compared",
     "test_the_catalogue_is_read_without_the_framework",
     "test_the_files_are_small_and_name_their_release",
@@ -130,6 +131,23 @@ def test_texts_of_tensors_are_compared(cpu: Device, functions: list[Function]) -
     wanted = {"1": ["a", "ö"], "2": ["a"], "3": "a"}
     outcome = run(cpu, docs.case_of(docs.example_of(case), case, sources, list(wanted), wanted))
     assert outcome.verdict is Verdict.passed, outcome.evidence
+
+
+def test_texts_of_a_line_that_is_not_the_functions_are_no_reason_to_refuse_the_program(
+    cpu: Device, xla: Device, functions: list[Function]
+) -> None:
+    case = next(
+        case for function in functions for case in function.cases if case.kind == "value" and not case.host_only
+    )
+    function = case.function.rpartition(".")[2]
+    others = ["t = tf.constant(['a'])", f"def {function}(x): return x + x", f"{function}(tf.ones(2))"]
+    wanted = {"t": ["a"], "3": TWOS}
+    for device in (cpu, xla):
+        outcome = run(device, docs.case_of(docs.example_of(case), case, others, list(wanted), wanted))
+        assert outcome.verdict is Verdict.passed, outcome.evidence
+    own = [f"def {function}(x): return x", f"{function}(tf.constant(['a']))"]
+    outcome = run(xla, docs.case_of(docs.example_of(case), case, own, ["2"], {"2": ["a"]}))
+    assert outcome.verdict is Verdict.failed
 
 
 def test_values_are_shown_without_a_read_on_the_host(accelerator: Device, functions: list[Function]) -> None:

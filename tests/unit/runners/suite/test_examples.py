@@ -128,6 +128,20 @@ def test_a_value_that_the_function_may_have_changed_or_that_is_only_shown_is_its
             judged(*sources, **wrong)
 
 
+def test_a_value_that_nothing_can_change_is_that_of_the_line_that_made_it() -> None:
+    with pytest.raises(OtherLineError, match=r"gave a wrong value: result\['b'\]"):
+        judged("b = (1,) * 2", "c = toy.double(b[0])", b=(1, 2), c=2.0)
+
+
+def test_a_function_that_bears_the_name_of_an_argument_or_a_word_of_a_text_is_not_used_by_it() -> None:
+    with pytest.raises(OtherLineError, match=r"statement 1 of the example, .* ZeroDivisionError"):
+        judged("dict(double=1 / 0)", "toy.double(2)")
+    with pytest.raises(OtherLineError, match=r"statement 1 of the example, .* KeyError"):
+        judged("{}['double']  # as toy.double has it", "toy.double(2)")
+    with pytest.raises(ZeroDivisionError):
+        judged("twice = toy.double; twice(1 / 0)")
+
+
 def test_an_array_of_numpy_that_shares_memory_on_the_host_alone_is_not_the_functions() -> None:
     sources = ("a = np.ones(2)", "t = toy.double(a.tolist()[0])", "toy.double(a[0])", "a[0] = 3", "a")
     wrong = {"dtype": "float64", "values": [-1.0, 1.0]}
@@ -207,7 +221,7 @@ def test_statements_that_are_not_the_functions_are_its_surroundings(
     name = "toy.Generator" if "Generator" in "".join(sources) else "toy.double"
     steps = [step_of(name, Statement(place, source), lambda tree: tree) for place, source in enumerate(sources, 1)]
     session = Session({"toy": toy, "Generator": Generator})
-    own = OwnStatements(steps, lambda value: False)
+    own = OwnStatements(steps, ToyDialect())
     found = []
     for step in steps:
         if not own.has(step):

@@ -92,6 +92,9 @@ class ToyDialect:
     def is_array(self, value: Any) -> bool:
         return False
 
+    def is_changeable(self, value: Any) -> bool:
+        return not isinstance(value, tuple)
+
     def plain(self, value: Any) -> Any:
         raise no_plain_form(value)
 
