@@ -102,7 +102,10 @@ def _per_kind(judged: Sequence[Label]) -> dict[str, str]:
 
 
 def kept(framework: str) -> Figure:
-    """The share of a framework's labelled cases that its suites still have: a label of another says nothing."""
+    """The share of a framework's labelled cases that its suites still have: a label of another says nothing.
+
+    A case that accused wrongly may have been left out for that.
+    """
     mine = [label for label in labels() if label.framework == framework]
     suites = importlib.import_module(f"runners.{framework}").FRAMEWORK.load_suites()
     known = {
@@ -111,7 +114,7 @@ def kept(framework: str) -> Figure:
         for function in suites[name].functions
         for case in function.cases
     }
-    gone = sorted(label.case for label in mine if (label.suite, label.case) not in known)
+    gone = sorted(label.case for label in mine if label.label.holds and (label.suite, label.case) not in known)
     share = 1 - len(gone) / len(mine)
     return Figure(
         f"accusations_kept_{framework}",

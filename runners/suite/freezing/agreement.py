@@ -9,6 +9,7 @@ import numpy as np
 
 from runners.errors import UnjudgedError
 from runners.suite.checks import TOLERANCES, Expected, Leaf, Mismatch, Tolerance, compare, leaves
+from runners.suite.trees import mapped
 
 Reference = Callable[[], "list[Any]"]
 """Works out the arrays and plain values of a result, in order, with NumPy arrays."""
@@ -22,14 +23,22 @@ def tolerance_of(dtype: str, observed: Any, declared: Iterable[Tolerance] = ()) 
 
 
 def judge(ranked: Iterable[tuple[str, Reference]], observed: Any, dtype: str, tolerance: Tolerance) -> tuple[str, Any]:
-    """The kind of the first reference that agrees with a result, and the expected tree. Raises ``UnjudgedError``."""
+    """The kind of the first reference that agrees with a result, and the expected tree.
+
+    Raises ``UnjudgedError`` if none does, or if one of them shows that nothing determines the result: where either has
+    NaN and the other a number, and they agree in all else. The mean of no numbers is such a result, and a function's
+    value where it is not defined.
+    """
     reason = "there is no reference"
     for kind, reference in ranked:
+        expected = None
         try:
             with np.errstate(all="ignore"):
                 expected = fill(observed, reference())
                 compare(observed, wrapped(expected), dtype, tolerance)
         except Mismatch as error:
+            if expected is not None and _agree_but_for_nan(observed, expected, dtype, tolerance):
+                raise UnjudgedError(f"{kind}: not determined: {error}") from error
             reason = f"{kind}: differs: {error}"
             continue
         except Exception as error:
@@ -37,6 +46,24 @@ def judge(ranked: Iterable[tuple[str, Reference]], observed: Any, dtype: str, to
             continue
         return kind, expected
     raise UnjudgedError(reason)
+
+
+def _agree_but_for_nan(observed: Any, expected: Any, dtype: str, tolerance: Tolerance) -> bool:
+    """Whether two trees of one form differ only where either has NaN."""
+    own = iter(leaves(observed))
+    agreed = mapped(expected, lambda leaf: _agreed_where_nan(leaf, next(own)), Leaf)
+    try:
+        compare(observed, wrapped(agreed), dtype, tolerance)
+    except Mismatch:
+        return False
+    return True
+
+
+def _agreed_where_nan(leaf: Leaf, own: Leaf) -> Leaf:
+    if leaf.values.dtype.kind not in "fc":
+        return leaf
+    one_is_nan = np.isnan(own.values) != np.isnan(leaf.values)
+    return Leaf(np.where(one_is_nan, own.values, leaf.values), leaf.dtype, leaf.device)
 
 
 def fill(observed: Any, values: list[Any]) -> Any:
