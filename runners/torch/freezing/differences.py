@@ -12,8 +12,8 @@ import numpy as np
 import torch
 
 from runners.suite.sequences import aligned
-from runners.torch.freezing.references import changed, widened
 from runners.torch.ways import tensors_in
+from runners.torch.widening import changed, widened
 
 STEP = 1e-5
 """Truncation and rounding are both near 1e-10 for values around one."""

@@ -19,10 +19,10 @@ from runners.suite.frozen import PackWriter
 from runners.torch import ways
 from runners.torch.freezing import differences
 from runners.torch.freezing.operators import OperatorFunction
-from runners.torch.freezing.references import changed
 from runners.torch.freezing.samples import prefix_of, seed, write
 from runners.torch.freezing.subjects import WaySubject, called_by
 from runners.torch.ways import tensors_in
+from runners.torch.widening import changed
 
 KEPT = 2
 """Cases of an operator."""

@@ -20,6 +20,7 @@ from runners.torch import ways
 from runners.torch.freezing import references
 from runners.torch.freezing.samples import seed, write
 from runners.torch.freezing.subjects import WaySubject
+from runners.torch.widening import widened
 
 KEPT = 6
 """Cases of a module in each of its modes."""
@@ -52,7 +53,7 @@ class ModuleClass(WaySubject):
     def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
         parts, options = fresh()
         if options:
-            yield "reference", lambda: self._own(*references.widened(parts), **options)
+            yield "reference", lambda: self._own(*widened(parts), **options)
         yield from super().references(dtype, fresh)
 
     def _own(

@@ -14,20 +14,10 @@ from runners.suite.freezing.gate import Arguments, Subject
 from runners.torch.devices import Cpu
 from runners.torch.freezing import references
 from runners.torch.frozen import FrozenCall
+from runners.torch.left_open import FIRST_OF_EQUALS, NOT_UNIQUE, UNINITIALISED
 
 KEPT: Mapping[str, tuple[int, int]] = {"function": (7, 3), "method": (4, 2), "in-place": (3, 2)}
 """Cases of a function in the first dtype that it is asked for, and in the second."""
-
-UNINITIALISED = frozenset({"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"})
-NOT_UNIQUE = frozenset(
-    {
-        "eig", "eigh", "geqrf", "lobpcg", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_unpack", "ldl_factor",
-        "ldl_factor_ex", "pca_lowrank", "qr", "svd", "svd_lowrank", "symeig", "triangular_solve",
-    }
-)  # fmt: skip
-"""Decompositions that are right with other signs, phases or pivots."""
-FIRST_OF_EQUALS = frozenset({"argsort", "cummax", "cummin", "kthvalue", "median", "mode", "nanmedian", "sort", "topk"})
-"""Functions that may return the place of any of several equal elements."""
 
 
 class OperatorFunction(Subject):

@@ -20,9 +20,8 @@ from runners.suite.freezing import agreement
 from runners.suite.freezing.agreement import Reference
 from runners.suite.freezing.gate import Arguments
 from runners.torch.ways import tensors_in
+from runners.torch.widening import WIDE, changed, widened
 
-WIDE = {torch.float16: torch.float64, torch.bfloat16: torch.float64, torch.float32: torch.float64}
-WIDE[torch.complex64] = torch.complex128
 NUMPY_TESTS = ("test_numpy_ref", "test_reference_numerics_normal", "test_reference_numerics")
 
 
@@ -83,28 +82,8 @@ def looked_up(root: Any, name: str) -> Any:
     return root if callable(root) else None
 
 
-def widened(tree: Any) -> Any:
-    """The tree with every float as float64, and every complex number as complex128."""
-    return changed(tree, lambda tensor: tensor.to(WIDE.get(tensor.dtype, tensor.dtype)))
-
-
 def to_numpy(tree: Any) -> Any:
     return changed(tree, lambda tensor: tensor.resolve_conj().resolve_neg().numpy(), torch_to_numpy_dtype_dict.get)
-
-
-def changed(tree: Any, tensor: Callable[[Any], Any], dtype: Callable[[Any], Any] = lambda value: value) -> Any:
-    if isinstance(tree, torch.Tensor):
-        return tensor(tree)
-    if isinstance(tree, torch.dtype):
-        return dtype(tree)
-    if isinstance(tree, torch.Size):
-        return tree
-    if isinstance(tree, (list, tuple)):
-        members = [changed(member, tensor, dtype) for member in tree]
-        return members if isinstance(tree, list) else tuple(members)
-    if isinstance(tree, dict):
-        return {key: changed(member, tensor, dtype) for key, member in tree.items()}
-    return tree
 
 
 def flat(tree: Any) -> list[Any]:

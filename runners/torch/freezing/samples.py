@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,11 @@ import torch
 from runners.errors import UnfreezableError
 from runners.suite.freezing.kinds import kinds_of
 from runners.suite.freezing.samples import MOST_ELEMENTS, Drawn, Sample
-from runners.suite.frozen import Named, PackWriter, Slot, encode
+from runners.suite.frozen import PackWriter, Slot, encode
 from runners.suite.rounding import dtype_on_device
 from runners.torch.frozen import WAY
 from runners.torch.ways import tensors_in
+from runners.torch.writing import numpy_of, plain, strides_of
 
 MOST_READ = 150
 """Samples of an operator and dtype that are looked at."""
@@ -109,8 +110,7 @@ def write(
         values, own = numpy_of(tensor)
         moved = dtype_on_device(values, dtype)
         arrays.append(pack.add(values, own))
-        strides = None if tensor.is_contiguous() or tensor.is_conj() else layout_of(tensor)
-        return Slot(len(arrays) - 1, None if own == moved else own, strides)
+        return Slot(len(arrays) - 1, None if own == moved else own, strides_of(tensor))
 
     text = json.dumps(encode(plain(call, leaf)) | ({WAY: way} if way else {}), separators=(",", ":"))
     found = kinds_of(
@@ -119,50 +119,3 @@ def write(
         strided=any(not tensor.is_contiguous() for tensor in tensors),
     )
     return Sample(name, dtype, text, tuple(arrays), (*found, *kinds), elements)
-
-
-def numpy_of(tensor: torch.Tensor) -> tuple[np.ndarray[Any, Any], str]:
-    """An array's values, bfloat16 as float32, and the name of its dtype."""
-    if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested or tensor.device.type != "cpu":
-        raise UnfreezableError(
-            "a tensor that is not a plain one of the host: sparse, nested, quantized or without data"
-        )
-    dtype = str(tensor.dtype).removeprefix("torch.")
-    host = tensor.detach().resolve_conj().resolve_neg()
-    try:
-        return (host.float() if dtype == "bfloat16" else host).numpy(), dtype
-    except (TypeError, RuntimeError) as error:
-        raise UnfreezableError(f"NumPy has no {dtype}") from error
-
-
-def layout_of(tensor: torch.Tensor) -> tuple[int, ...]:
-    """The strides, if no two elements share memory but along expanded axes."""
-    spread = sorted((stride, size) for stride, size in zip(tensor.stride(), tensor.shape) if size > 1 and stride)
-    reach = 1
-    for stride, size in spread:
-        if stride < reach:
-            raise UnfreezableError("an array whose elements overlap in memory")
-        reach = stride * (size - 1) + reach
-    return tuple(tensor.stride())
-
-
-def plain(tree: Any, leaf: Any) -> Any:
-    """The tree with slots for its arrays, and named values for torch's own."""
-    if isinstance(tree, torch.Tensor):
-        return leaf(tree)
-    if isinstance(tree, torch.Size):
-        return Named("size", json.dumps(list(tree)))
-    if isinstance(tree, torch.dtype):
-        return Named("dtype", str(tree).removeprefix("torch."))
-    if isinstance(tree, torch.device) or (isinstance(tree, str) and tree == "cpu"):
-        return Named("device", "")
-    if isinstance(tree, (torch.memory_format, torch.layout)):
-        return Named("format", str(tree).removeprefix("torch."))
-    if isinstance(tree, np.generic):
-        return tree.item()
-    if isinstance(tree, (list, tuple)):
-        members = [plain(member, leaf) for member in tree]
-        return members if isinstance(tree, list) else tuple(members)
-    if isinstance(tree, Mapping):
-        return {key: plain(member, leaf) for key, member in tree.items()}
-    return tree
