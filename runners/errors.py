@@ -15,6 +15,7 @@ Each stands with the status of HTTP and the exit code that it becomes::
     │   ├── StubError                     500  2
     │   └── StepFailedError               500  2
     ├── BundleError                       500  2
+    ├── RecordingError                    500  2
     ├── UnservableError                   500  2
     ├── RefusedError                      500  2
     ├── UnansweredError                   500  2
@@ -126,6 +127,10 @@ class StepFailedError(SetupFailedError):
 
 class BundleError(RunnerError):
     """The bundle cannot be written there, or not be continued."""
+
+
+class RecordingError(RunnerError):
+    """The calls of a command cannot be recorded."""
 
 
 class UnservableError(RunnerError):

@@ -4,12 +4,15 @@ Whoever starts the runner names one by its path (``--suite ./my_suite``), or has
 an entry point ``<framework>.<suite>`` in the group ``portolan.suites``, which names the module. Behind both is one
 mechanism: a name, a module, and the same ``FUNCTIONS`` as in a suite of ours. No request names a suite of either kind.
 
+A recording (``runners/suite/recording/``) at a path is a suite too, one that is data.
+
 A suite at a path is imported from where it lies, under its own name. Its folder is not put on ``sys.path``: what lies
 beside the suite, such as a folder ``torch``, hides no module of the framework's environment.
 """
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import sys
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
 GROUP = "portolan.suites"
 _PACKAGE = "__init__.py"
+_RECORDING = ".json"
 
 
 @dataclass(frozen=True)
@@ -42,13 +46,17 @@ class OwnSuite:
     file: Path | None = None
     """The file of the module; None where Python finds the module by its name."""
 
+    @property
+    def is_recording(self) -> bool:
+        return self.file is not None and self.file.suffix == _RECORDING
+
     def __str__(self) -> str:
         return f"suite {self.name!r} ({self.source})"
 
 
 def is_path(text: str) -> bool:
     """Whether a ``--suite`` names a place, not a suite that the runner has already."""
-    return os.sep in text or text.endswith(".py") or text in (".", "..")
+    return os.sep in text or text.endswith((".py", _RECORDING)) or text in (".", "..")
 
 
 def at(path: str) -> OwnSuite:
@@ -61,8 +69,8 @@ def at(path: str) -> OwnSuite:
         if not os.path.isfile(place / _PACKAGE):
             raise SuiteError(f"--suite {path}: the folder has no {_PACKAGE}; make it a package, or name a module in it")
         return OwnSuite(place.name, place.name, str(place), place / _PACKAGE)
-    if place.suffix != ".py":
-        raise SuiteError(f"--suite {path}: that is no Python file; name a suite's module or package")
+    if place.suffix not in (".py", _RECORDING):
+        raise SuiteError(f"--suite {path}: that is no Python file and no recording; name a suite's module or package")
     return OwnSuite(place.stem, place.stem, str(place), place)
 
 
@@ -107,6 +115,8 @@ def _loaded(framework: Framework, own: OwnSuite) -> Suite:
     # Where NumPy is missing, this very import says so; the framework comes first.
     from runners.suite.suites import load_suite
 
+    if own.file is not None and own.is_recording:
+        return _recorded(framework, own.name, own.file)
     if own.file is not None:
         _require_free(own.module, own.file, own)
     try:
@@ -119,6 +129,19 @@ def _loaded(framework: Framework, own: OwnSuite) -> Suite:
         raise SuiteError(f"{own} cannot be imported: {_described(error, own)}") from error
     _require_cases(framework, suite, own)
     return suite
+
+
+def _recorded(framework: Framework, name: str, file: Path) -> Suite:
+    from runners.suite.recording.reading import functions_of
+    from runners.suite.suites import Suite
+
+    if framework.replay is None:
+        raise SuiteError(f"{file}: calls of {framework.name} cannot be replayed from a recording; those of torch can")
+    module, _, case_of = framework.replay.partition(":")
+    functions = functions_of(file, framework.name, getattr(importlib.import_module(module), case_of))
+    if not functions:
+        raise SuiteError(f"{file} has no calls: nothing of what its command called was kept")
+    return Suite(name, module, functions)
 
 
 def _require_free(module: str, file: Path, own: OwnSuite) -> None:

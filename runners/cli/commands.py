@@ -52,6 +52,8 @@ def run(options: argparse.Namespace) -> int:
             return 0
         if options.command == "enumerate":
             return _enumerate(options)
+        if options.command == "record":
+            return _record(options)
         suites = chosen_suites(options.suites)
         options.suites = suites
         options.interpreter = replace(_interpreter(options), suites=suites.paths)
@@ -286,6 +288,26 @@ def _enumerate(options: argparse.Namespace) -> int:
     except OSError as error:
         raise UsageError(f"--out {options.out}: {error.strerror}; name a file that can be written") from error
     return 0
+
+
+def _record(options: argparse.Namespace) -> int:
+    from runners.cli.recording import RecordOrder, record
+    from runners.recording.command import Command
+
+    _check_timeout(options)
+    command = Command.parse(options.words)
+    options.python = options.python or command.interpreter
+    return record(
+        RecordOrder(
+            framework=options.framework,
+            interpreter=_interpreter(options),
+            command=command,
+            words=options.words,
+            out=options.out,
+            timeout_s=options.timeout_s,
+            with_values=options.with_values,
+        )
+    )
 
 
 async def _cases(options: argparse.Namespace) -> int:

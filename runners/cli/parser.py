@@ -10,7 +10,8 @@ from protocol.enums import DEFAULT_SUITE, TimedCases, TimingPolicy
 from runners.isolation import memory
 
 DESCRIPTION = (
-    "``portolan-runner``: serve a device, run a case or a suite, list cases or a surface, set an environment up."
+    "``portolan-runner``: serve a device, run a case or a suite, record a command, list cases or a surface, set an "
+    "environment up."
 )
 
 
@@ -91,6 +92,21 @@ def make_parser() -> argparse.ArgumentParser:
     _python(cases)
     _suites(cases, "SUITE", "only the cases of this suite, by its name or its own path (default: all)")
     cases.add_argument("--match", default="*", help="only ids like this glob")
+
+    record = commands.add_parser("record", help="run a command of yours, and record which functions it calls and how")
+    record.add_argument("framework", metavar="FRAMEWORK")
+    _python(record)
+    record.add_argument(
+        "--out", metavar="FILE", type=Path, required=True, help="where to: a suite, as --suite takes it"
+    )
+    record.add_argument(
+        "--timeout-s", type=float, default=DEFAULT_TIMEOUT_S, help="kill the command then (default: %(default)s)"
+    )
+    record.add_argument(
+        "--with-values", action="store_true", help="keep the values of floating arrays too, not only their range"
+    )
+    record.add_argument("words", metavar="-- COMMAND", nargs="+", help="python with a script, -m MODULE or -c TEXT")
+    record.set_defaults(device="cpu")
 
     surface = commands.add_parser("enumerate", help="list every public function and class of a framework")
     surface.add_argument("framework", metavar="FRAMEWORK")

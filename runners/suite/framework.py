@@ -77,6 +77,10 @@ class Framework:
     """Its public surface; None where it cannot be enumerated."""
     spared: SparedPackages | None = None
     """Packages that an environment may go without."""
+    recorder: str | None = None
+    """``package.module:function``, a context that records the calls made within; None where that cannot be done."""
+    replay: str | None = None
+    """``package.module:function``, which makes the case of a recorded call."""
 
     def load_device(self, name: str) -> Device:
         """Import the framework and make the device, which stays untouched."""

@@ -24,6 +24,7 @@ from protocol.option_limits import MAX_CALLS, MAX_KEYWORD, MAX_KEYWORDS, MAX_VAL
 from runners.suite.cases import Case, just_call
 from runners.suite.examples import Example, FrozenExample
 from runners.suite.frozen import FrozenArguments, Named, Slot, decode, pack_of
+from runners.suite.recording.reading import RecordedArguments
 from runners.suite.rounding import dtype_on_device
 
 ARRAY = "array"
@@ -81,7 +82,7 @@ def _calls(case: Case, dtypes: set[str]) -> list[_Call] | None:
     if isinstance(case.prepare, FrozenExample):
         return list(example_calls(Example.read(case.prepare.example), case.function))
     written = getattr(case.prepare, "written", None)
-    is_frozen = isinstance(case.arguments, FrozenArguments) and isinstance(written, str)
+    is_frozen = isinstance(case.arguments, (FrozenArguments, RecordedArguments)) and isinstance(written, str)
     if not is_frozen and case.prepare is not just_call:
         return None
     try:
@@ -98,6 +99,9 @@ def _calls(case: Case, dtypes: set[str]) -> list[_Call] | None:
 
 
 def _arguments(case: Case) -> Sequence[Any]:
+    if isinstance(case.arguments, RecordedArguments):
+        # They are as large as those of the program that was recorded.
+        return [np.broadcast_to(np.zeros((), array.numpy_dtype), array.shape) for array in case.arguments.arrays]
     if isinstance(case.arguments, FrozenArguments):
         # They are drawn from no generator, and making one for each case would take as long as all the rest.
         pack = pack_of(case.arguments.package)

@@ -35,4 +35,6 @@ FRAMEWORK = Framework(
     spared=SparedPackages(
         r"nvidia-.*|cuda-.*|(pytorch-)?triton", used_by=frozenset({"cuda"}), stand_in="runners.torch.stubs.place:place"
     ),
+    recorder="runners.torch.recorder:recording",
+    replay="runners.torch.replay:case_of",
 )

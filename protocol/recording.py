@@ -1,0 +1,123 @@
+"""A recording: the distinct calls of a framework that a command made, as data; ``docs/reference/recording.md``.
+
+``portolan-runner record`` writes one, a runner replays it as a suite, ``portolan assess --run`` reads it.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field, JsonValue
+
+from protocol.limits import CaseName, Count, ExitCode, Line, Lines, Moment, Name, Seconds, Total
+from protocol.model import Message
+from protocol.recording_format import FORMAT, GRADIENT_SUFFIX, MAX_CALLS
+
+Direction = Literal["to_host", "to_device"]
+
+
+class RecordingMark(BaseModel):
+    """The part of a recording that every format has, also later ones: it is read first."""
+
+    type: Literal["portolan-recording"]
+    format: int = Field(ge=1)
+    portolan: str
+
+
+class RecordedSite(Message):
+    """The innermost line of the user's own code at a call."""
+
+    file: Line
+    """From the working directory of the command where it lies there, else the whole path."""
+    line: Count
+    count: Total
+
+
+class RecordedArray(Message):
+    """An array that goes into a call: drawn from a seed between ``low`` and ``high``, unless it has ``values``."""
+
+    dtype: Name
+    shape: list[Count]
+    low: float = 0.0
+    high: float = 1.0
+    values: str | None = None
+    """Its bytes, compressed by zlib, in base64."""
+
+
+class RecordedGradient(Message):
+    """How the gradients of a call are taken that the program took."""
+
+    wanted: list[Count]
+    """The places of the arrays to differentiate by, counted through the arguments and then the options."""
+    results: list[RecordedArray | None]
+    """Of each array that the call returns the weight in the sum that is differentiated; null: it has no gradient."""
+
+
+class RecordedCall(Message):
+    """Calls that differ in nothing but the values of their floating arrays and numbers."""
+
+    function: CaseName
+    name: Name
+    """With the function the id of its case: ``torch.cumsum/float32-1f0e9b2c``."""
+    dtype: Name
+    call: JsonValue
+    """Its arguments and options as frozen cases have them, with a slot for each array."""
+    arrays: list[RecordedArray]
+    changes: list[Count]
+    """The arrays that the call has changed."""
+    is_random: bool
+    """Whether it drew random numbers, so that only the form of its result is compared."""
+    gradient: RecordedGradient | None
+    """Null: the program did not go backward through it."""
+    count: Total
+    seconds: Seconds
+    """Of all of these calls on the CPU, with the recorder's own work left out."""
+    sites: list[RecordedSite]
+
+    @property
+    def case(self) -> str:
+        return f"{self.function}/{self.name}"
+
+    @property
+    def cases(self) -> list[str]:
+        """The ids of its cases in the suite that the recording is."""
+        return [self.case, *([f"{self.case}{GRADIENT_SUFFIX}"] if self.gradient else [])]
+
+
+class Crossing(Message):
+    """A call that carries values between host and device, or would where the arrays are on a device."""
+
+    function: CaseName
+    direction: Direction
+    sites: list[RecordedSite]
+
+
+class LeftOut(Message):
+    """Calls that are not kept, with the reason."""
+
+    function: CaseName
+    reason: Line
+    sites: list[RecordedSite]
+
+
+class Recording(Message):
+    """The whole of a file."""
+
+    type: Literal["portolan-recording"] = "portolan-recording"
+    format: Literal[1] = FORMAT
+    portolan: Name
+    framework: Name
+    version: Name
+    """Of the framework, without its build."""
+    command: Lines
+    folder: Line
+    """The working directory of the command."""
+    recorded_at: Moment
+    seconds: Seconds
+    """From the command's start to its end."""
+    exit_code: ExitCode | None
+    """Of the command; negative: the signal that ended it; null: it was killed at its deadline."""
+    notes: Lines
+    """Sentences on what could not be recorded."""
+    calls: Annotated[list[RecordedCall], Field(max_length=MAX_CALLS)]
+    """In the order of their first call."""
+    crossings: list[Crossing]
+    left_out: list[LeftOut]

@@ -1,0 +1,130 @@
+"""The child in which a user's command runs under a recorder: in the framework's interpreter, which it has to itself.
+
+It says on a pipe what it records, as lines of JSON. Its standard streams are the command's own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Sequence
+from importlib import import_module, metadata
+from typing import Any
+
+from runners import frameworks
+from runners.recording.command import FILE, MODULE
+from runners.suite.recording.book import Book
+
+FORKED = "It forked processes (workers of a DataLoader are such): their calls are not recorded."
+STARTED = "It started other programs: their calls are not recorded."
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command; returns its exit code."""
+    descriptor, framework, with_values, kind, target, *own = arguments
+    pipe = _Pipe(int(descriptor))
+    declared = frameworks.load(framework)
+    module, _, name = str(declared.recorder).partition(":")
+    try:
+        recording = getattr(import_module(module), name)
+    except ImportError as error:
+        pipe.tell({"type": "broken", "reason": f"{framework} cannot be imported: {error}"})
+        return 2
+    pipe.tell({"version": metadata.version(framework).partition("+")[0]})
+    book = Book(pipe.tell)
+    sys.argv = [target, *own]
+    with recording(book, os.getcwd(), with_values == "1") as stop:
+        _watch_processes(pipe, stop)
+        code = _run(kind, target)
+        book.tell_counts()
+    return code
+
+
+class _Pipe:
+    """The way to the process that started us; messages of several threads do not mix."""
+
+    def __init__(self, descriptor: int) -> None:
+        os.set_inheritable(descriptor, False)
+        self._descriptor = descriptor
+        self._lock = threading.Lock()
+        self._is_open = True
+        self._said: set[str] = set()
+
+    def tell(self, message: dict[str, Any]) -> None:
+        line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        with self._lock:
+            while self._is_open and line:
+                line = line[os.write(self._descriptor, line) :]
+
+    def note(self, sentence: str) -> None:
+        """Say a sentence once."""
+        if sentence not in self._said:
+            self._said.add(sentence)
+            self.tell({"note": sentence})
+
+    def close(self) -> None:
+        """In a process that was forked: the lock may be held by a thread that is not there."""
+        self._is_open, self._lock = False, threading.Lock()
+        os.close(self._descriptor)
+
+
+def _watch_processes(pipe: _Pipe, stop: Callable[[], None]) -> None:
+    """Note that the command starts processes. One that it forks records nothing."""
+
+    def forked() -> None:
+        stop()
+        pipe.close()
+
+    def heard(event: str, _: object) -> None:
+        if event == "subprocess.Popen":
+            pipe.note(STARTED)
+
+    os.register_at_fork(before=lambda: pipe.note(FORKED), after_in_child=forked)
+    sys.addaudithook(heard)
+
+
+def _run(kind: str, target: str) -> int:
+    """Run the script, the module or the text as Python itself would, and return the exit code."""
+    try:
+        if kind == FILE:
+            sys.path.insert(0, os.path.dirname(os.path.abspath(target)))
+            runpy.run_path(target, run_name="__main__")
+        elif kind == MODULE:
+            sys.path.insert(0, os.getcwd())
+            runpy.run_module(target, run_name="__main__", alter_sys=True)
+        else:
+            sys.path.insert(0, "")
+            sys.argv[0] = "-c"
+            exec(compile(target, "<string>", "exec"), import_module("__main__").__dict__)
+    except SystemExit as ended:
+        return _exit_code(ended.code)
+    except BaseException as error:
+        _show(error)
+        return 1
+    return 0
+
+
+def _exit_code(code: object) -> int:
+    if code is None or isinstance(code, int):
+        return code or 0
+    print(code, file=sys.stderr)
+    return 1
+
+
+def _show(error: BaseException) -> None:
+    """Print the traceback from the user's own code on."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None and _is_ours(trace.tb_frame.f_code.co_filename):
+        trace = trace.tb_next
+    traceback.print_exception(type(error), error, trace)
+
+
+_OWN_FILES: Sequence[str] = (__file__, runpy.__file__, "<frozen runpy>")
+
+
+def _is_ours(file: str) -> bool:
+    return file in _OWN_FILES

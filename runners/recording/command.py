@@ -1,0 +1,55 @@
+"""The command that is recorded: a Python with a script, a module or a text, as a person types it. Pure."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from runners.errors import UsageError
+
+_PYTHON = re.compile(r"python(3(\.\d+)?t?)?")
+_WITH_VALUE = ("-W", "-X")
+_FLAGS = re.compile(r"-[bBdEIiOPqRsSuvx]+")
+FILE, MODULE, TEXT = "file", "module", "text"
+"""What Python is to run."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command line of Python, taken apart."""
+
+    interpreter: str | None
+    """The path of the Python that was typed; None for a name, which stands for the Python that has the framework."""
+    options: tuple[str, ...]
+    """Of the interpreter itself."""
+    kind: str
+    target: str
+    arguments: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, words: Sequence[str]) -> Command:
+        """Raises ``UsageError`` for what is no command of Python."""
+        if not words:
+            raise UsageError("say which command to record, after --: -- python train.py --steps 2")
+        program, *rest = words
+        if not _PYTHON.fullmatch(os.path.basename(program)):
+            raise UsageError(
+                f"{program!r} is no Python: the command to record begins with python, as in python train.py"
+            )
+        options: list[str] = []
+        while rest and rest[0].startswith("-") and rest[0][:2] not in ("-c", "-m"):
+            option = rest.pop(0)
+            if option[:2] in _WITH_VALUE:
+                options += [option] if len(option) > 2 or not rest else [option, rest.pop(0)]
+            elif _FLAGS.fullmatch(option):
+                options.append(option)
+            else:
+                raise UsageError(f"{option!r} is no option of Python that a recording knows; leave it out")
+        kind = {"-c": TEXT, "-m": MODULE}.get(rest[0][:2] if rest else "", FILE)
+        if kind != FILE:
+            rest = [rest[0][2:], *rest[1:]] if len(rest[0]) > 2 else rest[1:]
+        if not rest:
+            raise UsageError("the command names no script: python train.py, python -m package or python -c TEXT")
+        return cls(program if os.sep in program else None, tuple(options), kind, rest[0], tuple(rest[1:]))

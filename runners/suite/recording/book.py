@@ -1,0 +1,105 @@
+"""The book of a recording: distinct calls with their counts, told as they come.
+
+A command may crash, hang or be killed at any time, so that each new entry is told at once, and counts every second.
+What is kept grows with distinct calls alone, and of those there is a limit.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+from protocol.recording_format import MAX_CALLS, MAX_SITES, MAX_VARIANTS
+from runners.suite.recording.sites import Site
+
+TELL_EVERY_S = 1.0
+CALL, CROSSING, LEFT_OUT = "call", "crossing", "left_out"
+"""The kinds of entries."""
+ELSEWHERE: Site = ("", 0)
+"""Stands for all places beyond those that are told apart."""
+
+
+@dataclass
+class Entry:
+    """A distinct call, crossing or reason, and where it was met how often."""
+
+    number: int
+    kind: str
+    seconds: float = 0.0
+    sites: dict[Site, int] = field(default_factory=dict)
+    is_told: bool = True
+    """Whether the counts are as they were told last."""
+
+    def met(self, site: Site, seconds: float = 0.0) -> None:
+        """Count the entry once more."""
+        sites = self.sites
+        try:
+            sites[site] += 1
+        except KeyError:
+            kept = site if len(sites) < MAX_SITES else ELSEWHERE
+            sites[kept] = sites.get(kept, 0) + 1
+        self.seconds += seconds
+        self.is_told = False
+
+
+class Book:
+    """All entries, by what tells them apart."""
+
+    def __init__(self, tell: Callable[[dict[str, Any]], None]) -> None:
+        self._tell = tell
+        self._entries: list[Entry] = []
+        self._others: dict[tuple[str, ...], Entry] = {}
+        self._variants: Counter[str] = Counter()
+        self._calls = 0
+        self.tell_at = perf_counter() + TELL_EVERY_S
+        """When counts are to be told."""
+
+    def takes(self, function: str) -> bool:
+        """Whether one more distinct call of the function is told apart from the others; it counts as such."""
+        self._variants[function] += 1
+        return self._calls < MAX_CALLS and self._variants[function] <= MAX_VARIANTS
+
+    def open(self, function: str, facts: dict[str, Any]) -> Entry:
+        """Enter a new call."""
+        self._calls += 1
+        return self._opened(CALL, {"function": function, **facts})
+
+    def add(self, entry: Entry, facts: dict[str, Any]) -> None:
+        """Tell more of a call that was entered before."""
+        self._tell({"entry": entry.number, "more": facts})
+
+    def cross(self, function: str, direction: str, site: Site) -> None:
+        """Count a crossing between host and device."""
+        self._other(CROSSING, {"function": function, "direction": direction}).met(site)
+
+    def leave_out(self, function: str, reason: str) -> Entry:
+        """The entry of calls that are not kept for this reason."""
+        return self._other(LEFT_OUT, {"function": function, "reason": reason})
+
+    def tell_counts(self) -> None:
+        """Tell what has changed since the last time."""
+        changed = [entry for entry in self._entries if not entry.is_told]
+        self._tell({"counts": [_counts(entry) for entry in changed]})
+        for entry in changed:
+            entry.is_told = True
+        self.tell_at = perf_counter() + TELL_EVERY_S
+
+    def _other(self, kind: str, facts: dict[str, Any]) -> Entry:
+        key = (kind, *facts.values())
+        if key not in self._others:
+            self._others[key] = self._opened(kind, facts)
+        return self._others[key]
+
+    def _opened(self, kind: str, facts: dict[str, Any]) -> Entry:
+        entry = Entry(len(self._entries), kind)
+        self._entries.append(entry)
+        self._tell({"entry": entry.number, "kind": kind, "facts": facts})
+        return entry
+
+
+def _counts(entry: Entry) -> list[Any]:
+    sites: Iterable[tuple[Site, int]] = list(entry.sites.items())
+    return [entry.number, entry.seconds, [[file, line, count] for (file, line), count in sites]]

@@ -1,0 +1,120 @@
+"""A recording as the functions of a suite. It is data: nothing of it is run but calls of functions by public names.
+
+Read in the framework's interpreter, so without the models of ``protocol/recording.py``, which have the same names.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from protocol.recording_format import FORMAT, GRADIENT_SUFFIX, TYPE
+from runners.errors import SuiteError
+from runners.suite.cases import Case, Function, Inputs
+from runners.suite.recording.arrays import RecordedArray, slot_dtype
+
+_MAKE = "portolan-runner record"
+
+
+@dataclass(frozen=True)
+class RecordedArguments:
+    """Makes the arrays of a recorded call."""
+
+    arrays: tuple[RecordedArray, ...]
+
+    def __call__(self, inputs: Inputs) -> Sequence[Any]:
+        return [array.made(inputs) for array in self.arrays]
+
+
+@dataclass(frozen=True)
+class RecordedCall:
+    """One case to be: a distinct call, or the same forward and backward."""
+
+    function: str
+    name: str
+    dtype: str
+    written: str
+    """As a frozen call is written."""
+    arrays: tuple[RecordedArray, ...]
+    changes: tuple[int, ...]
+    is_random: bool
+    is_gradient: bool = False
+
+    @property
+    def id(self) -> str:
+        return f"{self.function}/{self.name}"
+
+
+def functions_of(file: Path, framework: str, case_of: Callable[[RecordedCall], Case]) -> list[Function]:
+    """The functions of a recording with their cases. Raises ``SuiteError`` with one line that says what is wrong."""
+    recording = _read(file)
+    if recording["framework"] != framework:
+        raise SuiteError(f"{file} is a recording of {recording['framework']}, and this runner is of {framework}")
+    functions: dict[str, list[Case]] = defaultdict(list)
+    try:
+        for written in recording["calls"]:
+            for call in _calls(written):
+                functions[call.function].append(case_of(call))
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise SuiteError(
+            f"{file} is no valid recording ({type(error).__name__}: {error}): it was changed, make it anew with {_MAKE}"
+        ) from error
+    return [Function(name, cases=cases) for name, cases in functions.items()]
+
+
+def _read(file: Path) -> Mapping[str, Any]:
+    try:
+        recording = json.loads(file.read_bytes())
+        is_one = recording["type"] == TYPE and isinstance(recording["format"], int)
+    except OSError as error:
+        raise SuiteError(f"{file} cannot be read: {error.strerror}") from error
+    except (ValueError, TypeError, KeyError, RecursionError):
+        is_one = False
+    if not is_one:
+        raise SuiteError(f"{file} is no recording of Portolan's: make one with {_MAKE}")
+    if recording["format"] > FORMAT:
+        raise SuiteError(
+            f"{file} has format {recording['format']}, made by portolan {recording.get('portolan')}; this portolan "
+            f"reads up to {FORMAT}: upgrade it"
+        )
+    return {"framework": None, "calls": None, **recording}
+
+
+def _calls(written: Mapping[str, Any]) -> list[RecordedCall]:
+    call = RecordedCall(
+        function=str(written["function"]),
+        name=str(written["name"]),
+        dtype=str(written["dtype"]),
+        written=json.dumps(written["call"], separators=(",", ":")),
+        arrays=tuple(map(RecordedArray.read, written["arrays"])),
+        changes=tuple(map(int, written["changes"])),
+        is_random=bool(written["is_random"]),
+    )
+    if written["gradient"] is None:
+        return [call]
+    return [call, _gradient(call, written["call"]["tuple"], written["gradient"])]
+
+
+def _gradient(call: RecordedCall, parts: Sequence[Any], gradient: Mapping[str, Any]) -> RecordedCall:
+    """The call forward and backward: its parts, the arrays to differentiate by, and a weight for each result."""
+    arrays = list(call.arrays)
+    weights: list[Any] = []
+    for result in gradient["results"]:
+        weights.append(None)
+        if result is not None:
+            weight = RecordedArray.read(result)
+            own = slot_dtype(weight.dtype, call.dtype)
+            weights[-1] = {"array": len(arrays), **({} if own is None else {"dtype": own})}
+            arrays.append(weight)
+    written = {"tuple": [*parts, list(map(int, gradient["wanted"])), weights], "way": "gradient"}
+    return replace(
+        call,
+        name=f"{call.name}{GRADIENT_SUFFIX}",
+        written=json.dumps(written, separators=(",", ":")),
+        arrays=tuple(arrays),
+        is_gradient=True,
+    )

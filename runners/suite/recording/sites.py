@@ -1,0 +1,57 @@
+"""Sites: the innermost line of the user's own code at a call."""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+from collections.abc import Sequence
+from types import FrameType
+
+Site = tuple[str, int]
+"""A file and a line."""
+NOWHERE: Site = ("", 0)
+_OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_PACKAGES = ("site-packages", "dist-packages")
+
+
+class Sites:
+    """Finds the user's line on the stack. A file is looked at once."""
+
+    def __init__(self, folder: str, frameworks: Sequence[str]) -> None:
+        """``folder`` is the working directory; in the folders ``frameworks`` nobody is a user."""
+        self._folder = folder + os.sep
+        paths = sysconfig.get_paths()
+        self._python = tuple(path + os.sep for path in (paths["stdlib"], paths["platstdlib"], _OURS))
+        self._frameworks = tuple(path + os.sep for path in frameworks)
+        self._names: dict[str, str | None] = {}
+
+    def of(self, frame: FrameType | None) -> Site:
+        """The line of the innermost frame in the user's code; if there is none, in an installed package."""
+        in_package = NOWHERE
+        while frame is not None:
+            file = frame.f_code.co_filename
+            try:
+                name = self._names[file]
+            except KeyError:
+                name = self._names[file] = self._named(file)
+            if name:
+                return name, frame.f_lineno
+            if name is not None and in_package is NOWHERE:
+                in_package = file, frame.f_lineno
+            frame = frame.f_back
+        return in_package
+
+    def _named(self, file: str) -> str | None:
+        """The name under which a file of the user's is shown; empty in an installed package, None in what is Python's,
+        the framework's or ours."""
+        if file.startswith("<"):
+            # The command of ``python -c``.
+            return file if file == "<string>" else None
+        path = os.path.abspath(file)
+        if path.startswith(self._frameworks):
+            return None
+        if any(f"{os.sep}{part}{os.sep}" in path for part in _PACKAGES):
+            return ""
+        if path.startswith(self._python):
+            return None
+        return path[len(self._folder) :] if path.startswith(self._folder) else path
