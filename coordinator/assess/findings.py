@@ -94,7 +94,7 @@ def assess(
         for verdict in verdicts[key]:
             places[verdict].append(site)
     findings = (Finding(verdict, tuple(sites)) for verdict, sites in places.items())
-    return Assessment(tuple(sorted(findings, key=_rank)), _most_first(charted), _most_first(unknown), uses_of_host)
+    return Assessment(tuple(sorted(findings, key=rank)), most_first(charted), most_first(unknown), uses_of_host)
 
 
 def _form(call: CallSite | None) -> object:
@@ -103,7 +103,8 @@ def _form(call: CallSite | None) -> object:
     return call.positional, tuple(sorted((name, repr(value)) for name, value in call.keywords.items()))
 
 
-def _rank(finding: Finding) -> tuple[object, ...]:
+def rank(finding: Finding) -> tuple[object, ...]:
+    """The most serious come first by it."""
     verdict = finding.verdict
     return (
         list(Weight).index(verdict.weight),
@@ -117,5 +118,6 @@ def _rank(finding: Finding) -> tuple[object, ...]:
     )
 
 
-def _most_first(counts: Mapping[str, int]) -> dict[str, int]:
+def most_first(counts: Mapping[str, int]) -> dict[str, int]:
+    """Functions by their places, those of most first."""
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

@@ -10,6 +10,7 @@ from datetime import datetime
 from coordinator.assess.callers import Caller
 from coordinator.assess.evidence import TargetEvidence
 from coordinator.assess.findings import Assessment, Finding
+from coordinator.assess.recorded_run import RecordedRun
 from coordinator.assess.sites import Site, Source
 from coordinator.assess.verdicts import Kind, SiteVerdict
 from coordinator.formats import listed, plural
@@ -46,6 +47,8 @@ class Report:
     ignored: int
     known: int
     callers: tuple[Caller, ...]
+    run: RecordedRun | None = None
+    """Of a command that was recorded; None of code that was read."""
 
     @property
     def first_line(self) -> str:
@@ -89,7 +92,9 @@ class Report:
 
     @property
     def charted_line(self) -> str:
-        """How much of the code the evidence is about."""
+        """How much of the code, or of the run, the evidence is about."""
+        if self.run is not None:
+            return f"`{self.run.command}`: {self.run.called_line}"
         charted, unknown = self.assessment.charted, self.assessment.unknown
         functions = len(charted) + len(unknown)
         return (
@@ -127,7 +132,7 @@ class Report:
     def chart_command(self) -> str | None:
         """The campaign that would chart what is unknown, those of most uses first; None if all is known."""
         unknown = list(self.assessment.unknown)
-        if not unknown:
+        if not unknown or (self.run and self.run.replays):
             return None
         functions = shlex.quote(" ".join(unknown[:MOST_CHARTED]))
         return f"portolan submit --suite library --targets {self.target.short} --functions {functions}"

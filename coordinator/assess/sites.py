@@ -15,6 +15,8 @@ class Certainty(StrEnum):
     """Through the file's imports."""
     typed = "typed"
     """A method or an operator on a value whose class is known from the code around it."""
+    recorded = "recorded"
+    """It was seen to be called, by a recorder."""
     guessed = "guessed"
     """By the name of the method alone."""
 

@@ -130,7 +130,7 @@ def verdicts_on(
             yield seen.verdict()
     usual = usual_cases(cases, dtypes)
     timed = (matching(call, usual) if call else []) or usual
-    if (found := _slowness(function, charted_as, timed, target, slow)) is not None:
+    if (found := slowness(function, charted_as, timed, target, slow)) is not None:
         yield found
 
 
@@ -189,7 +189,7 @@ class _Seen:
 
     def _met(self, basis: Sequence[CaseEvidence], words: str) -> SiteVerdict:
         if self._only_imprecise(basis):
-            return self._made(basis, words, Weight.note, Meets.met, None, _IMPRECISE)
+            return self._made(basis, words, Weight.note, Meets.met, None, IMPRECISE)
         return self._made(basis, words, Weight.finding, Meets.met, None)
 
     def _conditional(self, basis: Sequence[CaseEvidence], words: str) -> SiteVerdict:
@@ -198,7 +198,7 @@ class _Seen:
         if meets is Meets.not_met:
             return self._not_met("this call does not meet the condition")
         if self._only_imprecise(basis):
-            return self._made(basis, words, Weight.note, meets, condition, _IMPRECISE)
+            return self._made(basis, words, Weight.note, meets, condition, IMPRECISE)
         if meets is Meets.met and condition and condition.failing >= FEWEST_CASES and condition.is_exact:
             return self._made(basis, words, Weight.finding, meets, condition)
         if sum(map(self.is_failing, basis)) < FEWEST_CASES:
@@ -269,7 +269,7 @@ def _is_plain(value: object) -> bool:
     return isinstance(value, (str, int, float))
 
 
-_IMPRECISE = "only the last digits differ: they would be right in the next narrower float type"
+IMPRECISE = "only the last digits differ: they would be right in the next narrower float type"
 
 
 def _meets(condition: Condition | None, call: CallSite | None, dtypes: frozenset[str]) -> Meets:
@@ -309,7 +309,7 @@ def _met_if(is_met: bool) -> Meets:
     return Meets.met if is_met else Meets.not_met
 
 
-def _slowness(
+def slowness(
     function: str, charted_as: str, cases: Sequence[CaseEvidence], target: TargetEvidence, slow: float
 ) -> SiteVerdict | None:
     """The verdict that a call is slow: far slower than what any call costs on that target; None if it is not.

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from coordinator.assess import evidence_file
+from coordinator.assess import evidence_file, recordings
 from coordinator.assess.bundled import from_bundles
 from coordinator.assess.callers import callers
 from coordinator.assess.code import Code
-from coordinator.assess.evidence import Evidence, choose
+from coordinator.assess.evidence import Evidence, TargetEvidence, choose
+from coordinator.assess.findings import Assessment
 from coordinator.assess.findings import assess as assess_source
 from coordinator.assess.formats.written import Format, written
 from coordinator.assess.gate import Gate
@@ -19,11 +23,16 @@ from coordinator.assess.installed import installed_version
 from coordinator.assess.merging import extended
 from coordinator.assess.names import names_of
 from coordinator.assess.reached import Coverage, with_reached
+from coordinator.assess.recorded_run import RecordedRun
+from coordinator.assess.replayed import assess_replays, without_outcome
 from coordinator.assess.report import Report
 from coordinator.assess.silencing import baseline_of, read_baseline, silence
+from coordinator.assess.sites import Source
 from coordinator.assess.sources import located, read_sources
 from coordinator.cli.evidence_source import find_evidence
 from coordinator.cli.output import writing
+from coordinator.cli.recorded_command import Replayed, record, replay
+from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import DataDir, Url, connect
 from coordinator.cli.unknown_functions import chart_unknown
 from coordinator.errors import AssessmentError
@@ -36,9 +45,32 @@ FOUND = 1
 """Exit code if there is a finding for which it is to fail."""
 
 
+@dataclass(frozen=True)
+class _Assessed:
+    """What was assessed, on which evidence."""
+
+    path: str
+    place: Path
+    """The folder, file or archive of the code."""
+    target: TargetEvidence
+    others: tuple[TargetEvidence, ...]
+    origin: str
+    installed: str | None
+    source: Source
+    assessment: Assessment
+    run: RecordedRun | None = None
+
+
 def assess(
-    path: Annotated[str, typer.Argument(metavar="PATH", help="A folder, a file, a notebook, an archive or a package.")],
     on: Annotated[str, typer.Option("--on", metavar="TARGET", help="Where it is to run, such as torch/xla.")],
+    path: Annotated[
+        str | None,
+        typer.Argument(metavar="PATH", help="A folder, a file, a notebook, an archive, a package or a recording."),
+    ] = None,
+    run: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help="Run this here, record what it calls, and replay that on the target."),
+    ] = None,
     data: Annotated[Path | None, typer.Option(help="A file of evidence, as `portolan evidence` writes it.")] = None,
     format: Annotated[Format, typer.Option(help="text is for a terminal.")] = "text",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
@@ -59,49 +91,116 @@ def assess(
 ) -> None:
     """Say what of your own code fails, is wrong, falls back to the host or is slow on a target.
 
-    The evidence is that of --data; else of your coordinator, if you have one; else what ships with Portolan.
+    The evidence is that of --data; else of your coordinator, if you have one; else what ships with Portolan. With --run
+    it is what became of your program's own calls, where the target's framework is set up.
     """
     gate = Gate.parse(fail_on)
     selector = Selector.parse(on)
-    evidence = find_evidence(data, url, data_dir, selector)
-    installed = installed_version(selector.framework, Path(path), variables().virtual_env)
-    choice = choose(evidence, selector, installed)
-    target = choice.chosen
-    place = located(path)
-    source = read_sources(place, frameworks=[target.framework])
-    if not source.files:
-        raise AssessmentError(f"{path} has no Python file that can be read: name a folder, a file or a package")
-    if coverage is not None:
-        source = with_reached(source, Coverage.read(coverage), place if place.is_dir() else place.parent)
-    assessment = assess_source(source, target, names_of(target), gate.slow, declared())
-    if chart and assessment.unknown:
-        with connect(url, data_dir) as client:
-            chart_unknown(client, assessment.unknown, selector)
-            target = extended(target, client.evidence(str(selector)).targets)
-        assessment = assess_source(source, target, names_of(target), gate.slow, declared())
+    evidence = partial(find_evidence, data, url, data_dir, selector)
+    recording = Path(path) if path is not None else None
+    is_recording = recording is not None and recording.suffix == recordings.SUFFIX and recording.is_file()
+    if (path is None) == (run is None):
+        raise AssessmentError("name the PATH of code or of a recording, or a command with --run: one of them")
+    if (coverage or chart) and (run is not None or is_recording):
+        raise AssessmentError(
+            "--coverage and --chart are for code that is read: leave them out where calls are recorded"
+        )
+    if run is not None:
+        recording = record(run, _one_target(selector).framework)
+    if path is None or is_recording:
+        assert recording is not None
+        assessed = _assess_run(recording, selector, evidence, gate.slow, data)
+    else:
+        assessed = _assess_code(path, selector, evidence, gate.slow, coverage)
+        if chart and assessed.assessment.unknown:
+            with connect(url, data_dir) as client:
+                assessed = _charted(client, assessed, selector, gate.slow)
+    assessment, target = assessed.assessment, assessed.target
     if write_baseline is not None:
         with writing(write_baseline) as sink:
             sink.write(baseline_of(assessment, target.short).model_dump_json(indent=1).encode() + b"\n")
     known = read_baseline(baseline.read_bytes(), str(baseline), target.short) if baseline else None
-    code = Code(place)
+    code = Code(assessed.place)
     silenced = silence(assessment, code.line, known)
     report = Report(
-        path=path,
-        prefix=_prefix(place),
+        path=assessed.path,
+        prefix=_prefix(assessed.place),
         target=target,
-        origin=evidence.origin,
-        installed=installed,
-        others=choice.others,
-        source=source,
+        origin=assessed.origin,
+        installed=assessed.installed,
+        others=assessed.others,
+        source=assessed.source,
         assessment=silenced.assessment,
         ignored=silenced.ignored,
         known=silenced.known,
-        callers=callers(silenced.assessment, source),
+        callers=callers(silenced.assessment, assessed.source),
+        run=assessed.run,
     )
     with writing(output) as sink:
         sink.write(written(report, format, code, whole=whole))
     if gate.failing(silenced.assessment):
         raise typer.Exit(FOUND)
+
+
+def _assess_code(
+    path: str, selector: Selector, evidence: Callable[[], Evidence], slow: float, coverage: Path | None
+) -> _Assessed:
+    """Read code, and set it against what was charted before."""
+    found = evidence()
+    installed = installed_version(selector.framework, Path(path), variables().virtual_env)
+    choice = choose(found, selector, installed)
+    place = located(path)
+    source = read_sources(place, frameworks=[choice.chosen.framework])
+    if not source.files:
+        raise AssessmentError(f"{path} has no Python file that can be read: name a folder, a file or a package")
+    if coverage is not None:
+        source = with_reached(source, Coverage.read(coverage), place if place.is_dir() else place.parent)
+    assessment = assess_source(source, choice.chosen, names_of(choice.chosen), slow, declared())
+    return _Assessed(path, place, choice.chosen, choice.others, found.origin, installed, source, assessment)
+
+
+def _charted(client: Client, assessed: _Assessed, selector: Selector, slow: float) -> _Assessed:
+    """Let the coordinator chart what is unknown, and assess the code once more."""
+    chart_unknown(client, assessed.assessment.unknown, selector)
+    target = extended(assessed.target, client.evidence(str(selector)).targets)
+    assessment = assess_source(assessed.source, target, names_of(target), slow, declared())
+    return replace(assessed, target=target, assessment=assessment)
+
+
+def _assess_run(
+    file: Path, selector: Selector, evidence: Callable[[], Evidence], slow: float, data: Path | None
+) -> _Assessed:
+    """Replay the calls of a recording; where that cannot be done, set them against what was charted before."""
+    recording = recordings.read_recording(file.read_bytes(), str(file))
+    selector = _one_target(selector)
+    if recording.framework != selector.framework:
+        raise AssessmentError(f"{file} is a recording of {recording.framework}: name a target of it with --on")
+    source, place = recordings.source_of(recording), Path(recording.folder)
+    place = place if place.is_dir() else Path.cwd()
+    replayed = (
+        Replayed(None, "--data names other evidence") if data else replay(file, selector.framework, selector.device)
+    )
+    if replayed.evidence is not None:
+        target = replayed.evidence
+        run = RecordedRun(recording, target, without_outcome=without_outcome(recording, target))
+        assessment = assess_replays(recording, target, slow)
+        return _Assessed(
+            str(file), place, target, (), "its own calls, replayed here", recording.version, source, assessment, run
+        )
+    found = evidence()
+    choice = choose(found, selector, recording.version)
+    assessment = assess_source(source, choice.chosen, names_of(choice.chosen), slow, declared())
+    run = RecordedRun(recording, None, replayed.why_not)
+    return _Assessed(
+        str(file), place, choice.chosen, choice.others, found.origin, recording.version, source, assessment, run
+    )
+
+
+def _one_target(selector: Selector) -> Selector:
+    """Raises ``AssessmentError`` for a selector of several targets: one of them is replayed on."""
+    if "*" in f"{selector.framework}{selector.device}":
+        raise AssessmentError(f"--on {selector} is not one target: name one, such as torch/xla")
+    return selector
 
 
 def write_evidence(

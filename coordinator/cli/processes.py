@@ -56,6 +56,12 @@ class Child:
             self._settle()
         return status
 
+    def wait(self) -> int:
+        """Return its exit code, negative for a signal, once it has ended."""
+        status = self._process.wait()
+        self._settle()
+        return status
+
     def ask_to_stop(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             self._process.terminate()

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from coordinator.assess.findings import Finding
+from coordinator.assess.recorded_run import RecordedRun
 from coordinator.assess.report import Report
 from coordinator.assess.sites import Site
 
@@ -52,6 +53,7 @@ def json_of(report: Report) -> bytes:
                 "unread": [asdict(file) for file in report.source.unread],
                 "files": report.source.files,
                 "star_imports": report.source.star_imports,
+                "run": None if report.run is None else _run(report.run),
                 "ignored": report.ignored,
                 "in_baseline": report.known,
             },
@@ -59,6 +61,23 @@ def json_of(report: Report) -> bytes:
         )
         + b"\n"
     )
+
+
+def _run(run: RecordedRun) -> dict[str, Any]:
+    recording = run.recording
+    return {
+        "command": recording.command,
+        "exit_code": recording.exit_code,
+        "seconds": recording.seconds,
+        "distinct_calls": len(recording.calls),
+        "calls": sum(call.count for call in recording.calls),
+        "is_replayed": run.replays is not None,
+        "without_outcome": run.without_outcome,
+        "crossings": [asdict(line) for line in run.crossings],
+        "times": [asdict(line) for line in run.times],
+        "left_out": [entry.model_dump() for entry in recording.left_out],
+        "cannot_know": run.unknowable,
+    }
 
 
 def _finding(finding: Finding, report: Report) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from coordinator.assess.findings import Finding
+from coordinator.assess.recorded_run import WAYS, RecordedRun
 from coordinator.assess.report import Report, kind_sentence
 from coordinator.assess.sites import Certainty, Site
 from coordinator.assess.verdicts import Kind, Weight
@@ -18,6 +19,7 @@ SHOWN_CONDITIONS = 15
 SHOWN_CALLERS = 5
 SHOWN_QUESTIONS = 5
 SHOWN_UNKNOWN = 8
+SHOWN_LINES = 8
 LABELS = {Kind.wrong: "WRONG", Kind.fails: "FAILS", Kind.falls_back: "HOST", Kind.slow: "SLOW"}
 
 
@@ -36,10 +38,12 @@ def _lines(report: Report, whole: bool) -> Iterator[str]:
     if report.others:
         others = listed([f"{other.target} on {other.hardware}" for other in report.others], 3)
         yield from _wrapped(f"  Also charted, and not used here: {others}.", hanging="  ")
-    yield from _wrapped(f"Code: {report.charted_line}.", hanging="  ")
+    yield from _wrapped(f"{'Run' if report.run else 'Code'}: {report.charted_line}.", hanging="  ")
     for finding in report.assessment.of_weight(Weight.finding):
         yield ""
         yield from _finding(finding, report)
+    if report.run is not None:
+        yield from _run(report.run, whole)
     yield from _conditions(report, whole)
     yield from _notes(report, whole)
     yield from _callers(report)
@@ -109,6 +113,29 @@ def _notes(report: Report, whole: bool) -> Iterator[str]:
         )
 
 
+def _run(run: RecordedRun, whole: bool) -> Iterator[str]:
+    """Where a recorded command crosses and takes its time, and the box of what replay cannot know."""
+    if run.crossings:
+        yield ""
+        counts = " and ".join(f"{count:,} times {WAYS[way]}" for way, count in run.crossed.items())
+        yield from _wrapped(f"Values cross {counts}:")
+        for crossing in run.crossings if whole else run.crossings[:SHOWN_LINES]:
+            yield f"  {crossing.count:>7,}  {crossing.words}  {crossing.function}  {crossing.place}"
+        yield from _more(len(run.crossings), SHOWN_LINES, whole)
+    if run.times:
+        yield ""
+        yield "Share of the time in these calls, there and on the CPU:"
+        for time in run.times if whole else run.times[:SHOWN_LINES]:
+            yield f"  {time.on_target:>5.0%}  {time.on_host:>5.0%}  {time.place}"
+        yield from _more(len(run.times), SHOWN_LINES, whole)
+    yield ""
+    yield f"┌{'─' * (WIDTH - 2)}┐"
+    for clause in ("What this cannot know:", *(f"- {clause}" for clause in run.unknowable)):
+        for line in textwrap.wrap(clause, WIDTH - 4, subsequent_indent="  ", break_on_hyphens=False):
+            yield f"│ {line:<{WIDTH - 4}} │"
+    yield f"└{'─' * (WIDTH - 2)}┘"
+
+
 def _callers(report: Report) -> Iterator[str]:
     further = [caller for caller in report.callers if len(caller.path) > 1]
     if not further:
@@ -130,8 +157,9 @@ def _around(report: Report, whole: bool) -> Iterator[str]:
         shown = names if whole else names[:SHOWN_UNKNOWN]
         rest = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
         yield from _wrapped(f"Unknown, which is no finding: {', '.join(shown)}{rest}.", hanging="  ")
-        yield from _wrapped("A coordinator with a runner of it charts them:", hanging="  ")
-        yield f"  $ {report.chart_command}"
+        if report.chart_command:
+            yield from _wrapped("A coordinator with a runner of it charts them:", hanging="  ")
+            yield f"  $ {report.chart_command}"
     if source.device_questions:
         questions = source.device_questions
         yield from _wrapped(f"{plural(len(questions), 'place')} ask for the device, so another way may be taken there:")

@@ -1,0 +1,140 @@
+"""A recorded run in a report: its calls, where values cross, where time goes, what replay cannot know. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from coordinator.assess.evidence import TargetEvidence
+from coordinator.formats import plural
+from protocol.recording import Direction, RecordedSite, Recording
+
+CANNOT_KNOW = (
+    "which arrays stay on the host: all that are given to a call are taken to be on the device",
+    "another way that the code takes where it asks which device it is on: it was recorded on the CPU",
+    "errors that add up along a chain of calls: each call is judged by itself",
+    "the memory that the whole program needs, and the time to compile it as a whole",
+)
+"""What no replay of single calls shows, of whatever program."""
+WAYS: Mapping[Direction, str] = {"to_host": "to the host", "to_device": "to the device"}
+LEAST_SHARE = 0.01
+"""Of the time; a line with less is not listed."""
+
+
+@dataclass(frozen=True)
+class CrossingLine:
+    """A line that carries values between host and device."""
+
+    place: str
+    function: str
+    direction: Direction
+    count: int
+
+    @property
+    def words(self) -> str:
+        return WAYS[self.direction]
+
+
+@dataclass(frozen=True)
+class TimeLine:
+    """A line with its share of the time in calls, on the CPU as recorded and on the target as replayed."""
+
+    place: str
+    on_host: float
+    on_target: float
+
+
+@dataclass(frozen=True)
+class RecordedRun:
+    """A recording beside what became of its calls."""
+
+    recording: Recording
+    replays: TargetEvidence | None
+    """The outcomes of its own calls; None: they were not replayed, and the newest evidence stands for them."""
+    why_not: str | None = None
+    """The reason for which they were not replayed."""
+    without_outcome: int = 0
+    """Calls of which no replay came to an outcome that counts."""
+
+    @property
+    def command(self) -> str:
+        return shlex.join(self.recording.command)
+
+    @property
+    def called_line(self) -> str:
+        """``31 distinct calls of torch 2.9.0, made 1,204 times in 3.1 s``"""
+        recording = self.recording
+        made = sum(call.count for call in recording.calls)
+        ended = {0: "", None: "; the command was killed at its deadline"}.get(
+            recording.exit_code, f"; the command ended with exit code {recording.exit_code}"
+        )
+        backward = sum(call.gradient is not None for call in recording.calls)
+        return (
+            f"{plural(len(recording.calls), 'distinct call')} of {recording.framework} {recording.version}, "
+            f"made {made:,} times in {recording.seconds:.1f} s, backward through {backward:,}{ended}"
+        )
+
+    @cached_property
+    def crossings(self) -> tuple[CrossingLine, ...]:
+        """The lines that cross most often first."""
+        lines = [
+            CrossingLine(place_of(site), crossing.function, crossing.direction, site.count)
+            for crossing in self.recording.crossings
+            for site in crossing.sites
+        ]
+        return tuple(sorted(lines, key=lambda line: (-line.count, line.place, line.function)))
+
+    @property
+    def crossed(self) -> Mapping[Direction, int]:
+        """How often values cross, by direction."""
+        counts: Counter[Direction] = Counter()
+        for line in self.crossings:
+            counts[line.direction] += line.count
+        return counts
+
+    @cached_property
+    def times(self) -> tuple[TimeLine, ...]:
+        """The lines that take most of the time on the target first; none where not all was timed on both."""
+        if self.replays is None:
+            return ()
+        ratios = {case.case: case.ratio for cases in self.replays.functions.values() for case in cases}
+        host: dict[str, float] = defaultdict(float)
+        target: dict[str, float] = defaultdict(float)
+        for call in self.recording.calls:
+            ratio = ratios.get(call.case)
+            for site in call.sites:
+                if ratio is not None and call.count:
+                    seconds = call.seconds * site.count / call.count
+                    host[place_of(site)] += seconds
+                    target[place_of(site)] += seconds * ratio
+        on_host, on_target = sum(host.values()), sum(target.values())
+        if not on_host or not on_target:
+            return ()
+        lines = [TimeLine(place, host[place] / on_host, target[place] / on_target) for place in host]
+        shown = [line for line in lines if max(line.on_host, line.on_target) >= LEAST_SHARE]
+        return tuple(sorted(shown, key=lambda line: (-line.on_target, line.place)))
+
+    @property
+    def unknowable(self) -> tuple[str, ...]:
+        """What the report cannot know, each a clause."""
+        recording = self.recording
+        left_out = sum(site.count for entry in recording.left_out for site in entry.sites)
+        found = list(CANNOT_KNOW)
+        if self.replays is None:
+            found.append(f"these very calls, which were not replayed: {self.why_not}")
+        elif self.without_outcome:
+            found.append(f"{plural(self.without_outcome, 'call')} whose replay came to no outcome that counts")
+        if left_out:
+            reasons = Counter[str]()
+            for entry in recording.left_out:
+                reasons[entry.reason] += sum(site.count for site in entry.sites)
+            told = "; ".join(f"{count:,}: {reason}" for reason, count in reasons.most_common(4))
+            found.append(f"{plural(left_out, 'call')} that no recording keeps ({told})")
+        return (*found, *(f"{note[:1].lower()}{note[1:].rstrip('.')}" for note in recording.notes))
+
+
+def place_of(site: RecordedSite) -> str:
+    return f"{site.file}:{site.line}" if site.file else "no line of the code"

@@ -1,0 +1,77 @@
+"""Recordings: the calls that a command made, as call sites whose arguments are known. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from coordinator.assess.sites import Certainty, Site, Source, Use
+from coordinator.errors import AssessmentError
+from coordinator.results.conditions import UNKNOWN_VALUE, CallSite
+from protocol.model import first_fault
+from protocol.recording import RecordedCall, Recording, RecordingMark
+from protocol.recording_format import FORMAT
+
+SUFFIX = ".json"
+"""By it a recording is told from code."""
+_MAKE = "portolan-runner record"
+
+
+def read_recording(content: bytes, name: str) -> Recording:
+    """Read a recording. Raises ``AssessmentError`` with one line that names the file."""
+    try:
+        mark = RecordingMark.model_validate_json(content)
+    except ValidationError:
+        raise AssessmentError(f"{name} is no recording of Portolan's: make one with `{_MAKE}`") from None
+    if mark.format > FORMAT:
+        raise AssessmentError(
+            f"{name} has format {mark.format}, made by portolan {mark.portolan}; this portolan reads up to {FORMAT}: "
+            "upgrade it"
+        )
+    try:
+        return Recording.model_validate_json(content)
+    except ValidationError as error:
+        raise AssessmentError(
+            f"{name} is no valid recording: {first_fault(error)}; it was changed, make it anew with `{_MAKE}`"
+        ) from None
+
+
+def source_of(recording: Recording) -> Source:
+    """The recorded calls as a source, a site for each call and line."""
+    sites = tuple(site for call in recording.calls for site in sites_of(call))
+    return Source(sites, files=len({site.path for site in sites}))
+
+
+def sites_of(call: RecordedCall) -> Iterator[Site]:
+    """The lines of the user's from which a call was made; of one without any there is none."""
+    site = _call_site(call)
+    dtypes = frozenset(array.dtype for array in call.arrays)
+    for place in call.sites:
+        if place.file:
+            yield Site(
+                place.file, place.line, 0, call.function, Certainty.recorded, Use.called, site, "", dtypes=dtypes
+            )
+
+
+def _call_site(call: RecordedCall) -> CallSite:
+    """Arity and plain keywords, as the source of a call would show them."""
+    written: Any = call.call
+    match written:
+        case {"tuple": [list(arguments), {"mapping": list(options)}, *_]}:
+            of_method = call.function.split(".")[-2][:1].isupper()
+            positional = len(arguments) - of_method if arguments else 0
+            return CallSite(positional, {str(name): _plain(value) for name, value in options})
+        case _:
+            raise AssessmentError(f"the recording's call {call.case} has no arguments: make it anew with `{_MAKE}`")
+
+
+def _plain(value: Any) -> Any:
+    """A keyword's value as JSON has it; that of an array or of another object is not known."""
+    if isinstance(value, list):
+        members = [_plain(member) for member in value]
+        return UNKNOWN_VALUE if UNKNOWN_VALUE in members else members
+    if isinstance(value, Mapping):
+        return _plain(value["tuple"]) if "tuple" in value else UNKNOWN_VALUE
+    return value

@@ -1,0 +1,99 @@
+"""The findings of a recording that was replayed on the target: each call by what became of itself. Pure.
+
+Nothing has to be concluded from cases that are like a call. A finding is of one function and kind: its places are the
+lines whose calls ended so, and its condition tells these calls from the function's others.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from coordinator.assess.evidence import CaseEvidence, TargetEvidence
+from coordinator.assess.findings import Assessment, Finding, most_first, rank
+from coordinator.assess.recordings import sites_of
+from coordinator.assess.sites import Site
+from coordinator.assess.verdicts import IMPRECISE, KINDS, Kind, Meets, SiteVerdict, Weight, slowness
+from coordinator.results.conditions import condition_of, function_condition
+from protocol.recording import RecordedCall, Recording
+
+BASIS = "replays of its calls"
+
+
+def assess_replays(recording: Recording, target: TargetEvidence, slow: float) -> Assessment:
+    """Set each recorded call against its own replays, forward and backward. ``unknown`` is what has no outcome."""
+    calls: dict[str, list[RecordedCall]] = defaultdict(list)
+    for call in recording.calls:
+        calls[call.function].append(call)
+    findings: list[Finding] = []
+    charted: dict[str, int] = {}
+    unknown: dict[str, int] = {}
+    for function, own in calls.items():
+        outcomes = {case.case: case for case in target.functions.get(function, ())}
+        if outcomes:
+            charted[function] = len(_places(own))
+            findings += _findings(function, own, outcomes, target, slow)
+        else:
+            unknown[function] = len(_places(own))
+    return Assessment(tuple(sorted(findings, key=rank)), most_first(charted), most_first(unknown))
+
+
+def without_outcome(recording: Recording, target: TargetEvidence) -> int:
+    """Recorded calls of which no replay came to an outcome that counts."""
+    known = {case.case for cases in target.functions.values() for case in cases}
+    return sum(known.isdisjoint(call.cases) for call in recording.calls)
+
+
+def _findings(
+    function: str,
+    calls: Sequence[RecordedCall],
+    outcomes: Mapping[str, CaseEvidence],
+    target: TargetEvidence,
+    slow: float,
+) -> list[Finding]:
+    findings = []
+    for kind, is_failing in KINDS.items():
+        failing = {name: case for name, case in outcomes.items() if is_failing(case)}
+        if failing:
+            findings.append(
+                Finding(_verdict(function, kind, list(outcomes.values()), list(failing.values())), _at(calls, failing))
+            )
+    for call in calls:
+        timed = [outcomes[name] for name in call.cases if name in outcomes]
+        if (verdict := slowness(function, function, timed, target, slow)) is not None:
+            findings.append(Finding(replace(verdict, basis=BASIS), _places([call])))
+    return findings
+
+
+def _verdict(function: str, kind: Kind, cases: Sequence[CaseEvidence], failing: Sequence[CaseEvidence]) -> SiteVerdict:
+    is_imprecise = kind is Kind.wrong and all(case.is_imprecise for case in failing)
+    condition = condition_of(cases, lambda case: case in failing) if len(failing) < len(cases) else None
+    first = failing[0]
+    return SiteVerdict(
+        kind=kind,
+        function=function,
+        charted_as=function,
+        weight=Weight.note if is_imprecise else Weight.finding,
+        meets=Meets.met,
+        failing=len(failing),
+        of=len(cases),
+        basis=BASIS,
+        condition=str(condition) if condition else "",
+        why_note=IMPRECISE if is_imprecise else "",
+        judges=function_condition(cases).judges,
+        said=first.said or "",
+        causes=tuple(sorted({str(case.cause) for case in failing if case.cause})),
+        case=first.case,
+        chart=first.chart,
+    )
+
+
+def _at(calls: Sequence[RecordedCall], failing: Mapping[str, CaseEvidence]) -> tuple[Site, ...]:
+    return _places([call for call in calls if not failing.keys().isdisjoint(call.cases)])
+
+
+def _places(calls: Sequence[RecordedCall]) -> tuple[Site, ...]:
+    """The lines of calls, each once."""
+    sites = (site for call in calls for site in sites_of(call))
+    return tuple({(site.path, site.line): site for site in sites}.values())

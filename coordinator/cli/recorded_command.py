@@ -1,0 +1,82 @@
+"""The user's own command, recorded on the CPU and replayed on the target by ``portolan-runner``."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import FileIO
+from pathlib import Path
+
+from coordinator.assess.bundled import from_bundles
+from coordinator.assess.evidence import TargetEvidence
+from coordinator.cli.processes import Child
+from coordinator.errors import AssessmentError
+from coordinator.variables import variables
+from protocol.enums import HOST
+
+REPLAY_LIMIT_S = 120.0
+"""For one replay of a call."""
+COULD_NOT = 2
+"""Exit code of the runner's where it could not do it."""
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """The outcomes of a recording's calls on a target; or why there are none."""
+
+    evidence: TargetEvidence | None
+    why_not: str | None = None
+
+
+def record(command: str, framework: str) -> Path:
+    """Run a command under a recorder; returns the recording, which stays, so that its calls can be repeated.
+
+    What the command prints goes to stderr. Raises ``AssessmentError`` if nothing was recorded.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise AssessmentError(f"--run {command!r} is no command: {error}") from error
+    out = _folder() / f"recording_{hashlib.sha256(f'{Path.cwd()} {command}'.encode()).hexdigest()[:8]}.json"
+    out.unlink(missing_ok=True)
+    code, complaint = _run("record", framework, "--out", str(out), "--", *words)
+    if code == COULD_NOT or not out.exists():
+        raise AssessmentError(f"--run: {complaint}")
+    return out
+
+
+def replay(recording: Path, framework: str, device: str) -> Replayed:
+    """Replay the calls of a recording on a target, and on the CPU, to which its times are compared."""
+    with tempfile.TemporaryDirectory() as folder:
+        bundles = []
+        for word in dict.fromkeys((device, HOST)):
+            bundle = Path(folder) / f"{word}.bundle"
+            options = ("--runs", "1", "--timing", "quick", "--timeout-s", f"{REPLAY_LIMIT_S:g}")
+            code, complaint = _run(
+                "run", framework, word, "--suite", str(recording.absolute()), "--out", str(bundle), *options
+            )
+            if code != 0:
+                return Replayed(None, complaint)
+            bundles.append(bundle)
+        evidence = from_bundles(bundles)
+    return Replayed(evidence[0]) if evidence else Replayed(None, "the CPU is what other targets are compared to")
+
+
+def _run(*arguments: str) -> tuple[int, str]:
+    """Run the runner's command, with its lines on our stderr; returns its exit code and what it said last there."""
+    command: Sequence[str] = [sys.executable, "-P", "-m", "runners", *arguments]
+    child = Child(command, FileIO(sys.stderr.fileno(), "wb", closefd=False))
+    try:
+        return child.wait(), child.complaint
+    finally:
+        child.stop()
+
+
+def _folder() -> Path:
+    folder = (variables().cache or Path("~/.cache")).expanduser() / "portolan" / "recordings"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
