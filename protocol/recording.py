@@ -114,7 +114,7 @@ class Recording(Message):
     seconds: Seconds
     """From the command's start to its end."""
     exit_code: ExitCode | None
-    """Of the command; negative: the signal that ended it; null: it was killed at its deadline."""
+    """Of the command; negative: the signal that ended it; null: it was killed before its end."""
     notes: Lines
     """Sentences on what could not be recorded."""
     calls: Annotated[list[RecordedCall], Field(max_length=MAX_CALLS)]

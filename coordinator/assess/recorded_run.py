@@ -68,7 +68,7 @@ class RecordedRun:
         """``31 distinct calls of torch 2.9.0, made 1,204 times in 3.1 s``"""
         recording = self.recording
         made = sum(call.count for call in recording.calls)
-        ended = {0: "", None: "; the command was killed at its deadline"}.get(
+        ended = {0: "", None: "; the command was killed before its end"}.get(
             recording.exit_code, f"; the command ended with exit code {recording.exit_code}"
         )
         backward = sum(call.gradient is not None for call in recording.calls)

@@ -39,8 +39,8 @@ _LOOK_EVERY_S = 0.2
 EAGER = {"TORCHDYNAMO_DISABLE": "1"}
 """Compiled code is recorded as what it is compiled from: the calls of the user's own."""
 MOST_NOTES = 3
-FAILED, KILLED = 1, 3
-"""Exit codes where the command failed, and where it was killed at its deadline."""
+FAILED, LATE, INTERRUPTED = 1, 3, 130
+"""Exit codes where the command failed, was killed at its deadline, or was ended by Ctrl-C."""
 
 
 @dataclass(frozen=True)
@@ -103,21 +103,31 @@ def record(order: RecordOrder) -> int:
         raise UsageError(f"the calls of {order.framework} cannot be recorded; those of torch can")
     _require_writable(order.out)
     begun, moment, told = time.monotonic(), datetime.now(UTC), _Told()
-    exit_code = _run_child(order, told)
+    ended = _run_child(order, told)
     if told.version is None:
         raise RecordingError(told.broken or f"no command runs under {order.interpreter.path}: it ended at once")
-    recording = _recording(order, told, exit_code, moment, time.monotonic() - begun)
-    ended = _ended(exit_code, order.timeout_s)
+    recording = _recording(order, told, ended.exit_code, moment, time.monotonic() - begun)
     if not recording.calls and not recording.left_out:
-        raise RecordingError(f"{ended}, and had called no function of {order.framework}: nothing is recorded")
+        raise RecordingError(f"{ended.words}, and had called no function of {order.framework}: nothing is recorded")
     _write(order.out, recording)
-    for line in _summary(recording, order.out, ended):
+    for line in _summary(recording, order.out, ended.words):
         print(line, file=sys.stderr)
-    return 0 if exit_code == 0 else KILLED if exit_code is None else FAILED
+    return ended.code
 
 
-def _run_child(order: RecordOrder, told: _Told) -> int | None:
-    """Run the command to its end or its deadline; returns its exit code, None if it was killed."""
+@dataclass(frozen=True)
+class _Ended:
+    """The end of the command."""
+
+    exit_code: int | None
+    """Its own; None: we killed it."""
+    words: str
+    code: int
+    """The exit code of the recording."""
+
+
+def _run_child(order: RecordOrder, told: _Told) -> _Ended:
+    """Run the command to its end, to its deadline or to a Ctrl-C."""
     ours, theirs = os.pipe()
     device = frameworks.variables(frameworks.load(order.framework), "cpu")
     command, flag = order.command, "1" if order.with_values else "0"
@@ -137,18 +147,21 @@ def _run_child(order: RecordOrder, told: _Told) -> int | None:
     finally:
         os.close(theirs)
     deadline = time.monotonic() + order.timeout_s
-    is_late = False
+    killed: _Ended | None = None
     try:
         for line in _lines(ours, process, deadline):
             with suppress(ValueError, KeyError, TypeError):
                 told.take(line)
-        is_late = process.poll() is None and time.monotonic() >= deadline
+        if process.poll() is None:
+            killed = _Ended(None, f"the command was killed after {order.timeout_s:g} s", LATE)
     except KeyboardInterrupt:
-        is_late = True
+        killed = _Ended(None, "the command was interrupted", INTERRUPTED)
     finally:
         _end(process)
         os.close(ours)
-    return None if is_late else process.returncode
+    code = process.returncode
+    how = f"signal {-code}" if code < 0 else f"exit code {code}"
+    return killed or _Ended(code, f"the command ended with {how}", FAILED if code else 0)
 
 
 def _lines(pipe: int, process: subprocess.Popen[bytes], deadline: float) -> Iterator[bytes]:
@@ -233,14 +246,6 @@ def _write(out: Path, recording: Recording) -> None:
         part.replace(out)
     except OSError as error:
         raise RecordingError(f"--out {out}: {error.strerror}; name a file that can be written") from error
-
-
-def _ended(exit_code: int | None, timeout_s: float) -> str:
-    if exit_code is None:
-        return f"the command was killed after {timeout_s:g} s"
-    if exit_code < 0:
-        return f"the command ended with signal {-exit_code}"
-    return f"the command ended with exit code {exit_code}"
 
 
 def _summary(recording: Recording, out: Path, ended: str) -> Iterator[str]:

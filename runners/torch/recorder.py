@@ -211,7 +211,7 @@ class Recorder:
         else:
             known = _Call(self._book.leave_out(function, reason), may_differentiate=False)
         self._known[key] = known
-        known.entry.met(self._site(), seconds)
+        self._book.first(known.entry, self._site(), seconds)
         return result
 
     def _one_of_too_many(self, func: Any, function: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -287,10 +287,11 @@ class Recorder:
         last = getattr(func, "__name__", type(func).__name__)
         name = resolve_name(func)
         if name is not None:
-            last = name.rpartition(".")[2]
-            if name.startswith("torch.functional."):
-                name = f"torch.{last}"
-            name = name if _is_public(name) else None
+            owner, _, alias = name.rpartition(".")
+            owner = "torch" if owner == "torch.functional" else owner
+            # Of several names of one function torch gives any: ``torch.spmm`` for ``torch.mm``.
+            last = last if owner == "torch" and getattr(torch, last, None) is func else alias
+            name = f"{owner}.{last}" if _is_public(f"{owner}.{last}") else None
         self._names[func] = last, name
         return last, name
 

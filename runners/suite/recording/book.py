@@ -7,7 +7,7 @@ What is kept grows with distinct calls alone, and of those there is a limit.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -71,9 +71,17 @@ class Book:
         """Tell more of a call that was entered before."""
         self._tell({"entry": entry.number, "more": facts})
 
+    def first(self, entry: Entry, site: Site, seconds: float) -> None:
+        """Count a new entry, and tell of it at once."""
+        entry.met(site, seconds)
+        self._tell_of([entry])
+
     def cross(self, function: str, direction: str, site: Site) -> None:
         """Count a crossing between host and device."""
-        self._other(CROSSING, {"function": function, "direction": direction}).met(site)
+        crossing = self._other(CROSSING, {"function": function, "direction": direction})
+        crossing.met(site)
+        if perf_counter() > self.tell_at:
+            self.tell_counts()
 
     def leave_out(self, function: str, reason: str) -> Entry:
         """The entry of calls that are not kept for this reason."""
@@ -81,11 +89,13 @@ class Book:
 
     def tell_counts(self) -> None:
         """Tell what has changed since the last time."""
-        changed = [entry for entry in self._entries if not entry.is_told]
-        self._tell({"counts": [_counts(entry) for entry in changed]})
-        for entry in changed:
-            entry.is_told = True
+        self._tell_of([entry for entry in self._entries if not entry.is_told])
         self.tell_at = perf_counter() + TELL_EVERY_S
+
+    def _tell_of(self, entries: Sequence[Entry]) -> None:
+        self._tell({"counts": [_counts(entry) for entry in entries]})
+        for entry in entries:
+            entry.is_told = True
 
     def _other(self, kind: str, facts: dict[str, Any]) -> Entry:
         key = (kind, *facts.values())
@@ -101,5 +111,6 @@ class Book:
 
 
 def _counts(entry: Entry) -> list[Any]:
-    sites: Iterable[tuple[Site, int]] = list(entry.sites.items())
+    # A list: another thread of the program may count meanwhile.
+    sites = list(entry.sites.items())
     return [entry.number, entry.seconds, [[file, line, count] for (file, line), count in sites]]

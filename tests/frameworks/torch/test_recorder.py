@@ -1,0 +1,226 @@
+"""The recorder of torch, in this process: what is told of calls, and that their replay is right and notices."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from protocol.enums import Verdict
+from protocol.recording_format import MAX_VARIANTS
+from runners.suite.cases import Case
+from runners.suite.recording.book import CALL, CROSSING, LEFT_OUT, Book
+from runners.suite.recording.reading import functions_of
+from runners.torch import recorder
+from runners.torch.devices import Cpu
+from runners.torch.replay import case_of
+from tests.frameworks.common.running import run
+
+Entries = list[dict[str, Any]]
+
+
+def recorded(work: Callable[[], object], *, with_values: bool = False) -> Entries:
+    """All that is told of the work: of each entry its kind, its facts, its count and its sites."""
+    entries: dict[int, dict[str, Any]] = {}
+
+    def tell(message: dict[str, Any]) -> None:
+        if "counts" in message:
+            for number, _, sites in message["counts"]:
+                entries[number].update(sites=sites, count=sum(count for *_, count in sites))
+        else:
+            entry = entries.setdefault(message["entry"], {"gradient": None})
+            entry.update(message.get("facts", message.get("more")), kind=message.get("kind", entry.get("kind")))
+
+    book = Book(tell)
+    with recorder.recording(book, str(Path(__file__).parent), with_values):
+        work()
+        book.tell_counts()
+    return list(entries.values())
+
+
+def of_kind(entries: Entries, kind: str) -> Entries:
+    return [entry for entry in entries if entry["kind"] == kind]
+
+
+def counts(entries: Entries, kind: str = CALL) -> dict[str, int]:
+    return {entry["function"]: entry["count"] for entry in of_kind(entries, kind)}
+
+
+def cases(entries: Entries, folder: Path) -> list[Case]:
+    """The calls as the suite that they are."""
+    file = folder / "recording.json"
+    head = {"type": "portolan-recording", "format": 1, "portolan": "0", "framework": "torch"}
+    file.write_text(json.dumps({**head, "calls": of_kind(entries, CALL)}))
+    return [case for function in functions_of(file, "torch", case_of) for case in function.cases]
+
+
+def several_calls() -> None:
+    torch.manual_seed(0)
+    x = torch.randn(6, 4)
+    weight = torch.nn.Parameter(torch.randn(3, 4))
+    mean, variance = torch.zeros(4), torch.ones(4)
+    y = F.linear(x, weight)
+    loss = F.cross_entropy(y, torch.tensor([0, 1, 2, 0, 1, 2])) + (y * y).mean()
+    loss.backward()
+    F.batch_norm(x, mean, variance, training=True)
+    F.dropout(x, 0.5)
+    mask = torch.tensor([True, False, True, False, True, True])
+    x[mask] = 0.5
+    x[mask, 1:].t().bfloat16().exp()
+    x[0].expand(5, 4).cumsum(0)
+    F.softmax(torch.tensor([[0.0, float("-inf")], [1.0, 2.0]]), dim=-1)
+    torch.topk(torch.tensor([1.0, 1.0, 0.0]), 2)
+    torch.where(x > 0, x, 2 - x).sort(stable=True)
+    torch.complex(x, x).abs()
+    x.add_(x, alpha=2)
+    torch.linalg.svd(x)
+
+
+def test_calls_are_told_with_their_count_line_and_backward_pass() -> None:
+    def work() -> None:
+        x = torch.ones(3, device="cpu", requires_grad=True)
+        for number in range(5):
+            y = torch.cumsum(x * (0.5 + number), 0)
+        y.sum().backward()
+
+    entries = recorded(work)
+    assert counts(entries) == {
+        "torch.ones": 1, "torch.Tensor.mul": 5, "torch.cumsum": 5, "torch.Tensor.sum": 1, "torch.ones_like": 1,
+    }  # fmt: skip
+    calls = {entry["function"]: entry for entry in of_kind(entries, CALL)}
+    ((file, line, _),) = calls["torch.cumsum"]["sites"]
+    assert file == Path(__file__).name
+    assert "torch.cumsum(x *" in Path(__file__).read_text().splitlines()[line - 1]
+    assert calls["torch.cumsum"]["gradient"]["wanted"] == [0]
+    assert calls["torch.ones"]["gradient"] is None
+
+
+def test_what_changes_and_what_is_random_is_noticed_whether_torch_counts_it_or_not() -> None:
+    calls = {entry["function"]: entry for entry in of_kind(recorded(several_calls), CALL)}
+    assert calls["torch.nn.functional.batch_norm"]["changes"] == [1, 2]
+    assert calls["torch.Tensor.__setitem__"]["changes"] == [0]
+    assert calls["torch.Tensor.add_"]["changes"] == [0]
+    assert {name for name, call in calls.items() if call["is_random"]} == {"torch.nn.functional.dropout"}
+
+
+def test_reads_and_moves_are_crossings() -> None:
+    def work() -> None:
+        x = torch.ones(3).to("cpu")
+        if x.sum() > 1:
+            x.sum().item()
+        x.cpu().numpy()
+
+    assert counts(recorded(work), CROSSING) == {
+        "torch.Tensor.to": 1, "torch.Tensor.__bool__": 1, "torch.Tensor.item": 1, "torch.Tensor.cpu": 1,
+        "torch.Tensor.numpy": 1,
+    }  # fmt: skip
+
+
+def test_a_number_that_counts_steps_does_not_fill_the_memory() -> None:
+    x = torch.ones(2)
+    entries = recorded(lambda: [x.add(number) for number in range(3 * MAX_VARIANTS)])
+    assert len(of_kind(entries, CALL)) == MAX_VARIANTS
+    assert counts(entries, LEFT_OUT) == {"torch.Tensor.add": 2 * MAX_VARIANTS}
+
+
+def test_what_cannot_be_kept_is_told_with_its_reason_and_goes_on() -> None:
+    class Own(torch.Tensor):
+        pass
+
+    def work() -> None:
+        x = torch.ones(2, 2)
+        torch.add(x, x, out=torch.empty(2, 2))
+        torch._foreach_add([x], 1.0)
+        torch.sin(x.as_subclass(Own))
+        torch.mm(x.to_sparse(), x)
+
+    reasons = {entry["function"]: entry["reason"] for entry in of_kind(recorded(work), LEFT_OUT)}
+    assert reasons["torch.add"] == recorder.OUT
+    assert reasons["_foreach_add"] == recorder.NO_NAME
+    assert reasons["torch.sin"] == recorder.OWN_CLASS
+    assert "sparse" in reasons["torch.mm"]
+    assert reasons["torch.ones"] == recorder.ON_HOST
+
+
+def test_a_thread_that_the_program_starts_is_recorded_too() -> None:
+    x = torch.ones(2)
+
+    def work() -> None:
+        thread = threading.Thread(target=lambda: torch.sin(x))
+        thread.start()
+        thread.join()
+
+    assert counts(recorded(work)) == {"torch.sin": 1}
+
+
+def test_functions_that_a_backward_pass_calls_are_recorded() -> None:
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(context: Any, x: torch.Tensor) -> torch.Tensor:
+            return x * 2
+
+        @staticmethod
+        def backward(context: Any, gradient: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+            return torch.mul(gradient, 2)
+
+    x = torch.ones(2, requires_grad=True)
+    assert "torch.mul" in counts(recorded(lambda: Twice.apply(x).sum().backward()))
+
+
+@pytest.mark.parametrize("with_values", [False, True])
+def test_replays_are_right_on_the_host(tmp_path: Path, *, with_values: bool) -> None:
+    replayed = cases(recorded(several_calls, with_values=with_values), tmp_path)
+    assert {case.id.endswith("-gradient") for case in replayed} == {True, False}
+    outcomes = {case.id: run(Cpu(), case) for case in replayed}
+    assert {case: outcome for case, outcome in outcomes.items() if outcome.verdict is not Verdict.passed} == {}
+
+
+def test_replays_notice_a_device_that_is_wrong(tmp_path: Path) -> None:
+    class Wrong(Cpu):
+        def lookup(self, name: str) -> Any:
+            function = super().lookup(name)
+            return lambda *arguments, **options: spoiled(function(*arguments, **options))
+
+    def spoiled(result: Any) -> Any:
+        if not isinstance(result, torch.Tensor):
+            return result
+        return ~result if result.dtype is torch.bool else result * 1.1
+
+    entries = [entry for entry in recorded(several_calls) if entry["function"] in NOTICED]
+    outcomes = {case.function: run(Wrong(), case).verdict for case in cases(entries, tmp_path)}
+    assert outcomes == dict.fromkeys(NOTICED, Verdict.failed)
+
+
+NOTICED = (
+    "torch.nn.functional.linear",
+    "torch.nn.functional.cross_entropy",
+    "torch.nn.functional.batch_norm",
+    "torch.nn.functional.softmax",
+    "torch.Tensor.cumsum",
+    "torch.Tensor.exp",
+    "torch.Tensor.gt",
+    "torch.Tensor.abs",
+)
+
+
+def test_a_call_that_the_host_refuses_with_drawn_values_says_nothing_of_the_device(tmp_path: Path) -> None:
+    def work() -> None:
+        torch.linalg.cholesky(torch.tensor([[2.0, 1.0], [1.0, 2.0]]))
+
+    class Accepting(Cpu):
+        def lookup(self, name: str) -> Any:
+            return lambda matrix: matrix
+
+    (drawn,) = [case for case in cases(recorded(work), tmp_path) if "cholesky" in case.id]
+    outcome = run(Accepting(), drawn)
+    assert outcome.verdict is Verdict.skipped
+    assert outcome.evidence is not None
+    assert "record with --with-values" in str(outcome.evidence.reason)
+    (kept,) = [case for case in cases(recorded(work, with_values=True), tmp_path) if "cholesky" in case.id]
+    assert run(Cpu(), kept).verdict is Verdict.passed

@@ -1,0 +1,129 @@
+"""Recorded calls without a framework: their arrays, the book that counts them, and the suite that they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from protocol.recording_format import MAX_SITES, MAX_VARIANTS
+from runners.errors import SuiteError
+from runners.suite.cases import Case, Inputs
+from runners.suite.checks import TOLERANCES
+from runners.suite.recording.arrays import MOST_VALUES, RecordedArray, described
+from runners.suite.recording.book import Book
+from runners.suite.recording.reading import RecordedArguments, RecordedCall, functions_of
+
+ARRAY = {"dtype": "float32", "shape": [2], "low": 0.0, "high": 1.0}
+CALL: dict[str, Any] = {
+    "function": "torch.foo",
+    "name": "float32-1",
+    "dtype": "float32",
+    "call": {"tuple": [[{"array": 0}], {"mapping": []}]},
+    "arrays": [ARRAY],
+    "changes": [],
+    "is_random": False,
+    "gradient": {"wanted": [0], "results": [{**ARRAY, "dtype": "float64"}, None]},
+}
+MARK = {"type": "portolan-recording", "format": 1, "portolan": "0.1.0", "framework": "torch"}
+
+
+def inputs() -> Inputs:
+    return Inputs(np.random.default_rng(0), 0)
+
+
+def case_of(call: RecordedCall) -> Case:
+    return Case(
+        call.id, call.function, "value", call.dtype, RecordedArguments(call.arrays), lambda _: dict, {},
+        TOLERANCES[call.dtype], check=lambda _: None,
+    )  # fmt: skip
+
+
+def written(folder: Path, **changed: Any) -> Path:
+    file = folder / "recording.json"
+    file.write_text(json.dumps({**MARK, "calls": [CALL], **changed}))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        (np.array([[3, -4], [5, 6]]), "int64"),
+        (np.array([True, False]), "bool"),
+        (np.array([0.0, -np.inf], np.float32), "bfloat16"),
+        (np.zeros((0, 3), np.int32), "int32"),
+        (np.asarray(7, np.uint8), "uint8"),
+    ],
+)
+def test_whole_numbers_and_what_is_not_finite_are_kept(values: Any, dtype: str) -> None:
+    made = RecordedArray.read(described(values, dtype, with_values=False).written).made(inputs())
+    assert np.array_equal(made, values)
+    assert made.shape == values.shape
+
+
+def test_floats_are_drawn_from_their_range_unless_their_values_are_asked_for() -> None:
+    values = np.linspace(2.0, 3.0, 50, dtype=np.float32)
+    array = described(values, "float32", with_values=False)
+    made = array.made(inputs())
+    assert array.values is None
+    assert made.shape == (50,)
+    assert 2.0 <= made.min() < made.max() <= 3.0
+    assert np.array_equal(described(values, "float32", with_values=True).made(inputs()), values)
+
+
+def test_of_a_large_array_of_whole_numbers_there_is_the_range() -> None:
+    array = described(np.arange(MOST_VALUES + 1), "int64", with_values=False)
+    assert (array.values, array.low, array.high) == (None, 0, MOST_VALUES)
+    assert array.made(inputs()).dtype == np.int64
+
+
+def test_the_book_grows_with_distinct_calls_alone_and_tells_all() -> None:
+    told: list[Mapping[str, Any]] = []
+    book = Book(told.append)
+    entry = book.open("torch.foo", {})
+    for number in range(3 * MAX_SITES):
+        entry.met(("train.py", number), 0.5)
+    book.tell_counts()
+    ((number, seconds, sites),) = told[-1]["counts"]
+    assert (number, seconds) == (0, 1.5 * MAX_SITES)
+    assert len(sites) == MAX_SITES + 1
+    assert sites[-1] == ["", 0, 2 * MAX_SITES]
+    assert [book.takes("torch.bar") for _ in range(MAX_VARIANTS + 1)][-2:] == [True, False]
+    book.tell_counts()
+    assert told[-1]["counts"] == []
+
+
+def test_a_recording_is_a_suite_with_a_case_for_each_call_and_for_its_gradient(tmp_path: Path) -> None:
+    (function,) = functions_of(written(tmp_path), "torch", case_of)
+    plain, gradient = function.cases
+    assert (plain.id, gradient.id) == ("torch.foo/float32-1", "torch.foo/float32-1-gradient")
+    assert [array.dtype for array in gradient.arguments.arrays] == ["float32", "float64"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"type": "portolan-bundle"}, "is no recording of Portolan's: make one with portolan-runner record"),
+        ({"format": 2, "portolan": "9.0"}, "has format 2, made by portolan 9.0; this portolan reads up to 1: upgrade"),
+        ({"framework": "jax"}, "is a recording of jax, and this runner is of torch"),
+        ({"calls": [{**CALL, "arrays": 3}]}, "is no valid recording .* make it anew"),
+        ({"calls": None}, "is no valid recording"),
+    ],
+)
+def test_a_recording_that_cannot_be_read_is_refused_in_one_line(
+    tmp_path: Path, changed: Mapping[str, Any], said: str
+) -> None:
+    with pytest.raises(SuiteError, match=said) as refused:
+        functions_of(written(tmp_path, **changed), "torch", case_of)
+    assert "\n" not in str(refused.value)
+
+
+def test_what_is_no_json_is_no_recording(tmp_path: Path) -> None:
+    file = tmp_path / "recording.json"
+    file.write_text("[")
+    with pytest.raises(SuiteError, match="is no recording"):
+        functions_of(file, "torch", case_of)

@@ -1,0 +1,37 @@
+"""The command that is recorded, as it is typed."""
+
+from __future__ import annotations
+
+import pytest
+
+from runners.errors import UsageError
+from runners.recording.command import Command
+
+
+@pytest.mark.parametrize(
+    ("typed", "command"),
+    [
+        ("python train.py --steps 2", Command(None, (), "file", "train.py", ("--steps", "2"))),
+        ("python3.11 -u -X dev train.py", Command(None, ("-u", "-X", "dev"), "file", "train.py", ())),
+        ("python -Wignore -m pkg.train -m x", Command(None, ("-Wignore",), "module", "pkg.train", ("-m", "x"))),
+        ("/opt/v/bin/python -c pass -v", Command("/opt/v/bin/python", (), "text", "pass", ("-v",))),
+        ("python -mpkg", Command(None, (), "module", "pkg", ())),
+    ],
+)
+def test_a_command_of_python_is_taken_apart(typed: str, command: Command) -> None:
+    assert Command.parse(typed.split()) == command
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("", "say which command"),
+        ("torchrun train.py", "'torchrun' is no Python"),
+        ("python", "names no script"),
+        ("python -m", "names no script"),
+        ("python --version", "no option of Python that a recording knows"),
+    ],
+)
+def test_another_command_is_refused_in_one_line(typed: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        Command.parse(typed.split())
