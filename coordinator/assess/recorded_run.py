@@ -18,7 +18,7 @@ CANNOT_KNOW = (
     "errors that add up along a chain of calls: each call is judged by itself",
     "the memory that the whole program needs, and the time to compile it as a whole",
 )
-"""What no replay of single calls shows, of whatever program."""
+"""Limits of every replay of single calls, whatever the program."""
 WAYS: Mapping[Direction, str] = {"to_host": "to the host", "to_device": "to the device"}
 LEAST_SHARE = 0.01
 """Of the time; a line with less is not listed."""
@@ -119,7 +119,7 @@ class RecordedRun:
 
     @property
     def unknowable(self) -> tuple[str, ...]:
-        """What the report cannot know, each a clause."""
+        """All that the report cannot know, each a clause."""
         recording = self.recording
         left_out = sum(site.count for entry in recording.left_out for site in entry.sites)
         found = list(CANNOT_KNOW)

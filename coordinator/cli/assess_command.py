@@ -47,7 +47,7 @@ FOUND = 1
 
 @dataclass(frozen=True)
 class _Assessed:
-    """What was assessed, on which evidence."""
+    """An assessment with its code and its evidence."""
 
     path: str
     place: Path
@@ -103,7 +103,7 @@ def assess(
         raise AssessmentError("name the PATH of code or of a recording, or a command with --run: one of them")
     if (coverage or chart) and (run is not None or is_recording):
         raise AssessmentError(
-            "--coverage and --chart are for code that is read: leave them out where calls are recorded"
+            "--coverage and --chart are for code that is read: leave them out for a recording"
         )
     if run is not None:
         recording = record(run, _one_target(selector).framework)

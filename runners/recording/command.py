@@ -13,7 +13,7 @@ _PYTHON = re.compile(r"python(3(\.\d+)?t?)?")
 _WITH_VALUE = ("-W", "-X")
 _FLAGS = re.compile(r"-[bBdEIiOPqRsSuvx]+")
 FILE, MODULE, TEXT = "file", "module", "text"
-"""What Python is to run."""
+"""The kinds of targets that Python runs."""
 
 
 @dataclass(frozen=True)

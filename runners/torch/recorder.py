@@ -304,7 +304,7 @@ _NEW: Any = _New()
 
 
 def _key(value: Any) -> Key:
-    """What tells one argument from another: of an array its form, of a float only that it is one."""
+    """The part of an argument that tells calls apart: of an array its form, of a float only that it is one."""
     kind = type(value)
     if kind is _Tensor or kind is _Parameter:
         return kind, value.dtype, value.shape, value.stride()
@@ -338,7 +338,7 @@ def _distinct(args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
 
 
 def _content(tensor: Any) -> tuple[int | None, int]:
-    """What differs after a change: torch's own count of changes, which some kernels leave as it is, and a checksum."""
+    """Differs after a change: torch's own count of changes, which some kernels leave as it is, and a checksum."""
     try:
         values, _ = numpy_of(tensor)
         checksum = zlib.crc32(values.tobytes())

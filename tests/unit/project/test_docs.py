@@ -135,7 +135,9 @@ def check_every_command_and_option_exists(page: Path) -> None:
                 break
             command = f"{command} {word}"
         has_commands = any(name.startswith(f"{command} ") for name in COMMANDS)
-        options = [word.partition("=")[0] for word in words if word.startswith("-")]
+        # Behind two dashes stands a command of the reader's.
+        own = words[: words.index("--")] if "--" in words else words
+        options = [word.partition("=")[0] for word in own if word.startswith("-")]
         if has_commands and not options:
             wrong.append(" ".join(words))
         wrong += [f"{command} {option}" for option in options if option not in COMMANDS[command]]
