@@ -40,6 +40,7 @@ Each stands with the status of HTTP and the exit code that it becomes::
     ├── DrawingError                      500  2
     ├── CatalogueError                    500  2
     ├── AssessmentError                   500  2
+    ├── PublicationError                  500  2
     ├── SettingError                      503  2
     ├── CoordinatorError                  500  2
     │   └── CoordinatorAwayError          500  2

@@ -23,7 +23,7 @@ an outcome every moment."""
 
 
 Charts = frozenset[tuple[int, int, int, int]]
-"""What ``service.charted`` returns."""
+"""The charts of a coordinator, as ``service.charted`` returns them."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ class Column:
 
     @property
     def line(self) -> tuple[str, str]:
-        """What stays the same from one version to the next: device and hardware."""
+        """Device and hardware, which stay the same from one version to the next."""
         return self.evidence.device, self.evidence.hardware
 
     def newest_first(self) -> tuple[object, ...]:

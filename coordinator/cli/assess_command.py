@@ -102,9 +102,7 @@ def assess(
     if (path is None) == (run is None):
         raise AssessmentError("name the PATH of code or of a recording, or a command with --run: one of them")
     if (coverage or chart) and (run is not None or is_recording):
-        raise AssessmentError(
-            "--coverage and --chart are for code that is read: leave them out for a recording"
-        )
+        raise AssessmentError("--coverage and --chart are for code that is read: leave them out for a recording")
     if run is not None:
         recording = record(run, _one_target(selector).framework)
     if path is None or is_recording:
