@@ -82,6 +82,7 @@ def pages(url: str) -> dict[str, str]:
     # A function that has something to tell: it failed somewhere, and was timed elsewhere.
     told = max(rows, key=lambda row: sum(_worth(cell) for cell in row["cells"].values()))
     return {
+        "atlas": "/",
         "campaign": campaign,
         "matrix": f"{campaign}/matrix",
         "function": f"{campaign}/functions/{told['framework']}/{quote(told['function'])}",
