@@ -11,6 +11,7 @@ from coordinator.atlas.marks import Cell, cell_words
 from coordinator.atlas.overview import Column, Framework
 from coordinator.atlas.versions import Observation, since
 from coordinator.results.conditions import FunctionCondition, function_condition
+from protocol.enums import Cause
 
 MOST_MESSAGES = 5
 """Different messages of failures on one target that are shown."""
@@ -153,7 +154,7 @@ def _view(framework: Framework, name: str, before: str | None, after: str | None
 
 
 def _on_target(column: Column, name: str) -> FunctionOnTarget:
-    cases = column.evidence.functions[name]
+    cases = [case for case in column.evidence.functions[name] if case.cause is not Cause.host_work]
     messages = list(_messages(column, cases))
     return FunctionOnTarget(
         column=column,

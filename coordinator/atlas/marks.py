@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from coordinator.assess.evidence import CaseEvidence
+from protocol.enums import Cause
 
 
 class Mark(StrEnum):
@@ -22,6 +23,8 @@ class Mark(StrEnum):
     """No case fails, and of none is it proven that it ran on the device."""
     works = "works"
     """No case fails or falls back, and it is proven that cases ran on the device."""
+    host_work = "work of the host"
+    """All that fails there is of data sets, strings, tables, files or prints, which no device is made for."""
 
     @property
     def letter(self) -> str:
@@ -29,7 +32,14 @@ class Mark(StrEnum):
         return _LETTERS[self]
 
 
-_LETTERS = {Mark.fails: "f", Mark.falls_back: "b", Mark.partly: "p", Mark.unproven: "u", Mark.works: "w"}
+_LETTERS = {
+    Mark.fails: "f",
+    Mark.falls_back: "b",
+    Mark.partly: "p",
+    Mark.unproven: "u",
+    Mark.works: "w",
+    Mark.host_work: "h",
+}
 NOT_CHARTED = "."
 """The letter of a function without evidence."""
 
@@ -39,16 +49,19 @@ class Cell:
     """A function on a target: how many of its cases end in which way."""
 
     total: int
+    """Cases that count: without those of ``host_work``."""
     failed: int
     wrong: int
     """Of the failed ones: those that ran, and gave wrong values without an error."""
     fell_back: int
     unproven: int
     """Cases that passed, without proof of where they ran."""
+    host_work: int = 0
+    """Cases that failed for what is work of the host: data sets, strings, tables, files and prints."""
 
     def __post_init__(self) -> None:
-        counts = (self.failed, self.wrong, self.fell_back, self.unproven)
-        if self.total < 1 or min(counts) < 0 or self.wrong > self.failed or self.on_device < 0:
+        counts = (self.total, self.failed, self.wrong, self.fell_back, self.unproven, self.host_work)
+        if self.total + self.host_work < 1 or min(counts) < 0 or self.wrong > self.failed or self.on_device < 0:
             raise ValueError(f"{self} does not add up")
 
     @property
@@ -58,6 +71,8 @@ class Cell:
 
     @property
     def mark(self) -> Mark:
+        if not self.total:
+            return Mark.host_work
         if self.failed == self.total:
             return Mark.fails
         if not self.on_device and not self.unproven:
@@ -72,18 +87,21 @@ def cell_of(cases: Iterable[CaseEvidence]) -> Cell | None:
     ends = list(cases)
     if not ends:
         return None
+    host_work = sum(case.cause is Cause.host_work for case in ends)
     return Cell(
-        total=len(ends),
-        failed=sum(case.end == "failed" for case in ends),
+        total=len(ends) - host_work,
+        failed=sum(case.end == "failed" for case in ends) - host_work,
         wrong=sum(case.is_wrong for case in ends),
         fell_back=sum(case.end == "fell_back" for case in ends),
         unproven=sum(case.end == "unproven" for case in ends),
+        host_work=host_work,
     )
 
 
 def cell_words(cell: Cell, *, is_lowered: bool) -> str:
     """``3 of 12 cases fail; 1 of 12 falls back to the host``; of a target that runs nothing what was lowered for it."""
-    cases = f"all {cell.total} cases" if cell.total > 1 else "its only case"
+    count = cell.total or cell.host_work
+    cases = f"all {count} cases" if count > 1 else "its only case"
     wrong = _wrong(cell)
     if is_lowered:
         return _lowering(cell, cases)
@@ -92,6 +110,8 @@ def cell_words(cell: Cell, *, is_lowered: bool) -> str:
             return f"passes in {cases}; in {cell.on_device} it is proven that the device computed"
         case Mark.works:
             return f"passes in {cases}, on the device"
+        case Mark.host_work:
+            return f"has to do with data sets, strings, tables, files or prints in {cases}"
         case Mark.unproven:
             return f"passes in {cases}, without proof that the device computed"
         case Mark.fails:

@@ -43,7 +43,7 @@ class Column:
     def counts(self) -> Mapping[Mark, int]:
         """How many functions have each mark."""
         counts = Counter(cell.mark for cell in self.cells.values())
-        return {mark: counts[mark] for mark in reversed(Mark)}
+        return {mark: counts[mark] for mark in BEST_FIRST}
 
     @property
     def differs(self) -> bool:
@@ -52,20 +52,20 @@ class Column:
 
     @property
     def rate(self) -> Rate:
-        """The functions that work on the device, of those that are charted."""
-        return Rate(self.counts[Mark.works], len(self.cells))
+        """The functions that work on the device, of those that are charted and no work of the host."""
+        return Rate(self.counts[Mark.works], len(self.cells) - self.counts[Mark.host_work])
 
     @property
     def sentence(self) -> str:
         """``763 of 1,155 charted functions work; 301 work in part, 70 fall back and 21 fail``."""
-        functions = plural(len(self.cells), "charted function")
+        functions = plural(self.rate.n, "charted function")
         if self.evidence.is_lowered:
             lowered = sum(not cell.failed for cell in self.cells.values())
             return f"{number(lowered)} of {functions} are lowered for it in every case; none was run"
         counts = {mark: f"{number(count)} {_VERBS[mark][count != 1]}" for mark, count in self.counts.items()}
         others = [words for mark, words in counts.items() if self.counts[mark] and mark is not Mark.works]
         rest = f"; {listed(others)}" if others else ""
-        return f"{number(self.counts[Mark.works])} of {functions} {_VERBS[Mark.works][len(self.cells) != 1]}{rest}"
+        return f"{number(self.counts[Mark.works])} of {functions} {_VERBS[Mark.works][self.rate.n != 1]}{rest}"
 
     def letters(self, functions: Iterable[str]) -> str:
         """The marks of functions, a letter each."""
@@ -73,12 +73,14 @@ class Column:
         return "".join(cells[name].mark.letter if name in cells else NOT_CHARTED for name in functions)
 
 
+BEST_FIRST = (Mark.works, Mark.unproven, Mark.partly, Mark.falls_back, Mark.fails, Mark.host_work)
 _VERBS = {
     Mark.works: ("works", "work"),
     Mark.unproven: ("is unproven", "are unproven"),
     Mark.partly: ("works in part", "work in part"),
     Mark.falls_back: ("falls back", "fall back"),
     Mark.fails: ("fails", "fail"),
+    Mark.host_work: ("is work of the host", "are work of the host"),
 }
 """Of each mark the verb for one function, and for several."""
 

@@ -16,12 +16,12 @@ from coordinator.atlas.addresses import as_link, function_path, module_path, tar
 from coordinator.atlas.function_view import FunctionView
 from coordinator.atlas.index import index_of
 from coordinator.atlas.marks import Mark, cell_words
-from coordinator.atlas.overview import Atlas, Column, Framework
+from coordinator.atlas.overview import BEST_FIRST, Atlas, Column, Framework
 from coordinator.page_text import finalized
 from coordinator.results.statistics import Rate
 
 FRONT = "index.html"
-WORST_FIRST = (Mark.fails, Mark.falls_back, Mark.partly, Mark.unproven)
+WORST_FIRST = (Mark.fails, Mark.falls_back, Mark.partly, Mark.unproven, Mark.host_work)
 """Marks that a target's page lists."""
 
 
@@ -49,7 +49,7 @@ def front_page(atlas: Atlas, search_action: str | None = None) -> Page:
     """
     values = {
         "atlas": atlas,
-        "marks": tuple(reversed(Mark)),
+        "marks": BEST_FIRST,
         "index": index_of(atlas),
         "search_action": search_action,
         "found": (),

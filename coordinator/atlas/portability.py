@@ -46,11 +46,15 @@ class PublishedCell(BaseModel):
 
     target: int = Field(ge=0, description="The place of the target in `targets`.")
     mark: Mark
-    cases: int = Field(ge=1)
+    cases: int = Field(ge=0, description="Cases that count.")
     failed: int = Field(ge=0)
     wrong: int = Field(ge=0, description="Of the failed ones: those that gave wrong values without an error.")
     fell_back: int = Field(ge=0, description="Cases that the host ran, unasked.")
     unproven: int = Field(ge=0, description="Cases that passed without proof of where they ran.")
+    host_work: int = Field(
+        ge=0,
+        description="Cases beside them, of data sets, strings, tables, files and prints, which no device is made for.",
+    )
     independent: int = Field(ge=0, description="Cases that an independent reference judged.")
     conditions: list[str]
     charts: list[int] = Field(description="The places of its evidence in the target's `charts`.")
@@ -129,6 +133,7 @@ def _cell(found: FunctionOnTarget, number: int) -> PublishedCell:
         wrong=cell.wrong,
         fell_back=cell.fell_back,
         unproven=cell.unproven,
+        host_work=cell.host_work,
         independent=found.condition.independent,
         conditions=list(found.conditions),
         charts=list(found.charts),

@@ -5,7 +5,7 @@ const root = document.getElementById("main").dataset.root ?? "";
 const MOST_FOUND = 12;
 const TILE = 10;
 const PADDING = 3;
-const WORDS = { f: "fails", b: "falls back", p: "works in part", u: "unproven", w: "works", ".": "not charted" };
+const WORDS = { f: "fails", b: "falls back", p: "works in part", u: "unproven", w: "works", h: "work of the host", ".": "not charted" };
 
 const functions = [];
 for (const [framework, { modules, names, columns, addresses }] of Object.entries(data)) {
@@ -67,7 +67,8 @@ function wire_search() {
   show(field.value);
 }
 
-// A mark is a shape before it is a colour: hatched falls back, dotted fails, half works in part, hollow is unproven.
+// A mark is a shape before it is a colour: hatched falls back, dotted fails, half works in part, hollow is unproven,
+// a point is work of the host.
 const SHAPES = {
   w: (pen, x, y, size) => pen.fillRect(x, y, size, size),
   p: (pen, x, y, size) => {
@@ -88,8 +89,9 @@ const SHAPES = {
     pen.clearRect(x + size / 2 - 1, y + size / 2 - 1, 2, 2);
   },
   u: (pen, x, y, size) => pen.strokeRect(x + 0.5, y + 0.5, size - 1, size - 1),
+  h: (pen, x, y, size) => pen.fillRect(x + size / 2 - 1, y + size / 2 - 1, 2, 2),
 };
-const COLOURS = { w: "--success", p: "--partial", b: "--partial", f: "--complete", u: "--quiet" };
+const COLOURS = { w: "--success", p: "--partial", b: "--partial", f: "--complete", u: "--quiet", h: "--quiet" };
 
 function wire_tiles(figure) {
   const { framework, column } = figure.dataset;

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from coordinator.atlas.marks import Mark
+from protocol.enums import Cause
+from tests.unit.coordinator.assess.cases import case, target
 from tests.unit.coordinator.atlas.evidence import atlas, charted
 
 
@@ -35,7 +37,7 @@ def test_a_target_is_told_in_one_sentence() -> None:
     assert torch.columns[0].sentence == (
         "1 of 5 charted functions work; 1 is unproven, 1 works in part, 1 falls back and 1 fails"
     )
-    assert torch.columns[0].counts == dict.fromkeys(reversed(Mark), 1)
+    assert torch.columns[0].counts == {**dict.fromkeys(Mark, 1), Mark.host_work: 0}
 
 
 def test_the_newest_version_of_each_device_and_hardware_stands_for_it() -> None:
@@ -57,3 +59,12 @@ def test_the_newest_version_of_each_device_and_hardware_stands_for_it() -> None:
 def test_without_evidence_there_is_an_empty_atlas() -> None:
     empty = atlas()
     assert (empty.frameworks, empty.functions, empty.targets, empty.charted_at) == ((), 0, 0, None)
+
+
+def test_work_of_the_host_is_in_no_rate() -> None:
+    strings = case("a", "failed", cause=Cause.host_work)
+    functions = {"torch.a": [strings], "torch.b": [strings, case("b")], "torch.c": [case("c", "failed")]}
+    (torch,) = atlas(target(functions)).frameworks
+    assert torch.columns[0].letters(torch.functions) == "hwf"
+    assert (torch.columns[0].rate.count, torch.columns[0].rate.n) == (1, 2)
+    assert torch.columns[0].sentence == "1 of 2 charted functions work; 1 fails and 1 is work of the host"
