@@ -19,6 +19,8 @@ from secrets import token_hex
 from typing import Annotated, Any, TypeVar
 
 import typer
+from rich.console import Console
+from rich.text import Text
 
 from coordinator.campaigns.models import CampaignDetail, CampaignTarget
 from coordinator.cli.credentials import find_token
@@ -33,7 +35,7 @@ from coordinator.cli.local import (
     slots_here,
     stoppable,
 )
-from coordinator.cli.matrix_printer import print_results
+from coordinator.cli.matrix_printer import SLOW, answers, of_interest, print_results, print_summary
 from coordinator.cli.outage_watch import OutageWatch
 from coordinator.cli.processes import Child
 from coordinator.cli.progress import Board
@@ -167,13 +169,20 @@ class Demo:
                     self.board.say(f"{target}: given up, its runner ended {HOPELESS_STARTS} times in a row")
             if not verdicts_told and all(target.verdicts_complete for target in follower.latest.by_target):
                 verdicts_told = True
-                self.board.say(
-                    f"all verdicts are on the chart after {duration(time.monotonic() - began)}, the times fill in: "
-                    f"{self.client.url}/campaigns/{campaign.id}/matrix"
-                )
+                self._tell_verdicts(campaign.id, time.monotonic() - began)
             yield follower.latest.by_target
         if follower.error is not None:
             raise follower.error
+
+    def _tell_verdicts(self, campaign: int, elapsed_s: float) -> None:
+        self.board.say(f"all verdicts are on the chart after {duration(elapsed_s)}:")
+        with suppress(PortolanError):
+            for line in answers(self.client.matrix(campaign)):
+                self.board.say(f"  {line}")
+        self.board.say(
+            f"now what runs there is timed; Ctrl-C ends that and keeps the chart: "
+            f"{self.client.url}/campaigns/{campaign}/matrix"
+        )
 
     def results(self, campaign: int, tend: Callable[[], None] = lambda: None) -> Results:
         """Return the matrix and the summary; ``tend`` brings back a database of ours that is away."""
@@ -258,6 +267,7 @@ def demo(
     url: Annotated[
         str | None, typer.Option(help="A coordinator that runs already: chart its runners instead of this machine.")
     ] = None,
+    whole: Annotated[bool, typer.Option("--all", help="Show every function at the end.")] = False,
     data_dir: DataDir = None,
 ) -> None:
     """Set up, start, chart every function on this machine's targets, show the matrix, stop."""
@@ -284,10 +294,26 @@ def demo(
         print(f"interrupted; {here if url is None else elsewhere}", file=sys.stderr)
         raise
     out = console()
-    print_results(*results, out)
+    _print(*results, out, whole=whole)
     out.print(f"\ndone after {duration(time.monotonic() - began)}")
     for line in last_lines:
         out.print(line, soft_wrap=True)
+
+
+def _print(matrix: MatrixPage, summary: Sequence[Section], out: Console, *, whole: bool) -> None:
+    """The answer first, then the functions that fail, fall back or are slow, or all, then the summary."""
+    for line in answers(matrix):
+        out.print(Text(line), soft_wrap=True)
+    shown = matrix if whole else of_interest(matrix)
+    if not whole:
+        of = plural(len(matrix.rows), "function")
+        out.print(
+            f"{len(shown.rows):,} of {of} fail, fall back or take over {SLOW:g} times as long; --all shows the others"
+        )
+    if shown.rows:
+        print_results(shown, summary, out)
+    else:
+        print_summary(summary, out)
 
 
 def _chart_here(

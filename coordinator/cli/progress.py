@@ -16,7 +16,8 @@ from coordinator.campaigns.models import CampaignTarget
 from coordinator.cli.terminal_console import console
 from coordinator.formats import duration
 
-PLAIN_EVERY_S = 5.0
+PLAIN_EVERY_S = 60.0
+"""Where no line can move: in a log, a line of each target now and then says that it goes on."""
 RATE_OVER_S = 15.0
 
 
@@ -36,9 +37,15 @@ def tail(target: CampaignTarget, rate: float | None) -> str:
 class Board:
     """``with Board() as board: board.show([…])``: targets of campaigns and plain lines, in their latest state."""
 
-    def __init__(self, stream: IO[str] | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        stream: IO[str] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        plain_every_s: float = PLAIN_EVERY_S,
+    ) -> None:
         self._console = console(stream or sys.stderr)
         self._clock = clock
+        self._plain_every_s = plain_every_s
         self._bars = BarsOfTargets(self._console, clock)
         self._live = Live(console=self._console, refresh_per_second=5) if self._console.is_terminal else None
         self._printed: list[str] = []
@@ -63,7 +70,7 @@ class Board:
             self._live.update(Group(*map(Text, lines), self._bars.get_renderable()))
             return
         self._latest = [*lines, *self._bars.lines()]
-        if self._clock() - self._printed_at >= PLAIN_EVERY_S:
+        if self._clock() - self._printed_at >= self._plain_every_s:
             self._print_changes()
 
     def say(self, line: str) -> None:

@@ -69,7 +69,7 @@ def test_an_installed_wheel_charts_a_framework_outside_the_checkout(installed: P
     assert ready.stdout == subprocess.check_output(here, text=True, env=environment())
 
     functions = ["--functions", "jax.lax.top_k", "--functions", "jax.numpy.compress"]
-    demo = call(installed / "portolan", "demo", "--targets", "jax/cpu", *functions, within=place)
+    demo = call(installed / "portolan", "demo", "--targets", "jax/cpu", "--all", *functions, within=place)
     assert demo.returncode == 0, demo.stderr
     assert "2 of 2 functions port" in demo.stdout
     assert "jax.lax.top_k" in demo.stdout

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from coordinator.cli.matrix_printer import fields, print_matrix, remark
+from coordinator.cli.matrix_printer import answers, fields, of_interest, print_matrix, remark
 from coordinator.results.models import Cell, Freshness, MatrixPage, MatrixRow
 from coordinator.targets.models import Target, notes
 from tests.unit.coordinator import cells
@@ -171,3 +171,17 @@ def test_each_framework_stands_by_itself_with_its_own_targets(matrix: MatrixPage
 def test_a_level_that_no_second_run_confirms_is_marked(unconfirmed: bool | None, level: str) -> None:
     measured = cell("success", 1, 1, first_cold_ms=5.0, low_ms=1.0, noisy=1, unconfirmed=unconfirmed)
     assert fields(measured, on_cpu=True)[-1] == level
+
+
+def test_the_answer_is_a_sentence_for_each_target(matrix: MatrixPage) -> None:
+    assert answers(matrix) == [
+        "torch@2.9.0/cpu: 2 of 2 functions port without a failure, 2 of 2 on the device itself.",
+        "torch@2.9.0/xla: 2 of 3 functions port without a failure, 1 of 3 on the device itself.",
+    ]
+
+
+def test_of_interest_is_what_fails_falls_back_or_is_slow(matrix: MatrixPage) -> None:
+    assert [row.function for row in of_interest(matrix).rows] == ["torch.cat", "torch.nonzero"]
+    slow = matrix.model_copy(deep=True)
+    slow.rows[3].cells[XLA] = cell("success", 2, 2, ratio_to_cpu=50.0)
+    assert [row.function for row in of_interest(slow).rows] == ["torch.cat", "torch.nonzero", "torch.lt"]

@@ -36,7 +36,7 @@ def test_a_tail_says_failing_rate_and_time_left() -> None:
 
 def test_the_rate_is_of_late_and_unknown_at_first() -> None:
     stream, now = io.StringIO(), [0.0]
-    with Board(stream, lambda: now[0]) as board:
+    with Board(stream, lambda: now[0], plain_every_s=5.0) as board:
         for done, at in ((0, 0.0), (100, 10.0), (200, 20.0), (210, 20.0 + RATE_OVER_S), (240, 20.0 + 2 * RATE_OVER_S)):
             now[0] = at
             board.show([target(done, 1_000)])
@@ -72,6 +72,15 @@ def test_the_first_and_the_last_state_are_printed_and_a_flood_is_not() -> None:
             board.show([target(done)])
     lines = stream.getvalue().splitlines()
     assert [line.split(" done")[0] for line in lines] == ["torch/cpu: 0/10", "torch/cpu: 10/10"]
+
+
+def test_a_log_has_a_line_a_minute_for_each_target() -> None:
+    stream, now = io.StringIO(), [0.0]
+    with Board(stream, lambda: now[0]) as board:
+        for second in range(181):
+            now[0] = float(second)
+            board.show([target(second, 200)])
+    assert len(stream.getvalue().splitlines()) == 4
 
 
 def test_a_runner_that_keeps_ending_is_started_ever_more_slowly() -> None:
