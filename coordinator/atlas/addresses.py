@@ -13,32 +13,32 @@ import sys
 from urllib.parse import quote
 
 _NOT_PLAIN = re.compile(r"^\.|[^a-z0-9._-]")
-_WRITTEN = re.compile(r"~([a-z])|=([0-9a-f]{1,8})=")
+_ESCAPED = re.compile(r"~([a-z])|=([0-9a-f]{1,8})=")
 LONGEST = 180
 """Characters of a file's name; a file system takes 255 bytes."""
 
 
 def file_name(name: str) -> str:
     """The name of a file for a name: equal only of equal names, also where case does not count; never a folder."""
-    plain = _NOT_PLAIN.sub(_written, name)
+    plain = _NOT_PLAIN.sub(_escape, name)
     if len(plain) <= LONGEST:
         return plain
     return f"{plain[:LONGEST]}={hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:16]}"
 
 
-def _written(found: re.Match[str]) -> str:
-    character = found[0]
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
     return f"~{character.lower()}" if "A" <= character <= "Z" else f"={ord(character):x}="
 
 
 def name_of(file: str) -> str | None:
     """The name that a file's name was made of; None if it is the name of none that is short enough."""
-    name = _WRITTEN.sub(_read, file)
+    name = _ESCAPED.sub(_unescape, file)
     return name if file_name(name) == file else None
 
 
-def _read(found: re.Match[str]) -> str:
-    capital, number = found.groups()
+def _unescape(match: re.Match[str]) -> str:
+    capital, number = match.groups()
     return capital.upper() if capital else chr(min(int(number, 16), sys.maxunicode))
 
 

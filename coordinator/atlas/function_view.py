@@ -22,7 +22,7 @@ UNKNOWN_DTYPE = "not known"
 class Message:
     """A text that failing cases left, with the number of those that left it."""
 
-    said: str
+    text: str
     causes: tuple[str, ...]
     cases: int
     repeat: str
@@ -61,8 +61,10 @@ class FunctionOnTarget:
     @property
     def conditions(self) -> tuple[str, ...]:
         """The options that tell the cases that do not work from the others, in sentences."""
-        found = (("fails", self.condition.fails), ("falls back", self.condition.falls_back))
-        return tuple(f"{verb} {condition}" for verb, condition in found if condition and condition.aspect is not None)
+        conditions = (("fails", self.condition.fails), ("falls back", self.condition.falls_back))
+        return tuple(
+            f"{verb} {condition}" for verb, condition in conditions if condition and condition.aspect is not None
+        )
 
     @property
     def campaigns(self) -> tuple[int, ...]:
@@ -111,7 +113,7 @@ class FunctionView:
     @property
     def newest(self) -> tuple[FunctionOnTarget, ...]:
         """Those of the newest version of each device and hardware that has evidence of it."""
-        return tuple({found.column.line: found for found in reversed(self.targets)}.values())[::-1]
+        return tuple({target.column.line: target for target in reversed(self.targets)}.values())[::-1]
 
     @property
     def module(self) -> str:
@@ -183,9 +185,10 @@ def _messages(column: Column, cases: Sequence[CaseEvidence]) -> Iterator[Message
     for case in cases:
         if case.end == "failed":
             by_message[case.said or "it left no message"].append(case)
-    for said, failed in sorted(by_message.items(), key=lambda item: (-len(item[1]), item[0])):
-        causes = tuple(dict.fromkeys(str(case.cause) for case in failed if case.cause))
-        yield Message(said, causes, len(failed), column.evidence.repeat(failed[0].case, failed[0].chart))
+    for text, failed_cases in sorted(by_message.items(), key=lambda item: (-len(item[1]), item[0])):
+        causes = tuple(dict.fromkeys(str(case.cause) for case in failed_cases if case.cause))
+        first = failed_cases[0]
+        yield Message(text, causes, len(failed_cases), column.evidence.repeat(first.case, first.chart))
 
 
 def _dtypes(cases: Sequence[CaseEvidence]) -> Iterator[DtypeCount]:

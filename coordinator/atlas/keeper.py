@@ -43,19 +43,19 @@ class AtlasKeeper:
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
         self._atlas: Atlas | None = None
-        self._charted: Charts | None = None
+        self._charts: Charts | None = None
         self._building: asyncio.Task[None] | None = None
         self._not_before = 0.0
 
     async def current(self) -> KeptAtlas:
         """The atlas of all evidence, or, while that is being put together, the one before."""
-        charted = await service.charted(self._engine)
-        if charted != self._charted and (building := self._build_in_background(charted)) is not None:
+        charts = await service.charted(self._engine)
+        if charts != self._charts and (building := self._build_in_background(charts)) is not None:
             await asyncio.wait([building], timeout=None if self._atlas is None else WAIT_S)
             if building.done():
                 building.result()
         assert self._atlas is not None
-        return KeptAtlas(self._atlas, is_behind=charted != self._charted)
+        return KeptAtlas(self._atlas, is_behind=charts != self._charts)
 
     async def close(self) -> None:
         """Stop putting one together."""
@@ -63,19 +63,19 @@ class AtlasKeeper:
             self._building.cancel()
             await asyncio.wait([self._building])
 
-    def _build_in_background(self, charted: Charts) -> asyncio.Task[None] | None:
+    def _build_in_background(self, charts: Charts) -> asyncio.Task[None] | None:
         """The task that puts a new one together, or None while it is too early for another."""
         if self._building is None or self._building.done():
             if monotonic() < self._not_before:
                 return None
-            self._building = asyncio.create_task(self._build(charted), name="atlas")
+            self._building = asyncio.create_task(self._build(charts), name="atlas")
         return self._building
 
-    async def _build(self, charted: Charts) -> None:
+    async def _build(self, charts: Charts) -> None:
         begun = monotonic()
         targets = await service.evidence_of_all(self._engine)
         self._atlas = await asyncio.to_thread(_without_cases, targets)
-        self._charted = charted
+        self._charts = charts
         self._not_before = monotonic() + PAUSE * (monotonic() - begun)
 
 

@@ -145,9 +145,9 @@ def atlas_of(targets: Iterable[TargetEvidence], uses: Uses, host_only: Container
     by_framework: dict[str, list[Column]] = defaultdict(list)
     for target in targets:
         cells = {name: cell for name, cases in target.functions.items() if (cell := cell_of(cases)) is not None}
-        told = {name: cell for name, cell in cells.items() if name not in host_only}
-        if told:
-            by_framework[target.framework].append(Column(target, told))
+        on_devices = {name: cell for name, cell in cells.items() if name not in host_only}
+        if on_devices:
+            by_framework[target.framework].append(Column(target, on_devices))
     return Atlas(
         tuple(_framework(name, by_framework[name], uses.get(name, {})) for name in sorted(by_framework)), origin
     )

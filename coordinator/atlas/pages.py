@@ -53,7 +53,7 @@ def front_page(atlas: Atlas, search_action: str | None = None) -> Page:
         "index": index_of(atlas),
         "search_action": search_action,
         "found": (),
-        "typed": "",
+        "query": "",
     }
     return Page(FRONT, "Atlas", "front_body.html", values)
 
@@ -111,7 +111,7 @@ def _day(moment: datetime) -> str:
 @cache
 def environment() -> Environment:
     """The templates of a published site."""
-    found = Environment(
+    templates = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=select_autoescape(default=True),
         undefined=StrictUndefined,
@@ -119,8 +119,8 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    install(found)
-    return found
+    install(templates)
+    return templates
 
 
 def pages(atlas: Atlas, views: Iterable[FunctionView]) -> Iterator[Page]:

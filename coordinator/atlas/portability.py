@@ -85,7 +85,7 @@ def portability(framework: Framework, views: Iterable[FunctionView]) -> Portabil
 
 def published(view: FunctionView) -> Portability:
     """The document of one function, with the targets that have evidence of it."""
-    return _document(view.framework, [found.column for found in view.targets], [view])
+    return _document(view.framework, [target.column for target in view.targets], [view])
 
 
 def _document(framework: str, columns: Sequence[Column], views: Iterable[FunctionView]) -> Portability:
@@ -118,13 +118,13 @@ def _target(column: Column) -> PublishedTarget:
 def _function(view: FunctionView, numbers: Mapping[TargetKey, int]) -> PublishedFunction:
     return PublishedFunction(
         uses=view.uses,
-        cells=[_cell(found, numbers[found.column.evidence.key]) for found in view.targets],
+        cells=[_cell(target, numbers[target.column.evidence.key]) for target in view.targets],
         since={f"{line.device} on {line.hardware}": line.since for line in view.lines if line.since is not None},
     )
 
 
-def _cell(found: FunctionOnTarget, number: int) -> PublishedCell:
-    cell = found.cell
+def _cell(target: FunctionOnTarget, number: int) -> PublishedCell:
+    cell = target.cell
     return PublishedCell(
         target=number,
         mark=cell.mark,
@@ -134,7 +134,7 @@ def _cell(found: FunctionOnTarget, number: int) -> PublishedCell:
         fell_back=cell.fell_back,
         unproven=cell.unproven,
         host_work=cell.host_work,
-        independent=found.condition.independent,
-        conditions=list(found.conditions),
-        charts=list(found.charts),
+        independent=target.condition.independent,
+        conditions=list(target.conditions),
+        charts=list(target.charts),
     )

@@ -25,13 +25,13 @@ class Manifest(BaseModel):
 
 def published_before(folder: Path) -> list[Portability]:
     """The data of the publication that ``folder`` has; none if it has none, or one of another form."""
-    found = []
+    documents = []
     for path in sorted((folder / "data").glob("portability-*.json")):
         try:
-            found.append(Portability.model_validate_json(path.read_bytes()))
+            documents.append(Portability.model_validate_json(path.read_bytes()))
         except (ValidationError, OSError):
             continue
-    return found
+    return documents
 
 
 def check_folder(folder: Path) -> Manifest | None:
@@ -63,15 +63,15 @@ def publish(files: Iterable[SiteFile], folder: Path) -> int:
     folder.parent.mkdir(parents=True, exist_ok=True)
     new = folder.with_name(f"{folder.name}.{token_hex(4)}.part")
     try:
-        written = list(_write(files, new))
-        manifest = Manifest(files=sorted([*written, MANIFEST]))
+        paths = list(_write(files, new))
+        manifest = Manifest(files=sorted([*paths, MANIFEST]))
         (new / MANIFEST).write_text(manifest.model_dump_json(indent=1))
         if before is not None:
             _keep_others(folder, new, frozenset(before.files))
         _replace(folder, new)
     finally:
         shutil.rmtree(new, ignore_errors=True)
-    return len(written)
+    return len(paths)
 
 
 def _write(files: Iterable[SiteFile], folder: Path) -> Iterator[str]:

@@ -9,20 +9,20 @@ from coordinator.atlas.overview import Atlas
 
 def search(atlas: Atlas, text: str, most: int) -> Sequence[str]:
     """The functions that have ``text`` in their names; first those whose last part is it, or begins with it."""
-    typed = text.strip().lower()
-    scored = [
+    part = text.strip().lower()
+    matches = [
         (score, rank, name)
         for framework in atlas.frameworks
         for name, rank in framework.ranks.items()
-        if (score := _score(name.lower(), typed)) is not None
+        if (score := _score(name.lower(), part)) is not None
     ]
-    return [name for *_, name in sorted(scored)[:most]]
+    return [name for *_, name in sorted(matches)[:most]]
 
 
-def _score(name: str, typed: str) -> int | None:
+def _score(name: str, part: str) -> int | None:
     last = name.rpartition(".")[2]
-    if typed in (name, last):
+    if part in (name, last):
         return 0
-    if last.startswith(typed):
+    if last.startswith(part):
         return 1
-    return 2 if typed in name else None
+    return 2 if part in name else None

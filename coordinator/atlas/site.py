@@ -11,6 +11,7 @@ from itertools import chain
 
 from pydantic_core import to_json
 
+from coordinator.atlas.addresses import file_name
 from coordinator.atlas.changes import Changes, changes
 from coordinator.atlas.function_view import function_views
 from coordinator.atlas.overview import Atlas
@@ -30,19 +31,19 @@ class SiteFile:
 
 
 def data_path(framework: str) -> str:
-    return f"data/portability-{framework}.json"
+    return f"data/portability-{file_name(framework)}.json"
 
 
 def site_files(atlas: Atlas, before: Sequence[Portability], published_at: datetime | None = None) -> Iterator[SiteFile]:
     """All files of a site; ``before`` is the data of the publication that it replaces."""
     views = {framework.name: list(function_views(framework)) for framework in atlas.frameworks}
     documents = [portability(framework, views[framework.name]) for framework in atlas.frameworks]
-    changed = [changes(old, new) for new in documents for old in before if old.framework == new.framework]
+    all_changes = [changes(old, new) for new in documents for old in before if old.framework == new.framework]
     yield from _static()
-    yield from _data(documents, changed)
+    yield from _data(documents, all_changes)
     moment = published_at or datetime.now(UTC)
     every = (view for of_framework in views.values() for view in of_framework)
-    for page in chain([_data_page(documents, changed)], pages(atlas, every)):
+    for page in chain([_data_page(documents, all_changes)], pages(atlas, every)):
         yield _rendered(page, moment)
 
 
@@ -52,16 +53,16 @@ def _static() -> Iterator[SiteFile]:
         yield SiteFile(f"static/{name}", (folder / name).read_bytes())
 
 
-def _data(documents: Sequence[Portability], changed: Sequence[Changes]) -> Iterator[SiteFile]:
+def _data(documents: Sequence[Portability], all_changes: Sequence[Changes]) -> Iterator[SiteFile]:
     for document in documents:
         yield SiteFile(data_path(document.framework), to_json(document))
     yield SiteFile(SCHEMA, to_json(Portability.model_json_schema(), indent=1))
-    yield SiteFile("data/changes.json", to_json(changed, indent=1))
+    yield SiteFile("data/changes.json", to_json(all_changes, indent=1))
 
 
-def _data_page(documents: Sequence[Portability], changed: Sequence[Changes]) -> Page:
+def _data_page(documents: Sequence[Portability], all_changes: Sequence[Changes]) -> Page:
     names = [data_path(document.framework).removeprefix("data/") for document in documents]
-    values = {"files": names, "form_version": VERSION, "changes": [one for one in changed if not one.is_empty]}
+    values = {"files": names, "form_version": VERSION, "changes": [one for one in all_changes if not one.is_empty]}
     return Page("data/index.html", "Data", "data_body.html", values)
 
 

@@ -22,19 +22,19 @@ def since(observations: Sequence[Observation]) -> str | None:
     ``observations`` are of one device and hardware, the oldest version first. Between two charted versions nothing is
     known, so that a change is given by both.
     """
-    charted = [(one.version, one.mark) for one in observations if one.mark is not None]
-    if not charted:
+    marks = [(one.version, one.mark) for one in observations if one.mark is not None]
+    if not marks:
         return None
-    newest_version, newest = charted[-1]
-    if len(charted) == 1:
+    newest_version, newest = marks[-1]
+    if len(marks) == 1:
         return f"{newest} in {newest_version}, the only version that was charted"
-    first = len(charted) - 1
-    while first and charted[first - 1][1] is newest:
+    first = len(marks) - 1
+    while first and marks[first - 1][1] is newest:
         first -= 1
     if not first:
-        return f"{newest} in all {len(charted)} charted versions, {charted[0][0]} to {newest_version}"
-    before_version, before = charted[first - 1]
+        return f"{newest} in all {len(marks)} charted versions, {marks[0][0]} to {newest_version}"
+    before_version, before = marks[first - 1]
     return (
-        f"{newest} since {charted[first][0]} as charted; {before} in {before_version}, "
+        f"{newest} since {marks[first][0]} as charted; {before} in {before_version}, "
         "and no version between them was charted"
     )

@@ -31,7 +31,7 @@ from protocol.function_names import did_you_mean
 router = PageRouter()
 
 ROOT = "/atlas/"
-FOUND = 50
+MOST_MATCHES = 50
 """Functions that a search without scripts lists."""
 
 
@@ -48,8 +48,8 @@ async def front(
     request: Request, keeper: Keeper, q: Annotated[Text, Query(max_length=200, description="a part of a name")] = ""
 ) -> Response:
     kept = await keeper.current()
-    found = search(kept.atlas, q, FOUND) if q else ()
-    return _page(request, bodies.front_page(kept.atlas, "/"), _summary(kept), kept=kept, found=found, typed=q)
+    matches = search(kept.atlas, q, MOST_MATCHES) if q else ()
+    return _page(request, bodies.front_page(kept.atlas, "/"), _summary(kept), kept=kept, found=matches, query=q)
 
 
 @router.get("/atlas/functions/{file}")
@@ -57,8 +57,8 @@ async def function(request: Request, file: PathName, context: Context, keeper: K
     kept = await keeper.current()
     name = _named(kept.atlas, file.removesuffix(".html"))
     # Surfaces are read at first.
-    if (charted := await asyncio.to_thread(_charted_name, kept.atlas, name)) != name:
-        return RedirectResponse(f"{ROOT}{as_link(function_path(charted))}")
+    if (charted_as := await asyncio.to_thread(_charted_name, kept.atlas, name)) != name:
+        return RedirectResponse(f"{ROOT}{as_link(function_path(charted_as))}")
     framework = await asyncio.to_thread(_framework_of, kept.atlas, name)
     evidence = await service.evidence_of_function(context.engine, framework.name, name)
     fresh = atlas_of(evidence, {}, frozenset(), kept.atlas.origin).frameworks
@@ -104,10 +104,10 @@ def _named(atlas: Atlas, file: str) -> str:
 
 def _charted_name(atlas: Atlas, function: str) -> str:
     """The name under which a function, or what does the same, was charted; its own if it was under none."""
-    charted = {name for framework in atlas.frameworks for name in framework.ranks}
-    if function in charted:
+    names = {name for framework in atlas.frameworks for name in framework.ranks}
+    if function in names:
         return function
-    return min(charted & all_names(function), default=function)
+    return min(names & all_names(function), default=function)
 
 
 def _framework_of(atlas: Atlas, function: str) -> Framework:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -109,3 +110,19 @@ def test_data_of_another_form_is_no_publication_to_compare_with(tmp_path: Path) 
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "portability-torch.json").write_text('{"version": "2.0.0"}')
     assert published_before(tmp_path) == []
+
+
+HOSTILE = "../../<script>owned()</script>\u202e"
+
+
+def test_names_that_attack_whoever_shows_them_stay_in_the_folder_and_are_text(tmp_path: Path) -> None:
+    long = f"torch.{'endless' * 60}"
+    names = [HOSTILE, f"torch.{HOSTILE}", "torch.nn.Softmax", "torch.nn.softmax", long, ".", "con"]
+    target = replace(charted({name: ["failed"] for name in names}), framework=f"x{HOSTILE}", hardware=HOSTILE)
+    publish(site_files(atlas(target), []), tmp_path / "site")
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
+    assert len(list((tmp_path / "site" / "functions").iterdir())) == len(names)
+    assert len({path.name.lower() for path in (tmp_path / "site" / "functions").iterdir()}) == len(names)
+    for page in (tmp_path / "site").rglob("*.html"):
+        assert "<script>owned" not in page.read_text(), page
+        assert "\u202e" not in page.read_text(), page
