@@ -68,6 +68,9 @@ def run() -> Iterator[Figure]:
 def _pages(wide: int, again: int, job: int) -> dict[str, str]:
     campaign = f"/campaigns/{wide}"
     return {
+        "atlas": "/",
+        "atlas_search": "/?q=function_1",
+        "atlas_function": f"/atlas/functions/{FUNCTION}.html",
         "campaigns": "/campaigns",
         "new_campaign": f"/campaigns/new?like={wide}",
         "campaign": campaign,

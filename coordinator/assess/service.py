@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -12,7 +12,7 @@ from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.assess import store
-from coordinator.assess.evidence import CaseEvidence, Chart, TargetEvidence
+from coordinator.assess.evidence import CaseEvidence, Chart, TargetEvidence, TargetKey
 from coordinator.assess.merging import Charted, merged
 from coordinator.assess.runs import Run, RunCase, case_evidence
 from coordinator.results.condition_rows import stored_options
@@ -37,10 +37,19 @@ async def evidence_of_function(engine: AsyncEngine, framework: str, function: st
         return await _read(connection, rows, function)
 
 
-async def evidence_of_all(engine: AsyncEngine) -> tuple[TargetEvidence, ...]:
-    """The evidence of every target, the CPU's as well, without latencies."""
+async def each_evidence(engine: AsyncEngine) -> AsyncIterator[TargetEvidence]:
+    """The evidence of every target, the CPU's as well, one after the other and without latencies.
+
+    All of it at once would be as large as the database.
+    """
     async with engine.connect() as connection:
-        return await _read(connection, await store.charts(connection), with_ratios=False)
+        rows = await store.charts(connection)
+        by_target: dict[TargetKey, list[Row[Any]]] = defaultdict(list)
+        for row in rows:
+            by_target[TargetKey(row.framework, row.version, row.device, row.hardware, row.simulated)].append(row)
+        for key in sorted(by_target):
+            for target in await _read(connection, by_target[key], with_ratios=False):
+                yield target
 
 
 async def charted(engine: AsyncEngine) -> frozenset[tuple[int, int, int, int]]:

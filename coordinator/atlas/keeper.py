@@ -9,8 +9,7 @@ from time import monotonic
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.assess import service
-from coordinator.assess.evidence import TargetEvidence
-from coordinator.atlas.overview import Atlas, Column, Framework, atlas_of
+from coordinator.atlas.overview import Atlas, atlas_of, column_of
 from coordinator.atlas.uses import shipped_uses
 from protocol.host_only import declared
 
@@ -73,17 +72,12 @@ class AtlasKeeper:
 
     async def _build(self, charts: Charts) -> None:
         begun = monotonic()
-        targets = await service.evidence_of_all(self._engine)
-        self._atlas = await asyncio.to_thread(_without_cases, targets)
+        host_only = declared()
+        columns = []
+        async for target in service.each_evidence(self._engine):
+            column = await asyncio.to_thread(column_of, target, host_only)
+            columns.append(replace(column, evidence=replace(target, functions={})))
+        uses = await asyncio.to_thread(shipped_uses, [column.evidence for column in columns])
+        self._atlas = atlas_of(columns, uses, ORIGIN)
         self._charts = charts
         self._not_before = monotonic() + PAUSE * (monotonic() - begun)
-
-
-def _without_cases(targets: tuple[TargetEvidence, ...]) -> Atlas:
-    atlas = atlas_of(targets, shipped_uses(targets), declared(), ORIGIN)
-    return replace(atlas, frameworks=tuple(map(_framework_without_cases, atlas.frameworks)))
-
-
-def _framework_without_cases(framework: Framework) -> Framework:
-    columns = (Column(replace(column.evidence, functions={}), column.cells) for column in framework.columns)
-    return replace(framework, columns=tuple(columns))

@@ -140,14 +140,18 @@ class Atlas:
         return sum(len(framework.columns) for framework in self.frameworks)
 
 
-def atlas_of(targets: Iterable[TargetEvidence], uses: Uses, host_only: Container[str], origin: str) -> Atlas:
-    """Put evidence together. Functions of ``host_only`` never touch a device, so that no device has a mark of them."""
+def column_of(target: TargetEvidence, host_only: Container[str]) -> Column:
+    """A target's column. Functions of ``host_only`` never touch a device, so that no device has a mark of them."""
+    cells = {name: cell_of(cases) for name, cases in target.functions.items() if name not in host_only}
+    return Column(target, {name: cell for name, cell in cells.items() if cell is not None})
+
+
+def atlas_of(columns: Iterable[Column], uses: Uses, origin: str) -> Atlas:
+    """Put columns together; those without any cell are left out."""
     by_framework: dict[str, list[Column]] = defaultdict(list)
-    for target in targets:
-        cells = {name: cell for name, cases in target.functions.items() if (cell := cell_of(cases)) is not None}
-        on_devices = {name: cell for name, cell in cells.items() if name not in host_only}
-        if on_devices:
-            by_framework[target.framework].append(Column(target, on_devices))
+    for column in columns:
+        if column.cells:
+            by_framework[column.evidence.framework].append(column)
     return Atlas(
         tuple(_framework(name, by_framework[name], uses.get(name, {})) for name in sorted(by_framework)), origin
     )

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from coordinator.atlas.overview import atlas_of
+from coordinator.atlas.overview import atlas_of, column_of
 from coordinator.atlas.publication import check_folder, published_before
 from coordinator.atlas.publication import publish as write_site
 from coordinator.atlas.site import site_files
@@ -37,7 +37,9 @@ def publish(
     selector = Selector.parse(on)
     evidence = find_evidence(data, url, data_dir, selector, bundles or ())
     targets = [target for target in evidence.targets if selector.matches(target)]
-    atlas = atlas_of(targets, shipped_uses(targets), declared(), evidence.origin)
+    host_only = declared()
+    columns = [column_of(target, host_only) for target in targets]
+    atlas = atlas_of(columns, shipped_uses(targets), evidence.origin)
     if not atlas.frameworks:
         raise PublicationError(f"there is no evidence to publish of {on}: chart a target, or name another with --on")
     written = write_site(site_files(atlas, published_before(folder)), folder)

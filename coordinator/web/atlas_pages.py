@@ -15,7 +15,7 @@ from coordinator.atlas import pages as bodies
 from coordinator.atlas.addresses import as_link, file_name, function_path, name_of, target_path
 from coordinator.atlas.function_view import function_view
 from coordinator.atlas.keeper import AtlasKeeper, KeptAtlas
-from coordinator.atlas.overview import Atlas, Column, Framework, atlas_of
+from coordinator.atlas.overview import Atlas, Column, Framework, column_of
 from coordinator.atlas.portability import published
 from coordinator.atlas.search import search
 from coordinator.catalogue.releases import shipped_release
@@ -61,8 +61,7 @@ async def function(request: Request, file: PathName, context: Context, keeper: K
         return RedirectResponse(f"{ROOT}{as_link(function_path(charted_as))}")
     framework = await asyncio.to_thread(_framework_of, kept.atlas, name)
     evidence = await service.evidence_of_function(context.engine, framework.name, name)
-    fresh = atlas_of(evidence, {}, frozenset(), kept.atlas.origin).frameworks
-    view = function_view(framework, name, [column for one in fresh for column in one.columns])
+    view = function_view(framework, name, [column_of(target, frozenset()) for target in evidence])
     return _page(request, bodies.function_page(view), published(view), kept=kept)
 
 

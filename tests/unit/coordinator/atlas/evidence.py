@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from coordinator.assess.evidence import CaseEvidence, TargetEvidence
-from coordinator.atlas.overview import Atlas, atlas_of
+from coordinator.atlas.overview import Atlas, atlas_of, column_of
 from coordinator.results.conditions import End
 from protocol.enums import Ending
 from tests.unit.coordinator.assess.cases import case, target
@@ -27,4 +27,5 @@ def wrong(name: str) -> CaseEvidence:
 
 
 def atlas(*targets: TargetEvidence, uses: Mapping[str, int] | None = None, host_only: Sequence[str] = ()) -> Atlas:
-    return atlas_of(targets, {"torch": uses or {}}, frozenset(host_only), "is made by hand")
+    columns = [column_of(target, frozenset(host_only)) for target in targets]
+    return atlas_of(columns, {"torch": uses or {}}, "is made by hand")
