@@ -402,7 +402,13 @@ SELECT r.*,
                count(*) FILTER (WHERE o.cause = 'NOT_LOWERED') AS not_lowered,
                mode() WITHIN GROUP (ORDER BY (o.evidence ->> 'operation') COLLATE "C")
                    FILTER (WHERE o.cause = 'NOT_LOWERED') AS missing_lowering
-          FROM outcomes o
+          FROM (SELECT campaign_id, target_id, case_id, verdict, placement, rule, cause, evidence FROM outcomes
+                 UNION ALL
+                -- A job that was cancelled has no outcome, and its case misses a run.
+                SELECT j.campaign_id, j.target_id, j.case_id, 'incomplete', 'unknown', NULL, 'CANCELLED', NULL
+                  FROM campaign_targets t
+                  JOIN jobs j ON j.campaign_id = t.campaign_id AND j.target_id = t.target_id
+                 WHERE t.cancelled > 0 AND j.state = 'cancelled') o
          GROUP BY o.campaign_id, o.target_id, o.case_id) r
   JOIN (SELECT id, suite_id, function, host_only, tags @> '["REFUSES"]' AS refuses, inputs, judged_by
           FROM cases) c ON c.id = r.case_id"""
@@ -452,6 +458,7 @@ SELECT campaign_id,
     )
     .replace("REFUSES", REFUSES)
     .replace("HOST_WORK", Cause.host_work)
+    .replace("CANCELLED", Cause.cancelled)
     .replace("NOT_LOWERED", Cause.not_lowered)
     .replace("LOWERED", Cause.lowered)
 )
@@ -504,7 +511,7 @@ FUNCTION_VERDICTS = View(
     are those that passed or failed. A case that expects a refusal, and got one, is counted as refused
     alone. A case passed if all its counted runs passed, failed if any
     failed, and is in no denominator if it has none. All counts are of cases. A function without
-    any outcome yet has no row. Two targets that differ in their environment alone have a row each.""",
+    any outcome yet has no row, unless its campaign was cancelled. Two targets that differ in their environment alone have a row each.""",
     {
         "host_only": "declared in the catalogue: the function never touches a device",
         "verdict": "success: every case passed; complete: every case failed; partial: some failed; unknown: none "
@@ -517,7 +524,8 @@ FUNCTION_VERDICTS = View(
         "are in no other count",
         "total": "cases with a counted run: passed + failed",
         "skipped": "cases without a counted run, and without an incomplete one: removed or not applicable",
-        "incomplete": "cases without a counted run and with an incomplete one: environment, infrastructure",
+        "incomplete": "cases without a counted run and with an incomplete one: environment, infrastructure, or cancelled "
+        "before they ran",
         "cause": "the most frequent cause of the failed cases, and of each case the most frequent of its "
         "failed runs; the alphabet decides between equals",
         "passed_on_device": "cases of which every counted run passed, proven on the device; null if host_only",

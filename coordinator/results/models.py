@@ -117,7 +117,7 @@ class Cell(CountedFunction, Figures):
 
 
 class Freshness(BaseModel):
-    """From how many of the campaign's outcomes the matrix was made, and when."""
+    """From how many of the campaign's outcomes the matrix was made, and when; a cancelled job counts as one."""
 
     outcomes: int
     of: int

@@ -49,11 +49,12 @@ def _in_order(value: str) -> str:
     return f'array_agg({value} ORDER BY m."case" COLLATE "C") AS {value.partition(".")[2]}'
 
 
-# One statement sees one moment: what is noted in matrices is what the cells were made from.
+# One statement sees one moment: what is noted in matrices is what the cells were made from. A job that was cancelled is
+# done with as well: its case misses a run from then on.
 # The latencies of cases, of which all others and the ratios are made, are computed once.
 _REFRESH = f"""
 WITH seen AS (
-    SELECT coalesce(sum(done), 0) AS done, coalesce(sum(reclassifications), 0) AS reclassifications
+    SELECT coalesce(sum(done + cancelled), 0) AS done, coalesce(sum(reclassifications), 0) AS reclassifications
       FROM campaign_targets WHERE campaign_id = :campaign
 ), measured AS MATERIALIZED (
     SELECT * FROM case_latencies WHERE campaign_id = :campaign
@@ -124,7 +125,7 @@ SELECT n.campaign_id, p.state = 'running' AS running, n.done, coalesce(m.done, 0
        coalesce(m.done, 0) = n.done AND coalesce(m.reclassifications, 0) = n.reclassifications
            AND coalesce(m.definition, :definition) = :definition AS current,
        coalesce(m.took_s, 0) AS took_s, coalesce(extract(epoch FROM now() - m.made_at), 1e9)::float8 AS age_s
-  FROM (SELECT campaign_id, sum(done) AS done, sum(reclassifications) AS reclassifications
+  FROM (SELECT campaign_id, sum(done + cancelled) AS done, sum(reclassifications) AS reclassifications
           FROM campaign_targets GROUP BY campaign_id) n
   JOIN campaigns p ON p.id = n.campaign_id
   LEFT JOIN matrices m ON m.campaign_id = n.campaign_id

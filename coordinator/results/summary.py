@@ -57,7 +57,7 @@ def _of_all(campaign: CampaignDetail, data: ReportData) -> list[str]:
     counters = campaign.counters
     sentences = [
         *_cancelled(campaign),
-        *_missing_cases(data),
+        *_missing_cases(campaign, data),
         f"This campaign charted {plural(functions, 'function')} of {listed(data.frameworks) or 'no framework'} on "
         f"{plural(len(data.targets), 'target')}: {plural(counters.total, 'job')}, "
         f"each case run {_times(campaign.runs)} on each target.",
@@ -84,12 +84,12 @@ def _cancelled(campaign: CampaignDetail) -> list[str]:
     if campaign.state != "cancelled":
         return []
     return [
-        f"It was cancelled: {plural(campaign.counters.cancelled, 'job')} never ran, and every rate below is of what "
-        "had ended by then."
+        f"It was cancelled: {plural(campaign.counters.cancelled, 'job')} never ran, and a function that misses a case "
+        "for that is in no rate below."
     ]
 
 
-def _missing_cases(data: ReportData) -> list[str]:
+def _missing_cases(campaign: CampaignDetail, data: ReportData) -> list[str]:
     """First of all: what nothing can be said of because cases ended without a result."""
     missing = [verdict for verdict in data.verdicts if verdict.incomplete]
     if not missing:
@@ -98,9 +98,11 @@ def _missing_cases(data: ReportData) -> list[str]:
     unknown = {verdict.function for verdict in missing if verdict.anywhere.verdict == "unknown"}
     of = len({verdict.function for verdict in data.verdicts})
     cases = sum(verdict.incomplete for verdict in missing)
+    lack = "for lack of a package or of a runner"
+    reasons = f"because it was cancelled, or {lack}" if campaign.state == "cancelled" else lack
     return [
         f"Results are missing: {plural(cases, 'case')} of {len(functions):,} of {plural(of, 'function')} ended without "
-        f"one, for lack of a package or of a runner. These say nothing of a device; {len(unknown):,} of the functions "
+        f"one, {reasons}. These say nothing of a device; {len(unknown):,} of the functions "
         f"{_are(len(unknown))} unknown for it."
     ]
 

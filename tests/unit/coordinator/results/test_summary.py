@@ -181,8 +181,13 @@ def test_a_campaign_in_which_everything_failed_suspects_the_installation() -> No
 
 
 def test_a_cancelled_campaign_says_what_never_ran() -> None:
-    whole = told(FLEET, campaign(state="cancelled", passed=4, cancelled=8))["in November"]
-    assert whole.startswith("It was cancelled: 8 jobs never ran, and every rate below is of what had ended by then.")
+    of = charted([CPU], [verdict(CPU, "torch.a", "unknown", not_counted_cause="cancelled", incomplete=3)])
+    whole = told(of, campaign(state="cancelled", passed=4, cancelled=8))["in November"]
+    assert whole.startswith(
+        "It was cancelled: 8 jobs never ran, and a function that misses a case for that is in no rate below. "
+        "Results are missing: 3 cases of 1 of 1 function ended without one, because it was cancelled, or for lack of "
+        "a package or of a runner."
+    )
 
 
 def test_a_campaign_that_misses_cases_says_so_first_and_bounds_its_rate() -> None:
