@@ -118,7 +118,9 @@ def _listed(lines: list[str]) -> list[str]:
 
 
 def _change(change: VerdictChange) -> str:
-    return f"    {change.kind}: {change.function}: {_half(change.a)} → {_half(change.b)}: {change.moves}"
+    line = f"    {change.kind}: {change.function}: {_half(change.a)} → {_half(change.b)}: {change.moves}"
+    conditions = [(letter, side.conditions) for letter, side in (("A", change.a), ("B", change.b)) if side]
+    return line + "".join(f"\n      on {letter} it {'; '.join(said)}" for letter, said in conditions if said)
 
 
 def _half(half: SideVerdict | None) -> str:

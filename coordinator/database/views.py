@@ -507,11 +507,11 @@ _ANYWHERE, _ON_DEVICE, _WITHOUT_HOST_WORK, _INDEPENDENT = map(
 
 FUNCTION_VERDICTS = View(
     "function_verdicts",
-    """One row a function, target and campaign: its cases over their runs, added up. Counted runs
-    are those that passed or failed. A case that expects a refusal, and got one, is counted as refused
-    alone. A case passed if all its counted runs passed, failed if any
-    failed, and is in no denominator if it has none. All counts are of cases. A function without
-    any outcome yet has no row, unless its campaign was cancelled. Two targets that differ in their environment alone have a row each.""",
+    """One row a function, target and campaign: its cases over their runs, added up. Counted runs are those that passed
+    or failed. A case that expects a refusal, and got one, is counted as refused alone. A case passed if all its
+    counted runs passed, failed if any failed, and is in no denominator if it has none. All counts are of cases.
+    A function without any outcome yet has no row, unless its campaign was cancelled. Two targets that differ in
+    their environment alone have a row each.""",
     {
         "host_only": "declared in the catalogue: the function never touches a device",
         "verdict": "success: every case passed; complete: every case failed; partial: some failed; unknown: none "
@@ -524,8 +524,8 @@ FUNCTION_VERDICTS = View(
         "are in no other count",
         "total": "cases with a counted run: passed + failed",
         "skipped": "cases without a counted run, and without an incomplete one: removed or not applicable",
-        "incomplete": "cases without a counted run and with an incomplete one: environment, infrastructure, or cancelled "
-        "before they ran",
+        "incomplete": "cases without a counted run and with an incomplete one: environment, infrastructure, or "
+        "cancelled before they ran",
         "cause": "the most frequent cause of the failed cases, and of each case the most frequent of its "
         "failed runs; the alphabet decides between equals",
         "passed_on_device": "cases of which every counted run passed, proven on the device; null if host_only",

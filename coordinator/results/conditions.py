@@ -185,6 +185,11 @@ class FunctionCondition:
         return f"{count} of {self.total}{where}{single}"
 
     @property
+    def accusing_sentences(self) -> tuple[str, ...]:
+        """The sentences, if a case fails or falls back; none of a function of which nothing is to be said."""
+        return self.sentences if self.failed or self.fell_back else ()
+
+    @property
     def sentences(self) -> tuple[str, ...]:
         told = (("fails", self.failed, self.fails), ("falls back in", self.fell_back, self.falls_back))
         said = tuple(

@@ -115,6 +115,10 @@ def _record(
             for side in ("a", "b")
             for name in ("verdict", "passed", "total", "cause")
         },
+        **{
+            f"conditions_{side}": "; ".join(getattr(verdict and getattr(verdict, side), "conditions", []))
+            for side in ("a", "b")
+        },
         "why": verdict.why if verdict else None,
         "latency": latency.change if latency else None,
         "ratio": latency.ratio if latency else None,

@@ -43,6 +43,8 @@ class SideVerdict(BaseModel):
     total: int
     flaky: int
     cause: str | None
+    conditions: list[str] = []
+    """Of a function that changed or was lost: on which options its cases fail or fall back there, and who judged."""
 
 
 class SideCase(BaseModel):

@@ -12,6 +12,7 @@ from coordinator.campaigns import service as campaigns
 from coordinator.counting import CountingRule, rule_named
 from coordinator.errors import RequestError
 from coordinator.formats import plural
+from coordinator.results import condition_rows
 from coordinator.results import service as matrix
 from coordinator.results.comparison import store
 from coordinator.results.comparison.latencies import FACTOR, LEAST, LatencyChange, between_halves, compare_latencies
@@ -31,7 +32,7 @@ from coordinator.results.comparison.pairs import (
     no_common_case,
     other_cases,
 )
-from coordinator.results.comparison.verdicts import compare_verdicts, comparison
+from coordinator.results.comparison.verdicts import TOLD, compare_verdicts, comparison, with_conditions
 from coordinator.targets.models import Target
 from protocol.enums import TimingPolicy
 
@@ -89,7 +90,18 @@ async def verdicts(engine: AsyncEngine, found: Pairing, pair: Pair) -> VerdictCo
         cases_after = await store.cases(connection, found.b.campaign, pair.b.id, rule)
     others = frozenset(pair.other_cases)
     changes = await asyncio.to_thread(compare_verdicts, before, after, (cases_before, cases_after), rule, others)
-    return comparison(changes)
+    compared = comparison(changes)
+    functions = [(pair.framework, change.function) for change in compared.changes if change.kind in TOLD]
+    async with engine.connect() as connection:
+        conditions = [
+            await condition_rows.of_functions(connection, campaign, functions)
+            for campaign in (found.a.campaign, found.b.campaign)
+        ]
+    by_side = [
+        {function: condition for (_, function, target), condition in side.items() if target == of.id}
+        for side, of in zip(conditions, (pair.a, pair.b), strict=True)
+    ]
+    return with_conditions(compared, by_side[0], by_side[1])
 
 
 async def latencies(engine: AsyncEngine, found: Pairing, pair: Pair) -> LatencyComparison:

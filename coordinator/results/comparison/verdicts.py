@@ -18,11 +18,14 @@ from coordinator.results.comparison.models import (
     VerdictChange,
     VerdictComparison,
 )
+from coordinator.results.conditions import FunctionCondition
 from coordinator.results.models import Cell
 
 FAILING = ("partial", "complete")
 KNOWN: tuple[Kind, ...] = ("regression", "fix", "mixed", "change")
 
+TOLD: tuple[Kind, ...] = (*KNOWN, "lost")
+"""Kinds of a function of which the conditions are told."""
 WITHOUT_DATA = ("lost", "insufficient data")
 """Kinds of a function, and of a case, that nothing is known of on one side at least."""
 
@@ -94,6 +97,25 @@ def comparison(changes: Sequence[VerdictChange]) -> VerdictComparison:
         cases=_sum([change.counts for change in changes]),
         changes=[change for change in changes if change.kind != "same"],
     )
+
+
+def with_conditions(
+    compared: VerdictComparison, a: Mapping[str, FunctionCondition], b: Mapping[str, FunctionCondition]
+) -> VerdictComparison:
+    """The comparison with the conditions of its functions on both sides, by function."""
+
+    def told(side: SideVerdict | None, condition: FunctionCondition | None) -> SideVerdict | None:
+        if side is None or condition is None:
+            return side
+        return side.model_copy(update={"conditions": list(condition.accusing_sentences)})
+
+    changes = [
+        change.model_copy(
+            update={"a": told(change.a, a.get(change.function)), "b": told(change.b, b.get(change.function))}
+        )
+        for change in compared.changes
+    ]
+    return compared.model_copy(update={"changes": changes})
 
 
 def counts(changes: Sequence[VerdictChange]) -> Counts:

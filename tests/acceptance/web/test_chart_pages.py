@@ -257,6 +257,7 @@ def test_two_campaigns_are_compared_on_a_page_over_rest_and_on_the_command_line(
     assert "Without a result on B: 3" in text
     assert "no outcome on B" in text
     assert "could not be finished" not in text
+    assert "fails 1 of 1 case: in every case; its suite does not say who judged" in text
     told = coordinator.http.get("/compare", params={"a": campaign, "b": later}).json()
     (pair,) = told["pairs"]
     assert pair["verdicts"]["counts"]["same"] == 2
@@ -267,6 +268,7 @@ def test_two_campaigns_are_compared_on_a_page_over_rest_and_on_the_command_line(
     portolan = Portolan(tmp_path, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}")
     said = portolan.ask("compare", str(campaign), str(later), "--fail-on", "regression")
     assert "0 regressions, 0 fixed, 0 both, 0 changed otherwise, 2 the same, 3 without a result on B, 0 with " in said
+    assert "on A it fails 1 of 1 case: in every case; its suite does not say who judged" in said
     assert json.loads(portolan.ask("compare", str(campaign), str(later), "--json"))["pairs"]
 
 
