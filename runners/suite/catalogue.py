@@ -38,7 +38,8 @@ def offer(suites: Mapping[str, Suite]) -> dict[str, Any]:
 
     # A suite and its quick form have the same cases.
     cases = {id(case): case for suite in suites.values() for case in suite.cases}
-    described = {key: options_of(case) for key, case in cases.items()}
+    recorded = {id(case): suite.recorded.get(case.id) for suite in suites.values() for case in suite.cases}
+    described = {key: options_of(case, recorded[key]) for key, case in cases.items()}
     return {
         "suites": [
             {

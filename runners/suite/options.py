@@ -3,9 +3,12 @@
 They are told from the case alone: nothing is called but what makes its inputs, and no device is needed. They decide no
 result, so they are no part of a revision: what reads them here may change and the suite stays the same.
 
+Only a case's ``prepare`` knows what it makes of its arguments. Where that is its author's own, the calls are those that
+a developer recorded on the host (``runners/recording.py``) and put beside the suite, in ``RECORDED``; of a case that is
+not there they are unknown.
+
 A value is written as JSON has it; an array by its dtype and shape, and anything else as an object of one of the keys
-below. A case whose ``prepare`` is its author's own has unknown calls: only that function knows what it makes of its
-arguments.
+below.
 """
 
 from __future__ import annotations
@@ -14,19 +17,22 @@ import ast
 import builtins
 import json
 import math
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from protocol.option_limits import MAX_CALLS, MAX_KEYWORD, MAX_KEYWORDS, MAX_VALUE
+from protocol.option_limits import MAX_CALLS, MAX_DTYPES, MAX_KEYWORD, MAX_KEYWORDS, MAX_VALUE
 from runners.suite.cases import Case, just_call
 from runners.suite.examples import Example, FrozenExample
 from runners.suite.frozen import FrozenArguments, Named, Slot, decode, pack_of
 from runners.suite.recording.reading import RecordedArguments
 from runners.suite.rounding import dtype_on_device
 
+RECORDED = "calls.json"
+"""The file of recorded options in the package of a suite, by the ids of cases."""
 ARRAY = "array"
 """``{"array": "float32", "shape": [3, 4]}``."""
 OBJECT = "object"
@@ -56,20 +62,67 @@ class _Call:
     receiver: _Array | None = None
 
 
-def options_of(case: Case) -> dict[str, Any]:
-    """The options of a case as a ``protocol.catalogue.CaseOptions`` is read; what is at its default is left out."""
+def options_of(case: Case, recorded: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The options of a case as a ``protocol.catalogue.CaseOptions`` is read; what is at its default is left out.
+
+    ``recorded`` are those of a case whose calls only its author's code knows.
+    """
     dtypes: set[str] = set()
     calls = _calls(case, dtypes)
     options: dict[str, Any] = {"kind": case.kind}
     if not isinstance(case.prepare, FrozenExample):
         options["dtypes"] = sorted(dtypes or {case.dtype})
-    if calls is None:
-        return options
+    return options | (_written_calls(calls) if calls is not None else dict(recorded or {}))
+
+
+@dataclass(frozen=True)
+class SeenCall:
+    """A call that a case was seen to make, with the values that it gave."""
+
+    arguments: Sequence[Any]
+    keywords: Mapping[str, Any]
+    is_of_first: bool
+    """Whether it is a method's, and its first argument the object whose method that is."""
+
+
+def recorded_options(case: Case, made: Iterable[SeenCall]) -> dict[str, Any]:
+    """The options of the calls that a case was seen to make. Of several that are written alike one is kept."""
+    calls = list(map(_seen, made))
+    arrays = _arrays_in([[call.receiver, list(call.arguments), dict(call.keywords)] for call in calls])
+    different = {json.dumps(_written_call(call)): call for call in calls}
+    dtypes = sorted({array.dtype for array in arrays} or {case.dtype})
+    return {"dtypes": dtypes[:MAX_DTYPES], **_written_calls(list(different.values()))}
+
+
+def _seen(call: SeenCall) -> _Call:
+    arguments, keywords = _as_seen([list(call.arguments), dict(call.keywords)])
+    if not call.is_of_first:
+        return _Call(arguments, keywords)
+    receiver, *arguments = arguments
+    return _Call(arguments, keywords, receiver if isinstance(receiver, _Array) else None)
+
+
+def _written_calls(calls: Sequence[_Call]) -> dict[str, Any]:
     written = [_written_call(call) for call in calls[:MAX_CALLS]]
-    options["calls"] = [call for call, _ in written]
+    options: dict[str, Any] = {"calls": [call for call, _ in written]}
     if len(calls) > MAX_CALLS or any(is_shortened for _, is_shortened in written):
         options["shortened"] = True
     return options
+
+
+def _as_seen(tree: Any) -> Any:
+    """The tree with each array of a framework's or NumPy's in its place."""
+    dtype, shape = getattr(tree, "dtype", None), getattr(tree, "shape", None)
+    if dtype is not None and shape is not None and not isinstance(tree, type):
+        name = getattr(dtype, "name", None) or str(dtype).rpartition(".")[2]
+        # A graph does not know every shape.
+        return _Array(name, () if getattr(shape, "rank", 0) is None else tuple(shape))
+    if isinstance(tree, Mapping):
+        return {str(key): _as_seen(value) for key, value in tree.items()}
+    if isinstance(tree, (list, tuple)):
+        return [_as_seen(member) for member in tree]
+    # A place of this machine is no option.
+    return Named("str", "") if isinstance(tree, str) and tempfile.gettempdir() in tree else tree
 
 
 def is_member(function: str) -> bool:

@@ -7,12 +7,17 @@ from what decides a result (``revision.py``).
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 from runners.suite.cases import Case, Function, collected
+from runners.suite.options import RECORDED
 from runners.suite.revision import SuiteRevision, revision_of
 
 
@@ -45,6 +50,15 @@ class Suite:
     def digests(self) -> Mapping[str, str]:
         """The digest of each case by its id: equal wherever the case is the same."""
         return self._digested.cases
+
+    @cached_property
+    def recorded(self) -> Mapping[str, Mapping[str, Any]]:
+        """The options of cases that were recorded, by id: of those whose calls only their authors' code knows."""
+        home = getattr(sys.modules.get(self.module), "__file__", None)
+        if home is None or not (place := Path(home).with_name(RECORDED)).exists():
+            return {}
+        recorded: dict[str, dict[str, Any]] = json.loads(place.read_text(encoding="utf-8"))
+        return recorded
 
     @cached_property
     def _digested(self) -> SuiteRevision:

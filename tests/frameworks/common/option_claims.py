@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from protocol.catalogue import CaseOptions
+from runners.recording import options_seen
 from runners.suite.cases import Case
 from runners.suite.device import Device
 from runners.suite.options import options_of
@@ -14,6 +16,8 @@ from tests.frameworks.common.selection import Selection, check_cases
 from tests.frameworks.common.subject import Subject
 
 SHARE = 20
+KNOWN = 0.95
+"""The share of a suite's cases whose calls are known."""
 
 
 class Recorder:
@@ -34,6 +38,31 @@ def test_the_options_of_a_case_say_how_it_calls_its_function(
     known = [case for case in every if "calls" in options_of(case)]
     assert len(known) > len(every) / 2
     check_cases(selection.drawn(known, SHARE, "options"), lambda case: assert_called_so(cpu, case))
+
+
+def test_the_options_that_were_recorded_are_those_of_the_calls(
+    cpu: Device, subject: Subject, selection: Selection
+) -> None:
+    suites = {name: subject.framework.load_suites()[name] for name in ("paper", "library")}
+    for suite in suites.values():
+        options = [options_of(case, suite.recorded.get(case.id)) for case in suite.cases]
+        assert sum("calls" in one for one in options) > KNOWN * len(options), suite.name
+    recorded = {id: options for suite in suites.values() for id, options in suite.recorded.items()}
+    by_hand = [case for suite in suites.values() for case in suite.cases if case.id in suite.recorded]
+    assert all(CaseOptions.model_validate(options) for options in recorded.values())
+    check_cases(selection.drawn(by_hand, SHARE, "recorded"), lambda case: assert_seen_so(cpu, case, recorded[case.id]))
+
+
+def assert_seen_so(cpu: Device, case: Case, recorded: Mapping[str, Any]) -> None:
+    assert "calls" not in options_of(case)
+    seen = options_seen(cpu, case)
+    assert seen is not None, "record it anew: python -m runners.recording"
+    assert seen["dtypes"] == recorded["dtypes"]
+    assert list(map(_form, seen["calls"])) == list(map(_form, recorded["calls"]))
+
+
+def _form(call: Mapping[str, Any]) -> tuple[int, list[str], bool]:
+    return call["positional"], sorted(call.get("keywords", {})), "receiver" in call
 
 
 def assert_called_so(cpu: Device, case: Case) -> None:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from runners.suite.options import options_of
 from runners.torch import FRAMEWORK
-from tests.frameworks.common.option_claims import test_the_options_of_a_case_say_how_it_calls_its_function
+from tests.frameworks.common.option_claims import (
+    test_the_options_of_a_case_say_how_it_calls_its_function,
+    test_the_options_that_were_recorded_are_those_of_the_calls,
+)
 from tests.frameworks.common.running import cases
 
-__all__ = ["test_the_options_of_a_case_say_how_it_calls_its_function"]
+__all__ = [
+    "test_the_options_of_a_case_say_how_it_calls_its_function",
+    "test_the_options_that_were_recorded_are_those_of_the_calls",
+]
 
 
 def test_cases_of_where_tell_its_two_forms_apart() -> None:

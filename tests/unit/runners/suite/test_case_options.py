@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from protocol.option_limits import MAX_CALLS, MAX_KEYWORDS, MAX_VALUE
 from runners.jax.suites import library as of_jax
 from runners.suite.cases import Case, Function
 from runners.suite.examples import Example, FrozenExample, Statement
-from runners.suite.options import is_member, options_of
+from runners.suite.options import SeenCall, is_member, options_of, recorded_options
 from runners.tensorflow.suites import docs as of_tensorflow
 from runners.torch.suites import library as of_torch
 from tests.unit.runners.suite.toy_examples import ToyDialect
@@ -32,6 +33,52 @@ def by_hand(*arguments: Any, dtype: str = "float32", prepare: Any = None, **keyw
         "0", lambda inputs: list(arguments), dtype=dtype, reference=lambda *given: 0, prepare=prepare, **keywords
     )
     return function.cases[0]
+
+
+def seen(*arguments: Any, of_first: bool = False, **keywords: Any) -> SeenCall:
+    return SeenCall(arguments, keywords, of_first)
+
+
+def test_calls_that_were_seen_are_written_once_each_by_their_arrays() -> None:
+    x, places = np.ones((2, 3), "float32"), np.arange(4)
+    made = [seen(x, places, axis=0), seen(x + 1, places, axis=0), seen(x, out=[x])]
+    options = recorded_options(by_hand(), made)
+    assert options == {
+        "dtypes": ["float32", "int64"],
+        "calls": [
+            {"positional": 2, "keywords": {"axis": 0}},
+            {"positional": 1, "keywords": {"out": [{"array": "float32", "shape": [2, 3]}]}},
+        ],
+    }
+    CaseOptions.model_validate(options)
+
+
+def test_an_object_is_the_receiver_of_its_own_method_alone() -> None:
+    array = np.ones(3, "float16")
+    receiver = {"array": "float16", "shape": [3]}
+    for call, expected in (
+        (seen(array, 0, of_first=True), {"positional": 1, "receiver": receiver}),
+        (seen(object(), array, of_first=True), {"positional": 1}),
+        (seen(array, 0), {"positional": 2}),
+    ):
+        options = recorded_options(by_hand(), [call])
+        assert options == {"dtypes": ["float16"], "calls": [expected]}
+
+
+def test_a_place_of_the_machine_is_not_recorded_and_calls_beyond_the_limit_are_said_to_be() -> None:
+    place = f"file://{tempfile.gettempdir()}/printed"
+    assert recorded_options(by_hand(), [seen(to=place)])["calls"][0]["keywords"] == {"to": {"object": "str"}}
+    many = recorded_options(by_hand(), [seen(n=number) for number in range(MAX_CALLS + 1)])
+    assert len(many["calls"]) == MAX_CALLS
+    assert many["shortened"] is True
+
+
+def test_recorded_options_are_those_of_a_case_whose_calls_only_its_code_knows() -> None:
+    recorded = {"dtypes": ["int64"], "calls": [{"positional": 3}]}
+    own = by_hand(np.ones(3), prepare=lambda context, x: lambda: context.function(x))
+    assert options_of(own, recorded) == {"kind": "value", **recorded}
+    plain = by_hand(np.ones(3))
+    assert options_of(plain, recorded) == options_of(plain)
 
 
 def example(function: str, *statements: str) -> list[dict[str, Any]]:

@@ -1,0 +1,87 @@
+"""Recording: how cases that are written by hand call their functions, for those of which only their code knows.
+
+    python -m runners.recording FRAMEWORK
+
+Each such case is run on the host once, with its function within one that notes what it is given. What a case that
+passes was seen to give is written beside its suite, where ``runners/suite/options.py`` reads it. A case that does not
+pass so, or calls its function by other ways, is left out, and its calls stay unknown.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import wraps
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from protocol.enums import TimingPolicy, Verdict
+from runners import frameworks
+from runners.isolation.harness import Alone, run_case
+from runners.suite.cases import Case
+from runners.suite.device import Device
+from runners.suite.options import RECORDED, SeenCall, options_of, recorded_options
+from runners.suite.suites import Suite
+
+
+def record(suite: Suite, device: Device) -> dict[str, dict[str, Any]]:
+    """The options of the suite's cases that are known by no other way, by id."""
+    unknown = [case for case in suite.cases if "calls" not in options_of(case)]
+    recorded = {case.id: options_seen(device, case) for case in unknown}
+    return {id: options for id, options in sorted(recorded.items()) if options is not None}
+
+
+def options_seen(device: Device, case: Case) -> dict[str, Any] | None:
+    """The options of the calls that a case makes of its function on this device; None if it is not seen to make any."""
+    try:
+        function = case.given or device.lookup(case.looked_up)
+    except LookupError:
+        return None
+    made: list[SeenCall] = []
+    noting = replace(case, given=_noting(function, case.looked_up.rpartition(".")[2], made))
+    observation = run_case(device, noting, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
+    passed = observation.verdict is Verdict.passed
+    return recorded_options(case, made) if passed and made else None
+
+
+def _noting(function: Any, name: str, made: list[SeenCall]) -> Callable[..., Any]:
+    """The function of that name within one that notes what it is given."""
+
+    def noted(*arguments: Any, **keywords: Any) -> Any:
+        is_of_first = bool(arguments) and getattr(type(arguments[0]), name, None) is function
+        made.append(SeenCall(arguments, keywords, is_of_first))
+        return function(*arguments, **keywords)
+
+    # An object that can be called may have no name.
+    return wraps(function, updated=())(noted)
+
+
+def main(arguments: Sequence[str]) -> int:
+    if len(arguments) != 1:
+        print("usage: python -m runners.recording FRAMEWORK", file=sys.stderr)
+        return 2
+    framework = frameworks.load(arguments[0])
+    os.environ.update(framework.devices["cpu"].variables)
+    warnings.simplefilter("ignore")
+    device = framework.load_device("cpu")
+    device.prime()
+    for suite in framework.load_suites().values():
+        place = Path(str(import_module(suite.module).__file__))
+        if place.name != "__init__.py":
+            # A quick form has the cases of another suite.
+            continue
+        recorded = record(suite, device)
+        lines = [f"{json.dumps(id)}: {json.dumps(options)}" for id, options in recorded.items()]
+        if lines:
+            place.with_name(RECORDED).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+        print(f"{suite.name}: {len(lines)} cases")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
