@@ -20,7 +20,7 @@ import json
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
@@ -74,6 +74,7 @@ _BY_VALUE = frozenset(
     {int, bool, str, type(None), torch.dtype, torch.device, torch.memory_format, torch.layout, type(Ellipsis)}
 )
 _Tensor, _Parameter = torch.Tensor, torch.nn.Parameter
+_BACKWARD = torch.Tensor.backward
 _PLAIN_CLASSES = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 Key = Any
@@ -97,7 +98,7 @@ class _Mode(TorchFunctionMode):  # type: ignore[misc]
         self._recorder = recorder
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
-        if func is torch.Tensor.backward:
+        if func is _BACKWARD:
             # A call from within a mode is seen by no mode: the functions of the user's that the backward pass calls
             # are seen if it is started by torch's own function, which no mode is asked about.
             with self:
@@ -143,8 +144,7 @@ class Recorder:
         """Make a call of the user's, and note it."""
         if not self._is_on:
             return func(*args, **kwargs)
-        names = self._names.get(func) or self._name(func)
-        last, name = names
+        last, name = self._names.get(func) or self._name(func)
         if last in _NOTED:
             if last in _NOT_COMPUTING:
                 return func(*args, **kwargs)
@@ -153,7 +153,7 @@ class Recorder:
             if last in _READS:
                 return func(*args, **kwargs)
         try:
-            key = (func, _key(args), _key(kwargs) if kwargs else None)
+            key = (func, _key(args), (tuple(kwargs), _key(kwargs.values())) if kwargs else None)
         except RuntimeError:
             # A sparse array has no strides.
             key = (func, None, None)
@@ -303,24 +303,30 @@ class _New:
 _NEW: Any = _New()
 
 
-def _key(value: Any) -> Key:
-    """The part of an argument that tells calls apart: of an array its form, of a float only that it is one."""
-    kind = type(value)
-    if kind is _Tensor or kind is _Parameter:
-        return kind, value.dtype, value.shape, value.stride()
-    if kind is tuple or kind is list or kind is torch.Size:
-        if len(value) > MOST_MEMBERS:
-            return kind, len(value)
-        return kind, tuple([_key(member) for member in value])
-    if kind in _BY_VALUE:
-        return kind, value
-    if kind is dict:
-        return tuple([(name, _key(member)) for name, member in value.items()])
-    if kind is slice:
-        return kind, _key(value.start), _key(value.stop), _key(value.step)
-    if isinstance(value, torch.Tensor):
-        return kind, value.dtype, value.shape
-    return kind
+def _key(values: Iterable[Any]) -> Key:
+    """The part of arguments that tells calls apart: of an array its form, of a float only that it is one.
+
+    Flat, since it is made for every call. Each kind has a fixed number of members, so that no two keys are mistaken.
+    Raises ``RuntimeError`` for an array without strides.
+    """
+    key: list[Any] = []
+    for value in values:
+        kind = type(value)
+        if kind is _Tensor or kind is _Parameter:
+            key += kind, value.dtype, value.shape, value.stride()
+        elif kind in _BY_VALUE:
+            key += kind, value
+        elif kind is tuple or kind is list or kind is torch.Size:
+            key += kind, len(value), _key(value) if len(value) <= MOST_MEMBERS else None
+        elif kind is dict:
+            key += kind, tuple(value), _key(value.values())
+        elif kind is slice:
+            key += kind, _key((value.start, value.stop, value.step))
+        elif isinstance(value, torch.Tensor):
+            key += kind, value.dtype, value.shape
+        else:
+            key.append(kind)
+    return tuple(key)
 
 
 def _carries(last: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:

@@ -27,13 +27,13 @@ class Sites:
 
     def of(self, frame: FrameType | None) -> Site:
         """The line of the innermost frame in the user's code; if there is none, in an installed package."""
-        in_package = NOWHERE
+        in_package, names = NOWHERE, self._names
         while frame is not None:
             file = frame.f_code.co_filename
             try:
-                name = self._names[file]
+                name = names[file]
             except KeyError:
-                name = self._names[file] = self._named(file)
+                name = names[file] = self._named(file)
             if name:
                 return name, frame.f_lineno
             if name is not None and in_package is NOWHERE:
