@@ -36,6 +36,7 @@ from runners.suite.recording.arrays import RecordedArray
 from runners.suite.recording.book import Book, Entry
 from runners.suite.recording.sites import Site, Sites
 from runners.torch.placement.threads import entered_by_threads
+from runners.torch.recordable import NOT_COMPUTING, READS, public_name, recordable
 from runners.torch.ways import tensors_in
 from runners.torch.writing import dtype_of, numpy_of, plain, strides_of
 
@@ -48,28 +49,15 @@ MOST_MEMBERS = 100
 MOST_HOOKS = 8
 """Calls of a kind whose nodes are watched for the backward pass; a program may never go backward through the first."""
 TOO_MANY = "more distinct calls of it than are kept"
-NO_NAME = "it has no public name"
+NO_NAME = "it is no public function that computes"
 OUT = "it writes into an array that it is given as out"
 ON_HOST = "without a device it makes an array on the host, whatever the target"
 OWN_CLASS = "an array of a class of its own"
 NO_FORM = "it returns what has no written form"
 
-_READS = frozenset(
-    {
-        "item", "tolist", "numpy", "cpu", "__array__", "__bool__", "__int__", "__float__", "__complex__", "__index__",
-        "__repr__", "__format__",
-    }
-)  # fmt: skip
-"""Methods that give values to Python, or carry an array to the host."""
-_NOT_COMPUTING = frozenset(
-    {
-        "requires_grad_", "retain_grad", "register_hook", "share_memory_", "pin_memory", "set_", "__deepcopy__",
-        "__reduce_ex__", "__setstate__", "__get__", "__set__", "__delete__", "as_subclass",
-    }
-)  # fmt: skip
 _CARRIERS = frozenset({"to", "cuda", "tensor", "as_tensor"})
 """Functions that bring an array to a device if they name one."""
-_NOTED = _READS | _NOT_COMPUTING | _CARRIERS
+_NOTED = READS | NOT_COMPUTING | _CARRIERS
 _BY_VALUE = frozenset(
     {int, bool, str, type(None), torch.dtype, torch.device, torch.memory_format, torch.layout, type(Ellipsis)}
 )
@@ -146,11 +134,11 @@ class Recorder:
             return func(*args, **kwargs)
         last, name = self._names.get(func) or self._name(func)
         if last in _NOTED:
-            if last in _NOT_COMPUTING:
+            if last in NOT_COMPUTING:
                 return func(*args, **kwargs)
-            if last in _READS or _carries(last, args, kwargs):
+            if last in READS or _carries(last, args, kwargs):
                 self._cross(last, name)
-            if last in _READS:
+            if last in READS:
                 return func(*args, **kwargs)
         try:
             key = (func, _key(args), (tuple(kwargs), _key(kwargs.values())) if kwargs else None)
@@ -277,21 +265,17 @@ class Recorder:
             node.register_prehook(went)
 
     def _cross(self, last: str, name: str | None) -> None:
-        self._book.cross(name or last, "to_host" if last in _READS else "to_device", self._site())
+        self._book.cross(name or last, "to_host" if last in READS else "to_device", self._site())
 
     def _site(self) -> Site:
         return self._sites.of(sys._getframe(2))
 
     def _name(self, func: Any) -> tuple[str, str | None]:
         """The last part of a function's name, and the public name; None if it has none."""
-        last = getattr(func, "__name__", type(func).__name__)
-        name = resolve_name(func)
-        if name is not None:
-            owner, _, alias = name.rpartition(".")
-            owner = "torch" if owner == "torch.functional" else owner
-            # Of several names of one function torch gives any: ``torch.spmm`` for ``torch.mm``.
-            last = last if owner == "torch" and getattr(torch, last, None) is func else alias
-            name = f"{owner}.{last}" if _is_public(f"{owner}.{last}") else None
+        found = resolve_name(func) or getattr(func, "__name__", type(func).__name__)
+        is_noted = found.rpartition(".")[2] in READS
+        name = public_name(func) if is_noted or func in recordable() else None
+        last = (name or found).rpartition(".")[2]
         self._names[func] = last, name
         return last, name
 
@@ -372,7 +356,3 @@ def _is_written(result: Any) -> bool:
     if isinstance(result, Mapping):
         return all(map(_is_written, result.values()))
     return result is None or isinstance(result, (bool, int, float, complex, str, torch.Tensor))
-
-
-def _is_public(name: str) -> bool:
-    return not any(part.startswith("_") and not part.endswith("__") for part in name.split("."))

@@ -17,15 +17,18 @@ import numpy as np
 from protocol.enums import FORM_ONLY, GRADIENT, JUDGED_BY, Judge
 from protocol.host_only import declared
 from runners.errors import UntestedError
-from runners.suite.cases import Case
+from runners.suite.cases import Case, Context
 from runners.suite.checks import EXACT, TOLERANCES, Expected, Leaf, Mismatch, Tolerance, compare, leaves
-from runners.suite.frozen import as_text, decode, form
+from runners.suite.frozen import Named, as_text, decode, form
 from runners.suite.recording.reading import RecordedArguments, RecordedCall
 from runners.suite.sequences import aligned
+from runners.torch.devices import Cpu
 from runners.torch.frozen import WAY, FrozenCall, resolved
 from runners.torch.layouts import laid_out
 from runners.torch.left_open import FIRST_OF_EQUALS, NOT_UNIQUE, UNINITIALISED
+from runners.torch.recordable import recordable_names
 from runners.torch.ways import WAYS, Way, tensors_in
+from runners.torch.widening import widened
 
 MARGIN = 10.0
 """How many times the error that the CPU makes in the call's own dtype a device may make."""
@@ -46,6 +49,7 @@ def case_of(call: RecordedCall) -> Case:
         *([GRADIENT] if call.is_gradient else []),
     ]
     prepare = ReplayedCall(_with_changes(call))
+    is_known = call.function in recordable_names()
     return Case(
         id=call.id,
         function=call.function,
@@ -58,10 +62,21 @@ def case_of(call: RecordedCall) -> Case:
         check=AgainstHost(call.function, call.dtype, prepare, is_open, last in FIRST_OF_EQUALS),
         host_only=declared().reason(call.function),
         looked_up=call.function,
+        # Of another name not even its module is imported.
+        given=None if is_known else _nothing,
+        not_applicable=None if is_known else _unknown,
         in_place=call.changes or False,
         unrepeatable="it changes its input" if call.changes else None,
         tags=("value", call.dtype, *tags),
     )
+
+
+def _nothing(*_: Any, **__: Any) -> None:
+    """Stands for a function that is not looked up."""
+
+
+def _unknown(context: Context) -> str:
+    return "this release of torch has no such function that a recording may call"
 
 
 def changes(
@@ -92,7 +107,13 @@ class ReplayedCall(FrozenCall):
                 made[slot.number] = laid_out(arrays[slot.number], slot.dtype, slot.strides)
             return made[slot.number]
 
-        return decode(json.loads(self.written), leaf, lambda value: resolved(value, device))
+        def named(value: Named) -> Any:
+            found = resolved(value, device)
+            if callable(found):
+                raise UntestedError(f"a recording names no function among arguments, as this one does: {value.name}")
+            return found
+
+        return decode(json.loads(self.written), leaf, named)
 
 
 @dataclass(frozen=True)
@@ -108,8 +129,6 @@ class AgainstHost:
     """Whether it may return the place of any of several equal elements."""
 
     def __call__(self, observed: Any, *arrays: Any, **options: Any) -> None:
-        from runners.torch.widening import widened
-
         near = self._on_host(arrays, lambda parts: parts)
         if form(observed) != form(near):
             raise Mismatch(f"expected the form {as_text(form(near))}, got {as_text(form(observed))}")
@@ -131,8 +150,6 @@ class AgainstHost:
 
     def _on_host(self, arrays: Sequence[Any], change: Callable[[Any], Any]) -> Any:
         """The result on the CPU. Raises ``UntestedError`` if the call raises there."""
-        from runners.torch.devices import Cpu
-
         host = Cpu()
         try:
             parts = change(self.call.parts(host.to_device(list(arrays), self.dtype), host.handle))

@@ -224,3 +224,46 @@ def test_a_call_that_the_host_refuses_with_drawn_values_says_nothing_of_the_devi
     assert "record with --with-values" in str(outcome.evidence.reason)
     (kept,) = [case for case in cases(recorded(work, with_values=True), tmp_path) if "cholesky" in case.id]
     assert run(Cpu(), kept).verdict is Verdict.passed
+
+
+@pytest.mark.parametrize(
+    ("function", "argument"),
+    [
+        ("os.system", "touch {}"),
+        ("os.mkdir", "{}"),
+        ("torch.serialization.os.mkdir", "{}"),
+        ("torch.from_file", "{}"),
+        ("torch.load", "{}"),
+        ("torch.hub.load", "{}"),
+        ("torch.ops.load_library", "{}"),
+        ("torch.Tensor.__reduce_ex__", "{}"),
+        ("torch.Tensor.numpy", "{}"),
+        ("torch._C._foreach_add", "{}"),
+        ("builtins.exec", "open('{}', 'w')"),
+        ("module_of_the_attack.write", "{}"),
+    ],
+)
+def test_a_recording_calls_nothing_but_what_computes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, argument: str
+) -> None:
+    mark = tmp_path / "mark"
+    (tmp_path / "module_of_the_attack.py").write_text(f"open({str(mark)!r}, 'w')\nwrite = print\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    (entry,) = of_kind(recorded(lambda: torch.ones(2, device="cpu")), CALL)
+    call = {"tuple": [[argument.format(mark)], {"mapping": []}]}
+    (attack,) = cases([{**entry, "function": function, "call": call}], tmp_path)
+    outcome = run(Cpu(), attack)
+    assert outcome.verdict is Verdict.skipped
+    assert "no such function that a recording may call" in str(outcome.evidence and outcome.evidence.reason)
+    assert not mark.exists()
+
+
+def test_a_recording_hands_no_function_to_one_that_computes(tmp_path: Path) -> None:
+    (entry,) = of_kind(recorded(lambda: torch.ones(2, device="cpu")), CALL)
+    options = {"mapping": [["distance_function", {"function": "save", "named": 1}]]}
+    call = {"tuple": [["a", "b", "c"], options]}
+    function = "torch.nn.functional.triplet_margin_with_distance_loss"
+    (attack,) = cases([{**entry, "function": function, "call": call}], tmp_path)
+    outcome = run(Cpu(), attack)
+    assert outcome.verdict is Verdict.skipped
+    assert "names no function among arguments" in str(outcome.evidence and outcome.evidence.reason)

@@ -1,0 +1,86 @@
+"""The functions of torch that a recording may name: what computes or makes arrays, and nothing else.
+
+A recording is data from anywhere, and its names are looked up and called. So a name counts only if it is one of this
+list, most of which torch itself keeps: functions and methods that take arrays and can be overridden, and those that
+make an array on a device. None of them reads or writes files, loads pickles, or starts processes. What calls back into
+Python needs a function among its arguments, which no recording can hold.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache, partial
+from typing import Any
+
+import torch
+from torch.overrides import get_overridable_functions, resolve_name
+from torch.utils import _device
+
+READS = frozenset(
+    {
+        "item", "tolist", "numpy", "cpu", "__array__", "__bool__", "__int__", "__float__", "__complex__", "__index__",
+        "__repr__", "__format__",
+    }
+)  # fmt: skip
+"""Methods that give values to Python, or carry an array to the host."""
+NOT_COMPUTING = frozenset(
+    {
+        "requires_grad_", "retain_grad", "register_hook", "register_post_accumulate_grad_hook", "share_memory_",
+        "pin_memory", "set_", "backward", "apply_", "map_", "map2_", "as_subclass", "storage", "untyped_storage",
+        "__deepcopy__", "__reduce_ex__", "__setstate__", "__dlpack__", "__dlpack_device__", "module_load",
+        "__get__", "__set__", "__delete__",
+    }
+)  # fmt: skip
+"""Methods that set something up, or have to do with memory, pickling or Python."""
+_COMPUTES = re.compile(
+    r"torch\.(\w+_|as_strided|fill|normal|vander)|torch\.Tensor\.(new_\w+|unflatten)"
+    r"|torch\.nn\.functional\.(\w+_|hardsigmoid|hardswish|sigmoid|tanh|upsample\w*)|torch\.nn\.init\.\w+_"
+)
+"""Functions that compute and that torch does not count among those that can be overridden: most work in place."""
+
+
+@cache
+def recordable() -> frozenset[Any]:
+    """The functions that a recording may name."""
+    return frozenset(_candidates())
+
+
+@cache
+def recordable_names() -> frozenset[str]:
+    """Their public names, of a function all."""
+    return frozenset(filter(None, map(public_name, _candidates())))
+
+
+def public_name(function: Any) -> str | None:
+    """The public name of a function of torch's; None if it has none."""
+    try:
+        name = resolve_name(function)
+    except TypeError:
+        # It cannot be looked up, as it has no hash.
+        return None
+    if name is None:
+        return None
+    owner, _, last = name.rpartition(".")
+    owner = "torch" if owner == "torch.functional" else owner
+    own = getattr(function, "__name__", last)
+    # Of several names of one function torch gives any: ``torch.spmm`` for ``torch.mm``.
+    if owner == "torch" and getattr(torch, own, None) == function:
+        last = own
+    parts = (*owner.split("."), last)
+    is_public = not any(part.startswith("_") and not part.endswith("__") for part in parts)
+    return f"{owner}.{last}" if is_public else None
+
+
+def _candidates() -> Iterator[Any]:
+    overridable = (function for functions in get_overridable_functions().values() for function in functions)
+    in_place = (
+        function
+        for owner in (torch, torch.Tensor, torch.nn.functional, torch.nn.init)
+        for function in map(partial(getattr, owner), dir(owner))
+        if callable(function) and _COMPUTES.fullmatch(public_name(function) or "")
+    )
+    for function in (*overridable, *_device._device_constructors(), *in_place):
+        name = public_name(function)
+        if name is not None and name.rpartition(".")[2] not in READS | NOT_COMPUTING:
+            yield function
