@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from coordinator.assess.values import Thing
@@ -39,27 +40,33 @@ def index_kind(node: ast.expr) -> str:
 def call_site(node: ast.Call, positional: Sequence[Binding], keywords: Mapping[str, Binding]) -> CallSite | None:
     if any(isinstance(argument, ast.Starred) for argument in node.args) or "**" in keywords:
         return None
+    if not keywords and not node.keywords:
+        return _plain_call(len(positional))
     return CallSite(
         len(positional), {keyword.arg: _literal(keyword.value) for keyword in node.keywords if keyword.arg is not None}
     )
 
 
+@cache
+def _plain_call(positional: int) -> CallSite:
+    """A call without keywords: most are such, and equal ones are one object."""
+    return CallSite(positional, {})
+
+
 def _literal(node: ast.expr) -> Any:
-    """The value of a literal as JSON has it."""
-    try:
-        value = ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return UNKNOWN_VALUE
-    return _as_json(value)
-
-
-def _as_json(value: Any) -> Any:
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, list | tuple):
-        parts = [_as_json(part) for part in value]
-        return UNKNOWN_VALUE if UNKNOWN_VALUE in parts else parts
-    return UNKNOWN_VALUE
+    """The value of a literal as JSON has it. ``ast.literal_eval`` makes functions at each call that live on."""
+    match node:
+        case ast.Constant(value=None | bool() | int() | float() | str()):
+            return node.value
+        case ast.List() | ast.Tuple():
+            parts = [_literal(part) for part in node.elts]
+            return UNKNOWN_VALUE if any(part is UNKNOWN_VALUE for part in parts) else parts
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+            return UNKNOWN_VALUE if isinstance(number, bool) else -number
+        case ast.UnaryOp(op=ast.UAdd(), operand=ast.Constant(value=int() | float() as number)):
+            return UNKNOWN_VALUE if isinstance(number, bool) else number
+        case _:
+            return UNKNOWN_VALUE
 
 
 def dtype_of(value: Binding) -> str | None:

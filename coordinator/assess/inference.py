@@ -156,6 +156,8 @@ class SiteResolver(Resolver):
             self._define(f"{module}.{name}", value)
         self.reading.frameworks = frozenset(self.frameworks)
         self.reading.star_imports = self.star_imports
+        # It knows the resolver: without it no circle keeps the file's objects, and none is looked for.
+        del self._annotations
         return self.reading
 
     # What is noted

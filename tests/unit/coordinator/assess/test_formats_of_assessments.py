@@ -128,7 +128,7 @@ def test_json_has_every_finding_with_its_places(made: Report) -> None:
     assert kinds >= {("torch.wrong", "wrong", "finding"), ("torch.some", "falls-back", "condition")}
     places = [place for finding in document["findings"] for place in finding["places"]]
     assert len(places) == len(SITES) - 1
-    assert {"path", "line", "column", "within", "certainty", "use", "guards", "reached"} == places[0].keys()
+    assert {"path", "line", "column", "within", "certainty", "use", "reached", "guards"} == places[0].keys()
     assert document["unknown"] == {"torch.unknown": 1}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Mapping
 from functools import cache
 
@@ -324,3 +326,37 @@ def test_modules_that_import_each_other_end() -> None:
 def test_a_star_import_of_a_framework_is_counted() -> None:
     source = assessed({"a.py": "from torch.nn import *\nLinear(1, 2)"})
     assert (source.star_imports, source.sites) == (1, ())
+
+
+def test_reading_a_file_leaves_no_circles() -> None:
+    """Workers look for none: what a file leaves in one stays until the process ends."""
+    code = IMPORTS + "def f(x: torch.Tensor, axis=-1):\n    return torch.sum(x, (0, axis), keepdim=True)\n"
+    source, (knowledge, _) = files.Source("main.py", "", code.encode()), known()
+    gc.collect()
+    gc.disable()
+    try:
+        made = weakref.ref(read_one(source, "", knowledge))
+        assert made() is None
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize(
+    ("literal", "value"),
+    [
+        ("-1", -1),
+        ("+2.5", 2.5),
+        ("None", None),
+        ("(1, [-2, 'a'])", [1, [-2, "a"]]),
+        ("(1, x)", UNKNOWN_VALUE),
+        ("-True", UNKNOWN_VALUE),
+        ("b'a'", UNKNOWN_VALUE),
+        ("1j", UNKNOWN_VALUE),
+        ("...", UNKNOWN_VALUE),
+        ("{1: 2}", UNKNOWN_VALUE),
+    ],
+)
+def test_a_literal_is_kept_as_json_has_it(literal: str, value: object) -> None:
+    (site,) = [site for site in sites(f"torch.sum(y, dim={literal})") if site.function == "torch.sum"]
+    assert site.call == CallSite(1, {"dim": value})
