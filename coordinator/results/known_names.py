@@ -51,8 +51,8 @@ async def check_filters(
     values = {"campaign": campaign_id, "function": like_pattern(function)}
     if not (await connection.execute(_HAS_FUNCTION, values)).scalar_one():
         rows = await connection.execute(_ALL_FUNCTIONS, {"campaign": campaign_id, "function": "%"})
-        known = {row.function for row in rows}
-        raise UnknownNameError(f"in campaign {campaign_id} {no_function_matches([function], known)}", "function")
+        if known := {row.function for row in rows}:
+            raise UnknownNameError(f"in campaign {campaign_id} {no_function_matches([function], known)}", "function")
 
 
 def _check(campaign_id: int, field: str, name: str | None, known: Iterable[str]) -> None:
