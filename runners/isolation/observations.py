@@ -173,14 +173,14 @@ def kept(observation: Observation) -> Observation:
     """
     for name, value, most in _durations(observation):
         if not math.isfinite(value):
-            fault = "should be a finite number"
+            fault = "must be a finite number"
         elif value < 0:
-            fault = "should be greater than or equal to 0"
+            fault = "must be 0 or more"
         elif value > most:
-            fault = f"should be less than or equal to {most:.0f}"
+            fault = f"must be {most:.0f} or less"
         else:
             continue
-        reason = f"what was observed cannot be kept: {name}: Input {fault}"
+        reason = f"what was observed cannot be kept: {name}: {fault}"
         return harness_failed(reason, observation.duration_s)
     return observation
 
