@@ -9,9 +9,23 @@ from pydantic import BaseModel, Field, JsonValue
 
 from protocol.limits import CaseName, Count, ExitCode, Line, Lines, Moment, Name, Seconds, Total
 from protocol.model import Message
-from protocol.recording_format import FORMAT, GRADIENT_SUFFIX, MAX_CALLS
+from protocol.recording_format import (
+    FORMAT,
+    GRADIENT_SUFFIX,
+    LARGEST,
+    MAX_ARRAYS,
+    MAX_BASE64,
+    MAX_CALLS,
+    MAX_DIMENSIONS,
+    MAX_SITES,
+)
 
 Direction = Literal["to_host", "to_device"]
+BASE64 = r"^[A-Za-z0-9+/]*={0,2}$"
+End = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
+"""An end of a range that values are drawn from."""
+Places = Annotated[list[Count], Field(max_length=MAX_ARRAYS)]
+"""Of arrays, counted through the arguments and then the options."""
 
 
 class RecordingMark(BaseModel):
@@ -31,23 +45,26 @@ class RecordedSite(Message):
     count: Total
 
 
+Sites = Annotated[list[RecordedSite], Field(max_length=MAX_SITES)]
+
+
 class RecordedArray(Message):
     """An array that goes into a call: drawn from a seed between ``low`` and ``high``, unless it has ``values``."""
 
     dtype: Name
-    shape: list[Count]
-    low: float = 0.0
-    high: float = 1.0
-    values: str | None = None
+    shape: Annotated[list[Count], Field(max_length=MAX_DIMENSIONS)]
+    low: End = 0.0
+    high: End = 1.0
+    values: Annotated[str, Field(max_length=MAX_BASE64, pattern=BASE64)] | None = None
     """Its bytes, compressed by zlib, in base64."""
 
 
 class RecordedGradient(Message):
     """How the gradients of a call are taken that the program took."""
 
-    wanted: list[Count]
-    """The places of the arrays to differentiate by, counted through the arguments and then the options."""
-    results: list[RecordedArray | None]
+    wanted: Places
+    """The arrays to differentiate by."""
+    results: Annotated[list[RecordedArray | None], Field(max_length=MAX_ARRAYS)]
     """Of each array that the call returns the weight in the sum that is differentiated; null: it has no gradient."""
 
 
@@ -60,8 +77,8 @@ class RecordedCall(Message):
     dtype: Name
     call: JsonValue
     """Its arguments and options as frozen cases have them, with a slot for each array."""
-    arrays: list[RecordedArray]
-    changes: list[Count]
+    arrays: Annotated[list[RecordedArray], Field(max_length=MAX_ARRAYS)]
+    changes: Places
     """The arrays that the call has changed."""
     is_random: bool
     """Whether it drew random numbers, so that only the form of its result is compared."""
@@ -70,7 +87,7 @@ class RecordedCall(Message):
     count: Total
     seconds: Seconds
     """Of all of these calls on the CPU, with the recorder's own work left out."""
-    sites: list[RecordedSite]
+    sites: Sites
 
     @property
     def case(self) -> str:
@@ -87,7 +104,7 @@ class Crossing(Message):
 
     function: CaseName
     direction: Direction
-    sites: list[RecordedSite]
+    sites: Sites
 
 
 class LeftOut(Message):
@@ -95,7 +112,7 @@ class LeftOut(Message):
 
     function: CaseName
     reason: Line
-    sites: list[RecordedSite]
+    sites: Sites
 
 
 class Recording(Message):
@@ -119,5 +136,5 @@ class Recording(Message):
     """Sentences on what could not be recorded."""
     calls: Annotated[list[RecordedCall], Field(max_length=MAX_CALLS)]
     """In the order of their first call."""
-    crossings: list[Crossing]
-    left_out: list[LeftOut]
+    crossings: Annotated[list[Crossing], Field(max_length=MAX_CALLS)]
+    left_out: Annotated[list[LeftOut], Field(max_length=MAX_CALLS)]

@@ -14,3 +14,11 @@ MAX_VARIANTS = 500
 """Distinct calls of one function: a number that counts steps makes another call of each."""
 MAX_SITES = 100
 """Places of a call, of a crossing or of what was left out, that are told apart."""
+MAX_ARRAYS = 1_000
+"""Arrays of a call, and what it returns."""
+MAX_DIMENSIONS = 64
+"""Of an array: as many as NumPy has."""
+MAX_BASE64 = 1 << 30
+"""Characters of the values of an array."""
+LARGEST = 1.7976931348623157e308
+"""The largest float: an end of a range that values are drawn from is finite."""

@@ -12,7 +12,6 @@ from typer.exceptions import TyperException
 from coordinator.cli.lazy_command import LazyGroup
 from coordinator.cli.system_complaints import system_complaint
 from coordinator.errors import PortolanError
-from protocol.fault_words import words_of
 from protocol.redaction import redacted
 from protocol.terminal import terminal_streams
 
@@ -212,7 +211,10 @@ def _run(arguments: list[str] | None) -> int:
 
 def _text_of(error: TyperException) -> str:
     """The fault of the arguments; that of a value that cannot be read is in words of ours."""
-    from pydantic import ValidationError  # Not for commands that are called well.
+    # Not for commands that are called well.
+    from pydantic import ValidationError
+
+    from protocol.fault_words import words_of
 
     if isinstance(error.__cause__, ValidationError):
         error.message = words_of(error.__cause__.errors()[0])

@@ -102,8 +102,8 @@ def _contradictions_to_job(outcome: Outcome, job: Job) -> Iterator[str]:
         yield f"timing was {policy}, it returned, and cold_ms is null"
     if not policy.takes_samples and timing.samples_ms:
         yield f"timing was {policy}, and there are samples_ms"
-    if policy.takes_samples and returned and not timing.samples_ms:
-        yield f"timing was {policy}, it returned, and there are no samples_ms"
+    if policy.takes_samples and returned and not timing.samples_ms and outcome.evidence is None:
+        yield f"timing was {policy}, it returned, there are no samples_ms, and no evidence says why"
     if policy == TimingPolicy.paper and timing.position:
         yield f"timing was paper, which has a process for each case, and position is {timing.position}"
     if job.case.host_only and outcome.placement in (Placement.on_device, Placement.fell_back):

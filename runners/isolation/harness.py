@@ -221,15 +221,18 @@ class Attempt:
             self.proof.doubts.add(Unproven.no_time)
         self.stage = "samples"
         takes_samples = self.policy.takes_samples and not self.case.refuses
-        if takes_samples and self._has_time_for(FEWEST_TIMED_CALLS + 1):
+        not_timed = None
+        if takes_samples and not self._has_time_for(FEWEST_TIMED_CALLS + 1):
+            not_timed = make_evidence(stage=self.stage, reason=self._too_short("its samples"))
+        elif takes_samples:
             budget_s = clock.QUICK_BUDGET_S if self.policy is TimingPolicy.quick else clock.BUDGET_S
             with self._locked():
                 self.samples = clock.steady(call, device.wait, budget_s=budget_s)
         self.stage = "repeat"
         if not self._has_time_for(1):
-            return Ending.returned, make_evidence(stage=self.stage, reason=self._called_once())
+            return Ending.returned, make_evidence(stage=self.stage, reason=self._too_short("a second call"))
         self._repeat(context, moved, call, expected)
-        return Ending.returned, None
+        return Ending.returned, not_timed
 
     def _has_time_for(self, calls: int) -> bool:
         """Whether that many further calls, each as long as the last, surely end before the deadline.
@@ -238,10 +241,10 @@ class Attempt:
         """
         return MARGIN * calls * self.call_s <= self.timeout_s - self.elapsed_s()
 
-    def _called_once(self) -> str:
+    def _too_short(self, purpose: str) -> str:
         return (
-            f"called once, and rightly: that took {self.call_s:.3g} s, and what is left of {self.timeout_s:.4g} s "
-            "may be too short for a second call"
+            f"it was right, and took {self.call_s:.3g} s: what is left of {self.timeout_s:.4g} s may be too short for "
+            f"{purpose}"
         )
 
     def describe(self, error: BaseException) -> tuple[Ending, Evidence]:

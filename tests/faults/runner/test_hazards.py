@@ -111,7 +111,7 @@ def test_a_call_that_came_back_in_time_passes_where_none_is_left_to_make_it_agai
     passed = next((outcome for outcome in outcomes if outcome.verdict is Verdict.passed), None)
     assert passed is not None
     assert passed.evidence is not None
-    assert (passed.evidence.reason or "").startswith("called once, and rightly: that took 0.2")
+    assert (passed.evidence.reason or "").startswith("it was right, and took 0.2")
 
 
 def test_the_rest_of_the_function_goes_on_in_a_new_process(runner: RunnerProcess) -> None:
