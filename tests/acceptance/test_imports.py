@@ -94,3 +94,8 @@ def test_bash_completes_what_install_completion_has_installed(tmp_path: Path) ->
 
 def test_the_version_is_that_of_the_package(tmp_path: Path) -> None:
     assert re.fullmatch(r"portolan \d+\.\d+\.\d+\n", Portolan(tmp_path).ask("--version"))
+
+
+def test_a_program_that_asks_imports_models_and_nothing_of_the_web() -> None:
+    modules = imported([sys.executable, "-c", "import portolan; assert portolan.__all__ == ['can_i']"])
+    assert packages(modules) & (HEAVY | {"httpx", "rich", "typer"}) == set()
