@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from protocol.catalogue import CaseOptions
-from runners.recording import options_seen
+from runners.calls_by_hand import options_seen
 from runners.suite.cases import Case
 from runners.suite.device import Device
 from runners.suite.options import options_of
@@ -56,7 +56,7 @@ def test_the_options_that_were_recorded_are_those_of_the_calls(
 def assert_seen_so(cpu: Device, case: Case, recorded: Mapping[str, Any]) -> None:
     assert "calls" not in options_of(case)
     seen = options_seen(cpu, case)
-    assert seen is not None, "record it anew: python -m runners.recording"
+    assert seen is not None, "record it anew: python -m runners.calls_by_hand"
     assert seen["dtypes"] == recorded["dtypes"]
     assert list(map(_form, seen["calls"])) == list(map(_form, recorded["calls"]))
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from protocol.exit_codes import UNKNOWN_TARGET
 from tests.fork_server import RUNNER_SERVER, call
 from tests.runner_process import RunnerProcess, environment
 from tests.waiting import LIMIT_S
@@ -58,7 +59,6 @@ def test_run_ends_with_a_code_for_its_verdict(case: str, options: list[str], cod
         (["run", "hazards", "tpu", "hazards.add/0"], "it has cpu"),
         (["run", "hazards", "absent", "hazards.add/0"], "no hazard was found on the bus"),
         (["run", "hazards", "broken", "hazards.add/0"], "libhazards.so.1"),
-        (["serve", "hazard", "cpu"], "did you mean 'hazards'"),
         (["serve", "hazards", "absent", "--port", "0"], "no hazard was found on the bus"),
         (["serve", "hazards", "broken", "--port", "0"], "libhazards.so.1"),
         (["serve", "hazards", "cpu", "--slots", "0"], "--slots 0: from 1 to 64"),
@@ -68,6 +68,12 @@ def test_run_ends_with_a_code_for_its_verdict(case: str, options: list[str], cod
 )
 def test_what_cannot_be_done_is_said_in_one_line(arguments: list[str], words: str) -> None:
     assert words in _complaint(_call(*arguments))
+
+
+def test_a_name_that_no_framework_has_is_told_by_its_code() -> None:
+    done = _call("serve", "hazard", "cpu")
+    assert (done.returncode, done.stdout) == (UNKNOWN_TARGET, "")
+    assert "did you mean 'hazards'" in done.stderr
 
 
 def test_a_device_that_cannot_be_primed_is_the_environments_fault() -> None:

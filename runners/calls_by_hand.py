@@ -1,6 +1,6 @@
-"""Recording: how cases that are written by hand call their functions, for those of which only their code knows.
+"""Calls by hand: how cases that are written by hand call their functions, where only their code knows it.
 
-    python -m runners.recording FRAMEWORK
+    python -m runners.calls_by_hand FRAMEWORK
 
 Each such case is run on the host once, with its function within one that notes what it is given. What a case that
 passes was seen to give is written beside its suite, where ``runners/suite/options.py`` reads it. A case that does not
@@ -63,7 +63,7 @@ def _noting(function: Any, name: str, made: list[SeenCall]) -> Callable[..., Any
 
 def main(arguments: Sequence[str]) -> int:
     if len(arguments) != 1:
-        print("usage: python -m runners.recording FRAMEWORK", file=sys.stderr)
+        print("usage: python -m runners.calls_by_hand FRAMEWORK", file=sys.stderr)
         return 2
     framework = frameworks.load(arguments[0])
     os.environ.update(framework.devices["cpu"].variables)
