@@ -4,8 +4,8 @@ They are told from the case alone: nothing is called but what makes its inputs, 
 result, so they are no part of a revision: what reads them here may change and the suite stays the same.
 
 Only a case's ``prepare`` knows what it makes of its arguments. Where that is its author's own, the calls are those that
-a developer recorded on the host (``runners/calls_by_hand.py``) and put beside the suite, in ``RECORDED``; of a case that is
-not there they are unknown.
+a developer recorded on the host (``runners/calls_by_hand.py``) and put beside the suite, in ``RECORDED``; of a case
+that is not there they are unknown.
 
 A value is written as JSON has it; an array by its dtype and shape, and anything else as an object of one of the keys
 below.
