@@ -25,8 +25,8 @@ from runners import frameworks
 from runners.isolation.harness import Alone, run_case
 from runners.suite.cases import Case
 from runners.suite.device import Device
-from runners.suite.options import RECORDED, SeenCall, options_of, recorded_options
-from runners.suite.suites import Suite
+from runners.suite.options import SeenCall, options_of, recorded_options
+from runners.suite.suites import RECORDED, Suite
 
 
 def record(suite: Suite, device: Device) -> dict[str, dict[str, Any]]:

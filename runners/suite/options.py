@@ -4,7 +4,7 @@ They are told from the case alone: nothing is called but what makes its inputs, 
 result, so they are no part of a revision: what reads them here may change and the suite stays the same.
 
 Only a case's ``prepare`` knows what it makes of its arguments. Where that is its author's own, the calls are those that
-a developer recorded on the host (``runners/calls_by_hand.py``) and put beside the suite, in ``RECORDED``; of a case
+a developer recorded on the host (``runners/calls_by_hand.py``) and put beside the suite (``suites.py``); of a case
 that is not there they are unknown.
 
 A value is written as JSON has it; an array by its dtype and shape, and anything else as an object of one of the keys
@@ -31,8 +31,6 @@ from runners.suite.frozen import FrozenArguments, Named, Slot, decode, pack_of
 from runners.suite.recording.reading import RecordedArguments
 from runners.suite.rounding import dtype_on_device
 
-RECORDED = "calls.json"
-"""The file of recorded options in the package of a suite, by the ids of cases."""
 ARRAY = "array"
 """``{"array": "float32", "shape": [3, 4]}``."""
 OBJECT = "object"

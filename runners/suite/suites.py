@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from runners.suite.cases import Case, Function, collected
-from runners.suite.options import RECORDED
 from runners.suite.revision import SuiteRevision, revision_of
+
+RECORDED = "calls.json"
+"""The file of recorded options in the package of a suite, by the ids of cases."""
 
 
 @dataclass(frozen=True)
