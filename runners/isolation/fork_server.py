@@ -183,8 +183,8 @@ class ForkServer:
                     has_process = await answer
             except (TimeoutError, ChannelLostError) as error:
                 child.dispose()
-                # Not by its own ``kill()``: that first looks whether it has ended, and so takes the end of a zygote that
-                # just has from the one who waits for it.
+                # Not by its own ``kill()``: that first looks whether it has ended, and so takes the end of a zygote
+                # that just has from the one who waits for it.
                 if (zygote := processes.look(self._process.pid)) is not None:
                     processes.send(zygote, signal.SIGKILL)
                 raise FrameworkBrokenError(f"the zygote forks no more ({error or 'no answer'})") from error
