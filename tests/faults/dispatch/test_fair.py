@@ -15,14 +15,20 @@ RUNNERS, CASES = 4, 100
 def test_idle_runners_get_alike(coordinator: CoordinatorProcess) -> None:
     with ExitStack() as stack:
         runners = [stack.enter_context(scripted_runner(Script(), cases=CASES)) for _ in range(RUNNERS)]
+        ids = set()
         for scripted in runners:
-            assert coordinator.register(scripted.url, scripted.secret).status_code == 201
+            answer = coordinator.register(scripted.url, scripted.secret)
+            assert answer.status_code == 201
+            ids.add(answer.json()["id"])
+        # The work is shared among those that are there: a runner is once its session is.
+        until(lambda: ids <= online(coordinator), "all runners are online")
         # Each time all ask for work at once, and but one find none.
         for _ in range(10):
             coordinator.wait_ended(coordinator.submit(f"{SUITE}.f0", suite=SUITE, runs=1))
         for scripted in runners:
             scripted.posted.clear()
             scripted.script.starts = False
+        until(lambda: ids <= online(coordinator), "all runners are still online")
         campaign = coordinator.submit("*", suite=SUITE, runs=1)
         until(lambda: all(scripted.posted for scripted in runners), "all have work")
         for scripted in runners:
@@ -31,3 +37,9 @@ def test_idle_runners_get_alike(coordinator: CoordinatorProcess) -> None:
         given = [len(scripted.posted) for scripted in runners]
     assert sum(given) == CASES
     assert max(given) <= 2 * CASES / RUNNERS
+
+
+def online(coordinator: CoordinatorProcess) -> set[int]:
+    """The ids of runners that are online."""
+    runners = coordinator.http.get("/runners").json()["runners"]
+    return {runner["id"] for runner in runners if runner["state"] == "online"}
