@@ -68,6 +68,8 @@ class AtlasKeeper:
             if monotonic() < self._not_before:
                 return None
             self._building = asyncio.create_task(self._build(charts), name="atlas")
+            # Its readers may all have stopped waiting; the next one tries again, and is told why that fails.
+            self._building.add_done_callback(lambda task: task.cancelled() or task.exception())
         return self._building
 
     async def _build(self, charts: Charts) -> None:

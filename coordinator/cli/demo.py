@@ -35,7 +35,7 @@ from coordinator.cli.local import (
     slots_here,
     stoppable,
 )
-from coordinator.cli.matrix_printer import SLOW, answers, of_interest, print_results, print_summary
+from coordinator.cli.matrix_printer import answers, of_interest, print_results, print_summary
 from coordinator.cli.outage_watch import OutageWatch
 from coordinator.cli.processes import Child
 from coordinator.cli.progress import Board
@@ -45,6 +45,7 @@ from coordinator.cli.shared_options import DataDir, split
 from coordinator.cli.terminal_console import console
 from coordinator.errors import CoordinatorAwayError, CoordinatorError, InstanceError, PortolanError
 from coordinator.formats import duration, plural
+from coordinator.reports.latencies import INTOLERABLE
 from coordinator.results.models import MatrixPage
 from coordinator.results.summary import Section
 
@@ -307,9 +308,8 @@ def _print(matrix: MatrixPage, summary: Sequence[Section], out: Console, *, whol
     shown = matrix if whole else of_interest(matrix)
     if not whole:
         of = plural(len(matrix.rows), "function")
-        out.print(
-            f"{len(shown.rows):,} of {of} fail, fall back or take over {SLOW:g} times as long; --all shows the others"
-        )
+        slow = f"take over {INTOLERABLE:g} times as long"
+        out.print(f"{len(shown.rows):,} of {of} fail, fall back or {slow}; --all shows the others")
     if shown.rows:
         print_results(shown, summary, out)
     else:

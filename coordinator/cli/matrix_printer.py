@@ -14,6 +14,7 @@ from rich.text import Text
 from coordinator.counting import ANYWHERE, ON_DEVICE, SIDE_BY_SIDE, CountingRule, rule_named
 from coordinator.formats import latency, level, number, ratio
 from coordinator.level import UNCONFIRMED
+from coordinator.reports.latencies import INTOLERABLE
 from coordinator.results.lowerings import lowering_rate, lowering_sentence
 from coordinator.results.models import Cell, MatrixPage, MatrixRow
 from coordinator.results.summary import Section, ports_in_short
@@ -27,8 +28,6 @@ LEGEND = (
     f"~: {UNCONFIRMED}; ×: level against the CPU, over common cases",
 )
 
-SLOW = 10.0
-"""How many times as long as on the CPU a function takes that is shown for that alone."""
 BETWEEN = 3
 """Between two columns stand a line and a space on each of its sides."""
 
@@ -101,7 +100,7 @@ def of_interest(matrix: MatrixPage) -> MatrixPage:
 
 def _is_told(cell: Cell) -> bool:
     verdicts = {cell.verdict_by(rule) for rule in SIDE_BY_SIDE}
-    return bool(verdicts & {"partial", "complete"}) or (cell.ratio_to_cpu or 0) > SLOW
+    return bool(verdicts & {"partial", "complete"}) or (cell.ratio_to_cpu or 0) > INTOLERABLE
 
 
 def print_results(matrix: MatrixPage, summary: Iterable[Section], out: Console) -> None:

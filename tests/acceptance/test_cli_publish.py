@@ -78,28 +78,23 @@ def test_every_function_that_touches_a_device_has_its_page_and_its_data(site: Pa
         names = {name for name in target.functions if name not in host_only}
         assert set(data["functions"]) == names
         (place,) = [number for number, one in enumerate(data["targets"]) if one["target"] == target.target]
+        working = functions_of_mark(site, target.framework, "w")
         for name in names:
             found = cell_of(target.functions[name])
             assert found is not None
             (cell,) = [one for one in data["functions"][name]["cells"] if one["target"] == place]
             assert (cell["mark"], cell["cases"], cell["failed"]) == (found.mark, found.total, found.failed), name
-            assert (cell["mark"] == "works") == (name in _of_mark(site, target.framework, "w"))
+            assert (cell["mark"] == "works") == (name in working)
 
 
-def _of_mark(site: Path, framework: str, letter: str) -> set[str]:
+def functions_of_mark(site: Path, framework: str, letter: str) -> set[str]:
     """The functions that have a letter on the front page."""
-    if (site, framework, letter) not in _KNOWN:
-        text = (site / "index.html").read_text()
-        index = json.loads(text.partition('<script type="application/json" id="atlas">')[2].partition("</script>")[0])
-        own = index[framework]
-        names = [f"{own['modules'][module]}.{last}" for last, module in zip(*[iter(own["names"])] * 2, strict=True)]
-        (column,) = own["columns"]
-        marked = zip(names, column["letters"], strict=True)
-        _KNOWN[site, framework, letter] = {name for name, mark in marked if mark == letter}
-    return _KNOWN[site, framework, letter]
-
-
-_KNOWN: dict[tuple[Path, str, str], set[str]] = {}
+    text = (site / "index.html").read_text()
+    index = json.loads(text.partition('<script type="application/json" id="atlas">')[2].partition("</script>")[0])
+    own = index[framework]
+    names = [f"{own['modules'][module]}.{last}" for last, module in zip(*[iter(own["names"])] * 2, strict=True)]
+    (column,) = own["columns"]
+    return {name for name, mark in zip(names, column["letters"], strict=True) if mark == letter}
 
 
 def test_the_data_is_as_its_schema_says(site: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from coordinator.cell import Figures
 from coordinator.counting import ANYWHERE, ON_DEVICE, Counts
 from coordinator.results.models import Cell
+from coordinator.targets.models import Target
 
 CELL: dict[str, Any] = {
     "campaign_id": 1,
@@ -32,3 +33,20 @@ def values(anywhere: Counts, on_device: Counts | Literal["alike"] | None = "alik
 
 def cell(anywhere: Counts, on_device: Counts | Literal["alike"] | None = "alike", **figures: Any) -> Cell:
     return Cell.model_validate(values(anywhere, on_device, **figures))
+
+
+def target(id: int, device: str, framework: str = "torch") -> Target:
+    """A target that a column of cells stands for."""
+    return Target(
+        id=id,
+        framework=framework,
+        version="2.9.0",
+        device=device,
+        device_class="cpu",
+        hardware="a host",
+        environment="e",
+        simulated=False,
+        notes=(),
+        suite="paper",
+        suite_revision="r",
+    )

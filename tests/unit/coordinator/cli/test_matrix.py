@@ -10,9 +10,9 @@ from rich.console import Console
 
 from coordinator.cli.matrix_printer import answers, fields, of_interest, print_matrix, remark
 from coordinator.results.models import Cell, Freshness, MatrixPage, MatrixRow
-from coordinator.targets.models import Target, notes
+from coordinator.targets.models import notes
 from tests.unit.coordinator import cells
-from tests.unit.coordinator.cells import counts
+from tests.unit.coordinator.cells import counts, target
 
 CPU, XLA = 1, 2
 
@@ -22,22 +22,6 @@ def cell(verdict: str, passed: int, total: int, cause: str | None = None, **more
 
 
 FELL_BACK = counts("complete", 0, 3, "placement")
-
-
-def target(id: int, device: str) -> Target:
-    return Target(
-        id=id,
-        framework="torch",
-        version="2.9.0",
-        device=device,
-        device_class="cpu",
-        hardware="a host",
-        environment="e",
-        simulated=False,
-        notes=(),
-        suite="paper",
-        suite_revision="r",
-    )
 
 
 @pytest.fixture

@@ -4,25 +4,8 @@ from __future__ import annotations
 
 from coordinator.counting import ANYWHERE
 from coordinator.results.models import Freshness, MatrixPage, MatrixRow, Module
-from coordinator.targets.models import Target
 from coordinator.web.matrix_page import tables
-from tests.unit.coordinator.cells import cell, counts
-
-
-def target(id: int, framework: str, device: str) -> Target:
-    return Target(
-        id=id,
-        framework=framework,
-        version="1.0",
-        device=device,
-        device_class="cpu",
-        hardware="AMD EPYC",
-        environment="e",
-        simulated=False,
-        notes=(),
-        suite="paper",
-        suite_revision="r",
-    )
+from tests.unit.coordinator.cells import cell, counts, target
 
 
 def row(framework: str, module: str, function: str, *targets: int) -> MatrixRow:
@@ -47,10 +30,10 @@ def test_a_framework_has_a_table_without_the_targets_of_others_and_without_empty
         query="",
         freshness=Freshness(outcomes=5, of=5, at=None, current=True),
         targets=[
-            target(1, "jax", "cpu"),
-            target(2, "torch", "cpu"),
-            target(3, "torch", "xla"),
-            target(4, "torch", "cuda"),
+            target(1, "cpu", "jax"),
+            target(2, "cpu", "torch"),
+            target(3, "xla", "torch"),
+            target(4, "cuda", "torch"),
         ],
         modules=[Module(framework=one, name=name, functions=n, first=first) for one, name, n, first in modules],
         found=4,
