@@ -12,7 +12,7 @@ from coordinator.catalogue.coverage import sentence
 from coordinator.catalogue.sample import sample_sentence
 from coordinator.counting import INDEPENDENT, ON_DEVICE, WITHOUT_HOST_WORK
 from coordinator.formats import listed, percent, plural, significant
-from coordinator.results.judges import judges_sentence
+from coordinator.results.judges import judge_counts, judges_sentence
 from coordinator.results.lowerings import lowering_sentence, lowering_words
 from coordinator.results.ratios import TargetRatios
 from coordinator.results.report_data import FunctionVerdict, ReportData
@@ -219,8 +219,8 @@ def _in_part(data: ReportData, counted: Sequence[FunctionVerdict]) -> list[str]:
 
 def _judged_by_itself(data: ReportData, counted: Sequence[FunctionVerdict]) -> list[str]:
     """How many of the functions only the same framework judged, and the rate of the others."""
-    if not data.judged:
-        return []
+    if not judge_counts(data.judged):
+        return []  # no suite says who judged
     independent = [verdict for verdict in counted if verdict.verdict_by(INDEPENDENT) not in (None, "unknown")]
     alone = len(counted) - len(independent)
     if not alone:

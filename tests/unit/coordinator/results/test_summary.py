@@ -244,3 +244,11 @@ def test_how_many_functions_the_same_framework_judged_alone_is_said_beside_the_r
         "2 of these were judged by the same framework on the CPU alone; by the others' independent references 1 of 1 "
         "port without a failure."
     ) in xla
+
+
+def test_where_no_suite_says_who_judged_nothing_is_said_of_it() -> None:
+    one = verdict(XLA, "torch.cat", "success")
+    verdicts = [replace(one, counts={**one.counts, INDEPENDENT.name: NOTHING_COUNTED})]
+    judged = (JudgedCases("torch", "torch.cat", None, 3),)
+    xla = told(replace(charted([XLA], verdicts), judged=judged))["torch@2.9.0/xla"]
+    assert "judged by the same framework" not in xla
