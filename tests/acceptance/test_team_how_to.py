@@ -108,7 +108,7 @@ def test_a_team_follows_the_page(machines: dict[str, Machine], browser: Browser)
             sign_in(pages[BEN], (machines[BEN].home / "ben.token").read_text().strip())
             expect(pages[BEN].locator(".caller")).to_contain_text("ben, viewer")
         if step.chapter == WORK:
-            pages[BEN].reload()
+            pages[BEN].get_by_role("link", name="Campaigns").click()
             expect(pages[BEN].get_by_role("table").first).to_contain_text("hazards")
             pages[BEN].get_by_role("link", name="New campaign").click()
             expect(pages[BEN].locator("main .lead")).to_have_text(REFUSED)
