@@ -8,12 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from protocol.enums import FORM_ONLY, JUDGED_BY, Ending, Judge, Verdict
-from runners.suite.cases import Case, Function
-from runners.suite.device import Device
-from runners.suite.examples import Example, FrozenExample, Statement
-from runners.suite.framework import Framework
-from runners.suite.freezing.admission import (
+from freezing.common.admission import (
     AS_DOCUMENTED,
     CASE,
     NO_VALUE,
@@ -21,6 +16,11 @@ from runners.suite.freezing.admission import (
     NOT_UNIQUE,
     RANDOM,
 )
+from protocol.enums import FORM_ONLY, JUDGED_BY, Ending, Judge, Verdict
+from runners.suite.cases import Case, Function
+from runners.suite.device import Device
+from runners.suite.examples import Example, FrozenExample, Statement
+from runners.suite.framework import Framework
 from runners.suite.frozen import PACK, Pack
 from tests.frameworks.common import library
 from tests.frameworks.common.running import run

@@ -14,13 +14,13 @@ from typing import Any, cast
 
 from coordinator.catalogue.coverage import coverage, sentence
 from coordinator.catalogue.releases import shipped_release
+from freezing.common.kinds import LEAST_QUICK
+from freezing.common.parts import LISTED
+from freezing.common.samples import NO_ARRAY
 from protocol.enums import Ending, Verdict
 from runners.suite.cases import Case, Function
 from runners.suite.device import Device
 from runners.suite.framework import Framework
-from runners.suite.freezing.kinds import LEAST_QUICK
-from runners.suite.freezing.parts import LISTED
-from runners.suite.freezing.samples import NO_ARRAY
 from runners.suite.frozen import PACK, QUICK, Pack
 from tests.frameworks.common.mutants import Arrays, Wrapper, Wrong, clobbered
 from tests.frameworks.common.noticing import mutants

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from freezing.tensorflow.definitions import SORTED, definition_of
 from runners.errors import UnfreezableError
 from runners.suite.cases import Function
 from runners.suite.device import Device
 from runners.suite.frozen import PACK, QUICK, Pack, decode
 from runners.tensorflow import FRAMEWORK
-from runners.tensorflow.freezing.definitions import SORTED, definition_of
 from runners.tensorflow.frozen import FrozenCall
 from runners.tensorflow.suites.library import FUNCTIONS as FROZEN
 from runners.tensorflow.suites.library import other_names

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from freezing.common.docstrings import read
+from freezing.common.observation import Conditions, Observation, Unit, observe
+from freezing.common.parts import drawn_apart
 from protocol.enums import Placement
 from runners.suite.cases import Function
 from runners.suite.checks import Expected
 from runners.suite.device import Device
-from runners.suite.freezing.docstrings import read
-from runners.suite.freezing.observation import Conditions, Observation, Unit, observe
-from runners.suite.freezing.parts import drawn_apart
 from runners.suite.frozen import Pack
 from runners.torch import FRAMEWORK
 from runners.torch.examples import TorchDialect

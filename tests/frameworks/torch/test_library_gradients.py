@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import torch
 
+from freezing.torch import differences
 from protocol.enums import Ending, Verdict
 from runners.suite.cases import Case, Function
 from runners.suite.device import Device
 from runners.torch import FRAMEWORK, ways
-from runners.torch.freezing import differences
 from tests.frameworks.common.running import run
 
 

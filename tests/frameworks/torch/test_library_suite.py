@@ -12,11 +12,11 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from freezing.torch.references import looked_up
 from protocol.enums import Verdict
 from runners.suite.cases import Case, Function
 from runners.suite.device import Device
 from runners.torch import FRAMEWORK
-from runners.torch.freezing.references import looked_up
 from runners.torch.layouts import laid_out, moved, strided
 from tests.frameworks.common import library
 from tests.frameworks.common.library_claims import (

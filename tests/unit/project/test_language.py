@@ -10,7 +10,11 @@ from pathlib import Path
 from tests.each import check_each
 
 ROOT = Path(__file__).resolve().parents[3]
-SOURCES = [path for folder in ("protocol", "coordinator", "runners") for path in sorted((ROOT / folder).rglob("*.py"))]
+SOURCES = [
+    path
+    for folder in ("protocol", "coordinator", "runners", "freezing")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+]
 RIDDLE = re.compile(r"(What|Whatever|Who|Whoever|Whose)\b(?!.*\?$)")
 """A docstring that begins so names no thing; a question may."""
 

@@ -147,7 +147,7 @@ def test_every_framework_has_the_same_names(name: str) -> None:
         *("__init__.py", "devices.py", "divergence.py", "evidence.py", "examples.py", "placement", "suites"),
         *("lock.txt", "requirements.txt"),
         *(("lowering.py",) if name == "jax" else ()),
-        *("freezing", "frozen.py"),
+        "frozen.py",
         *(("layouts.py", "stubs", "ways.py") if name == "torch" else ()),
         *(("recordable.py", "recorder.py", "replay.py") if name == "torch" else ()),
         *(("left_open.py", "widening.py", "writing.py") if name == "torch" else ()),

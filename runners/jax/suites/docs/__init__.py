@@ -1,7 +1,7 @@
 """The suite ``docs``: the examples of JAX's public docstrings, run and admitted once, and frozen.
 
 The cases stand in ``frozen.npz`` beside this file, and all that is left out, with its reason, in ``left_out.json``.
-``python -m runners.jax.freezing.docs FOLDER SURFACE`` draws both anew from the JAX that is installed. Importing
+``python -m freezing.jax.docs FOLDER SURFACE`` draws both anew from the JAX that is installed. Importing
 this package imports no framework. The examples are JAX's, under its licence: ``NOTICE.txt``.
 """
 

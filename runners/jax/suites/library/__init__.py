@@ -1,7 +1,7 @@
 """The suite ``library``: JAX's own harnesses and calls drawn by recipe, judged by references and frozen.
 
 The cases stand in ``frozen.npz`` beside this file and what was left out, with its reason, in ``left_out.json``;
-``python -m runners.jax.freezing FOLDER SURFACE`` draws both anew from the JAX that is installed. Importing this
+``python -m freezing.jax FOLDER SURFACE`` draws both anew from the JAX that is installed. Importing this
 package imports no framework.
 """
 

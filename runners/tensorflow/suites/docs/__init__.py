@@ -1,7 +1,7 @@
 """The suite ``docs``: the examples of TensorFlow's public docstrings, run and admitted once, and frozen.
 
 The cases stand in ``frozen.npz`` beside this file, and all that is left out, with its reason, in ``left_out.json``.
-``python -m runners.tensorflow.freezing.docs FOLDER SURFACE`` draws both anew from the TensorFlow that is installed.
+``python -m freezing.tensorflow.docs FOLDER SURFACE`` draws both anew from the TensorFlow that is installed.
 Importing this package imports no framework. The examples are TensorFlow's and Keras's, under their licence:
 ``NOTICE.txt``.
 """

@@ -1,7 +1,7 @@
 """The suite ``library``: TensorFlow's public functions on inputs derived from their parameters, drawn once and frozen.
 
 The cases stand in ``frozen.npz`` beside this file and what was left out, with its reason, in ``left_out.json``;
-``python -m runners.tensorflow.freezing SURFACE FOLDER`` draws both anew from the TensorFlow that is installed.
+``python -m freezing.tensorflow SURFACE FOLDER`` draws both anew from the TensorFlow that is installed.
 Importing this package imports no framework.
 """
 

@@ -1,7 +1,7 @@
 """The suite ``library``: what PyTorch ships to test its operators, modules and optimizers, drawn once and frozen.
 
 The cases stand in ``frozen.npz`` beside this file, a few by hand in ``by_hand.py``, and what was left out, with its
-reason, in ``left_out.json``. ``python -m runners.torch.freezing FOLDER`` draws both files anew from the torch that is
+reason, in ``left_out.json``. ``python -m freezing.torch FOLDER`` draws both files anew from the torch that is
 installed. Importing this package imports no framework.
 """
 

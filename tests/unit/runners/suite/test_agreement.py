@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from freezing.common.agreement import judge
 from runners.errors import UnjudgedError
 from runners.suite.checks import TOLERANCES, Leaf
-from runners.suite.freezing.agreement import judge
 
 NAN = float("nan")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runners.suite.freezing.docstrings import agrees, read
+from freezing.common.docstrings import agrees, read
 
 
 def sources(text: str) -> list[str]:

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from runners.suite.freezing import admission
-from runners.suite.freezing.admission import Admitted, LeftOpen, admit
-from runners.suite.freezing.docstrings import read
-from runners.suite.freezing.observation import Conditions, Observation, Unit, observe
-from runners.suite.freezing.parts import ENDED, NEVER_ENDS, drawn_apart
+from freezing.common import admission
+from freezing.common.admission import Admitted, LeftOpen, admit
+from freezing.common.docstrings import read
+from freezing.common.observation import Conditions, Observation, Unit, observe
+from freezing.common.parts import ENDED, NEVER_ENDS, drawn_apart
 from runners.suite.frozen import Pack, PackWriter
 from tests.unit.runners.suite.toy_examples import ToyDialect, device
 
@@ -95,8 +95,8 @@ def test_an_address_differs_from_interpreter_to_interpreter(tmp_path: Path) -> N
         path, room = tmp_path / f"{number}.npz", tmp_path / f"room-{number}"
         room.mkdir()
         program = (
-            "from pathlib import Path; from runners.suite.freezing.docstrings import read; "
-            "from runners.suite.freezing.observation import Conditions, Unit, observe; "
+            "from pathlib import Path; from freezing.common.docstrings import read; "
+            "from freezing.common.observation import Conditions, Unit, observe; "
             "from tests.unit.runners.suite.toy_examples import ToyDialect, device; "
             f"unit = Unit(('toy.double',), read({text!r})); "
             f"observe(unit, device(), ToyDialect(), Conditions(({number},)), {str(room)!r}, Path({str(path)!r}))"

@@ -7,8 +7,8 @@ import math
 
 import pytest
 
+from freezing.common.flow import Reseeded, last_names, places_that_use, reached, touched
 from runners.suite.examples import Statement
-from runners.suite.freezing.flow import Reseeded, last_names, places_that_use, reached, touched
 
 
 def statements(*sources: str) -> list[Statement]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from runners.suite.freezing.watch import ASKS, FILES, PLOTS, PROCESSES, SOCKETS, refusal
+from freezing.common.watch import ASKS, FILES, PLOTS, PROCESSES, SOCKETS, refusal
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ import sys, tempfile
 sys.path.insert(0, {folder!r})
 import writer
 from runners.errors import LeftOutError
-from runners.suite.freezing.watch import Watch
+from freezing.common.watch import Watch
 
 watch = Watch({writers!r})
 with watch.watching():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from runners.suite.freezing.kinds import LEAST_QUICK, mark_quick, said
+from freezing.common.kinds import LEAST_QUICK, mark_quick, said
 from runners.suite.frozen import QUICK
 
 

@@ -1,0 +1,205 @@
+"""Admission: what becomes of an example after its runs: a case that is compared, one that merely runs, or a reason.
+
+Six runs in two interpreters, from other seeds, with other seeds given by the example itself and other hashes, must
+give the same value to the bit; it must be what the docstring prints, if that prints one; and no statement that may
+be right in more than one way leads to it. A case is compared if its function led to such a value. All else is listed.
+Pure.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from freezing.common.agreement import tolerance_of
+from freezing.common.flow import last_names, reached, touched
+from freezing.common.observation import Observation, Unit, Value
+from freezing.common.parts import Reason
+from protocol.enums import FORM_ONLY, JUDGED_BY, Judge
+from runners.suite.examples import Example, Statement
+from runners.suite.frozen import PackWriter, as_text, form
+from runners.suite.source import bound_names
+
+CASE = "example"
+"""The name of a function's one case."""
+DTYPE = "float32"
+"""That of the case, whose inputs are the example's own: the settings with which a framework comes."""
+AS_DOCUMENTED = "as-documented"
+"""The tag of a case of which a compared value is what the docstring prints."""
+RANDOM, NOT_UNIQUE, NOT_AS_DOCUMENTED, NO_VALUE = "random", "not-unique", "not-as-documented", "no-value"
+"""The tags of cases that merely run: their values differ from run to run, or are not the only right ones, or are not
+what the docstring prints, or there is none."""
+DIFFERS = "a value that differs from run to run"
+BY_CHANCE = "a value that may be the same by chance"
+NOT_THE_ONLY_ONE = "a value that is not the only right one"
+NOT_PRINTED = "a value that is not what the docstring prints"
+_TAGS = {DIFFERS: RANDOM, BY_CHANCE: RANDOM, NOT_THE_ONLY_ONE: NOT_UNIQUE, NOT_PRINTED: NOT_AS_DOCUMENTED}
+NOT_USED = "its example does not use it"
+NOTHING_RUNS = "nothing of its example runs"
+SAME_EXAMPLE = "the same example as another"
+AT_TIMES = "a statement raises at times"
+
+
+@dataclass
+class Admitted:
+    """The admission of an example: at most one case, and the reasons of all that is not in it."""
+
+    case: dict[str, Any] | None = None
+    left_out: list[Reason] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class LeftOpen:
+    """The functions whose values may be right in more than one way, by their last names or a pattern of these."""
+
+    names: frozenset[str]
+    pattern: str = "(?!)"
+
+    def places(self, statements: Sequence[Statement]) -> set[int]:
+        """The places of statements that mention one of them."""
+        return {statement.place for statement in statements if any(map(self._has, last_names(statement)))}
+
+    def _has(self, name: str) -> bool:
+        return name in self.names or re.fullmatch(self.pattern, name) is not None
+
+
+def admit(unit: Unit, first: Observation, second: Observation, left_open: LeftOpen, pack: PackWriter) -> Admitted:
+    """Decide about an example by its two runs."""
+    found = Admitted()
+    for observation in (first, second):
+        reason = observation.ended or observation.refused
+        if reason is not None:
+            found.left_out += [(other, "", *reason) for other in unit.names]
+            return found
+    if second.dropped:
+        found.left_out += [(other, "", AT_TIMES, _first(second)) for other in unit.names]
+        return found
+    kept = [statement for statement in unit.docstring.statements if statement.place not in first.dropped]
+    chosen = _chosen(unit, first)
+    found.left_out += _not_chosen(unit, first, chosen, nothing=not kept)
+    owner = chosen or unit.names[0]
+    found.left_out += [
+        (owner, f"statement {place}", "a statement that is not Python", why) for place, why in unit.docstring.unread
+    ]
+    found.left_out += [
+        (owner, f"statement {place}", f"a statement that {reason}", detail)
+        for place, (reason, detail) in sorted(first.dropped.items())
+    ]
+    if chosen is None:
+        return found
+    found.left_out += [(chosen, label, "a value without a written form", why) for label, why in first.unwritten.items()]
+    values = Values(kept, first, second, left_open)
+    found.left_out += [(chosen, label, reason, detail) for label, reason, detail in values.left_out]
+    found.case = _case(chosen, kept, values, first.uses[chosen], pack)
+    return found
+
+
+def _first(observation: Observation) -> str:
+    place, (reason, detail) = min(observation.dropped.items())
+    return f"statement {place} {reason}: {detail}"
+
+
+def _chosen(unit: Unit, observation: Observation) -> str | None:
+    """The function that the example is charted for: the first of its own that it uses."""
+    return next((name for name in unit.names if observation.uses[name]), None)
+
+
+def _not_chosen(unit: Unit, observation: Observation, chosen: str | None, *, nothing: bool) -> Iterator[Reason]:
+    for name in unit.names:
+        if name == chosen:
+            continue
+        if nothing:
+            yield name, "", NOTHING_RUNS, ""
+        elif chosen is not None:
+            yield name, "", SAME_EXAMPLE, chosen
+        else:
+            yield name, "", NOT_USED, ""
+
+
+class Values:
+    """The values of two runs: those that may be compared, those of which the form may, and the reasons of others."""
+
+    def __init__(
+        self, statements: Sequence[Statement], first: Observation, second: Observation, left_open: LeftOpen
+    ) -> None:
+        self.same: dict[str, Any] = {}
+        self.of_a_form: dict[str, Any] = {}
+        self.left_out: list[tuple[str, str, str]] = []
+        self.agreed = {label for label, is_so in first.agreed.items() if is_so}
+        self._given = {label for label in (*first.values, *first.unwritten) if label.isdigit()}
+        self._statements = list(statements)
+        open_labels = touched(self._statements, left_open.places(statements))
+        differing = {label for label, value in first.values.items() if _differs(label, value, second)}
+        of_chance = reached(self._statements, _places_of(differing, statements), self._given)
+        for label, value in first.values.items():
+            other = second.values.get(label)
+            if other is None or other.form != value.form or label in second.reshaped:
+                self.left_out.append((label, "a value whose form differs from run to run", ""))
+                continue
+            self.of_a_form[label] = value.tree
+            reason = None
+            if label in differing:
+                reason = DIFFERS
+            elif label in of_chance and not _is_size(value.tree):
+                reason = BY_CHANCE
+            elif label in open_labels:
+                reason = NOT_THE_ONLY_ONE
+            elif first.agreed.get(label) is False:
+                reason = NOT_PRINTED
+            if reason is None:
+                self.same[label] = value.tree
+            else:
+                self.left_out.append((label, reason, ""))
+
+    def why_not_compared(self) -> str:
+        """The tag of a case that merely runs: the first of the reasons that hold for one of its values."""
+        found = {_TAGS.get(reason, NO_VALUE) for _, reason, _ in self.left_out}
+        return next((tag for tag in (RANDOM, NOT_UNIQUE, NOT_AS_DOCUMENTED) if tag in found), NO_VALUE)
+
+    def led_to(self, uses: Collection[int]) -> bool:
+        """Whether the statements at these places lead to a value that can be compared."""
+        return bool(reached(self._statements, uses, self._given) & set(self.same))
+
+
+def _differs(label: str, value: Value, second: Observation) -> bool:
+    other = second.values.get(label)
+    return other is None or other.text != value.text or label in second.differs
+
+
+def _places_of(labels: Collection[str], statements: Sequence[Statement]) -> set[int]:
+    """The places of the statements that give or bind these values."""
+    return {
+        statement.place
+        for statement in statements
+        if str(statement.place) in labels or not bound_names(ast.parse(statement.source).body).isdisjoint(labels)
+    }
+
+
+def _is_size(tree: Any) -> bool:
+    """Whether a value is whole numbers alone, as the size of an array is: random numbers have one, too."""
+    return all(map(_is_size, tree)) if isinstance(tree, list) else type(tree) is int
+
+
+def _case(
+    name: str, kept: Sequence[Statement], values: Values, uses: Collection[int], pack: PackWriter
+) -> dict[str, Any]:
+    compared = values.led_to(uses)
+    wanted: Mapping[str, Any] = values.same if compared else values.of_a_form
+    written = Example(name, tuple(kept), tuple(wanted)).written()
+    case: dict[str, Any] = {"function": name, "name": CASE, "dtype": DTYPE, "arrays": [], "call": written}
+    if not compared:
+        why = values.why_not_compared()
+        return case | {"kind": "behaviour", "result": as_text(form(wanted)), "expected": [], "tags": [FORM_ONLY, why]}
+    tolerance = tolerance_of(DTYPE, wanted)
+    result, digests = pack.add_tree(dict(wanted))
+    tags = [f"{JUDGED_BY}{Judge.itself}", *([AS_DOCUMENTED] if values.agreed & set(wanted) else [])]
+    return case | {
+        "kind": "value",
+        "result": result,
+        "expected": digests,
+        "tolerance": [tolerance.relative, tolerance.absolute],
+        "tags": tags,
+    }

@@ -1,0 +1,232 @@
+"""The gate: a sample becomes a case if its result is right, the same twice, and the only right one; else it is listed.
+
+What a function leaves open (random numbers, memory that nothing filled, the signs of eigenvectors) is judged by its
+form alone: structure, shapes and dtypes. A reason stands for everything that is left out; nothing is dropped unsaid.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from freezing.common.agreement import Reference, judge, tolerance_of
+from freezing.common.samples import NO_ARRAY, Sample, chosen_first
+from runners.errors import LeftOutError, UnjudgedError
+from runners.suite.checks import Tolerance, leaves
+from runners.suite.device import Device
+from runners.suite.frozen import Named, PackWriter, as_text, encode, form
+from runners.suite.rounding import rounded
+
+SEEDS = 4
+"""Seeds beside the first from which a result is looked at."""
+MOST_RESULTS = 1_500
+"""Elements of a result that is kept."""
+ENOUGH = "enough of its function"
+"""The reason of samples that were right and not needed."""
+
+Arguments = tuple[Sequence[Any], Mapping[str, Any]]
+"""The positional arguments of a call, and its options."""
+
+
+class Subject(ABC):
+    """A public function under the gate, and what only its framework knows of it."""
+
+    in_place = False
+    """Whether it changes its first argument by its name's promise."""
+    left_open: str | None = None
+    """Why its values are never compared: ``uninitialised`` or ``not-unique``."""
+    first_of_equals = False
+    """Whether it may return the place of any of several equal elements, unless told to be ``stable``."""
+    takes_device = False
+    """Whether a call without arrays takes the device among its options."""
+
+    def __init__(self, name: str, call: Callable[..., Any], device: Device) -> None:
+        self.name = name
+        self.call = call
+        self.device = device
+
+    @abstractmethod
+    def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
+        """The arguments of a written call, with these arrays of the framework's own."""
+
+    @abstractmethod
+    def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
+        """The references of a call, the most independent first, by kind; ``fresh`` gives its arguments anew."""
+
+    def tolerance(self, dtype: str, observed: Any) -> Tolerance:
+        """How far a result may be from its reference."""
+        return tolerance_of(dtype, observed)
+
+    def same_as(self) -> Callable[..., Any] | None:
+        """Another function that has to return the same, as that is the one that the samples are made for."""
+        return None
+
+
+class Gate:
+    """Turns samples into the cases of one function."""
+
+    def __init__(self, subject: Subject, pack: PackWriter) -> None:
+        self._subject = subject
+        self._pack = pack
+        self.cases: list[dict[str, Any]] = []
+        self.left_out: list[tuple[str, str, str]] = []
+        """The name of a sample, the kind of reason, and more about it."""
+
+    def admit(self, samples: Sequence[Sample], most: int) -> None:
+        """Add cases, at most so many; the samples beyond are counted as not needed."""
+        admitted = 0
+        for sample in chosen_first(samples):
+            if admitted == most:
+                self.left_out.append((sample.name, ENOUGH, ""))
+                continue
+            try:
+                self.cases.append(self._case(sample))
+                admitted += 1
+            except LeftOutError as error:
+                self.left_out.append((sample.name, error.kind, str(error)))
+
+    def _case(self, sample: Sample) -> dict[str, Any]:
+        subject, call = self._subject, sample.call
+        if NO_ARRAY in sample.kinds and subject.takes_device:
+            call = forced(call)
+        observed = self._observe(subject.call, sample, call, 1)
+        again = self._observe_others(sample, call, observed)
+        self._require_same_as_another(sample, call, observed, values=_equal(observed, again))
+        if sum(leaf.values.size for leaf in leaves(observed)) > MOST_RESULTS:
+            raise LeftOutError("large result", f"more than {MOST_RESULTS:,} elements")
+        self._require_known(observed)
+        if form(observed) != form(again):
+            raise LeftOutError("not deterministic", "its form differs from run to run")
+        case = {
+            "function": subject.name,
+            "name": sample.name,
+            "dtype": sample.dtype,
+            "arrays": list(sample.arrays),
+            "call": call,
+            **self._changed(sample, call),
+        }
+        left_open = subject.left_open or (None if _equal(observed, again) else "random")
+        if left_open:
+            return case | {
+                "kind": "behaviour",
+                "result": as_text(form(observed)),
+                "expected": [],
+                "tags": [*sample.kinds, "form-only", left_open],
+            }
+        self._require_unique(sample, call)
+        judged = self._judged(sample, call, observed)
+        if "in_place" in case:
+            judged["tags"].append("changes-inputs")
+        return case | judged
+
+    def _judged(self, sample: Sample, call: str, observed: Any) -> dict[str, Any]:
+        tolerance = self._subject.tolerance(sample.dtype, observed)
+        ranked = self._subject.references(sample.dtype, lambda: self._fresh(sample, call))
+        try:
+            kind, expected = judge(ranked, observed, sample.dtype, tolerance)
+        except UnjudgedError as error:
+            raise LeftOutError("no reference agrees", str(error)) from error
+        result, digests = self._pack.add_tree(expected)
+        return {
+            "kind": "value",
+            "result": result,
+            "expected": digests,
+            "tolerance": [tolerance.relative, tolerance.absolute],
+            "tags": [*sample.kinds, f"judged-by-{kind}"],
+        }
+
+    def _arrays(self, sample: Sample) -> Sequence[Any]:
+        """The sample's arrays on the host device, anew."""
+        values = rounded([self._pack.array(digest) for digest in sample.arrays], sample.dtype)
+        arrays: Sequence[Any] = self._subject.device.to_device(values, sample.dtype)
+        return arrays
+
+    def _fresh(self, sample: Sample, call: str) -> Arguments:
+        return self._subject.arguments(call, self._arrays(sample))
+
+    def _observe(self, function: Callable[..., Any], sample: Sample, call: str, seed: int) -> Any:
+        self._subject.device.seed(seed)
+        try:
+            arguments, options = self._fresh(sample, call)
+            return self._subject.device.to_host(function(*arguments, **options))
+        except Exception as error:
+            text = (str(error).strip().splitlines() or [""])[0]
+            raise LeftOutError("raises on the CPU", f"{type(error).__name__}: {text[:160]}") from error
+
+    def _observe_others(self, sample: Sample, call: str, first: Any) -> Any:
+        """The result from another seed: the first that differs, for random numbers may be the same by chance."""
+        for seed in range(2, 2 + SEEDS):
+            again = self._observe(self._subject.call, sample, call, seed)
+            if not _equal(first, again):
+                break
+        return again
+
+    def _changed(self, sample: Sample, call: str) -> dict[str, Any]:
+        """The arguments that the call changes on the CPU: the first of a method in place, and a layer's statistics."""
+        device = self._subject.device
+        arrays = self._arrays(sample)
+        before = device.to_host(self._arrays(sample))
+        device.seed(1)
+        arguments, options = self._subject.arguments(call, arrays)
+        self._subject.call(*arguments, **options)
+        after = device.to_host(arrays)
+        places = {place for place, (one, other) in enumerate(zip(before, after)) if not _equal(one, other)}
+        if self._subject.in_place and sample.arrays:
+            places.add(0)
+        return {"in_place": sorted(places)} if places else {}
+
+    def _require_same_as_another(self, sample: Sample, call: str, observed: Any, *, values: bool) -> None:
+        """The function by its public name must do what the samples are made for: of random numbers, in form."""
+        other = self._subject.same_as()
+        if other is None:
+            return
+        own = self._observe(other, sample, call, 1)
+        if form(observed) != form(own) or (values and not _equal(observed, own)):
+            raise LeftOutError("another function than the operator's tests call", "")
+
+    def _require_known(self, observed: Any) -> None:
+        found = {kind for kind in _kinds(observed) if kind not in ("Leaf", "bool", "int", "float", "complex", "str")}
+        if found:
+            raise LeftOutError("returns what has no written form", ", ".join(sorted(found)))
+
+    def _require_unique(self, sample: Sample, call: str) -> None:
+        if not self._subject.first_of_equals or '"stable",true' in call:
+            return
+        for digest in sample.arrays:
+            values = self._pack.array(digest)
+            if np.unique(values).size < values.size:
+                raise LeftOutError("not unique", "elements are equal, and it may return the place of any")
+
+
+def forced(call: str) -> str:
+    """The written call with the device among its options, unless one is there."""
+    arguments, options = json.loads(call)["tuple"]
+    if any(key == "device" for key, _ in options["mapping"]):
+        return call
+    options["mapping"].append(["device", encode(Named("device", ""))])
+    return json.dumps({"tuple": [arguments, options]}, separators=(",", ":"))
+
+
+def _kinds(observed: Any) -> Iterator[str]:
+    if isinstance(observed, (list, tuple)):
+        for member in observed:
+            yield from _kinds(member)
+    elif isinstance(observed, Mapping):
+        for member in observed.values():
+            yield from _kinds(member)
+    elif observed is not None:
+        yield type(observed).__name__
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two host copies are the same to the bit, NaN equal to NaN."""
+    if json.loads(as_text(form(one))) != json.loads(as_text(form(other))):
+        return False
+    return all(
+        np.array_equal(a.values, b.values, equal_nan=a.values.dtype.kind in "fc")
+        for a, b in zip(leaves(one), leaves(other))
+    )

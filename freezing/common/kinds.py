@@ -1,0 +1,95 @@
+"""The kinds of input that a case is tagged with, and the quick form: cases of each function that meet them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+from freezing.common.samples import NO_ARRAY
+from protocol.enums import REAL
+from runners.suite.frozen import QUICK
+
+CLASSES: Mapping[str, str] = {
+    "float16": "low-precision",
+    "bfloat16": "low-precision",
+    "float32": REAL,
+    "float64": REAL,
+    "complex64": "complex",
+    "complex128": "complex",
+    "bool": "boolean",
+}
+"""The class of a dtype; any other is ``integer``."""
+LEAST_QUICK = 4
+"""Cases of a function in the quick form, where it has so many that differ."""
+
+
+def kinds_of(shapes: Collection[tuple[int, ...]], dtype: str, *, strided: bool = False) -> tuple[str, ...]:
+    """The kinds of a call's arrays, of these shapes, and the class of its dtype."""
+    shapes = set(shapes)
+    found = {
+        NO_ARRAY: not shapes,
+        "empty": any(0 in shape for shape in shapes),
+        "0-dim": () in shapes,
+        "broadcast": len(shapes) > 1 and _broadcast(shapes),
+        "strided": strided,
+    }
+    kinds = [kind for kind, holds in found.items() if holds] or ["plain"]
+    return (*kinds, CLASSES.get(dtype, "integer"))
+
+
+def _broadcast(shapes: Iterable[tuple[int, ...]]) -> bool:
+    """Whether arrays of these shapes go together."""
+    longest = max(map(len, shapes))
+    columns = zip(*((1,) * (longest - len(shape)) + shape for shape in shapes))
+    return all(len({size for size in column if size != 1}) <= 1 for column in columns)
+
+
+def mark_quick(cases: Iterable[dict[str, Any]]) -> None:
+    """Tag of each function about half of its cases, each the one that adds most to those before it.
+
+    Kinds count first, by themselves and together, and then what a call says beside its arrays. Fewer would do to see
+    what falls back; of functions that fail, many do so in one case of ten.
+    """
+    functions: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for case in cases:
+        functions[case["function"]].append(case)
+    for own in functions.values():
+        left = [(case, kinds_met(case), frozenset(said(json.loads(case["call"])))) for case in own]
+        met: set[str] = set()
+        for _ in range(max(LEAST_QUICK, len(own) // 2 + 1)):
+            best = max(left, key=lambda found: (len(found[1] - met), len(found[2] - met)), default=None)
+            if best is None or not (best[1] | best[2]) - met:
+                break
+            left.remove(best)
+            met |= best[1] | best[2]
+            best[0]["tags"] = [*best[0]["tags"], QUICK]
+
+
+def kinds_met(case: Mapping[str, Any]) -> frozenset[str]:
+    """The tags of a case, by themselves and all together, and the variant of its operator."""
+    variant = re.sub(r"-\d+", "", case["name"])
+    return frozenset({*case["tags"], " ".join(sorted(case["tags"])), variant})
+
+
+def said(written: Any, path: str = "") -> Iterator[str]:
+    """Each plain value of a written call with its place; of numbers only the sign, and of an array only its form."""
+    if isinstance(written, list):
+        for place, member in enumerate(written):
+            yield from said(member, f"{path}.{place}")
+    elif isinstance(written, Mapping):
+        if "array" in written:
+            yield f"{path} array {sorted(set(written) - {'array'})}"
+            return
+        for key, member in written.items():
+            if key == "mapping":
+                for name, value in member:
+                    yield from said(value, f"{path}.{name}")
+            else:
+                yield from said(member, f"{path}.{key}")
+    elif isinstance(written, (int, float)) and not isinstance(written, bool):
+        yield f"{path} {type(written).__name__} {(written > 0) - (written < 0)}"
+    else:
+        yield f"{path} {written}"

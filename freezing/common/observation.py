@@ -1,0 +1,290 @@
+"""An observation: one run of an example on the CPU, in a process of its own, and the file that it leaves.
+
+A statement that raises, or does what no example may, is dropped with its reason, and the run goes on without it. The
+file says what was dropped, and has the values by their labels.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import random
+import tempfile
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from freezing.common.docstrings import Docstring, agrees
+from freezing.common.flow import Reseeded, places_that_use
+from freezing.common.watch import FILES, Watch
+from runners.errors import LeftOutError, UnfreezableError
+from runners.suite.checks import Leaf, leaves
+from runners.suite.device import Device
+from runners.suite.examples import (
+    Dialect,
+    Session,
+    Statement,
+    comparable,
+    kept,
+    names_for,
+    step_of,
+    with_those_of_python,
+)
+from runners.suite.frozen import Pack, PackWriter, Slot, as_text, decode, form
+from runners.suite.trees import numbers_in
+
+MOST_VALUES = 2_000
+"""Numbers of one value that is kept."""
+RAISES = "raises on the CPU"
+EXITS = "exits"
+NO_VALUES = (ModuleType, FunctionType, BuiltinFunctionType, type)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """An example, and the public functions whose docstrings have it: of a member of a class, its attribute counts."""
+
+    names: tuple[str, ...]
+    docstring: Docstring
+    members: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """The conditions of an observation: what may differ between two and must leave a value as it is."""
+
+    seeds: tuple[int, ...]
+    """The seeds from which it is run, one after the other in one process; those that it gives itself move alike."""
+    without: frozenset[int] = frozenset()
+    """The places of statements that are not run."""
+    writers: tuple[str, ...] = ()
+    """The framework's modules that write files of their own: ``Watch``."""
+
+
+def observe(unit: Unit, device: Device, dialect: Dialect, conditions: Conditions, room: str, path: Path) -> None:
+    """Run an example and write down what it does. Only for a process that ends with it."""
+    os.chdir(room)
+    os.environ.update(TMPDIR=room, HOME=room)
+    # It remembers the folder that it found when this process's parent asked.
+    tempfile.tempdir = room
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nowhere, stream)
+    device.prime()
+    watch = Watch(conditions.writers)
+    first, *others = [_run(watch, unit, device, dialect, seed, conditions.without) for seed in conditions.seeds]
+    about, pack = first
+    about["differs"] = sorted({label for _, other in others for label in _differing(pack, other, "result", "expected")})
+    about["reshaped"] = sorted({label for _, other in others for label in _differing(pack, other, "form")})
+    about["dropped"] = sorted(found for run, _ in (first, *others) for found in run["dropped"])
+    pack.write(path, about)
+
+
+def _differing(pack: PackWriter, other: PackWriter, *parts: str) -> set[str]:
+    """The labels whose values, by these parts, are not the same, or are missing, in another run."""
+    texts, others = ({case["label"]: [case[part] for part in parts] for case in run.cases} for run in (pack, other))
+    return {label for label, text in texts.items() if others.get(label) != text}
+
+
+def _run(
+    watch: Watch, unit: Unit, device: Device, dialect: Dialect, seed: int, without: Collection[int]
+) -> tuple[dict[str, Any], PackWriter]:
+    pack = PackWriter()
+    random.seed(seed)
+    np.random.seed(seed)
+    device.seed(seed)
+    settings = with_those_of_python(dialect.settings())
+    before = [setting.read() for setting in settings]
+    threads = set(threading.enumerate())
+    dropped: list[tuple[int, str, str]] = []
+    agreed: dict[str, bool] = {}
+    session = Session(names_for(_target(unit.names[0], device), unit.names[0], dialect, device.handle))
+    with device.scope("float32"), kept(dialect.settings()), dialect.forced(device.handle):
+        for statement, printed in zip(unit.docstring.statements, unit.docstring.printed):
+            if statement.place in without:
+                continue
+            reason = _dropped(watch, session, statement, unit.names[0], _rewriting(dialect, seed))
+            if reason is not None:
+                dropped.append((statement.place, *reason))
+                continue
+            found = _agrees(session, statement, printed)
+            if found is not None:
+                agreed[str(statement.place)] = found
+        unwritten = _write_values(session, device, dialect, pack)
+    changed = [setting.name for setting, value in zip(settings, before) if setting.read() != value]
+    about = {
+        "dropped": dropped,
+        "agreed": agreed,
+        "unwritten": unwritten,
+        "refused": _refused(changed, _left(watch), set(threading.enumerate()) - threads),
+        "uses": _uses(unit, device, session, {place for place, _, _ in dropped}.union(without)),
+    }
+    return about, pack
+
+
+def _rewriting(dialect: Dialect, seed: int) -> Callable[[ast.Module], ast.Module]:
+    def rewritten(tree: ast.Module) -> ast.Module:
+        return dialect.rewritten(Reseeded(seed).visit(tree))
+
+    return rewritten
+
+
+def _dropped(
+    watch: Watch, session: Session, statement: Statement, name: str, rewritten: Callable[[ast.Module], ast.Module]
+) -> tuple[str, str] | None:
+    """Run a statement; or the reason why it is dropped, and more about it."""
+    try:
+        step = step_of(name, statement, rewritten)
+        with watch.watching():
+            session.run(step)
+    except LeftOutError as error:
+        return error.kind, str(error)
+    except SystemExit as error:
+        return EXITS, repr(error)
+    except BaseException as error:  # an example may raise anything
+        text = (str(error).strip().splitlines() or [""])[0]
+        return RAISES, f"{type(error).__name__}: {text[:100]}"
+    return None
+
+
+def _agrees(session: Session, statement: Statement, printed: str) -> bool | None:
+    if not printed or str(statement.place) not in session.given:
+        return None
+    try:
+        texts = map(str, session.printed) if session.printed else [repr(session.given[str(statement.place)])]
+        return agrees(printed, "\n".join(texts))
+    except Exception:  # it cannot be shown
+        return None
+
+
+def _write_values(session: Session, device: Device, dialect: Dialect, pack: PackWriter) -> Mapping[str, str]:
+    """Keep every value that has a written form; of others, the reason."""
+    unwritten: dict[str, str] = {}
+    for label, value in session.results().items():
+        if isinstance(value, NO_VALUES):
+            continue
+        try:
+            tree = device.to_host(comparable(value, dialect))
+            if sum(leaf.values.size for leaf in leaves(tree)) + numbers_in(tree) > MOST_VALUES:
+                raise UnfreezableError(f"more than {MOST_VALUES:,} numbers")
+            result, digests = pack.add_tree(tree)
+        except Exception as error:
+            text = (str(error).strip().splitlines() or [""])[0][:80]
+            unwritten[label] = text if isinstance(error, UnfreezableError) else f"{type(error).__name__}: {text}"
+            continue
+        written = {"label": label, "form": as_text(form(tree)), "result": result}
+        pack.cases.append({**written, "arrays": [], "expected": digests})
+    return unwritten
+
+
+def _left(watch: Watch) -> list[str]:
+    """The files in the example's folder that are its own."""
+    return sorted(name for name in os.listdir() if os.path.realpath(name) not in watch.written)
+
+
+def _refused(changed: Sequence[str], left: Sequence[str], threads: set[threading.Thread]) -> tuple[str, str] | None:
+    if changed:
+        return "leaves settings of the process changed", ", ".join(changed)
+    if left:
+        return FILES, f"it leaves {', '.join(left[:3])}"
+    if threads:
+        return "leaves threads at work", ", ".join(sorted(thread.name for thread in threads))
+    return None
+
+
+def _uses(unit: Unit, device: Device, session: Session, without: set[int]) -> Mapping[str, list[int]]:
+    """The places, among those that were run, at which each of the unit's functions is used."""
+    run = [statement for statement in unit.docstring.statements if statement.place not in without]
+    found = {}
+    for name in unit.names:
+        own = name.rpartition(".")[2] if name in unit.members else None
+        found[name] = places_that_use(run, _target(name, device), own, session.names)
+    return found
+
+
+def _target(name: str, device: Device) -> Any:
+    try:
+        return device.lookup(name)
+    except LookupError:
+        return object()
+
+
+@dataclass(frozen=True)
+class Value:
+    """An observed value: as a host tree, its form, and a text that is equal for equal values."""
+
+    tree: Any
+    form: str
+    text: str
+
+
+class Observation:
+    """The file of an observation, read."""
+
+    def __init__(self, pack: Pack) -> None:
+        self._pack = pack
+        self._about = pack.about
+
+    @property
+    def ended(self) -> tuple[str, str] | None:
+        """The reason why there is no more to it, where the process did not live to tell."""
+        left_out = self._about.get("left_out")
+        return (left_out[0][2], left_out[0][3]) if left_out else None
+
+    @property
+    def refused(self) -> tuple[str, str] | None:
+        """The reason why the whole of the example is left out."""
+        refused = self._about["refused"]
+        return (refused[0], refused[1]) if refused else None
+
+    @property
+    def dropped(self) -> Mapping[int, tuple[str, str]]:
+        """Statements that were dropped, by their place: the reason, and more about it."""
+        return {place: (reason, detail) for place, reason, detail in self._about["dropped"]}
+
+    @property
+    def agreed(self) -> Mapping[str, bool]:
+        """By label, whether a value is what the docstring prints."""
+        found: Mapping[str, bool] = self._about["agreed"]
+        return found
+
+    @property
+    def unwritten(self) -> Mapping[str, str]:
+        found: Mapping[str, str] = self._about["unwritten"]
+        return found
+
+    @property
+    def differs(self) -> frozenset[str]:
+        """The labels of values that were not the same from every seed."""
+        return frozenset(self._about["differs"])
+
+    @property
+    def reshaped(self) -> frozenset[str]:
+        """The labels of values whose form was not the same from every seed."""
+        return frozenset(self._about["reshaped"])
+
+    @property
+    def uses(self) -> Mapping[str, Sequence[int]]:
+        found: Mapping[str, Sequence[int]] = self._about["uses"]
+        return found
+
+    @cached_property
+    def values(self) -> Mapping[str, Value]:
+        return {case["label"]: self._value(case) for case in self._pack.cases}
+
+    def _value(self, case: Mapping[str, Any]) -> Value:
+        digests = case["expected"]
+
+        def leaf(slot: Slot) -> Leaf:
+            digest = digests[slot.number]
+            return Leaf(self._pack.array(digest), slot.dtype or self._pack.dtype(digest), "")
+
+        tree = decode(json.loads(case["result"]), leaf)
+        return Value(tree, case["form"], f"{case['result']} {digests}")

@@ -1,0 +1,106 @@
+"""Parts: what became of each operator, in a file of its own until all are there, and put together into the suite's two.
+
+A process of its own draws each, so that one that dies or hangs costs itself alone, and an interrupted freeze goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from freezing.common.gate import ENOUGH
+from freezing.common.kinds import mark_quick
+from runners.suite.frozen import PACK, Pack, PackWriter
+
+LIMIT_S = 600
+"""For one part; past it, it is listed."""
+ENDED = "its process ended"
+NEVER_ENDS = "it never ends"
+LISTED = "left_out.json"
+
+Reason = Sequence[str]
+"""A function or operator, the name of its sample, the kind of reason, and more about it."""
+
+
+def write_part(pack: PackWriter, left_out: Sequence[Reason], path: Path) -> None:
+    pack.write(path, {"left_out": left_out})
+
+
+def drawn_apart(title: str, path: Path, draw: Callable[[Path], None], *, limit_s: int = LIMIT_S) -> None:
+    """Draw a part in a forked process, which may do what it likes; a file stands there in any case."""
+    unfinished = path.with_suffix(".part.npz")
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(limit_s)
+        code = 1
+        try:
+            draw(unfinished)
+            code = 0
+        except BaseException as error:
+            print(f"{title}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(pid, 0)
+    code = os.waitstatus_to_exitcode(status)
+    if code == -signal.SIGALRM:
+        write_part(PackWriter(), [(title, "", NEVER_ENDS, f"it was stopped after {limit_s} s")], unfinished)
+    elif code != 0 or not unfinished.exists():
+        how = f"its process was ended by signal {-code}" if code < 0 else f"its process ended with {code}"
+        write_part(PackWriter(), [(title, "", ENDED, how)], unfinished)
+    os.replace(unfinished, path)
+
+
+def draw_missing(folder: Path, titles: Sequence[str], draw: Callable[[int, Path], None]) -> None:
+    """Draw every part that has no file in the folder yet; ``draw`` takes the place of a title, and the file's path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, title in enumerate(titles):
+        path = folder / f"{number:04}.npz"
+        if not path.exists():
+            drawn_apart(title, path, lambda unfinished, number=number: draw(number, unfinished))  # type: ignore[misc]
+            print(f"{number + 1}/{len(titles)} {title}", flush=True)
+
+
+def merge(folder: Path, suite: Path, framework: str, version: str, left_out: Iterable[Reason] = ()) -> None:
+    """Put the parts together into the suite's two files: the cases, and what was left out."""
+    whole = PackWriter()
+    reasons = list(left_out)
+    taken: set[tuple[str, str]] = set()
+    for path in sorted(folder.glob("[0-9]*.npz")):
+        part = Pack(path)
+        reasons += part.about["left_out"]
+        for case in part.cases:
+            name = case["function"], case["name"]
+            if name in taken:
+                reasons.append((*name, "tested by another operator too", ""))
+                continue
+            taken.add(name)
+            whole.take(part, case)
+    whole.cases.sort(key=lambda case: (case["function"], case["name"]))
+    mark_quick(whole.cases)
+    whole.write(suite / PACK, {framework: version})
+    (suite / LISTED).write_text(listed(reasons, framework, version))
+    print(f"{len(whole.cases):,} cases of {len({case['function'] for case in whole.cases})} functions")
+
+
+def listed(left_out: Sequence[Reason], framework: str, version: str) -> str:
+    """The list of all that was left out, by reason, as JSON with a line for each function; of "enough" the numbers."""
+    counts = Counter(reason for _, _, reason, _ in left_out)
+    details: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
+    for owner, sample, reason, detail in left_out:
+        details[reason][owner][sample] = detail
+    reasons = [
+        f"{json.dumps(reason)}: {{\n"
+        + ",\n".join(
+            f"{json.dumps(owner)}: {json.dumps(len(found) if reason == ENOUGH else found)}"
+            for owner, found in sorted(owners.items())
+        )
+        + "\n}"
+        for reason, owners in sorted(details.items())
+    ]
+    head = f'{{"{framework}": {json.dumps(version)},\n"counts": {json.dumps(dict(sorted(counts.items())))},\n'
+    return head + '"left_out": {\n' + ",\n".join(reasons) + "\n}}\n"

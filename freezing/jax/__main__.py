@@ -1,0 +1,125 @@
+"""Freeze the suite: every public function in a process of its own, then one file of cases and one of what was left out.
+
+python -m freezing.jax FOLDER SURFACE
+
+SURFACE is that of the installed JAX, as the catalogue has it (``coordinator/catalogue/data/surfaces``): only names that
+stand there are charted, and every other one is listed with its reason. Each function's cases stand in a file of their
+own in FOLDER until all are there; a function that has one is not drawn again, so an interrupted freeze goes on there.
+Nothing here opens JAX's backend before a process is forked: children of one that has would hang.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from freezing.common.gate import Gate
+from freezing.common.hashes import fix_hashes
+from freezing.common.parts import Reason, draw_missing, drawn_apart, merge, write_part
+from freezing.common.samples import Sample
+from runners.jax import FRAMEWORK
+from runners.suite.frozen import Pack, PackWriter
+
+SUITE = Path(__file__).resolve().parents[2] / "runners" / FRAMEWORK.name / "suites" / "library"
+
+
+def freeze_function(name: str, harnesses: Path, path: Path) -> None:
+    """Draw and judge one function's samples into a file of its own."""
+    from freezing.jax.functions import KEPT, OF_HARNESSES, JaxFunction
+    from freezing.jax.recipes import by_function
+    from freezing.jax.samples import draw
+
+    pack = PackWriter()
+    gate = Gate(JaxFunction(name), pack)
+    left_out: list[Reason] = []
+    recipe = by_function().get(name)
+    taken = 0
+    for dtype in recipe.dtypes if recipe else ():
+        if taken == len(KEPT):
+            break
+        assert recipe is not None
+        try:
+            drawn = draw(name, recipe, dtype, pack)
+        except Exception as error:
+            left_out.append((name, dtype, "its recipe raises", f"{type(error).__name__}: {str(error)[:160]}"))
+            continue
+        left_out += [(name, sample, "a sample that cannot be frozen", detail) for sample, detail in drawn.left_out]
+        before = len(gate.cases)
+        gate.admit(drawn.samples, KEPT[taken])
+        taken += len(gate.cases) > before
+    for place, samples in enumerate(recorded(name, Pack(harnesses), pack).values()):
+        gate.admit(samples, OF_HARNESSES[min(place, 1)])
+    pack.cases += gate.cases
+    write_part(pack, [*left_out, *((name, *reason) for reason in gate.left_out)], path)
+
+
+def freeze_harnesses(entries: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Write down the calls that JAX's own harnesses make, into a file in which nothing is judged yet."""
+    from freezing.jax.harnesses import public_objects, record
+    from runners.jax.devices import Cpu
+
+    pack = PackWriter()
+    samples, left_out = record(public_objects(entries, Cpu().lookup), pack)
+    for function, found in samples.items():
+        for sample in found:
+            pack.cases.append({**vars(sample), "function": function, "expected": []})
+    write_part(pack, left_out, path)
+
+
+def recorded(name: str, harnesses: Pack, pack: PackWriter) -> Mapping[str, list[Sample]]:
+    """The samples that harnesses gave of a function, by dtype, with their arrays."""
+    found: dict[str, list[Sample]] = defaultdict(list)
+    for case in harnesses.cases:
+        if case["function"] != name:
+            continue
+        for digest in case["arrays"]:
+            pack.add(harnesses.array(digest), harnesses.dtype(digest))
+        sample = Sample(
+            case["name"], case["dtype"], case["call"], tuple(case["arrays"]), tuple(case["kinds"]), case["elements"]
+        )
+        found[sample.dtype].append(sample)
+    return found
+
+
+def freeze(folder: Path, surface: Path, suite: Path) -> None:
+    """Draw every function that has no file in the folder yet, and put them together."""
+    import jax
+    from freezing.jax.recipes import by_function
+    from freezing.jax.references import import_followed
+    from freezing.jax.uncharted import aliases, entries_of, uncharted
+
+    # Once, and not in each of a thousand children.
+    import_followed(by_function())
+
+    folder.mkdir(parents=True, exist_ok=True)
+    entries = entries_of(surface)
+    harnesses = folder / "harnesses.npz"
+    if not harnesses.exists():
+        drawn_apart("harnesses", harnesses, lambda path: freeze_harnesses(entries, path))
+    pack = Pack(harnesses)
+    wanted = {*by_function(), *(case["function"] for case in pack.cases)}
+    functions = sorted(wanted & {entry["name"] for entry in entries})
+    draw_missing(folder, functions, lambda number, path: freeze_function(functions[number], harnesses, path))
+    left_out = [*pack.about["left_out"], *aliases(entries, functions), *uncharted(entries, functions)]
+    left_out += [(name, "", "not public in this release", "") for name in sorted(wanted - {*functions})]
+    merge(folder, suite, FRAMEWORK.name, jax.__version__, left_out)
+
+
+def main(arguments: Sequence[str]) -> int:
+    if len(arguments) != 2:
+        print("usage: python -m freezing.jax FOLDER SURFACE", file=sys.stderr)
+        return 2
+    fix_hashes("freezing.jax", arguments)
+    os.environ.update(FRAMEWORK.devices["cpu"].variables)
+    warnings.simplefilter("ignore")
+    freeze(Path(arguments[0]), Path(arguments[1]), SUITE)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,60 @@
+"""Functions: JAX's public functions as the gate takes them, and what is known of those whose values are left open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from freezing.common.agreement import Reference, tolerance_of
+from freezing.common.gate import Arguments, Subject
+from freezing.jax import references
+from runners.jax.devices import Cpu
+from runners.jax.frozen import FrozenCall
+from runners.suite.checks import Tolerance
+
+KEPT = (3, 1)
+"""Cases of a function in the first dtype that it takes, and in the second."""
+OF_HARNESSES = (1, 1)
+"""The same of calls that JAX's own harnesses made."""
+
+RANDOM = ("jax.random.", "jax.nn.initializers.")
+"""Modules whose functions give random numbers; and some of another module."""
+RANDOM_FUNCTIONS = frozenset({"jax.lax.rng_bit_generator", "jax.lax.rng_uniform"})
+DETERMINISTIC = frozenset({"jax.nn.initializers.ones", "jax.nn.initializers.zeros"})
+UNINITIALISED = frozenset({"jax.lax.empty", "jax.numpy.empty", "jax.numpy.empty_like"})
+NOT_UNIQUE = frozenset(
+    {
+        "argpartition", "approx_max_k", "approx_min_k", "cho_factor", "eig", "eigh", "hessenberg", "lu", "lu_factor",
+        "partition", "qdwh", "qr", "qr_multiply", "roots", "rsf2csf", "schur", "svd", "tridiagonal",
+    }
+)  # fmt: skip
+"""Functions that are right with other signs, phases, pivots or in another order."""
+WIDER = {"jax.scipy.linalg.funm": Tolerance(1e-4, 1e-4)}
+"""Functions that lose digits on the way: ``funm`` divides by differences of eigenvalues, and processors differ in what
+is left. Drawn on one, a value of 2.1 was 4e-5 off on another."""
+
+
+class JaxFunction(Subject):
+    """A public function or method of JAX."""
+
+    def __init__(self, name: str) -> None:
+        device = Cpu()
+        super().__init__(name, device.lookup(name), device)
+        own = name.rpartition(".")[2]
+        is_random = name.startswith(RANDOM) or name in RANDOM_FUNCTIONS
+        if is_random and name not in DETERMINISTIC:
+            self.left_open = "random"
+        elif name in UNINITIALISED:
+            self.left_open = "uninitialised"
+        elif own in NOT_UNIQUE:
+            self.left_open = "not-unique"
+
+    def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
+        found: Arguments = FrozenCall(call).arguments(arrays, self.device.handle)
+        return found
+
+    def tolerance(self, dtype: str, observed: Any) -> Tolerance:
+        return tolerance_of(dtype, observed, [WIDER[self.name]] if self.name in WIDER else [])
+
+    def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
+        return references.ranked(self.name, fresh, self.call)

@@ -1,0 +1,131 @@
+"""Harnesses: the calls of public functions with which JAX tests its own primitives, written down.
+
+JAX ships some thousands of harnesses, each a function and a way to make its arguments. Some are a public function
+themselves; others are a line that calls one, which is seen through a stand-in for the module in which it is looked up;
+and those that bind a primitive are the public function of the same name, if that gives the same. Importing them opens
+JAX's backend, so all this is done in a process of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from freezing.common.parts import Reason
+from freezing.common.samples import Sample
+from freezing.jax.recipes.recipe import Call
+from freezing.jax.samples import write
+from runners.errors import UnfreezableError
+from runners.suite.checks import TOLERANCES
+from runners.suite.frozen import PackWriter
+
+OTHER_DTYPES = ("int32", "bfloat16", "complex64", "bool", "float16", "uint8")
+MOST_RUN = 12
+"""Harnesses of a group and dtype that are looked at: evenly over all of them."""
+LOOKED_UP_IN = ("lax", "jnp", "random", "jax_random")
+"""The names by which the lines of harnesses find the functions that they call."""
+
+
+class Recorder:
+    """A stand-in for a module, whose public functions note what they are called with."""
+
+    def __init__(self, module: ModuleType, public: Mapping[int, str], calls: list[tuple[str, Call]]) -> None:
+        self._module = module
+        self._public = public
+        self._calls = calls
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._module, name)
+        if isinstance(found, ModuleType):
+            return Recorder(found, self._public, self._calls)
+        if isinstance(found, type) or id(found) not in self._public:
+            return found
+
+        def noted(*arguments: Any, **options: Any) -> Any:
+            self._calls.append((self._public[id(found)], (arguments, options)))
+            return found(*arguments, **options)
+
+        return noted
+
+
+def public_objects(entries: Sequence[Mapping[str, Any]], lookup: Callable[[str], Any]) -> dict[int, str]:
+    """The canonical name of every public function and class by its identity."""
+    return {
+        id(lookup(entry["name"])): entry["name"]
+        for entry in entries
+        if entry["kind"] in ("function", "class")
+        and entry["name"].startswith(("jax.lax.", "jax.numpy.", "jax.random."))
+    }
+
+
+def record(public: Mapping[int, str], pack: PackWriter) -> tuple[dict[str, list[Sample]], list[Reason]]:
+    """The samples that the harnesses give, by function; and the groups of harnesses that give none."""
+    from jax._src.internal_test_util import test_harnesses
+
+    calls: list[tuple[str, Call]] = []
+    for name in LOOKED_UP_IN:
+        setattr(test_harnesses, name, Recorder(getattr(test_harnesses, name), public, calls))
+    samples: dict[str, list[Sample]] = defaultdict(list)
+    given: Counter[str] = Counter()
+    reasons: dict[str, str] = {}
+    for group, dtype, number, harness in chosen(test_harnesses.all_harnesses):
+        try:
+            function, call = called(harness, public, calls)
+            samples[function].append(write(f"{dtype}-{group}-{number}", dtype, call, pack, public))
+            given[group] += 1
+        except UnfreezableError as error:
+            reasons[group] = str(error)
+        except Exception as error:
+            reasons[group] = f"{type(error).__name__}: {str(error)[:120]}"
+    left_out: list[Reason] = [
+        (group, "", "its harnesses give no call", reasons[group]) for group in reasons if not given[group]
+    ]
+    return samples, left_out
+
+
+def chosen(harnesses: Sequence[Any]) -> Iterator[tuple[str, str, int, Any]]:
+    """Of each group those of float32, and of one dtype more; with their numbers in it."""
+    groups: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
+    for harness in harnesses:
+        dtype = np.dtype(harness.dtype).name
+        if dtype in TOLERANCES and harness.filter("cpu"):
+            groups[harness.group_name][dtype].append(harness)
+    for group, by_dtype in sorted(groups.items()):
+        others = [dtype for dtype in OTHER_DTYPES if dtype in by_dtype]
+        for dtype in [*(["float32"] if "float32" in by_dtype else []), *others[:1]]:
+            found = by_dtype[dtype]
+            for number in range(0, len(found), max(1, -(-len(found) // MOST_RUN))):
+                yield group, dtype, number, found[number]
+
+
+def called(harness: Any, public: Mapping[int, str], calls: list[tuple[str, Call]]) -> tuple[str, Call]:
+    """The public function that a harness calls, and its call. Raises ``UnfreezableError`` where there is none."""
+    arguments = harness.args_maker(np.random.RandomState(0))
+    function = harness.fun if isinstance(harness.fun, partial) else partial(harness.fun)
+    if id(function.func) in public:
+        return public[id(function.func)], ((*function.args, *arguments), function.keywords)
+    del calls[:]
+    result = harness.fun(*arguments)
+    if calls:
+        return calls[0]
+    return _same_by_name(harness, arguments, result, public)
+
+
+def _same_by_name(harness: Any, arguments: Any, result: Any, public: Mapping[int, str]) -> tuple[str, Call]:
+    """The function of ``jax.lax`` of the primitive's name, where it gives the same for the arrays alone."""
+    import jax
+
+    name = f"jax.lax.{harness.group_name}"
+    function = getattr(jax.lax, harness.group_name, None)
+    if name not in public.values() or function is None:
+        raise UnfreezableError("no public function is called")
+    arrays = harness.dyn_args_maker(np.random.RandomState(0))
+    own = function(*arrays)
+    if len(arrays) != len(arguments) or not np.array_equal(np.asarray(own), np.asarray(result), equal_nan=True):
+        raise UnfreezableError("the public function of its name does something else")
+    return name, (arrays, {})

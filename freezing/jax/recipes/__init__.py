@@ -1,0 +1,22 @@
+"""The recipes: how functions of one signature are called, by family. ``by_function`` has them all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from freezing.jax.recipes import chances, control, creation, elementwise, linalg, reductions, shaping, signals
+from freezing.jax.recipes.recipe import Recipe
+
+FAMILIES = (elementwise, reductions, shaping, creation, linalg, signals, chances, control)
+
+
+def by_function() -> Mapping[str, Recipe]:
+    """The recipe of each function by its name. Raises ``ValueError`` where a function has two."""
+    found: dict[str, Recipe] = {}
+    for family in FAMILIES:
+        for recipe in family.RECIPES:
+            for function in recipe.functions():
+                if function in found:
+                    raise ValueError(f"{function} has two recipes")
+                found[function] = recipe
+    return found

@@ -1,0 +1,258 @@
+"""Recipes of functions of each element by itself, of one, two and three arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from freezing.jax.draws import Draw
+from freezing.jax.recipes.recipe import Call, Calls, call, recipe
+
+NUMPY, LAX, NN, SPECIAL = "jax.numpy", "jax.lax", "jax.nn", "jax.scipy.special"
+FLOATS = "float32 bfloat16 float16"
+INEXACT = "float32 complex64 bfloat16"
+NUMBERS = "float32 int32 complex64 bfloat16"
+REALS = "float32 int32 bfloat16"
+WHOLE = "int32 uint8 bool"
+
+
+def unary(draw: Draw) -> Iterator[Call]:
+    yield call(draw.array(3, 4))
+    yield call(draw.edges())
+    yield call(draw.array())
+    yield call(draw.array(0, 3))
+
+
+def unary_within(low: float, high: float) -> Calls:
+    def calls(draw: Draw) -> Iterator[Call]:
+        for shape in ((3, 4), (), (0, 3), (2, 1, 5)):
+            yield call(draw.within(low, high, *shape))
+
+    return calls
+
+
+positive = unary_within(0.3, 4)
+unit = unary_within(0.05, 0.95)
+signed_unit = unary_within(-0.95, 0.95)
+
+
+def binary(draw: Draw, low: float = -3, high: float = 3) -> Iterator[Call]:
+    for one, other in (((3, 4), (3, 4)), ((3, 4), (4,)), ((), ()), ((0, 3), (3,)), ((2, 1), (1, 3))):
+        yield call(draw.within(low, high, *one), draw.within(low, high, *other))
+
+
+def binary_alike(draw: Draw, low: float = -3, high: float = 3) -> Iterator[Call]:
+    """Of arrays of one shape: ``jax.lax`` broadcasts none."""
+    for shape in ((3, 4), (), (0, 3), (2, 5)):
+        yield call(draw.within(low, high, *shape), draw.within(low, high, *shape))
+
+
+positive_binary = partial(binary, low=0.5, high=3)
+positive_alike = partial(binary_alike, low=0.5, high=3)
+
+
+def divided(draw: Draw) -> Iterator[Call]:
+    for one, other in (((3, 4), (3, 4)), ((3, 4), (4,)), ((), ()), ((0, 3), (3,))):
+        yield call(draw.array(*one), draw.within(1, 4, *other))
+
+
+def divided_alike(draw: Draw) -> Iterator[Call]:
+    for shape in ((3, 4), (), (0, 3)):
+        yield call(draw.array(*shape), draw.within(1, 4, *shape))
+
+
+def compared(draw: Draw) -> Iterator[Call]:
+    for one, other in (((3, 4), (3, 4)), ((3, 4), (4,)), ((), ()), ((0, 3), (3,))):
+        yield call(draw.repeated(*one), draw.repeated(*other))
+
+
+def compared_alike(draw: Draw) -> Iterator[Call]:
+    for shape in ((3, 4), (), (0, 3)):
+        yield call(draw.repeated(*shape), draw.repeated(*shape))
+
+
+def shifted(draw: Draw) -> Iterator[Call]:
+    for one, other in (((3, 4), (3, 4)), ((3, 4), (4,)), ((), ())):
+        yield call(draw.within(0, 100, *one), draw.within(0, 5, *other))
+
+
+def shifted_alike(draw: Draw) -> Iterator[Call]:
+    for shape in ((3, 4), (), (0, 3)):
+        yield call(draw.within(0, 100, *shape), draw.within(0, 5, *shape))
+
+
+def of_units(count: int) -> Calls:
+    """Of so many arrays between 0 and 1."""
+
+    def calls(draw: Draw) -> Iterator[Call]:
+        for shape in ((3, 4), (), (0, 3)):
+            yield call(*(draw.unit(*shape) for _ in range(count)))
+
+    return calls
+
+
+def scaled(draw: Draw) -> Iterator[Call]:
+    yield call(draw.array(3, 4), draw.integers(3, 4))
+    yield call(draw.array(3, 4), draw.integers(4))
+    yield call(draw.array(), draw.integers())
+
+
+def activated(draw: Draw) -> Iterator[Call]:
+    yield from unary(draw)
+    yield call(draw.array(3, 4), 0.3)
+
+
+def along_axis(draw: Draw) -> Iterator[Call]:
+    yield call(draw.array(3, 4))
+    yield call(draw.array(3, 4), axis=0)
+    yield call(draw.array(4))
+    yield call(draw.array(0, 4))
+
+
+def clipped(draw: Draw) -> Iterator[Call]:
+    yield call(draw.array(3, 4), -1, 1)
+    yield call(draw.array(3, 4), draw.within(-2, 0, 4), draw.within(1, 2, 3, 1))
+    yield call(draw.array(), max=1)
+    yield call(draw.array(0, 3), -1, 1)
+
+
+def clamped(draw: Draw) -> Iterator[Call]:
+    for shape in ((3, 4), (), (0, 3)):
+        yield call(draw.within(-2, -1, *shape), draw.array(*shape), draw.within(1, 2, *shape))
+
+
+def rounded(draw: Draw) -> Iterator[Call]:
+    yield call(draw.array(3, 4))
+    yield call(draw.array(3, 4), 1)
+    yield call(draw.array())
+    yield call(draw.array(0, 3))
+
+
+def close(draw: Draw) -> Iterator[Call]:
+    values = draw.array(3, 4)
+    yield call(values, values + 1e-7 if draw.is_floating else values)
+    yield call(values, draw.array(4))
+    yield call(values, draw.array(3, 4), rtol=2.0)
+    yield call(draw.edges(), draw.edges(), equal_nan=True)
+
+
+def nested_where(draw: Draw) -> Iterator[Call]:
+    yield call(draw.booleans(3, 4), draw.array(3, 4), draw.array(3, 4))
+    yield call(draw.booleans(3, 1), draw.array(4), draw.array())
+    yield call(draw.booleans(0, 3), draw.array(0, 3), draw.array(3))
+
+
+def selected(draw: Draw) -> Iterator[Call]:
+    for shape in ((3, 4), (), (0, 3)):
+        yield call(draw.booleans(*shape), draw.array(*shape), draw.array(*shape))
+
+
+def with_counts(draw: Draw) -> Iterator[Call]:
+    """A whole number as a float, and an argument: orders of functions."""
+    for shape in ((3, 4), (4,), ()):
+        yield call(draw.integers(*shape, low=1, high=3).astype(float), draw.positive(*shape))
+
+
+RECIPES = [
+    recipe(
+        NUMPY,
+        "sin cos tan sinh cosh arctan atan arcsinh asinh exp exp2 expm1 square sinc i0 angle",
+        unary,
+        INEXACT,
+    ),
+    recipe(
+        NUMPY,
+        "abs absolute negative positive sign conj conjugate real imag isfinite isinf isnan iscomplex isreal "
+        "nan_to_num logical_not trunc",
+        unary,
+        NUMBERS,
+    ),
+    recipe(
+        NUMPY,
+        "fabs cbrt degrees deg2rad radians rad2deg floor ceil rint isneginf isposinf signbit spacing frexp modf",
+        unary,
+        REALS,
+    ),
+    recipe(NUMPY, "sqrt log log10 log2 log1p reciprocal", positive, INEXACT),
+    recipe(NUMPY, "arccosh acosh", unary_within(1.1, 4), INEXACT),
+    recipe(NUMPY, "arcsin asin arccos acos arctanh atanh", signed_unit, INEXACT),
+    recipe(NUMPY, "invert bitwise_not bitwise_invert bitwise_count", unary, WHOLE),
+    recipe(NUMPY, "around round", rounded, REALS),
+    recipe(NUMPY, "add subtract multiply", binary, NUMBERS),
+    recipe(NUMPY, "maximum minimum fmax fmin logical_and logical_or logical_xor", binary, REALS),
+    recipe(NUMPY, "arctan2 atan2 copysign hypot nextafter logaddexp logaddexp2 heaviside", binary, FLOATS),
+    recipe(NUMPY, "power pow float_power", positive_binary, REALS),
+    recipe(NUMPY, "divide true_divide", divided, NUMBERS),
+    recipe(NUMPY, "floor_divide remainder mod fmod divmod", divided, REALS),
+    recipe(NUMPY, "equal not_equal greater greater_equal less less_equal", compared, REALS),
+    recipe(NUMPY, "bitwise_and bitwise_or bitwise_xor", binary, WHOLE),
+    recipe(NUMPY, "gcd lcm", partial(binary, low=0, high=20), "int32 uint8"),
+    recipe(NUMPY, "left_shift right_shift bitwise_left_shift bitwise_right_shift", shifted, "int32 uint8"),
+    recipe(NUMPY, "ldexp", scaled, FLOATS),
+    recipe(NUMPY, "clip", clipped, REALS),
+    recipe(NUMPY, "isclose allclose array_equal array_equiv", close, NUMBERS),
+    recipe(NUMPY, "where", nested_where, "float32 int32 bool complex64"),
+    recipe(
+        LAX,
+        "sin cos tan sinh cosh tanh atan asinh exp exp2 expm1 logistic square",
+        unary,
+        INEXACT,
+    ),
+    recipe(LAX, "abs neg sign stop_gradient optimization_barrier", unary, NUMBERS),
+    recipe(LAX, "floor ceil round is_finite erf erfc cbrt bessel_i0e bessel_i1e", unary, FLOATS),
+    recipe(LAX, "real imag conj", unary, "complex64"),
+    recipe(LAX, "sqrt rsqrt log log1p reciprocal", positive, INEXACT),
+    recipe(LAX, "lgamma digamma", positive, FLOATS),
+    recipe(LAX, "acosh", unary_within(1.1, 4), INEXACT),
+    recipe(LAX, "asin acos atanh", signed_unit, INEXACT),
+    recipe(LAX, "erf_inv", signed_unit, FLOATS),
+    recipe(LAX, "bitwise_not population_count clz", unary, "int32 uint8"),
+    recipe(LAX, "add sub mul", binary_alike, NUMBERS),
+    recipe(LAX, "max min", binary_alike, REALS),
+    recipe(LAX, "atan2 nextafter", binary_alike, FLOATS),
+    recipe(LAX, "complex", binary_alike, "float32"),
+    recipe(LAX, "pow", positive_alike, INEXACT),
+    recipe(LAX, "div", divided_alike, NUMBERS),
+    recipe(LAX, "rem", divided_alike, REALS),
+    recipe(LAX, "eq ne ge gt le lt", compared_alike, REALS),
+    recipe(LAX, "bitwise_and bitwise_or bitwise_xor", binary_alike, WHOLE),
+    recipe(LAX, "mulhi", partial(binary_alike, low=0, high=100), "int32 uint8"),
+    recipe(LAX, "shift_left shift_right_arithmetic shift_right_logical", shifted_alike, "int32 uint8"),
+    recipe(LAX, "igamma igammac igamma_grad_a random_gamma_grad", positive_alike, "float32 bfloat16"),
+    recipe(LAX, "betainc", of_units(3), "float32 bfloat16"),
+    recipe(LAX, "polygamma", with_counts, "float32"),
+    recipe(LAX, "zeta", partial(binary_alike, low=1.5, high=4), "float32 bfloat16"),
+    recipe(LAX, "clamp", clamped, REALS),
+    recipe(LAX, "select", selected, "float32 int32 bool complex64"),
+    recipe(
+        NN,
+        "relu relu6 sigmoid silu soft_sign softplus mish log_sigmoid hard_sigmoid hard_silu hard_tanh selu sparse_plus "
+        "sparse_sigmoid tanh identity gelu",
+        unary,
+        FLOATS,
+    ),
+    recipe(NN, "celu elu leaky_relu squareplus", activated, FLOATS),
+    recipe(NN, "log1mexp", positive, FLOATS),
+    recipe(NN, "softmax log_softmax glu standardize", along_axis, FLOATS),
+    recipe(SPECIAL, "softmax log_softmax", along_axis, FLOATS),
+    recipe(
+        SPECIAL,
+        "erf erfc erfcx dawsn expit i0 i0e i1 i1e ndtr log_ndtr fresnel sici",
+        unary,
+        FLOATS,
+    ),
+    recipe(SPECIAL, "digamma gamma gammaln loggamma gammasgn entr exp1 expi spence factorial", positive, FLOATS),
+    recipe(SPECIAL, "erfinv", signed_unit, FLOATS),
+    recipe(SPECIAL, "logit ndtri", unit, FLOATS),
+    recipe(SPECIAL, "wofz", unary, "complex64 float32"),
+    recipe(
+        SPECIAL,
+        "beta betaln gammainc gammaincc kl_div rel_entr xlog1py xlogy boxcox boxcox1p poch owens_t",
+        positive_binary,
+        FLOATS,
+    ),
+    recipe(SPECIAL, "zeta", partial(binary, low=1.5, high=4), FLOATS),
+    recipe(SPECIAL, "polygamma expn", with_counts, "float32"),
+    recipe(SPECIAL, "betainc hyp1f1", of_units(3), "float32 bfloat16"),
+    recipe(SPECIAL, "hyp2f1", of_units(4), "float32 bfloat16"),
+]

@@ -1,0 +1,240 @@
+"""References: what a result of JAX is judged by when a case is frozen, the most independent first.
+
+``numpy`` is the function of NumPy or SciPy that does the same, in float64; ``float64`` is the same function on the
+CPU with 64-bit types switched on; ``itself`` is the same function on the CPU, for whole numbers that no wider type
+makes more exact. JAX ships no second implementation in Python that would be its decomposition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+import jax
+from freezing.common.agreement import Reference
+from freezing.common.gate import Arguments
+from runners.errors import UnjudgedError
+
+WIDE: Mapping[str, str] = {
+    "float16": "float64",
+    "bfloat16": "float64",
+    "float32": "float64",
+    "complex64": "complex128",
+}
+HOMES: Mapping[str, str] = {"jax.numpy": "numpy", "jax.scipy": "scipy", "jax.Array": "numpy"}
+"""Modules whose functions have the names of those that they follow."""
+
+
+def _of(module: str, names: str) -> dict[str, str]:
+    """Functions that have the same name in a module."""
+    return {name: f"{module}.{name}" for name in names.split()}
+
+
+OF_LAX: Mapping[str, str] = {
+    **_of(
+        "numpy",
+        "abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_not bitwise_or bitwise_xor cbrt ceil "
+        "concatenate conj cos cosh cumprod cumsum dot exp exp2 expm1 floor imag log log1p nextafter pow real "
+        "reciprocal reshape sign sin sinh sqrt square squeeze stack tan tanh tile transpose",
+    ),
+    **_of("scipy.special", "betainc digamma erf erfc polygamma zeta"),
+    "batch_matmul": "numpy.matmul",
+    "bessel_i0e": "scipy.special.i0e",
+    "bessel_i1e": "scipy.special.i1e",
+    "eq": "numpy.equal",
+    "erf_inv": "scipy.special.erfinv",
+    "ge": "numpy.greater_equal",
+    "gt": "numpy.greater",
+    "igamma": "scipy.special.gammainc",
+    "igammac": "scipy.special.gammaincc",
+    "integer_pow": "numpy.power",
+    "is_finite": "numpy.isfinite",
+    "le": "numpy.less_equal",
+    "lgamma": "scipy.special.gammaln",
+    "logistic": "scipy.special.expit",
+    "lt": "numpy.less",
+    "max": "numpy.maximum",
+    "min": "numpy.minimum",
+    "mul": "numpy.multiply",
+    "ne": "numpy.not_equal",
+    "neg": "numpy.negative",
+    "population_count": "numpy.bitwise_count",
+    "reduce_max": "numpy.max",
+    "reduce_min": "numpy.min",
+    "reduce_prod": "numpy.prod",
+    "reduce_sum": "numpy.sum",
+    "rev": "numpy.flip",
+    "select": "numpy.where",
+    "shift_left": "numpy.left_shift",
+    "shift_right_arithmetic": "numpy.right_shift",
+    "sub": "numpy.subtract",
+}
+"""Functions of ``jax.lax``, and those of NumPy and SciPy that do the same."""
+
+WRITTEN: Mapping[str, Callable[..., Any]] = {
+    "jax.Array.view": lambda x, dtype: x.view(dtype),
+    "jax.lax.bitcast_convert_type": lambda x, dtype: x.view(dtype),
+    "jax.lax.rem": np.fmod,
+    "jax.lax.rsqrt": lambda x: 1 / np.sqrt(x),
+    "jax.lax.div": lambda x, y: np.trunc(x / y).astype(x.dtype) if x.dtype.kind in "biu" else x / y,
+    "jax.lax.clamp": lambda low, x, high: np.clip(x, low, high),
+    "jax.lax.complex": lambda x, y: x + 1j * y,
+    "jax.lax.cummax": lambda x, axis=0, reverse=False: _accumulated(np.maximum, x, axis, reverse),
+    "jax.lax.cummin": lambda x, axis=0, reverse=False: _accumulated(np.minimum, x, axis, reverse),
+    "jax.lax.cumsum": lambda x, axis=0, reverse=False: _accumulated(np.add, x, axis, reverse),
+    "jax.lax.cumprod": lambda x, axis=0, reverse=False: _accumulated(np.multiply, x, axis, reverse),
+    "jax.lax.cumlogsumexp": lambda x, axis=0, reverse=False: _accumulated(np.logaddexp, x, axis, reverse),
+    "jax.lax.fft": lambda x, kind, lengths: getattr(np.fft, kind)(x),
+    "jax.nn.celu": lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(x / alpha)),
+    "jax.nn.elu": lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(x)),
+    "jax.nn.gelu": lambda x: x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))) / 2,
+    "jax.nn.hard_sigmoid": lambda x: np.clip(x + 3, 0, 6) / 6,
+    "jax.nn.hard_silu": lambda x: x * np.clip(x + 3, 0, 6) / 6,
+    "jax.nn.hard_tanh": lambda x: np.clip(x, -1, 1),
+    "jax.nn.identity": lambda x: x,
+    "jax.nn.leaky_relu": lambda x, slope=0.01: np.where(x >= 0, x, slope * x),
+    "jax.nn.log1mexp": lambda x: np.log1p(-np.exp(-x)),
+    "jax.nn.log_sigmoid": special.log_expit,
+    "jax.nn.mish": lambda x: x * np.tanh(np.logaddexp(x, 0)),
+    "jax.nn.relu": lambda x: np.maximum(x, 0),
+    "jax.nn.relu6": lambda x: np.clip(x, 0, 6),
+    "jax.nn.sigmoid": special.expit,
+    "jax.nn.silu": lambda x: x * special.expit(x),
+    "jax.nn.soft_sign": lambda x: x / (np.abs(x) + 1),
+    "jax.nn.softplus": lambda x: np.logaddexp(x, 0),
+    "jax.nn.squareplus": lambda x, b=4: (x + np.sqrt(x**2 + b)) / 2,
+    "jax.nn.tanh": np.tanh,
+    "jax.nn.logsumexp": special.logsumexp,
+    "jax.nn.softmax": lambda x, axis=-1: special.softmax(x, axis=axis),
+    "jax.nn.log_softmax": lambda x, axis=-1: special.log_softmax(x, axis=axis),
+}
+"""References of a line, where no function of NumPy and SciPy has the name or the arguments."""
+
+
+OF_BITS = frozenset(
+    {
+        "jax.Array.view", "jax.lax.bitcast_convert_type", "jax.lax.nextafter", "jax.lax.reduce_precision",
+        "jax.numpy.nextafter", "jax.numpy.spacing",
+    }
+)  # fmt: skip
+"""Functions of an array's own bits, which in a wider type are others."""
+
+
+def ranked(name: str, fresh: Callable[[], Arguments], function: Callable[..., Any]) -> Iterator[tuple[str, Reference]]:
+    """The references of a call of a function, the most independent first."""
+    own = independent(name)
+    if own is not None:
+        yield "numpy", lambda: _with_numpy(own, fresh, {} if name in OF_BITS else WIDE)
+    kind = "float64" if name not in OF_BITS and _is_wider(fresh, function) else "itself"
+    yield kind, lambda: _flat(_with_wide_types(fresh, function) if kind == "float64" else _called(fresh, function))
+
+
+def independent(name: str) -> Callable[..., Any] | None:
+    """The function of NumPy or SciPy that does the same, or one written here."""
+    if name in WRITTEN:
+        return WRITTEN[name]
+    owner, _, own = name.rpartition(".")
+    if owner == "jax.lax":
+        return _found(OF_LAX[own]) if own in OF_LAX else None
+    for module, follows in HOMES.items():
+        if name.startswith(f"{module}."):
+            return _found(follows + name.removeprefix(module))
+    return None
+
+
+def import_followed(names: Iterable[str]) -> None:
+    """Import the modules of NumPy and SciPy in which references stand."""
+    for name in names:
+        independent(name)
+
+
+def _found(name: str) -> Callable[..., Any] | None:
+    parts = name.split(".")
+    for length in range(len(parts) - 1, 0, -1):
+        try:
+            found: Any = import_module(".".join(parts[:length]))
+        except ImportError:
+            continue
+        for part in parts[length:]:
+            found = getattr(found, part, None)
+        return found if callable(found) else None
+    return None
+
+
+def _with_numpy(own: Callable[..., Any], fresh: Callable[[], Arguments], wide: Mapping[str, str]) -> list[Any]:
+    arguments, options = fresh()
+    if any(callable(member) and not isinstance(member, (np.dtype, type)) for member in _members([arguments, options])):
+        raise UnjudgedError("a function of JAX's is among its arguments")
+    given = [_changed(tree, lambda member: _in_numpy(member, wide)) for tree in (list(arguments), dict(options))]
+    return _flat(own(*given[0], **given[1]))
+
+
+def _is_wider(fresh: Callable[[], Arguments], function: Callable[..., Any]) -> bool:
+    """Whether 64-bit types make the result more exact: some of its arrays are of such floats then."""
+    try:
+        arrays = [leaf for leaf in _members(_with_wide_types(fresh, function)) if hasattr(leaf, "dtype")]
+    except Exception:
+        return False
+    return any(str(array.dtype) in WIDE.values() for array in arrays) or any(
+        str(member.dtype) in WIDE for member in _members(list(fresh())) if isinstance(member, jax.Array)
+    )
+
+
+def _with_wide_types(fresh: Callable[[], Arguments], function: Callable[..., Any]) -> Any:
+    arguments, options = fresh()
+    with jax.enable_x64(True):
+        return function(*_changed(list(arguments), _widened), **_changed(dict(options), _widened))
+
+
+def _called(fresh: Callable[[], Arguments], function: Callable[..., Any]) -> Any:
+    arguments, options = fresh()
+    return function(*arguments, **options)
+
+
+def _widened(member: Any) -> Any:
+    if isinstance(member, jax.Array):
+        return member.astype(WIDE.get(str(member.dtype), member.dtype))
+    return np.dtype(WIDE.get(member.name, member)) if isinstance(member, np.dtype) else member
+
+
+def _in_numpy(member: Any, wide: Mapping[str, str] = WIDE) -> Any:
+    if isinstance(member, jax.Array) and jax.numpy.issubdtype(member.dtype, jax.dtypes.prng_key):
+        member = jax.random.key_data(member)
+    if isinstance(member, (jax.Array, np.ndarray)):
+        return np.asarray(member).astype(wide.get(str(member.dtype), member.dtype))
+    return np.dtype(wide.get(member.name, member)) if isinstance(member, np.dtype) else member
+
+
+def _changed(tree: Any, change: Callable[[Any], Any]) -> Any:
+    if isinstance(tree, Mapping):
+        return {key: _changed(member, change) for key, member in tree.items()}
+    if type(tree) in (list, tuple):
+        return type(tree)(_changed(member, change) for member in tree)
+    return change(tree)
+
+
+def _members(tree: Any) -> Iterator[Any]:
+    """Everything in a tree that holds nothing itself, in order."""
+    if isinstance(tree, Mapping):
+        for member in tree.values():
+            yield from _members(member)
+    elif isinstance(tree, (list, tuple)):
+        for member in tree:
+            yield from _members(member)
+    else:
+        yield tree
+
+
+def _flat(tree: Any) -> list[Any]:
+    """The arrays and plain values of a result, in order: NumPy arrays, and floats wide."""
+    return [_in_numpy(member) for member in _members(tree)]
+
+
+def _accumulated(operator: Any, x: Any, axis: int, reverse: bool) -> Any:
+    turned = np.flip(x, axis) if reverse else x
+    found = operator.accumulate(turned, axis=axis) if x.size else x
+    return np.flip(found, axis) if reverse else found

@@ -1,0 +1,108 @@
+"""Samples: calls of JAX's functions written down, from a recipe's draws or from what a harness called."""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from freezing.common.kinds import kinds_of
+from freezing.common.samples import MOST_ELEMENTS, Drawn, Sample
+from freezing.jax.draws import Draw
+from freezing.jax.recipes.recipe import Call, Recipe
+from runners.errors import UnfreezableError
+from runners.jax.frozen import MADE, PUBLIC
+from runners.suite.frozen import BFLOAT16, Named, PackWriter, Slot, as_text
+from runners.suite.rounding import dtype_on_device
+
+NARROW: Mapping[str, str] = {"int64": "int32", "uint64": "uint32"}
+"""Types that JAX has only where 64 bits are switched on, and what it takes them for elsewhere."""
+
+
+def draw(function: str, recipe: Recipe, dtype: str, pack: PackWriter) -> Drawn:
+    """The calls of a recipe for one of its functions."""
+    drawn = Drawn()
+    for number, call in enumerate(recipe.calls(Draw(function, dtype))):
+        add(drawn, f"{dtype}-{number}", dtype, call, pack)
+    return drawn
+
+
+def add(drawn: Drawn, name: str, dtype: str, call: Call, pack: PackWriter, public: Mapping[int, str] = {}) -> None:
+    """Write a call down, or the reason why that cannot be done. ``public`` names JAX's objects by identity."""
+    try:
+        drawn.add(write(name, dtype, call, pack, public))
+    except UnfreezableError as error:
+        drawn.left_out.append((name, str(error)))
+
+
+def write(name: str, dtype: str, call: Call, pack: PackWriter, public: Mapping[int, str]) -> Sample:
+    """Write a call down. Raises ``UnfreezableError`` with the reason why that cannot be done."""
+    arrays: list[str] = []
+    shapes: list[tuple[int, ...]] = []
+
+    def leaf(array: Any) -> Slot:
+        values, own = _values(array, dtype)
+        arrays.append(pack.add(values, own))
+        shapes.append(values.shape)
+        return Slot(len(arrays) - 1, None if own == dtype_on_device(values, dtype) else own)
+
+    arguments, options = call
+    text = as_text((plain(list(arguments), leaf, public), plain(dict(options), leaf, public)))
+    elements = sum(int(np.prod(shape)) for shape in shapes)
+    if elements > MOST_ELEMENTS:
+        raise UnfreezableError(f"more than {MOST_ELEMENTS:,} elements of inputs")
+    return Sample(name, dtype, text, tuple(arrays), kinds_of(shapes, dtype), elements)
+
+
+def _values(array: Any, dtype: str) -> tuple[np.ndarray[Any, Any], str]:
+    """An array's values, bfloat16 as float32, and the name of its dtype: what is drawn wide is of the case's own."""
+    own = str(array.dtype)
+    if own == BFLOAT16:
+        return np.asarray(array).astype(np.float32), own
+    values = np.asarray(array)
+    if values.dtype.kind not in "biufc":
+        raise UnfreezableError(f"an array of {own}")
+    if own in ("float64", "complex128"):
+        return values, dtype_on_device(values, dtype)
+    own = NARROW.get(own, own)
+    return values.astype(own), own
+
+
+def plain(tree: Any, leaf: Callable[[Any], Slot], public: Mapping[int, str]) -> Any:
+    """The tree with slots for its arrays, and named values for JAX's own."""
+    if isinstance(tree, np.dtype) or (isinstance(tree, type) and issubclass(tree, np.generic)):
+        return Named("dtype", np.dtype(tree).name)
+    own = getattr(tree, "dtype", None) if isinstance(tree, type) else None
+    if isinstance(own, np.dtype):
+        return Named("dtype", own.name)
+    if id(tree) in public:
+        return Named(PUBLIC, public[id(tree)])
+    if hasattr(tree, "shape") and hasattr(tree, "dtype"):
+        return leaf(tree)
+    if isinstance(tree, enum.Enum) and id(type(tree)) in public:
+        return Named(PUBLIC, f"{public[id(type(tree))]}.{tree.name}")
+    if isinstance(tree, tuple) and hasattr(tree, "_fields") and id(type(tree)) in public:
+        fields = {name: getattr(tree, name) for name in tree._fields}
+        return Named(MADE, json.dumps({"class": public[id(type(tree))], "fields": _written_fields(fields)}))
+    if isinstance(tree, (list, tuple)):
+        members = [plain(member, leaf, public) for member in tree]
+        return members if isinstance(tree, list) else tuple(members)
+    if isinstance(tree, Mapping):
+        return {key: plain(member, leaf, public) for key, member in tree.items()}
+    return tree
+
+
+def _written_fields(tree: Any) -> Any:
+    """Fields of whole numbers, in JSON's own types."""
+    if isinstance(tree, Mapping):
+        return {key: _written_fields(member) for key, member in tree.items()}
+    if isinstance(tree, (list, tuple)):
+        return [_written_fields(member) for member in tree]
+    if isinstance(tree, np.integer):
+        return int(tree)
+    if tree is None or isinstance(tree, (bool, int, str)):
+        return tree
+    raise UnfreezableError(f"a field that is a {type(tree).__name__}")

@@ -1,0 +1,83 @@
+"""Uncharted names: what is public in JAX and in no recipe and no harness, with the reason."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from freezing.common.parts import Reason
+
+Entry = Mapping[str, Any]
+
+MODULES = ("jax.Array", "jax.image", "jax.lax", "jax.nn", "jax.numpy", "jax.ops", "jax.random", "jax.scipy")
+"""Modules and classes whose names are listed one by one; of any other module their number."""
+NO_RECIPE = "no recipe"
+
+
+def _of(module: str, names: str) -> frozenset[str]:
+    return frozenset(f"{module}.{name}" for name in names.split())
+
+
+REASONS: Mapping[str, Collection[str]] = {
+    "it works across several devices": _of(
+        "jax.lax",
+        "all_gather all_to_all axis_index axis_size pbroadcast pcast pmax pmean pmin ppermute precv psend pshuffle "
+        "psum psum_scatter pswapaxes ragged_all_to_all with_sharding_constraint",
+    ),
+    "it never touches a device": _of(
+        "jax.lax",
+        "broadcast_shapes conv_dimension_numbers conv_general_permutations conv_general_shape_tuple "
+        "conv_shape_tuple conv_transpose_shape_tuple dtype padtype_to_pads reduce_window_shape_tuple",
+    )
+    | _of(
+        "jax.numpy",
+        "broadcast_shapes einsum_path get_printoptions iscomplexobj isdtype isrealobj isscalar issubdtype ndim "
+        "printoptions promote_types result_type set_printoptions shape size",
+    )
+    | _of("jax.random", "key_dtype key_impl"),
+    "it reads a file, a buffer or a text": _of("jax.numpy", "from_dlpack frombuffer fromfile fromiter fromstring load"),
+    "it returns a function": _of("jax.numpy", "frompyfunc vectorize")
+    | _of("jax.lax", "composite")
+    | _of(
+        "jax.nn.initializers",
+        "constant delta_orthogonal glorot_uniform he_normal he_uniform lecun_normal lecun_uniform normal "
+        "orthogonal truncated_normal uniform variance_scaling",
+    ),
+}
+"""Why functions of these modules have no recipe, where it is more than that nobody wrote one."""
+
+
+def entries_of(surface: Path) -> list[Entry]:
+    """Every public name, from a surface of the catalogue: lines of JSON behind a header, compressed or not."""
+    content = surface.read_bytes()
+    text = gzip.decompress(content) if surface.suffix == ".gz" else content
+    _, *entries = map(json.loads, text.splitlines())
+    return entries
+
+
+def aliases(found: Sequence[Entry], functions: Collection[str]) -> Iterator[Reason]:
+    """Other public names of functions that are charted."""
+    for entry in found:
+        if entry["name"] in functions:
+            for alias in entry["aliases"]:
+                yield entry["name"], alias, "an alias", f"charted as {entry['name']}"
+
+
+def uncharted(found: Sequence[Entry], functions: Collection[str]) -> Iterator[Reason]:
+    """Every other public name of the charted modules, and how many other modules have."""
+    reasons = {name: reason for reason, names in REASONS.items() for name in names}
+    elsewhere: Counter[str] = Counter()
+    for entry in found:
+        name = entry["name"]
+        if name in functions:
+            continue
+        if name.startswith(tuple(f"{module}." for module in MODULES)):
+            yield name, "", reasons.get(name, NO_RECIPE), f"a {entry['kind']}"
+        else:
+            elsewhere[name.rpartition(".")[0] or name] += 1
+    for module, count in sorted(elsewhere.items()):
+        yield module, "", "a module that is not charted", f"{count} public names"

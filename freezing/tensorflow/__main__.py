@@ -1,0 +1,150 @@
+"""Freeze the suite: every public function by itself, then one file of cases and one of what was left out.
+
+python -m freezing.tensorflow SURFACE FOLDER [--merge]
+
+SURFACE is what ``portolan-runner enumerate tensorflow`` wrote of the same release.
+Each function's cases stand in a file of their own in FOLDER until all are there; a function that has one is not drawn
+again, so an interrupted freeze goes on there. A process draws one function after the other: where a call ends it, as
+some raw operations do that are given odd inputs, another process goes on without that call.
+
+``--merge`` draws nothing: it puts together what is there by now, and lists the rest as not drawn yet.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from freezing.common.gate import Gate
+from freezing.common.hashes import fix_hashes
+from freezing.common.parts import Reason, drawn_apart, merge, write_part
+from runners.suite.frozen import Pack, PackWriter
+from runners.tensorflow import FRAMEWORK
+
+SUITE = Path(__file__).resolve().parents[2] / "runners" / FRAMEWORK.name / "suites" / "library"
+MERGE = "--merge"
+KEPT = (5, 2)
+"""Cases of a function in the first dtype that it takes, and in the second."""
+KEPT_OF_RAW = (3, 1)
+"""The same of a raw operation, which most others are made of."""
+LIMIT_S = 60
+"""For one function: a second is usual."""
+MOST_DEADLY = 12
+"""Recipes that may end the process before a function is given up."""
+
+
+def freeze_functions(folder: Path, names: Sequence[str]) -> None:
+    """Draw every function that has no file in the folder yet, in one process, and in another where that one ends."""
+    folder.mkdir(parents=True, exist_ok=True)
+    note, run = folder / "now.json", folder / "run.npz"
+    deadly: dict[str, list[str]] = defaultdict(list)
+    while missing := {name: path for name, path in parts_of(folder, names).items() if not path.exists()}:
+        drawn_apart("run", run, lambda unfinished: _freeze_all(missing, deadly, note, unfinished))
+        ended = Pack(run).about["left_out"]
+        if not ended:
+            return
+        name, recipe = json.loads(note.read_text())
+        if not recipe or len(deadly[name]) == MOST_DEADLY:
+            write_part(PackWriter(), [(name, recipe, *ended[0][2:])], missing[name])
+        deadly[name].append(recipe)
+
+
+def parts_of(folder: Path, names: Sequence[str]) -> dict[str, Path]:
+    return {name: folder / f"{number:04}.npz" for number, name in enumerate(names)}
+
+
+def _freeze_all(parts: Mapping[str, Path], deadly: Mapping[str, list[str]], note: Path, run: Path) -> None:
+    from runners.tensorflow.devices import Cpu
+
+    Cpu().prime()
+    for name, path in parts.items():
+        signal.alarm(LIMIT_S)
+        unfinished = path.with_suffix(".part.npz")
+
+        def noted(recipe: str, name: str = name) -> None:
+            note.write_text(json.dumps([name, recipe]))
+
+        freeze_function(name, unfinished, deadly.get(name, []), noted)
+        os.replace(unfinished, path)
+        print(name, flush=True)
+    write_part(PackWriter(), [], run)
+
+
+def freeze_function(name: str, path: Path, deadly: Collection[str], note: Callable[[str], object]) -> None:
+    """Draw and judge one function's samples into a file of its own, but for those that end the process."""
+    from freezing.tensorflow.functions import PublicFunction
+    from freezing.tensorflow.samples import Sampler, dtypes_of
+
+    note("")
+    function = PublicFunction(name)
+    pack = PackWriter()
+    gate = Gate(function, pack)
+    sampler = Sampler(function, pack, deadly, note)
+    kept = list(KEPT_OF_RAW if function.by_keyword else KEPT)
+    drawn = 0
+    for dtype in dtypes_of(name):
+        if kept:
+            before = len(gate.cases)
+            samples = sampler.draw(dtype).samples
+            drawn += len(samples)
+            gate.admit(samples, kept[0])
+            kept = kept[len(gate.cases) > before :]
+    pack.cases += gate.cases
+    left_out: list[Reason] = [(name, *reason) for reason in gate.left_out]
+    left_out += [(name, recipe, "it ends the process", "") for recipe in deadly]
+    if not sampler.tried:
+        left_out.append((name, "", "no recipe", ", ".join(function.parameters)))
+    elif not drawn:
+        left_out.append((name, "", "no recipe fits", f"{sampler.tried} were tried; the last {sampler.refused}"))
+    write_part(pack, left_out, path)
+
+
+def not_asked(names: Iterable[str]) -> Iterator[Reason]:
+    """The functions that are not drawn at all, with the reason."""
+    from freezing.tensorflow.definitions import unfit
+    from freezing.tensorflow.functions import ASKED, is_random
+
+    for name in names:
+        home, _, own = name.rpartition(".")
+        if home not in ASKED:
+            yield home, own, "a module without recipes", ""
+        elif reason := unfit(name, is_random):
+            yield name, "", "not a function of arrays", reason
+
+
+def freeze(surface: Path, folder: Path, suite: Path, *, drawing: bool) -> None:
+    """Draw every function that has no file in the folder yet, unless that is for later, and put them together."""
+    import tensorflow as tf
+    from freezing.tensorflow.functions import ASKED, public_names
+
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    names = public_names(surface)
+    left_out = list(not_asked(names))
+    refused = {owner if not sample else f"{owner}.{sample}" for owner, sample, _, _ in left_out}
+    asked = [name for home in ASKED for name in names if name.rpartition(".")[0] == home and name not in refused]
+    if drawing:
+        freeze_functions(folder, asked)
+    left_out += [(name, "", "not drawn yet", "") for name, path in parts_of(folder, asked).items() if not path.exists()]
+    merge(folder, suite, FRAMEWORK.name, tf.__version__, left_out)
+
+
+def main(arguments: Sequence[str]) -> int:
+    if len(arguments) < 2 or list(arguments[2:]) not in ([], [MERGE]):
+        print(f"usage: python -m freezing.tensorflow SURFACE FOLDER [{MERGE}]", file=sys.stderr)
+        return 2
+    fix_hashes("freezing.tensorflow", arguments)
+    os.environ.update(FRAMEWORK.devices["cpu"].variables)
+    warnings.simplefilter("ignore")
+    freeze(Path(arguments[0]), Path(arguments[1]), SUITE, drawing=MERGE not in arguments)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,109 @@
+"""Functions: the public ones of TensorFlow by their canonical names, and each as the gate takes it."""
+
+from __future__ import annotations
+
+import gzip
+import inspect
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from freezing.common.agreement import Reference
+from freezing.common.gate import Arguments, Subject
+from freezing.tensorflow.definitions import RAW
+from freezing.tensorflow.numpy_functions import normalised
+from freezing.tensorflow.references import ranked
+from runners.tensorflow.devices import Cpu
+from runners.tensorflow.frozen import FrozenCall
+
+ASKED = (
+    "tf", "tf.math", "tf.linalg", "tf.nn", "tf.signal", "tf.bitwise", "tf.image", "tf.random", "tf.math.special",
+    "tf.losses", "tf.metrics", "tf.keras.activations", "tf.quantization", "tf.keras.ops", "tf.keras.ops.image",
+    "tf.sets", "tf.linalg.experimental", "tf.nn.experimental", "tf.random.experimental", "tf.keras.random",
+    "tf.keras.utils", "tf.keras.utils.bounding_boxes", "tf.experimental.numpy", "tf.experimental.numpy.random", RAW,
+)  # fmt: skip
+"""The modules whose functions compute with arrays. Others hold files, texts, sparse and ragged arrays, data sets,
+training, settings, and the interfaces of TensorFlow 1 and of the first Keras."""
+
+UNINITIALISED = frozenset({"empty", "emptylike"})
+NOT_UNIQUE = frozenset(
+    {
+        "qr", "svd", "eig", "eigh", "eigvals", "lu", "lufactor", "selfadjointeig", "batchselfadjointeig", "batchsvd",
+        "lstsq", "schur",
+    }
+)  # fmt: skip
+"""Decompositions that are right with other signs, phases, pivots or orders."""
+FIRST_OF_EQUALS = frozenset(
+    {
+        "argsort",
+        "argmax",
+        "argmin",
+        "argpartition",
+        "topk",
+        "approxtopk",
+        "approxmaxk",
+        "approxmink",
+        "maxpoolwithargmax",
+    }
+)
+"""Functions that may return the place of any of several equal elements."""
+_RANDOM = re.compile(
+    r"random|stateless|multinomial|dropout|shuffle|candidatesampler|truncatednormal|distorted|fractional"
+)
+_RANDOM_HOMES = ("tf.random", "tf.keras.random", "tf.experimental.numpy.random")
+
+
+class PublicFunction(Subject):
+    """A function by its canonical name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, Cpu().lookup(name), Cpu())
+        own = normalised(name)
+        self.left_open = _left_open(name, own)
+        self.first_of_equals = own in FIRST_OF_EQUALS
+
+    @cached_property
+    def parameters(self) -> Mapping[str, inspect.Parameter]:
+        """The parameters by name, the rest of the positional ones as ``*``; without the name of an operation."""
+        try:
+            found = inspect.signature(self.call).parameters.values()
+        except (TypeError, ValueError):
+            return {}
+        kinds = inspect.Parameter
+        return {
+            "*" if parameter.kind is kinds.VAR_POSITIONAL else parameter.name: parameter
+            for parameter in found
+            if parameter.name != "name" and parameter.kind is not kinds.VAR_KEYWORD
+        }
+
+    @property
+    def by_keyword(self) -> bool:
+        """Whether it takes nothing but keywords."""
+        return self.name.startswith(f"{RAW}.")
+
+    def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
+        found: Arguments = FrozenCall(call).arguments(arrays)
+        return found
+
+    def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
+        return ranked(self.name, fresh, self.call)
+
+
+def is_random(name: str) -> bool:
+    """Whether a function draws random numbers, by its name or its module."""
+    return name.rpartition(".")[0] in _RANDOM_HOMES or _RANDOM.search(normalised(name)) is not None
+
+
+def _left_open(name: str, own: str) -> str | None:
+    if is_random(name):
+        return "random"
+    return "uninitialised" if own in UNINITIALISED else "not-unique" if own in NOT_UNIQUE else None
+
+
+def public_names(surface: Path) -> list[str]:
+    """The canonical name of every public function, from what ``portolan-runner enumerate`` wrote."""
+    _, *entries = map(json.loads, gzip.decompress(surface.read_bytes()).decode().splitlines())
+    return sorted(entry["name"] for entry in entries if entry["kind"] == "function")

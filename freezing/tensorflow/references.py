@@ -1,0 +1,100 @@
+"""References: what a result is judged by when a case is frozen, the most independent first.
+
+``numpy`` is NumPy's or SciPy's function of the same meaning, in float64; ``float64`` is the same function on the CPU
+in float64; ``itself`` is the same function on the CPU, for whole numbers that no wider type makes more exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import tensorflow as tf
+from freezing.common.agreement import Reference
+from freezing.common.gate import Arguments
+from freezing.tensorflow.numpy_functions import counterparts
+from runners.suite.checks import Leaf
+from runners.suite.rounding import rounded
+from runners.suite.trees import mapped
+from runners.tensorflow.devices import Cpu
+
+WIDE = {tf.float16: tf.float64, tf.bfloat16: tf.float64, tf.float32: tf.float64, tf.complex64: tf.complex128}
+_AXES = ("axis", "dimension", "reduction_indices", "axes", "dim", "split_dim", "concat_dim")
+_KEPT = ("keepdims", "keep_dims")
+
+
+def ranked(name: str, fresh: Callable[[], Arguments], function: Callable[..., Any]) -> Iterator[tuple[str, Reference]]:
+    """The references of a call, the most independent first."""
+    for counterpart in counterparts(name):
+        for calling in (_as_it_stands, _arrays_and_axes):
+            yield "numpy", partial(_by_numpy, counterpart, calling, fresh)
+    tensors: list[Any] = []
+    mapped(list(fresh()), tensors.append, tf.Tensor)
+    if any(tensor.dtype in WIDE for tensor in tensors):
+        yield "float64", partial(_by_itself, function, fresh, widened)
+    else:
+        yield "itself", partial(_by_itself, function, fresh, lambda tree: tree)
+
+
+def _by_numpy(
+    counterpart: Callable[..., Any], calling: Callable[..., Any], fresh: Callable[[], Arguments]
+) -> list[Any]:
+    arguments, options = calling(*(to_numpy(part) for part in fresh()))
+    return flat(counterpart(*arguments, **options))
+
+
+def _by_itself(function: Callable[..., Any], fresh: Callable[[], Arguments], change: Callable[[Any], Any]) -> list[Any]:
+    arguments, options = fresh()
+    return flat(Cpu().to_host(function(*change(arguments), **change(options))))
+
+
+def _as_it_stands(arguments: list[Any], options: dict[str, Any]) -> Arguments:
+    """Everything that the call gives: arrays in their order, and options under the names that NumPy has."""
+    given = dict(options)
+    named = _axes_of(given)
+    arrays = [given.pop(key) for key in list(given) if _holds_array(given[key])]
+    plain = {key: value for key, value in given.items() if key not in (*_AXES, *_KEPT)}
+    return [*arguments, *arrays], {**plain, **named}
+
+
+def _arrays_and_axes(arguments: list[Any], options: dict[str, Any]) -> Arguments:
+    """Arrays in their order and the axes; what is left out may matter, and then the values differ."""
+    arrays = [value for value in (*arguments, *options.values()) if _holds_array(value)]
+    return arrays, _axes_of(options)
+
+
+def _axes_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    axes = [tuple(value) if isinstance(value, list) else value for key, value in options.items() if key in _AXES]
+    kept = [value for key, value in options.items() if key in _KEPT]
+    return {**({"axis": axes[0]} if axes else {}), **({"keepdims": kept[0]} if kept else {})}
+
+
+def _holds_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) or (
+        isinstance(value, (list, tuple)) and bool(value) and all(map(_holds_array, value))
+    )
+
+
+def widened(tree: Any) -> Any:
+    """The tree with every float as float64, and every complex number as complex128."""
+    return mapped(tree, lambda tensor: tf.cast(tensor, WIDE.get(tensor.dtype, tensor.dtype)), tf.Tensor)
+
+
+def to_numpy(tree: Any) -> Any:
+    """The tree with NumPy's arrays of float64 and complex128."""
+    host = mapped(tree, lambda tensor: Cpu().to_host(tensor).values, tf.Tensor)
+    return rounded(host, "float64")
+
+
+def flat(tree: Any) -> list[Any]:
+    """The arrays and plain values of a tree, in order."""
+    if isinstance(tree, Leaf):
+        return [tree.values]
+    if isinstance(tree, (list, tuple)):
+        return [leaf for member in tree for leaf in flat(member)]
+    if isinstance(tree, Mapping):
+        return [leaf for member in tree.values() for leaf in flat(member)]
+    return [tree]

@@ -1,0 +1,168 @@
+"""Samples: calls of one function with the values of every recipe that fits its parameters, tried once and written."""
+
+from __future__ import annotations
+
+import inspect
+import random
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from freezing.common.kinds import kinds_of
+from freezing.common.samples import Drawn, Sample
+from freezing.tensorflow.definitions import raw_recipes
+from freezing.tensorflow.functions import PublicFunction
+from freezing.tensorflow.recipe import Draw
+from freezing.tensorflow.recipes import RECIPES
+from runners.errors import LeftOutError
+from runners.suite.checks import TOLERANCES, Leaf, leaves
+from runners.suite.frozen import PackWriter, Slot, as_text
+from runners.suite.rounding import dtype_on_device, rounded
+
+OTHER_DTYPES = ("int32", "bfloat16", "complex64", "float16", "bool", "float64")
+"""Beside float32 each function is asked for one of these, in an order drawn by its name: the first that it takes."""
+
+
+def dtypes_of(name: str) -> list[str]:
+    """The dtypes to ask a function for, in this order, until it has taken two."""
+    others = list(OTHER_DTYPES)
+    random.Random(name).shuffle(others)
+    return ["float32", *others]
+
+
+MOST_SAMPLES = 12
+"""Of a function in one dtype. The first recipes that fit are of its kind; others run by chance."""
+
+
+class Sampler:
+    """Draws the samples of one function; ``deadly`` names recipes that end the process, ``note`` hears of each try."""
+
+    def __init__(
+        self, function: PublicFunction, pack: PackWriter, deadly: Collection[str], note: Callable[[str], object]
+    ) -> None:
+        self._function = function
+        self._pack = pack
+        self._deadly = deadly
+        self._note = note
+        self._seen: set[tuple[str, tuple[str, ...]]] = set()
+        self.tried = 0
+        self.refused = ""
+        """Why the last call that was tried makes no sample."""
+
+    def draw(self, dtype: str) -> Drawn:
+        """The samples in a dtype that run: those that raise are tries and no samples."""
+        drawn = Drawn()
+        for recipe, name, given in self._calls(dtype):
+            sample = self._written(name, dtype, given)
+            key = sample.call, sample.arrays
+            if key in self._seen:
+                continue
+            self._seen.add(key)
+            self.tried += 1
+            self._note(recipe)
+            try:
+                self._try(sample)
+            except LeftOutError as error:
+                self.refused = f"{error.kind}: {error}" if str(error) else error.kind
+                continue
+            drawn.add(sample)
+            if len(drawn.samples) == MOST_SAMPLES:
+                break
+        self._note("")
+        return drawn
+
+    def _calls(self, dtype: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+        """The values of every recipe that fits, with its name and that of the call."""
+        function = self._function.name
+        names = {
+            name: parameter.default is inspect.Parameter.empty and name != "*"
+            for name, parameter in self._function.parameters.items()
+        }
+        for recipe in (*RECIPES, *raw_recipes(function)):
+            if recipe.name in self._deadly:
+                continue
+            for name, given in recipe.calls(function, names, lambda: Draw(f"{function} {recipe.name}", dtype)):  # noqa: B023
+                yield recipe.name, name, given
+
+    def _written(self, recipe: str, dtype: str, given: Mapping[str, Any]) -> Sample:
+        arrays: list[str] = []
+        shapes: list[tuple[int, ...]] = []
+        own: list[str] = []
+
+        def plain(tree: Any) -> Any:
+            if isinstance(tree, np.ndarray):
+                own.append(dtype_on_device(tree, dtype))
+                arrays.append(self._pack.add(tree, own[-1]))
+                shapes.append(tree.shape)
+                return Slot(len(arrays) - 1)
+            if isinstance(tree, (list, tuple)):
+                return type(tree)(map(plain, tree))
+            return {key: plain(value) for key, value in tree.items()} if isinstance(tree, dict) else tree
+
+        text = as_text(plain(self._call(given)))
+        # A key of random numbers is of a type in which no result is judged.
+        if own and own[0] in TOLERANCES and not any("float" in found or "complex" in found for found in own):
+            dtype = own[0]
+        elements = sum(int(np.prod(shape)) for shape in shapes)
+        return Sample(f"{dtype}-{recipe}", dtype, text, tuple(arrays), kinds_of(shapes, dtype), elements)
+
+    def _call(self, given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The positional arguments and the options: what must be given goes by its place, where that can be."""
+        if self._function.by_keyword:
+            return [], dict(given)
+        arguments: list[Any] = []
+        options: dict[str, Any] = {}
+        for name, parameter in self._function.parameters.items():
+            if name == "*":
+                arguments += given.get(name, [])
+            elif name in given and _by_place(parameter) and not options:
+                arguments.append(given[name])
+            elif name in given:
+                options[name] = given[name]
+        return arguments, options
+
+    def _try(self, sample: Sample) -> None:
+        """Call the function once. Raises ``LeftOutError`` where that shows that the sample makes no case."""
+        function = self._function
+        values = rounded([self._pack.array(digest) for digest in sample.arrays], sample.dtype)
+        try:
+            arguments, options = function.arguments(sample.call, function.device.to_device(values, sample.dtype))
+            observed = function.device.to_host(function.call(*arguments, **options))
+        except Exception as error:
+            text = (_NODE.sub("", str(error)).strip().splitlines() or [""])[0]
+            raise LeftOutError("raises", f"{type(error).__name__}: {text[:120]}") from error
+        members = list(_members(observed))
+        arrays = leaves(observed)
+        if not arrays or not all(isinstance(member, Leaf) for member in members):
+            raise LeftOutError("returns something else than arrays", "")
+        if any(array.dtype not in _WRITTEN for array in arrays):
+            raise LeftOutError("returns an array of a type that NumPy does not have", "")
+        real = [array.values for array in arrays if array.values.dtype.kind in "fc"]
+        if real and all(values.size and not np.isfinite(values).any() for values in real):
+            raise LeftOutError("returns no finite number", "")
+
+
+_NODE = re.compile(r"\{\{function_node [^{}]*\}\} ?")
+"""TensorFlow's name for the wrapper of an eager operation, which is longer than what follows."""
+_WRITTEN = frozenset(
+    {"bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
+    | {"bfloat16", "float16", "float32", "float64", "complex64", "complex128"}
+)
+
+
+def _by_place(parameter: inspect.Parameter) -> bool:
+    required = parameter.default is inspect.Parameter.empty
+    return required and parameter.kind is not inspect.Parameter.KEYWORD_ONLY
+
+
+def _members(tree: Any) -> Iterator[Any]:
+    if isinstance(tree, (list, tuple)):
+        for member in tree:
+            yield from _members(member)
+    elif isinstance(tree, Mapping):
+        for member in tree.values():
+            yield from _members(member)
+    else:
+        yield tree

@@ -1,0 +1,114 @@
+"""Freeze the suite: every operator, module and optimizer that torch tests, then the file of cases and the list.
+
+python -m freezing.torch FOLDER
+
+The cases of each stand in a file of their own in FOLDER until all are there; one that has its file is not drawn again,
+so an interrupted freeze goes on there.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from freezing.common.gate import Gate, Subject
+from freezing.common.hashes import fix_hashes
+from freezing.common.parts import Reason, draw_missing, merge, write_part
+from freezing.common.samples import Drawn
+from runners.suite.frozen import PackWriter
+from runners.torch import FRAMEWORK
+
+SUITE = Path(__file__).resolve().parents[2] / "runners" / FRAMEWORK.name / "suites" / "library"
+
+
+def freeze_operator(op: Any, path: Path) -> None:
+    """Draw and judge one operator's samples, and their gradients, into a file of its own."""
+    from freezing.torch import gradients
+    from freezing.torch.operators import KEPT, charted
+    from freezing.torch.samples import draw, dtypes_of
+
+    pack = PackWriter()
+    left_out: list[Reason] = []
+    functions = list(charted(op))
+    gates: list[tuple[str, Gate]] = []
+
+    def admit(what: str, draw: Callable[[], Drawn], taking: Iterable[tuple[Subject, int]]) -> None:
+        """Pass samples through the gate of each of these functions, which takes at most so many."""
+        try:
+            drawn = draw()
+        except Exception as error:
+            left_out.append((title_of(op), what, "its generator raises", f"{type(error).__name__}: {str(error)[:160]}"))
+            return
+        kind = "a sample that cannot be frozen"
+        left_out.extend((title_of(op), name, kind, detail) for name, detail in drawn.left_out)
+        for subject, most in taking:
+            gates.append((subject.name, Gate(subject, pack)))
+            gates[-1][1].admit(drawn.samples, most)
+
+    if not functions:
+        left_out.append((title_of(op), "", "no public name", op.name))
+    for place, dtype in enumerate(dtypes_of(op)):
+        admit(
+            dtype,
+            lambda dtype=dtype: draw(op, dtype, pack),  # type: ignore[misc]
+            [(function, KEPT[function.style][place]) for function in functions],
+        )
+    gradient = gradients.differentiated(op, functions)
+    if gradient is not None:
+        drawn_from = gradient.function.call
+        admit(gradients.KIND, lambda: gradients.draw(op, drawn_from, pack), [(gradient, gradients.KEPT)])
+    for name, gate in gates:
+        pack.cases += gate.cases
+        left_out += [(name, *reason) for reason in gate.left_out]
+    write_part(pack, left_out, path)
+
+
+def title_of(op: Any) -> str:
+    return f"{op.name} {op.variant_test_name}".strip()
+
+
+def parts() -> list[tuple[str, Callable[[Path], None]]]:
+    """All that can be drawn: a title, and what draws it into a file."""
+    from freezing.torch import modules, optimizers
+    from torch.testing._internal.common_methods_invocations import op_db
+    from torch.testing._internal.common_modules import module_db
+    from torch.testing._internal.common_optimizers import optim_db
+
+    return [
+        *((title_of(op), partial(freeze_operator, op)) for op in op_db),
+        *((modules.name_of(info), partial(modules.freeze, info)) for info in module_db),
+        *((optimizers.name_of(info), partial(optimizers.freeze, info)) for info in optim_db),
+    ]
+
+
+def freeze(folder: Path, suite: Path) -> None:
+    """Draw every part that has no file in the folder yet, and put them together."""
+    import torch
+    from runners.torch.devices import version
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    torch.set_num_threads(1)
+    found = parts()
+    draw_missing(folder, [title for title, _ in found], lambda number, path: found[number][1](path))
+    aliases = [(op.name, alias.name, "an alias", f"charted as {op.name}") for op in op_db for alias in op.aliases]
+    merge(folder, suite, FRAMEWORK.name, version(), aliases)
+
+
+def main(arguments: Sequence[str]) -> int:
+    if len(arguments) != 1:
+        print("usage: python -m freezing.torch FOLDER", file=sys.stderr)
+        return 2
+    fix_hashes("freezing.torch", arguments)
+    os.environ.update(FRAMEWORK.devices["cpu"].variables)
+    warnings.simplefilter("ignore")
+    freeze(Path(arguments[0]), SUITE)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,108 @@
+"""Gradients: the backward pass of an operator as the gate takes it, and its samples, with weights for the results."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+import torch
+from freezing.common.agreement import Reference
+from freezing.common.gate import Arguments
+from freezing.common.samples import Drawn
+from freezing.torch import differences
+from freezing.torch.operators import OperatorFunction
+from freezing.torch.samples import prefix_of, seed, write
+from freezing.torch.subjects import WaySubject, called_by
+from protocol.enums import GRADIENT
+from runners.errors import UnfreezableError
+from runners.suite.checks import Tolerance
+from runners.suite.frozen import PackWriter
+from runners.torch import ways
+from runners.torch.ways import tensors_in
+from runners.torch.widening import changed
+
+KEPT = 2
+"""Cases of an operator."""
+
+MOST_READ = 30
+"""Samples of an operator that are looked at; each is called to see what it returns."""
+DTYPE = "float32"
+KIND = GRADIENT
+
+
+class OperatorGradient(WaySubject):
+    """The backward pass of an operator, by one of its public names."""
+
+    def __init__(self, function: OperatorFunction) -> None:
+        super().__init__(function.name, function.call, ways.gradient)
+        self.function = function
+        self.first_of_equals = function.first_of_equals
+
+    def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
+        parts, _ = fresh()
+        if differences.are_few(parts):
+            yield "differences", lambda: differences.gradients(self.function.call, parts)
+        yield from super().references(dtype, fresh)
+
+    def tolerance(self, dtype: str, observed: Any) -> Tolerance:
+        return self.function.tolerance(dtype, observed)
+
+    def same_as(self) -> Callable[..., Any] | None:
+        other = self.function.same_as()
+        return None if other is None else called_by(ways.gradient, other)
+
+
+def differentiated(op: Any, functions: Sequence[OperatorFunction]) -> OperatorGradient | None:
+    """The gradient of the operator's function, or else of its method; None where there is none to compare."""
+    if torch.float32 not in op.supported_backward_dtypes("cpu"):
+        return None
+    ordered = sorted(functions, key=lambda function: function.style != "function")
+    found = [function for function in ordered if not function.in_place and not function.left_open]
+    return OperatorGradient(found[0]) if found else None
+
+
+def draw(op: Any, function: Any, pack: PackWriter) -> Drawn:
+    """Read the operator's samples whose arrays ask for gradients. Raises what its generator raises."""
+    seed()
+    drawn = Drawn()
+    read = op.sample_inputs("cpu", getattr(torch, DTYPE), requires_grad=True)
+    for number, sample in enumerate(itertools.islice(read, MOST_READ)):
+        name = f"{prefix_of(op, DTYPE)}-{number}-gradient"
+        call = [sample.input, *sample.args], dict(sample.kwargs)
+        try:
+            wanted, weights = weighted(function, *call)
+            drawn.add(write(name, DTYPE, (*call, wanted, weights), pack, way="gradient", kinds=(KIND,)))
+        except UnfreezableError as error:
+            drawn.left_out.append((name, str(error)))
+    return drawn
+
+
+def weighted(function: Any, arguments: list[Any], options: dict[str, Any]) -> tuple[list[int], list[Any]]:
+    """The places of the arrays to differentiate by, and a weight for each array of the result."""
+    given = list(tensors_in((arguments, options)))
+    wanted = [place for place, tensor in enumerate(given) if tensor.requires_grad and tensor.is_floating_point()]
+    if not any(given[place].numel() for place in wanted):
+        raise UnfreezableError("nothing asks for a gradient")
+    arguments, options = changed((arguments, options), _copy)
+    try:
+        results = list(tensors_in(function(*arguments, **options)))
+    except Exception as error:
+        raise UnfreezableError(f"raises where a gradient is asked for: {type(error).__name__}") from error
+    weights = [weight_of(result) if result.requires_grad else None for result in results]
+    if not any(weight is not None and weight.numel() for weight in weights):
+        raise UnfreezableError("nothing that it returns has a gradient")
+    return wanted, weights
+
+
+def _copy(tensor: Any) -> Any:
+    return tensor.detach().clone().requires_grad_(tensor.requires_grad)
+
+
+def weight_of(result: Any) -> Any:
+    """Different numbers about 0 and not 0, the same for all results of a shape and dtype, which so are kept once."""
+    count = result.numel()
+    numbers = (2 * np.random.default_rng(0).permutation(count) + 1.5 - count) / max(count, 1)
+    return torch.from_numpy(np.asarray(numbers).reshape(tuple(result.shape))).to(result.dtype)

@@ -1,0 +1,118 @@
+"""Modules: the classes of ``torch.nn`` with the inputs of their own tests (ModuleInfo), training and evaluating."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from inspect import unwrap
+from pathlib import Path
+from typing import Any
+
+import torch
+from freezing.common.agreement import Reference
+from freezing.common.gate import Arguments, Gate
+from freezing.common.parts import Reason, write_part
+from freezing.common.samples import Drawn
+from freezing.torch import references
+from freezing.torch.samples import seed, write
+from freezing.torch.subjects import WaySubject
+from runners.errors import UnfreezableError
+from runners.suite.frozen import PackWriter
+from runners.torch import ways
+from runners.torch.widening import widened
+
+KEPT = 6
+"""Cases of a module in each of its modes."""
+MOST_READ = 60
+DTYPE = "float32"
+KIND = "module"
+OF_THE_SAME = ("no_batch_dim", "fast_path")
+"""How the names of those references begin that call the same module, only in another way."""
+
+
+class ModuleClass(WaySubject):
+    """A class of ``torch.nn``: built with the state of a sample, and called."""
+
+    def __init__(self, info: Any) -> None:
+        super().__init__(name_of(info), info.module_cls, ways.forward)
+        self._class = info.module_cls
+        self.call = self._called
+        self.own_references: dict[str, Callable[..., Any]] = {}
+        """The references that the module's tests bring, by written call."""
+
+    def _called(self, *parts: Any, reference: Any = None) -> Any:
+        """The result of a forward pass. A reference comes with the arguments, and is for the judge alone."""
+        return ways.forward(self._class, *parts)()
+
+    def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
+        parts, _ = super().arguments(call, arrays)
+        own = self.own_references.get(call)
+        return parts, {"reference": own} if own else {}
+
+    def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
+        parts, options = fresh()
+        if options:
+            yield "reference", lambda: self._own(*widened(parts), **options)
+        yield from super().references(dtype, fresh)
+
+    def _own(
+        self, arguments: Any, options: Any, state: Any, inputs: Any, training: bool, *, reference: Callable[..., Any]
+    ) -> list[Any]:
+        module = ways.built(self._class, arguments, options, state, training)
+        given, named = inputs
+        return references.flat(reference(module, *given, **named))
+
+
+def name_of(info: Any) -> str:
+    return f"torch.nn.{info.module_cls.__name__}"
+
+
+def freeze(info: Any, path: Path) -> None:
+    """Draw and judge one module's samples into a file of its own."""
+    pack = PackWriter()
+    subject = ModuleClass(info)
+    gate = Gate(subject, pack)
+    left_out: list[Reason] = []
+    for training in (True, False) if info.train_and_eval_differ else (True,):
+        drawn = draw(info, training, subject, pack)
+        left_out += [(subject.name, name, "a sample that cannot be frozen", detail) for name, detail in drawn.left_out]
+        gate.admit(drawn.samples, KEPT)
+    pack.cases += gate.cases
+    left_out += [(subject.name, *reason) for reason in gate.left_out]
+    write_part(pack, left_out, path)
+
+
+def draw(info: Any, training: bool, subject: ModuleClass, pack: PackWriter) -> Drawn:
+    """Read the module's samples in a mode, and note the references that they bring."""
+    seed()
+    drawn = Drawn()
+    mode = "train" if training else "eval"
+    dtype = getattr(torch, DTYPE)
+    read = info.module_inputs_func(info, device="cpu", dtype=dtype, requires_grad=False, training=training)
+    for number, sample in enumerate(itertools.islice(read, MOST_READ)):
+        name = f"{DTYPE}-{number}-{mode}"
+        try:
+            parts = parts_of(info, sample, training)
+            written = write(name, DTYPE, parts, pack, way="forward", inputs=parts[3], kinds=(KIND, mode))
+        except UnfreezableError as error:
+            drawn.left_out.append((name, str(error)))
+            continue
+        drawn.add(written)
+        if sample.reference_fn is not None and not _calls_the_same(sample.reference_fn):
+            subject.own_references[written.call] = sample.reference_fn
+    return drawn
+
+
+def parts_of(info: Any, sample: Any, training: bool) -> tuple[Any, ...]:
+    """The parts of a call: what the constructor takes, the state, what the module takes, and its mode."""
+    arguments, options = list(sample.constructor_input.args), dict(sample.constructor_input.kwargs)
+    inputs = list(sample.forward_input.args), dict(sample.forward_input.kwargs)
+    module = info.module_cls(*arguments, **options)
+    if info.is_lazy:
+        module(*inputs[0], **inputs[1])
+    return arguments, options, dict(module.state_dict()), inputs, training
+
+
+def _calls_the_same(reference: Callable[..., Any]) -> bool:
+    own = unwrap(reference)
+    return str(getattr(getattr(own, "func", own), "__name__", "")).startswith(OF_THE_SAME)

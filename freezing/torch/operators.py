@@ -1,0 +1,73 @@
+"""Operators: the public functions through which an OpInfo's operator is called, as the gate takes them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from freezing.common.agreement import Reference
+from freezing.common.gate import Arguments, Subject
+from freezing.torch import references
+from runners.suite.checks import Tolerance
+from runners.torch.devices import Cpu
+from runners.torch.frozen import FrozenCall
+from runners.torch.left_open import FIRST_OF_EQUALS, NOT_UNIQUE, UNINITIALISED
+
+KEPT: Mapping[str, tuple[int, int]] = {"function": (7, 3), "method": (4, 2), "in-place": (3, 2)}
+"""Cases of a function in the first dtype that it is asked for, and in the second."""
+
+
+class OperatorFunction(Subject):
+    """An operator by one of its public names."""
+
+    def __init__(self, op: Any, name: str, style: str, call: Callable[..., Any]) -> None:
+        super().__init__(name, call, Cpu())
+        own = op.name.rpartition(".")[2]
+        self._op = op
+        self.style = style
+        """``function``, ``method`` or ``in-place``."""
+        self.in_place = style == "in-place"
+        self.left_open = "uninitialised" if own in UNINITIALISED else "not-unique" if own in NOT_UNIQUE else None
+        self.first_of_equals = own in FIRST_OF_EQUALS
+        self.takes_device = _takes_device(call)
+
+    def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
+        found: Arguments = FrozenCall(call).parts(arrays, self.device.handle)
+        return found
+
+    def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
+        return references.ranked(self._op, dtype, fresh, self.call)
+
+    def tolerance(self, dtype: str, observed: Any) -> Tolerance:
+        return references.tolerance_of(self._op, dtype, observed)
+
+    def same_as(self) -> Callable[..., Any] | None:
+        operator: Callable[..., Any] = self._op.op
+        return None if operator is self.call else operator
+
+
+def charted(op: Any) -> Iterator[OperatorFunction]:
+    """The operator as a public function, as a method of a tensor, and as one that works in place."""
+    function = references.looked_up(torch, op.name)
+    if function is not None and not op.name.startswith(("_", "ops.", "torch.ops.")):
+        yield OperatorFunction(op, f"torch.{op.name}", "function", function)
+    own = op.name.rpartition(".")[2]
+    method = getattr(op.method_variant, "__name__", own) if op.method_variant else own if own == op.name else ""
+    in_place = getattr(op.inplace_variant, "__name__", f"{own}_") if op.inplace_variant else ""
+    if not in_place and op.name == own and not own.endswith("_"):
+        in_place = f"{own}_"
+    for name, style in ((method, "method"), (in_place, "in-place")):
+        found = getattr(torch.Tensor, name, None) if name else None
+        private = name.startswith("_") and not name.endswith("__")
+        if callable(found) and not private:
+            changes = name.endswith("_") and name[-2:] != "__"
+            yield OperatorFunction(op, f"torch.Tensor.{name}", "in-place" if changes else style, found)
+
+
+def _takes_device(function: Any) -> bool:
+    try:
+        return "device" in inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return "device=" in (function.__doc__ or "")

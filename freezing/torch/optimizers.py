@@ -1,0 +1,80 @@
+"""Optimizers: the classes of ``torch.optim`` with the options of their own tests (OptimizerInfo), two steps each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from freezing.common.gate import Gate
+from freezing.common.parts import Reason, write_part
+from freezing.common.samples import Drawn
+from freezing.torch.samples import seed, write
+from freezing.torch.subjects import WaySubject
+from runners.errors import UnfreezableError
+from runners.suite.checks import Tolerance
+from runners.suite.frozen import PackWriter
+from runners.torch import ways
+
+KEPT = 12
+DTYPE = "float32"
+KIND = "optimizer"
+STEPS = 2
+SHAPES = ((3, 2), (4,))
+"""Of the parameters."""
+MATRICES = frozenset({"Muon"})
+"""Optimizers that take matrices alone, here the first parameter. They compute in bfloat16, whatever they are given."""
+
+
+class OptimizerClass(WaySubject):
+    """A class of ``torch.optim``: built for some parameters, and taking steps."""
+
+    def __init__(self, info: Any) -> None:
+        super().__init__(name_of(info), info.optim_cls, ways.steps)
+        self._precision = "bfloat16" if info.optim_cls.__name__ in MATRICES else DTYPE
+
+    def tolerance(self, dtype: str, observed: Any) -> Tolerance:
+        return super().tolerance(self._precision, observed)
+
+
+def name_of(info: Any) -> str:
+    return f"torch.optim.{info.optim_cls.__name__}"
+
+
+def freeze(info: Any, path: Path) -> None:
+    """Draw and judge one optimizer's samples into a file of its own."""
+    pack = PackWriter()
+    subject = OptimizerClass(info)
+    left_out: list[Reason] = []
+    if info.only_supports_sparse_grads:
+        left_out.append((subject.name, "", "a sample that cannot be frozen", "it takes sparse gradients alone"))
+        write_part(pack, left_out, path)
+        return
+    gate = Gate(subject, pack)
+    drawn = draw(info, pack)
+    left_out += [(subject.name, name, "a sample that cannot be frozen", detail) for name, detail in drawn.left_out]
+    gate.admit(drawn.samples, KEPT)
+    pack.cases += gate.cases
+    left_out += [(subject.name, *reason) for reason in gate.left_out]
+    write_part(pack, left_out, path)
+
+
+def draw(info: Any, pack: PackWriter) -> Drawn:
+    """Two steps with each set of options that the optimizer's tests declare, and with all arrays at once."""
+    seed()
+    drawn = Drawn()
+    shapes = SHAPES[:1] if info.optim_cls.__name__ in MATRICES else SHAPES
+    parameters, *gradients = [[torch.randn(shape) for shape in shapes] for _ in range(1 + STEPS)]
+    declared = [dict(sample.kwargs) for sample in info.optim_inputs_func(device="cpu")]
+    declared += [{"foreach": True}] if "foreach" in info.supported_impls else []
+    for number, options in enumerate(declared):
+        name = f"{DTYPE}-{number}"
+        if options.get("line_search_fn"):
+            drawn.left_out.append((name, "it searches for a minimum, and the loss whose gradients are given has none"))
+            continue
+        parts = [parameters], options, gradients, info.step_requires_closure
+        try:
+            drawn.add(write(name, DTYPE, parts, pack, way="steps", kinds=(KIND,)))
+        except UnfreezableError as error:
+            drawn.left_out.append((name, str(error)))
+    return drawn

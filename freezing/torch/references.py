@@ -1,0 +1,96 @@
+"""References: what a result is judged by when a case is frozen, the most independent first.
+
+``numpy`` is the OpInfo's own reference, written with NumPy and SciPy; ``decomposition`` is the library's reference in
+Python, in float64; ``float64`` is the same function on the CPU in float64; ``itself`` is the same function on the CPU,
+for whole numbers that no wider type makes more exact. ``differences`` and ``reference`` stand in ``differences.py`` and
+``modules.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import torch
+import torch._refs
+from freezing.common import agreement
+from freezing.common.agreement import Reference
+from freezing.common.gate import Arguments
+from runners.suite.checks import Tolerance
+from runners.torch.ways import tensors_in
+from runners.torch.widening import WIDE, changed, widened
+from torch.testing._internal.common_utils import torch_to_numpy_dtype_dict
+
+NUMPY_TESTS = ("test_numpy_ref", "test_reference_numerics_normal", "test_reference_numerics")
+
+
+def tolerance_of(op: Any, dtype: str, observed: Any) -> Tolerance:
+    """The tolerance of the dtypes of a result, or what the operator's own tests declare if that is wider."""
+    return agreement.tolerance_of(dtype, observed, _declared(op, dtype))
+
+
+def _declared(op: Any, dtype: str) -> Iterator[Tolerance]:
+    for info in op.decorators:
+        if getattr(info, "device_type", None) not in (None, "cpu"):
+            continue
+        for decorator in getattr(info, "decorators", [info]):
+            by_dtype = getattr(decorator, "d", None)
+            if isinstance(by_dtype, Mapping) and getattr(torch, dtype) in by_dtype:
+                wider = by_dtype[getattr(torch, dtype)]
+                yield Tolerance(0.0, wider) if isinstance(wider, float) else Tolerance(wider.rtol, wider.atol)
+
+
+def ranked(op: Any, dtype: str, fresh: Callable[[], Arguments], function: Any) -> Iterator[tuple[str, Reference]]:
+    """The references of a call, the most independent first."""
+
+    def call(by: Any, change: Callable[[Any], Any]) -> list[Any]:
+        arguments, options = fresh()
+        return flat(by(*change(arguments), **change(options)))
+
+    if op.ref is not None and callable(op.ref) and not _skips_numpy(op, dtype):
+        yield "numpy", lambda: call(op.ref, lambda tree: to_numpy(widened(tree)))
+    decomposition = looked_up(torch._refs, op.name)
+    if decomposition is not None:
+        yield "decomposition", lambda: call(decomposition, widened)
+    arguments, options = fresh()
+    if any(tensor.dtype in WIDE for tensor in tensors_in((arguments, options))):
+        yield "float64", lambda: in_float64(function, fresh)
+    else:
+        yield "itself", lambda: call(function, lambda tree: tree)
+
+
+def in_float64(function: Callable[..., Any], fresh: Callable[[], Arguments]) -> list[Any]:
+    """The result of the same function in float64."""
+    arguments, options = fresh()
+    return flat(function(*widened(arguments), **widened(options)))
+
+
+def _skips_numpy(op: Any, dtype: str) -> bool:
+    """Whether the operator's own tests declare that the NumPy reference is not to be compared with."""
+    return any(
+        getattr(info, "test_name", None) in NUMPY_TESTS
+        and getattr(info, "device_type", None) in (None, "cpu")
+        and (not info.dtypes or getattr(torch, dtype) in info.dtypes)
+        for info in op.skips
+    )
+
+
+def looked_up(root: Any, name: str) -> Any:
+    for part in name.split("."):
+        root = getattr(root, part, None)
+    return root if callable(root) else None
+
+
+def to_numpy(tree: Any) -> Any:
+    return changed(tree, lambda tensor: tensor.resolve_conj().resolve_neg().numpy(), torch_to_numpy_dtype_dict.get)
+
+
+def flat(tree: Any) -> list[Any]:
+    """The arrays and plain values of a tree, in order."""
+    if isinstance(tree, torch.Tensor):
+        return [tree.detach().resolve_conj().resolve_neg().to(WIDE.get(tree.dtype, tree.dtype)).numpy()]
+    if isinstance(tree, (list, tuple)):
+        return [leaf for member in tree for leaf in flat(member)]
+    if isinstance(tree, Mapping):
+        return [leaf for member in tree.values() for leaf in flat(member)]
+    return [tree]

@@ -1,0 +1,121 @@
+"""Samples: the calls with which torch tests one operator, read from its OpInfo and written down."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import torch
+from freezing.common.kinds import kinds_of
+from freezing.common.samples import MOST_ELEMENTS, Drawn, Sample
+from runners.errors import UnfreezableError
+from runners.suite.frozen import PackWriter, Slot, encode
+from runners.suite.rounding import dtype_on_device
+from runners.torch.frozen import WAY
+from runners.torch.ways import tensors_in
+from runners.torch.writing import numpy_of, plain, strides_of
+
+MOST_READ = 150
+"""Samples of an operator and dtype that are looked at."""
+OTHER_DTYPES = ("int64", "bfloat16", "complex64", "float16", "bool", "float64", "int32")
+"""Beside float32 each operator is asked for one of these, drawn by its name among those that it declares."""
+
+
+def dtypes_of(op: Any) -> list[str]:
+    """The dtypes to ask an operator for: float32 and another that it declares for the CPU."""
+    declared = {str(dtype).removeprefix("torch.") for dtype in op.supported_dtypes("cpu")}
+    others = [dtype for dtype in OTHER_DTYPES if dtype in declared]
+    random.Random(op.name).shuffle(others)
+    return [*(["float32"] if "float32" in declared else others[1:2]), *others[:1]]
+
+
+def seed() -> None:
+    random.seed(0)
+    np.random.seed(0)
+    torch.manual_seed(0)
+
+
+def draw(op: Any, dtype: str, pack: PackWriter) -> Drawn:
+    """Read the operator's samples in a dtype. Raises what its generator raises."""
+    seed()
+    drawn = Drawn()
+    read = op.sample_inputs("cpu", getattr(torch, dtype), requires_grad=False)
+    prefix = prefix_of(op, dtype)
+    for number, sample in enumerate(itertools.islice(read, MOST_READ)):
+        arguments, options = [sample.input, *sample.args], dict(sample.kwargs)
+        for name, change in ((f"{prefix}-{number}", False), (f"{prefix}-{number}-strided", True)):
+            if change and (number or not turned(arguments)):
+                continue
+            try:
+                given = (turned(arguments), turned(options) or options) if change else (arguments, options)
+                written = write(name, dtype, given, pack)
+            except UnfreezableError as error:
+                drawn.left_out.append((name, str(error)))
+                continue
+            drawn.add(written)
+    return drawn
+
+
+def prefix_of(op: Any, dtype: str) -> str:
+    """The beginning of the names of an operator's samples."""
+    return "-".join(filter(None, (dtype, op.variant_test_name)))
+
+
+def turned(tree: Any) -> Any:
+    """The tree with the axes of each array in reverse order in memory, or None if it has no array of two axes."""
+    found = []
+
+    def turn(member: Any) -> Any:
+        if isinstance(member, torch.Tensor):
+            if member.layout is torch.strided and member.ndim > 1 and member.numel() > 1:
+                found.append(member)
+                axes = tuple(reversed(range(member.ndim)))
+                return member.detach().permute(axes).clone(memory_format=torch.contiguous_format).permute(axes)
+            return member
+        if type(member) in (list, tuple):
+            return type(member)(map(turn, member))
+        return {key: turn(value) for key, value in member.items()} if type(member) is dict else member
+
+    result = turn(tree)
+    return result if found else None
+
+
+def write(
+    name: str,
+    dtype: str,
+    call: Any,
+    pack: PackWriter,
+    *,
+    way: str = "",
+    inputs: Any = None,
+    kinds: Sequence[str] = (),
+) -> Sample:
+    """Write a call down. Raises ``UnfreezableError`` with the reason why that cannot be done.
+
+    ``way`` is how it is called, unless plainly. The kinds of its arrays are those of ``inputs``, or else of its
+    arguments and options; ``kinds`` are added to them.
+    """
+    tensors = list(tensors_in(call[:2] if inputs is None else inputs))
+    elements = sum(tensor.numel() for tensor in tensors_in(call))
+    if elements > MOST_ELEMENTS:
+        raise UnfreezableError(f"more than {MOST_ELEMENTS:,} elements of inputs")
+    arrays: list[str] = []
+
+    def leaf(tensor: torch.Tensor) -> Slot:
+        values, own = numpy_of(tensor)
+        moved = dtype_on_device(values, dtype)
+        arrays.append(pack.add(values, own))
+        return Slot(len(arrays) - 1, None if own == moved else own, strides_of(tensor))
+
+    text = json.dumps(encode(plain(call, leaf)) | ({WAY: way} if way else {}), separators=(",", ":"))
+    found = kinds_of(
+        [tuple(tensor.shape) for tensor in tensors],
+        dtype,
+        strided=any(not tensor.is_contiguous() for tensor in tensors),
+    )
+    return Sample(name, dtype, text, tuple(arrays), (*found, *kinds), elements)

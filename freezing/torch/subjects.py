@@ -1,0 +1,31 @@
+"""Subjects: public functions that are called in another way than plainly, as the gate takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from freezing.common.agreement import Reference
+from freezing.common.gate import Arguments, Subject
+from freezing.torch import references
+from runners.torch.devices import Cpu
+from runners.torch.frozen import FrozenCall
+from runners.torch.ways import Way
+
+
+class WaySubject(Subject):
+    """A public function that is called in a way of its own: the parts of a written call are its arguments."""
+
+    def __init__(self, name: str, function: Callable[..., Any], way: Way) -> None:
+        super().__init__(name, called_by(way, function), Cpu())
+
+    def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
+        return FrozenCall(call).parts(arrays, self.device.handle), {}
+
+    def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
+        yield "float64", lambda: references.in_float64(self.call, fresh)
+
+
+def called_by(way: Way, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the parts of a written call, which calls in that way."""
+    return lambda *parts: way(function, *parts)()

@@ -1,4 +1,0 @@
-"""Drawing the suite ``library`` anew from the installed JAX: its own test harnesses, and recipes by signature.
-
-A developer's tool: ``python -m runners.jax.freezing FOLDER SURFACE``. No runner imports it.
-"""

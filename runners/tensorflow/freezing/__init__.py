@@ -1,4 +1,0 @@
-"""Drawing the suite ``library`` anew from the public functions of the installed TensorFlow.
-
-A developer's tool: ``python -m runners.tensorflow.freezing SURFACE FOLDER``. No runner imports it.
-"""

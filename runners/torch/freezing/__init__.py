@@ -1,4 +1,0 @@
-"""Drawing the suite ``library`` anew from what the installed torch ships to test its operators.
-
-A developer's tool: ``python -m runners.torch.freezing FOLDER``. No runner imports it.
-"""
