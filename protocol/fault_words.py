@@ -47,7 +47,9 @@ def words_of(fault: Mapping[str, Any]) -> str:
     context = fault.get("ctx", {})
     if context.get("pattern") == NO_NUL:
         return "must not contain NUL"
-    template = _WORDS.get(fault["type"])
+    # Where a validator stands before the bound, the library reports a text by the type of a list.
+    of_text = isinstance(fault.get("input"), str) and f"string_{fault['type']}" in _WORDS
+    template = _WORDS.get(f"string_{fault['type']}" if of_text else fault["type"])
     values = {name: _plain(value) for name, value in context.items()}
     return str(fault["msg"]) if template is None else template.format_map(values).rstrip(".")
 

@@ -62,13 +62,13 @@ def test_a_preview_is_what_is_submitted(visitor: Visitor, coordinator: Coordinat
 @pytest.mark.parametrize(
     ("field", "typed", "said"),
     [
-        ("runs", "many", "valid integer"),
-        ("runs", "101", "less than or equal to 100"),
-        ("timeout_s", "0", "greater than 0"),
+        ("runs", "many", "must be a whole number (it is 'many')"),
+        ("runs", "101", "must be 100 or less"),
+        ("timeout_s", "0", "must be over 0"),
         ("timeout_s", "nan", "finite"),
         ("timing", "sometimes", "'off', 'quick', 'steady' or 'paper'"),
         ("suite", "hazard", "did you mean hazards?"),
-        ("name", "x" * 201, "at most 200"),
+        ("name", "x" * 201, "200 characters or fewer"),
         ("name", "a\0b", "NUL"),
         ("functions", "hazards.ad", "did you mean hazards.add"),
         ("other", "torch", "is not a target selector"),

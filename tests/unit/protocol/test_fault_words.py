@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from protocol.model import first_fault
 
@@ -16,6 +16,7 @@ class Request(BaseModel):
     runs: Annotated[int, Field(ge=1, le=100)] = 1
     seconds: Annotated[float, Field(gt=0)] = 1.0
     name: Annotated[str, Field(min_length=2, max_length=4)] = "ada"
+    title: Annotated[Annotated[str, AfterValidator(str.strip)], Field(max_length=4)] = "ada"
     timing: Literal["off", "steady"] = "off"
     targets: Annotated[list[str], Field(min_length=1)] = ["torch/cpu"]
     rerun: bool = False
@@ -32,6 +33,7 @@ class Request(BaseModel):
         ('{"seconds": "long"}', "seconds: must be a number"),
         ('{"name": "a"}', "name: must have 2 characters or more"),
         ('{"name": "alice"}', "name: must have 4 characters or fewer"),
+        ('{"title": "alice"}', "title: must have 4 characters or fewer"),
         ('{"name": 3}', "name: must be text"),
         ('{"timing": "fast"}', "timing: must be 'off' or 'steady'"),
         ('{"targets": []}', "targets: must have 1 entries or more"),
