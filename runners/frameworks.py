@@ -56,13 +56,13 @@ def load(name: str) -> Framework:
     if name in OURS:
         return OURS[name]
     entry = next(entry for entry in entry_points(GROUP) if entry.name == name)
-    found = _loaded(entry, f"framework {name!r}")
-    if not isinstance(found, Framework) or found.name != name:
+    framework = _load(entry, f"framework {name!r}")
+    if not isinstance(framework, Framework) or framework.name != name:
         raise UnknownFrameworkError(
             f"framework {name!r}: its entry point {entry.value!r} must name a Framework (runners.suite.framework) "
             "of the entry point's name"
         )
-    return found
+    return framework
 
 
 def variables(framework: Framework, device: str) -> Mapping[str, str]:
@@ -82,8 +82,10 @@ def load_device(framework: Framework, name: str) -> Device:
 def devices(framework: Framework) -> list[str]:
     """Every device that a runner can be started for, the framework's own first; this machine may lack it."""
     prefix = f"{framework.name}."
-    added = {entry.name.removeprefix(prefix) for entry in entry_points(DEVICE_GROUP) if entry.name.startswith(prefix)}
-    return [*framework.devices, *sorted(added - set(framework.devices))]
+    devices_of_packages = {
+        entry.name.removeprefix(prefix) for entry in entry_points(DEVICE_GROUP) if entry.name.startswith(prefix)
+    }
+    return [*framework.devices, *sorted(devices_of_packages - set(framework.devices))]
 
 
 def spared(framework: str, device: str = "", whole: bool = False) -> SparedPackages | None:
@@ -94,19 +96,19 @@ def spared(framework: str, device: str = "", whole: bool = False) -> SparedPacka
 
 def _accelerator(framework: Framework, device: str) -> Accelerator:
     """The module of a device that a package brings."""
-    known = devices(framework)
-    if device not in known:
+    known_devices = devices(framework)
+    if device not in known_devices:
         reason = framework.unserved.get(device)
         if reason is not None:
             raise UnknownFrameworkError(
-                f"{framework.name}/{device} cannot be served here: {reason}; there are {', '.join(known)}"
+                f"{framework.name}/{device} cannot be served here: {reason}; there are {', '.join(known_devices)}"
             )
         raise UnknownFrameworkError(
-            f"framework {framework.name!r} has no device {device!r}; it has {', '.join(known)}, and "
+            f"framework {framework.name!r} has no device {device!r}; it has {', '.join(known_devices)}, and "
             f"'portolan-runner setup {framework.name} --with PACKAGE' adds what a package brings"
         )
     entry = next(entry for entry in entry_points(DEVICE_GROUP) if entry.name == f"{framework.name}.{device}")
-    module = _loaded(entry, f"device {framework.name}/{device}")
+    module = _load(entry, f"device {framework.name}/{device}")
     missing = [name for name in ("VARIABLES", "device") if not hasattr(module, name)]
     if missing:
         raise UnknownFrameworkError(
@@ -123,14 +125,14 @@ def entry_points(group: str) -> list[metadata.EntryPoint]:
     return list(metadata.entry_points().get(group, []))
 
 
-def _loaded(entry: metadata.EntryPoint, name: str) -> object:
+def _load(entry: metadata.EntryPoint, name: str) -> object:
     try:
-        found: object = entry.load()
+        declaration: object = entry.load()
     except (ImportError, AttributeError) as error:
         raise UnknownFrameworkError(
             f"{name}: its entry point {entry.value!r} cannot be loaded ({error}); reinstall it"
         ) from error
-    return found
+    return declaration
 
 
 def is_importable(framework: str) -> bool:
@@ -140,11 +142,11 @@ def is_importable(framework: str) -> bool:
 
 def require(framework: str) -> None:
     """Raise ``UnknownFrameworkError`` if there is no framework of this name. Imports nothing."""
-    known = names()
-    if framework in known:
+    known_names = names()
+    if framework in known_names:
         return
-    close = difflib.get_close_matches(framework, known, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(known) or 'none'}"
+    close = difflib.get_close_matches(framework, known_names, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(known_names) or 'none'}"
     raise UnknownFrameworkError(f"no framework {framework!r}; {hint}")
 
 

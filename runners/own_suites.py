@@ -100,15 +100,15 @@ def load(
     return suites
 
 
-def _require_names(framework: Framework, brought: Sequence[OwnSuite]) -> None:
+def _require_names(framework: Framework, suites: Sequence[OwnSuite]) -> None:
     """Raise ``SuiteError`` for a name that cannot be imported, or is another suite's."""
-    taken = dict.fromkeys([*framework.suites, CONFORMANCE_SUITE], "a suite that comes with Portolan")
-    for own in brought:
+    names = dict.fromkeys([*framework.suites, CONFORMANCE_SUITE], "a suite that comes with Portolan")
+    for own in suites:
         if not own.name.isidentifier():
             raise SuiteError(f"{own}: its name is none that Python imports; rename it to letters, digits and '_'")
-        if own.name in taken:
-            raise SuiteError(f"{own}: its name is that of {taken[own.name]}; rename one's own")
-        taken[own.name] = str(own)
+        if own.name in names:
+            raise SuiteError(f"{own}: its name is that of {names[own.name]}; rename one's own")
+        names[own.name] = str(own)
 
 
 def _loaded(framework: Framework, own: OwnSuite) -> Suite:
@@ -146,9 +146,9 @@ def _recorded(framework: Framework, name: str, file: Path) -> Suite:
 
 def _require_free(module: str, file: Path, own: OwnSuite) -> None:
     """Raise ``SuiteError`` if the suite would stand in the place of another module of its name."""
-    known = sys.modules.get(module)
-    spec = known.__spec__ if known is not None else importlib.util.find_spec(module)
-    if known is None and spec is None:
+    module_before = sys.modules.get(module)
+    spec = module_before.__spec__ if module_before is not None else importlib.util.find_spec(module)
+    if module_before is None and spec is None:
         return
     origin = None if spec is None else spec.origin
     if origin is None or not os.path.exists(origin) or not os.path.samefile(origin, file):

@@ -61,5 +61,5 @@ def inherited() -> dict[str, str]:
 
 def cache() -> Path:
     """The folder for what can be made again."""
-    found = variables()
-    return Path(found.cache or found.system_cache or "~/.cache").expanduser().absolute()
+    values = variables()
+    return Path(values.cache or values.system_cache or "~/.cache").expanduser().absolute()

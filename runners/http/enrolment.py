@@ -60,12 +60,12 @@ class EnrolmentOptions:
 
 def enrolment_options(coordinator: str, token_file: Path, name: str, advertise: str) -> EnrolmentOptions:
     """Check the options of an enrolment, before anything is started. Raises ``RefusedError``."""
-    given = _checked("--enrol", coordinator)
+    address = _require_url("--enrol", coordinator)
     if re.fullmatch(NAME, name) is None:
         raise RefusedError(f"--name '{_line(name)}': 1 to {MAX_NAME} of letters, digits, '_', '.' and '-'")
     read_token(token_file)
     return EnrolmentOptions(
-        given, token_file, name, None if advertise == "auto" else _checked("--advertise", advertise)
+        address, token_file, name, None if advertise == "auto" else _require_url("--advertise", advertise)
     )
 
 
@@ -99,12 +99,12 @@ def reached_at(listening: Address, local: str) -> str:
             f"the runner listens on {host} and the coordinator is on another machine: "
             "listen where it can reach it, with --host 0.0.0.0, or say where with --advertise URL"
         )
-    chosen = outgoing if own.is_unspecified else own
+    address = outgoing if own.is_unspecified else own
     if own.is_unspecified and own.version < outgoing.version:
         raise RefusedError(f"the runner listens on {host} and the coordinator is reached over IPv6: use --host ::")
-    if chosen.is_link_local and chosen.version == 6:
-        raise RefusedError(f"{chosen} is an address of one link only: say another with --advertise URL")
-    return f"http://[{chosen}]:{port}" if chosen.version == 6 else f"http://{chosen}:{port}"
+    if address.is_link_local and address.version == 6:
+        raise RefusedError(f"{address} is an address of one link only: say another with --advertise URL")
+    return f"http://[{address}]:{port}" if address.version == 6 else f"http://{address}:{port}"
 
 
 async def enrol(options: EnrolmentOptions, listening: Address, access: Access, say: Callable[[str], object]) -> None:
@@ -112,12 +112,12 @@ async def enrol(options: EnrolmentOptions, listening: Address, access: Access, s
     last, pause_s = "", options.first_pause_s
     while not access.confirmed.is_set():
         try:
-            enrolled = await _in_thread(partial(_request, options, listening, access.propose()))
+            enrolment = await _in_thread(partial(_request, options, listening, access.propose()))
         except UnansweredError as error:
             now, wait_s = f"not enrolled yet: {error}; trying again", pause_s * random.uniform(0.5, 1)
             pause_s = min(pause_s * 2, options.longest_pause_s)
         else:
-            access.adopt(enrolled.secret)
+            access.adopt(enrolment.secret)
             now, wait_s = f"enrolled at {options.coordinator} as {options.name}", options.confirmed_within_s
             pause_s = options.first_pause_s
         if now != last:
@@ -190,7 +190,7 @@ def _answer(coordinator: str, status: int, body: bytes) -> Enrolled:
     raise RefusedError(problem)
 
 
-def _checked(option: str, url: str) -> str:
+def _require_url(option: str, url: str) -> str:
     try:
         address = web_address(url)
         if len(address) > MAX_URL or "?" in address or "#" in address:

@@ -91,23 +91,23 @@ class Service:
                 boot_id=self.info.boot_id,
                 revision=suite.revision,
             )
-        accepted: list[Task] = []
+        tasks: list[Task] = []
         receipts: list[Receipt] = []
-        queued = self.executor.queued
+        queue_length = self.executor.queued
         for job in batch.jobs:
             function = suite.functions.get(job.case) if suite is not None else None
             if function is None:
                 status = JobStatus.unknown_case
             else:
                 task = Task(job, batch.suite, function)
-                status = self.attempts.answer(task, queued + len(accepted))
+                status = self.attempts.answer(task, queue_length + len(tasks))
                 if status is JobStatus.queued:
                     older = self.attempts.add(task)
                     if older is not None:
                         self.executor.cancel(*older)
-                    accepted.append(task)
+                    tasks.append(task)
             receipts.append((job.id, job.attempt, status))
-        self.executor.submit(accepted)
+        self.executor.submit(tasks)
         return receipts
 
     def acknowledge(self, acknowledgement: Acknowledgement) -> None:
@@ -221,8 +221,8 @@ class BearerGate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] not in self.OPEN:
-            given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-            if not self._access.opens(given):
+            authorization = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+            if not self._access.opens(authorization):
                 refusal = problem(
                     401,
                     "Not allowed",
@@ -269,7 +269,7 @@ def _answer_with_problems(app: FastAPI) -> None:
     async def refused(request: Request, error: StarletteHTTPException) -> Response:
         where = f"{request.method} {printable(request.url.path, 200)}"
         answer = problem(error.status_code, str(error.detail), f"{where}: {error.detail}; see /openapi.json")
-        answer.headers.update({"Allow": _allowed(request)} if error.status_code == 405 else error.headers or {})
+        answer.headers.update({"Allow": _allowed_methods(request)} if error.status_code == 405 else error.headers or {})
         return answer
 
     @app.exception_handler(Exception)
@@ -277,7 +277,7 @@ def _answer_with_problems(app: FastAPI) -> None:
         return problem(500, "Runner error", f"the runner failed: {type(error).__name__}: {error}")
 
 
-def _allowed(request: Request) -> str:
+def _allowed_methods(request: Request) -> str:
     """Every method that the path knows: the framework names those of the first route of several."""
     routes, scope = request.app.routes, request.scope
     return ", ".join(m for m in METHODS if any(r.matches({**scope, "method": m})[0] is Match.FULL for r in routes))

@@ -90,10 +90,10 @@ async def serve(options: ServeOptions) -> int:
     supervisor = Supervisor(
         options.framework, options.device, log, options.memory_limit, options.interpreter, options.slots
     )
-    stopped = asyncio.create_task(stop.wait())
+    stop_requested = asyncio.create_task(stop.wait())
     try:
         starting = asyncio.create_task(_start(supervisor))
-        await asyncio.wait({starting, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({starting, stop_requested}, return_when=asyncio.FIRST_COMPLETED)
         if not starting.done():
             starting.cancel()
             return 0
@@ -109,11 +109,11 @@ async def serve(options: ServeOptions) -> int:
         async with Listener(app, listening):
             announce(options, secret, info, listening)
             service.access.on_secret = supervisor.redaction.hide
-            refused = asyncio.create_task(_refusal(options.enrolment, listening, service.access))
-            await asyncio.wait({stopped, broken, refused}, return_when=asyncio.FIRST_COMPLETED)
+            refusal = asyncio.create_task(_refusal(options.enrolment, listening, service.access))
+            await asyncio.wait({stop_requested, broken, refusal}, return_when=asyncio.FIRST_COMPLETED)
             log.close()
-        if refused.done():
-            raise UnservableError(refused.result())
+        if refusal.done():
+            raise UnservableError(refusal.result())
         if supervisor.broken.is_set():
             raise UnservableError(f"no case can be run any more: {supervisor.failure}")
         return 0
@@ -144,9 +144,9 @@ async def _start(supervisor: Supervisor) -> tuple[bytes, dict[str, SuiteIndex], 
     Nothing keeps the catalogue itself: ten thousand cases are 20 MB as objects, for as long as the runner serves.
     """
     catalogue = await supervisor.open()
-    encoded, suites = catalogue.model_dump_json().encode(), index(catalogue)
+    body, suites = catalogue.model_dump_json().encode(), index(catalogue)
     del catalogue
-    return encoded, suites, await supervisor.look()
+    return body, suites, await supervisor.look()
 
 
 class Listener:

@@ -29,25 +29,25 @@ def main(arguments: Sequence[str]) -> int:
     os.environ.update(frameworks.variables(framework, arguments[1]))
     device = frameworks.load_device(framework, arguments[1])
     globs = arguments[2:] or ["*"]
-    started = time.perf_counter()
+    start = time.perf_counter()
     device.prime()
-    init_ms = (time.perf_counter() - started) * 1e3
+    init_ms = (time.perf_counter() - start) * 1e3
     cases = [case for suite in framework.load_suites().values() for case in suite.cases]
-    chosen = [case for case in cases if any(fnmatch.fnmatchcase(case.id, glob) for glob in globs)]
+    matching = [case for case in cases if any(fnmatch.fnmatchcase(case.id, glob) for glob in globs)]
     bad = 0
-    for position, case in enumerate(chosen):
+    for position, case in enumerate(matching):
         outcome = run_case(device, case, TimingPolicy.steady, Alone(), position=position, init_ms=init_ms)
         outcome = explained(device, case, outcome)
         bad += outcome.verdict not in (Verdict.passed, Verdict.skipped)
         print(_line(case, outcome))
-    print(f"{len(chosen) - bad} of {len(chosen)} cases passed or skipped on {arguments[0]}/{arguments[1]}")
-    return 1 if bad or not chosen else 0
+    print(f"{len(matching) - bad} of {len(matching)} cases passed or skipped on {arguments[0]}/{arguments[1]}")
+    return 1 if bad or not matching else 0
 
 
 def _line(case: Case, outcome: Observation) -> str:
     times = [outcome.timing.cold_ms, clock.median(outcome.timing.samples_ms or [float("nan")])]
-    shown = " ".join("-" if duration is None else f"{duration:.4g} ms" for duration in times)
-    text = f"{outcome.verdict:10} {outcome.ending:14} {outcome.placement:10} {shown:24} {case.id}"
+    durations = " ".join("-" if duration is None else f"{duration:.4g} ms" for duration in times)
+    text = f"{outcome.verdict:10} {outcome.ending:14} {outcome.placement:10} {durations:24} {case.id}"
     if outcome.proof.unproven:
         text += f"\n    unknown, as {outcome.proof.unproven.sentence}"
     if outcome.proof.fallbacks:

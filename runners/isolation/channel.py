@@ -120,8 +120,8 @@ class Channel:
             return False
 
     def take_descriptors(self, count: int) -> list[int]:
-        taken, self._descriptors = self._descriptors[:count], self._descriptors[count:]
-        return taken
+        descriptors, self._descriptors = self._descriptors[:count], self._descriptors[count:]
+        return descriptors
 
     def fileno(self) -> int:
         return self._socket.fileno()
@@ -131,7 +131,7 @@ class Channel:
 
     def _look(self) -> tuple[int, int] | None:
         try:
-            seen = os.fstat(self._socket.fileno())
+            status = os.fstat(self._socket.fileno())
         except OSError:
             return None
-        return seen.st_dev, seen.st_ino
+        return status.st_dev, status.st_ino

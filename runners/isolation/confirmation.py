@@ -47,7 +47,7 @@ def is_crowded(outcome: Outcome) -> bool:
     return evidence.exception in SHORT_OF or NO_THREAD in (evidence.message or "")
 
 
-def confirmed(suspect: Outcome, alone: Outcome, *, earlier: int) -> Outcome:
+def confirm(suspect: Outcome, alone: Outcome, *, earlier: int) -> Outcome:
     """The outcome of the case alone, with how it had failed after others; ``suspect`` if alone it came to no outcome.
 
     Both runs share one deadline, so that only the second passes it says nothing of the case.
@@ -58,12 +58,12 @@ def confirmed(suspect: Outcome, alone: Outcome, *, earlier: int) -> Outcome:
         return suspect
     evidence = alone.evidence or Evidence()
     if _failed_alike(suspect, alone):
-        found: dict[str, object] = {"after_others": Repetition.failed_alike}
+        details: dict[str, object] = {"after_others": Repetition.failed_alike}
     else:
-        reasons = [evidence.reason, _told(suspect, earlier)]
+        reasons = [evidence.reason, _describe_failure(suspect, earlier)]
         reason = printable("; ".join(reason for reason in reasons if reason))
-        found = {"after_others": Repetition.failed_otherwise, "reason": reason}
-    return alone.model_copy(update={"evidence": evidence.model_copy(update=found)})
+        details = {"after_others": Repetition.failed_otherwise, "reason": reason}
+    return alone.model_copy(update={"evidence": evidence.model_copy(update=details)})
 
 
 def _failed_alike(one: Outcome, other: Outcome) -> bool:
@@ -73,7 +73,7 @@ def _failed_alike(one: Outcome, other: Outcome) -> bool:
     return (first.signal, first.exit_code) == (second.signal, second.exit_code) and are_alike(first, second)
 
 
-def _told(suspect: Outcome, earlier: int) -> str:
+def _describe_failure(suspect: Outcome, earlier: int) -> str:
     """How the case failed after others, in one line."""
     evidence = suspect.evidence or Evidence()
     details = (evidence.exception, evidence.message or evidence.mismatch or evidence.signal or evidence.reason)

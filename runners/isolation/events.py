@@ -79,12 +79,12 @@ class EventLog:
         count = n - self.acknowledged
         if count <= 0:
             return []
-        gone = self._entries[:count]
+        acknowledged = self._entries[:count]
         del self._entries[:count]
         self.acknowledged = n
-        self._bytes -= sum(len(line) for line, _ in gone)
+        self._bytes -= sum(len(line) for line, _ in acknowledged)
         self._changed.set()
-        return [finished for _, finished in gone if finished]
+        return [attempt for _, attempt in acknowledged if attempt]
 
     async def wait_for_event(self, after: int, timeout_s: float) -> bool:
         """Wait until there is an event after ``after``; False if there was none in time."""
@@ -109,7 +109,7 @@ class EventLog:
         self.closed = True
         self._changed.set()
 
-    def _append(self, line: bytes, finished: tuple[str, int] | None) -> None:
-        self._entries.append((line, finished))
+    def _append(self, line: bytes, attempt: tuple[str, int] | None) -> None:
+        self._entries.append((line, attempt))
         self._bytes += len(line)
         self._changed.set()

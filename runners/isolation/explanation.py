@@ -55,11 +55,11 @@ def _or_else(
 def _operation(evidence: Evidence, device: Device, case: Case, observation: Observation) -> Evidence:
     """The operation at which the call fails again; of a wrong result, the first that computes unlike the host."""
     if observation.ending is Ending.mismatched and evidence.exception is None:
-        found = _diverging(device, case)
+        operation = _diverging(device, case)
     else:
         failing = getattr(device, "failing", None)
-        found = failing(repetition(device, case)) if failing else None
-    return evidence if found is None else with_operation(evidence, found)
+        operation = failing(repetition(device, case)) if failing else None
+    return evidence if operation is None else with_operation(evidence, operation)
 
 
 def _diverging(device: Device, case: Case) -> Operation | None:
@@ -68,13 +68,13 @@ def _diverging(device: Device, case: Case) -> Operation | None:
         return None
     # What moves the inputs is no part of it: arrays that are made under a framework's watch may take another way.
     here, there = prepared_call(device, case), prepared_call(host, case)
-    found: Operation | None = diverging(here, there) if here and there else None
-    return found
+    operation: Operation | None = diverging(here, there) if here and there else None
+    return operation
 
 
 def _on_host(evidence: Evidence, device: Device, case: Case, observation: Observation) -> Evidence:
     host = _host_of(device)
-    return evidence if host is None else replace(evidence, on_host=_repeated(host, case, observation))
+    return evidence if host is None else replace(evidence, on_host=_repeat(host, case, observation))
 
 
 def _in_graph(evidence: Evidence, device: Device, case: Case, observation: Observation) -> Evidence:
@@ -82,7 +82,7 @@ def _in_graph(evidence: Evidence, device: Device, case: Case, observation: Obser
     graph: Device | None = getattr(device, "graph", lambda: None)()
     if graph is None or evidence.on_host is Repetition.failed_alike:
         return evidence
-    return replace(evidence, in_graph=_repeated(graph, case, observation))
+    return replace(evidence, in_graph=_repeat(graph, case, observation))
 
 
 def _host_of(device: Device) -> Device | None:
@@ -93,7 +93,7 @@ def _host_of(device: Device) -> Device | None:
 
 def _in_float32(evidence: Evidence, device: Device, case: Case, observation: Observation) -> Evidence:
     single = in_single(case)
-    return evidence if single is None else replace(evidence, in_float32=_repeated(device, single, observation))
+    return evidence if single is None else replace(evidence, in_float32=_repeat(device, single, observation))
 
 
 def in_single(case: Case) -> Case | None:
@@ -104,18 +104,18 @@ def in_single(case: Case) -> Case | None:
     integers = np.dtype(case.dtype) if case.dtype.lstrip("u").startswith("int") else None
 
     def arguments(inputs: Any) -> Sequence[Any]:
-        made = case.arguments(inputs)
+        arrays = case.arguments(inputs)
         if integers is None:
-            return made
-        converted: Sequence[Any] = mapped(
-            list(made), lambda leaf: leaf.astype(np.float64) if leaf.dtype == integers else leaf, (np.ndarray,)
+            return arrays
+        in_double: Sequence[Any] = mapped(
+            list(arrays), lambda leaf: leaf.astype(np.float64) if leaf.dtype == integers else leaf, (np.ndarray,)
         )
-        return converted
+        return in_double
 
     return replace(case, dtype=single, tolerance=TOLERANCES[single], arguments=arguments)
 
 
-def _repeated(device: Device, case: Case, before: Observation) -> Repetition | None:
+def _repeat(device: Device, case: Case, before: Observation) -> Repetition | None:
     """The end of the case on a device, set against how it ended before; None if it tells nothing."""
     again = run_case(device, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
     if again.ending is Ending.returned:

@@ -202,9 +202,9 @@ class ForkServer:
         """Kill a child and its descendants; return when they are gone."""
         if not child.gone.is_set() and child.pid:
             # The quick way: almost every child is alone, and idle or just finished.
-            seen = processes.look(child.pid)
-            if seen and not processes.children(child.pid):
-                processes.send(seen, signal.SIGKILL)
+            process = processes.look(child.pid)
+            if process and not processes.children(child.pid):
+                processes.send(process, signal.SIGKILL)
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(1.0):
                         await child.gone.wait()
@@ -225,9 +225,9 @@ class ForkServer:
         newest = self._pids.read()
         if newest is not None and child.found_alone_at == newest:
             return False
-        found = await self._look_for_orphans(child)
-        child.found_alone_at = None if found else newest
-        return found
+        has_orphans = await self._look_for_orphans(child)
+        child.found_alone_at = None if has_orphans else newest
+        return has_orphans
 
     async def _look_for_orphans(self, child: Child) -> bool:
         if processes.children(child.pid):
@@ -277,7 +277,7 @@ class ForkServer:
 
     async def _kill(self, find: Callable[[Mapping[int, processes.Process]], list[processes.Process]]) -> None:
         await asyncio.to_thread(processes.kill, find)
-        processes.bury(spared=self._process.pid)
+        processes.bury(except_pid=self._process.pid)
 
     async def _watch(self) -> None:
         await self._process.wait()
@@ -324,9 +324,9 @@ class ForkServer:
             case _:
                 self._lost(UNEXPECTED)
 
-    def _receive_catalogue(self, offered: object) -> None:
+    def _receive_catalogue(self, catalogue: object) -> None:
         try:
-            self._ready.set_result([Catalogue.model_validate(offered)])
+            self._ready.set_result([Catalogue.model_validate(catalogue)])
             self._greeted.set()
         except ValidationError as error:
             self._give_up(f"the catalogue of {self._framework} cannot be served: {first_fault(error)}")
@@ -344,15 +344,15 @@ class ForkServer:
                 answer.set_exception(ChannelLostError(reason))
 
 
-def environment(inherited: Mapping[str, str]) -> dict[str, str]:
+def environment(variables: Mapping[str, str]) -> dict[str, str]:
     """The zygote's environment: ours, marked, without our secrets and without the folder that we may be imported from.
 
     That folder may hold more than our packages, and could hide modules of the framework's environment.
     """
-    kept = without_own_secrets(inherited)
-    paths = [path for path in kept.pop("PYTHONPATH", "").split(os.pathsep) if path and Path(path) != PROJECT]
-    searched = {"PYTHONPATH": os.pathsep.join(paths)} if paths else {}
-    return {**kept, **searched, processes.MARK: processes.mark()}
+    without_secrets = without_own_secrets(variables)
+    paths = [path for path in without_secrets.pop("PYTHONPATH", "").split(os.pathsep) if path and Path(path) != PROJECT]
+    search_path = {"PYTHONPATH": os.pathsep.join(paths)} if paths else {}
+    return {**without_secrets, **search_path, processes.MARK: processes.mark()}
 
 
 def one_line(text: str) -> str:

@@ -205,7 +205,7 @@ class Attempt:
             expected = case.reference(*self._inputs(), **case.options) if case.reference else None
 
         self.stage = "prepare"
-        moved, call = self.prepared(context)
+        inputs_there, call = self.prepared(context)
         self.stage = "call"
         result = self._cold(call)
         self.stage = "check"
@@ -213,7 +213,7 @@ class Attempt:
         self.arrays = leaves(observed)
         self.proof.devices |= {array.device for array in self.arrays}
         self._check(judge, observed, expected)
-        self._check_inputs(moved)
+        self._check_inputs(inputs_there)
         self.stage = "placement"
         if self._has_time_for(2):  # this one, and the repetition
             self._trace(context, call)
@@ -231,7 +231,7 @@ class Attempt:
         self.stage = "repeat"
         if not self._has_time_for(1):
             return Ending.returned, make_evidence(stage=self.stage, reason=self._too_short("a second call"))
-        self._repeat(context, moved, call, expected)
+        self._repeat(context, inputs_there, call, expected)
         return Ending.returned, not_timed
 
     def _has_time_for(self, calls: int) -> bool:
@@ -284,7 +284,7 @@ class Attempt:
         """Fresh host arguments, the same each time: their receiver may change them."""
         return list(rounded(list(self.case.arguments(self.case.inputs())), self.case.dtype))
 
-    def _moved(self) -> Any:
+    def _move_inputs(self) -> Any:
         """Fresh arguments, on the device."""
         with self._our_own():
             arguments = self._inputs()
@@ -292,9 +292,9 @@ class Attempt:
 
     def prepared(self, context: Context) -> tuple[Any, clock.Call]:
         """The arguments on the device, and the call that works on them."""
-        moved = self._moved()
+        inputs_there = self._move_inputs()
         with watched_constructor(context.function, self._constructing):
-            return moved, self.case.prepare(context, *moved, **self.case.options)
+            return inputs_there, self.case.prepare(context, *inputs_there, **self.case.options)
 
     @contextmanager
     def _constructing(self) -> Iterator[None]:
@@ -317,34 +317,34 @@ class Attempt:
             self.cold_ms = milliseconds
         return result
 
-    def _check(self, judged: Callable[..., None], observed: Any, expected: Any) -> None:
+    def _check(self, check: Callable[..., None], observed: Any, expected: Any) -> None:
         with self._our_own():
-            judged(self.case, observed, expected, self._inputs)
+            check(self.case, observed, expected, self._inputs)
 
-    def _check_inputs(self, moved: Any) -> None:
+    def _check_inputs(self, inputs_there: Any) -> None:
         """Compare the arguments after the call with fresh ones that took the same way there and back.
 
         Only now are they copied: a copy before the first call would be part of what it finds prepared.
         """
         if self.case.in_place is True:
             return
-        fresh = self._moved()
+        fresh = self._move_inputs()
         with self._our_own():
-            judge_inputs(self.case, self.device.to_host(moved), self.device.to_host(fresh))
+            judge_inputs(self.case, self.device.to_host(inputs_there), self.device.to_host(fresh))
 
-    def _repeat(self, context: Context, moved: Any, call: clock.Call, expected: Any) -> None:
+    def _repeat(self, context: Context, inputs_there: Any, call: clock.Call, expected: Any) -> None:
         """Call once more, after all that was timed and by no clock: right once is not right, there once is not there.
 
         From the seed, so that random numbers do not depend on how many samples there were.
         """
         self.seed()
         if self.case.unrepeatable:
-            moved, call = self.prepared(context)
+            inputs_there, call = self.prepared(context)
         with self.watch.watching(self.device.counting):
             result = self._counted(call)
         observed = self.device.to_host(result)
         self._check(judge_later, observed, expected)
-        self._check_inputs(moved)
+        self._check_inputs(inputs_there)
 
     def _trace(self, context: Context, call: clock.Call) -> None:
         """Once more, watched closely; if that fails, there is only less proof."""
@@ -393,12 +393,12 @@ def _message(error: BaseException) -> str:
 
 def _frames(error: BaseException) -> list[str]:
     """``file:line function``, innermost last, without the harness's own."""
-    found = [
+    frames = [
         f"{_short_path(frame.f_code.co_filename)}:{line} {frame.f_code.co_name}"
         for frame, line in traceback.walk_tb(error.__traceback__)
         if frame.f_code.co_filename not in _OWN_FILES
     ]
-    return found[-MAX_FRAMES:]
+    return frames[-MAX_FRAMES:]
 
 
 _OWN_FILES = {__file__, clock.__file__, traceback.__file__}
@@ -407,8 +407,8 @@ _ROOT = Path(__file__).absolute().parents[2]
 
 def _short_path(path: str) -> str:
     """Relative to the packages' folder or to ours, so that evidence reads alike on every machine."""
-    _, found, rest = path.rpartition(f"site-packages{os.sep}")
-    if found:
+    _, packages_folder, rest = path.rpartition(f"site-packages{os.sep}")
+    if packages_folder:
         return rest
     return os.path.relpath(path, _ROOT) if path.startswith(f"{_ROOT}{os.sep}") else path
 

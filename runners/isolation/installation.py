@@ -48,9 +48,9 @@ def environment_hash(distributions: Iterable[tuple[str, str]], python: str, *, a
 
 def installed() -> list[tuple[str, str]]:
     """Name and version of every installed distribution but our own, which the revision covers."""
-    found = []
+    versions = []
     for distribution in metadata.distributions():
         name = distribution.metadata["Name"]
         if name and name != "portolan":
-            found.append((name, distribution.version))
-    return found
+            versions.append((name, distribution.version))
+    return versions

@@ -85,9 +85,9 @@ class OutputPipe:
     def take(self) -> tuple[bytes, int]:
         """Tail and size since the last call. Reads what the pipe held, and not for ever."""
         self.drain()
-        taken = self._tail, self._size
+        piece = self._tail, self._size
         self._tail, self._size = b"", 0
-        return taken
+        return piece
 
     def drain(self, limit: int = 1 << 20) -> None:
         """Read what has been printed so far."""

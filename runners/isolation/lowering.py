@@ -27,19 +27,19 @@ def lowers(device: Device, case: Case) -> bool:
 
 def lower_case(device: Device, case: Case, report: Report) -> Observation:
     """Run the case once on the host, and say of its programs whether the device's platform has their lowerings."""
-    begun = monotonic()
-    ending, evidence = _lowered(device, case, report)
+    start = monotonic()
+    ending, evidence = _run_case(device, case, report)
     return Observation(
-        verdict=VERDICTS[ending], ending=ending, evidence=evidence, duration_s=max(0.0, monotonic() - begun)
+        verdict=VERDICTS[ending], ending=ending, evidence=evidence, duration_s=max(0.0, monotonic() - start)
     )
 
 
-def _lowered(device: Device, case: Case, report: Report) -> tuple[Ending, Evidence | None]:
+def _run_case(device: Device, case: Case, report: Report) -> tuple[Ending, Evidence | None]:
     attempt = Attempt(device, case, TimingPolicy.off, report)
-    found = Lowerings()
-    failed: tuple[Ending, Evidence] | None = None
+    lowerings = Lowerings()
+    failure: tuple[Ending, Evidence] | None = None
     try:
-        with device.scope(case.dtype), cast(Lowering, device).lowering() as found:
+        with device.scope(case.dtype), cast(Lowering, device).lowering() as lowerings:
             context = attempt.begin()
             if not isinstance(context, Context):
                 return context
@@ -47,8 +47,8 @@ def _lowered(device: Device, case: Case, report: Report) -> tuple[Ending, Eviden
                 return _nothing(case.host_only or REFUSES)
             _call(attempt, context)
     except BaseException as error:  # a case may raise anything, SystemExit among it
-        failed = attempt.describe(error)
-    return conclude(found, failed)
+        failure = attempt.describe(error)
+    return conclude(lowerings, failure)
 
 
 def _call(attempt: Attempt, context: Context) -> None:
@@ -59,32 +59,32 @@ def _call(attempt: Attempt, context: Context) -> None:
     attempt.device.wait(call())
 
 
-def conclude(found: Lowerings, failed: tuple[Ending, Evidence] | None) -> tuple[Ending, Evidence | None]:
+def conclude(lowerings: Lowerings, failure: tuple[Ending, Evidence] | None) -> tuple[Ending, Evidence | None]:
     """The ending of a case by its programs' lowerings, and by how it failed on the host, if it did. Pure."""
-    if found.missing:
-        return Ending.not_lowered, _missing(found)
-    if failed is not None and failed[0] is Ending.harness_failed:
-        return failed
-    if failed is not None:
-        exception, message = failed[1].exception, failed[1].message or failed[1].reason
+    if lowerings.missing:
+        return Ending.not_lowered, _missing(lowerings)
+    if failure is not None and failure[0] is Ending.harness_failed:
+        return failure
+    if failure is not None:
+        exception, message = failure[1].exception, failure[1].message or failure[1].reason
         reason = f"it fails on the host, before all of it is lowered ({exception}: {message})"
-        return Ending.not_applicable, replace(failed[1], reason=printable(reason))
-    if found.untold:
-        return _nothing(f"its lowering asks the device itself ({found.untold[0]})")
-    return (Ending.lowered, None) if found.programs else _nothing(RAN_NOTHING)
+        return Ending.not_applicable, replace(failure[1], reason=printable(reason))
+    if lowerings.untold:
+        return _nothing(f"its lowering asks the device itself ({lowerings.untold[0]})")
+    return (Ending.lowered, None) if lowerings.programs else _nothing(RAN_NOTHING)
 
 
 def _nothing(reason: str) -> tuple[Ending, Evidence]:
     return Ending.not_applicable, make_evidence(stage="call", reason=reason)
 
 
-def _missing(found: Lowerings) -> Evidence:
+def _missing(lowerings: Lowerings) -> Evidence:
     """The evidence of the first operation without a lowering; the reason names all."""
-    first = next(iter(found.missing.values()))
+    first = next(iter(lowerings.missing.values()))
     evidence = make_evidence(
         exception=f"{type(first.error).__module__}.{type(first.error).__qualname__}",
         message=str(first.error),
         stage="call",
-        reason=f"no lowering there: {', '.join(found.missing)}",
+        reason=f"no lowering there: {', '.join(lowerings.missing)}",
     )
     return with_operation(evidence, first.operation)

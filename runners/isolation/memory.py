@@ -26,9 +26,9 @@ def default_limit() -> int:
         ("memory.max", "memory.current"),
         ("memory.limit_in_bytes", "memory.usage_in_bytes"),
     ):
-        allowed, used = _number(limit), _number(usage)
-        if allowed is not None and used is not None and allowed < 1 << 60:
-            free.append(allowed - used)
+        limit_bytes, usage_bytes = _number(limit), _number(usage)
+        if limit_bytes is not None and usage_bytes is not None and limit_bytes < 1 << 60:
+            free.append(limit_bytes - usage_bytes)
     return int(max(min(free), 64 << 20) * SHARE)
 
 
@@ -45,8 +45,8 @@ def kernel_kills() -> int:
 @cache
 def _kill_counters() -> list[Path]:
     """Found once: the count is read for every child."""
-    found = map(_group_file, ("memory.events", "memory.oom_control"))
-    return [path for path in found if path is not None]
+    paths = map(_group_file, ("memory.events", "memory.oom_control"))
+    return [path for path in paths if path is not None]
 
 
 def _number(name: str) -> int | None:

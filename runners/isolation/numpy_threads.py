@@ -18,7 +18,7 @@ CALLS = ("scipy_openblas_set_num_threads64_", "openblas_set_num_threads64_")
 
 def compute_on_one_thread() -> bool:
     """Hold NumPy to one thread, here and in every process forked from here; False if it has another BLAS."""
-    for path in _loaded():
+    for path in _loaded_libraries():
         library = ctypes.CDLL(path)
         for name in CALLS:
             if hasattr(library, name):
@@ -27,6 +27,6 @@ def compute_on_one_thread() -> bool:
     return False
 
 
-def _loaded() -> set[str]:
+def _loaded_libraries() -> set[str]:
     files = (line.split(maxsplit=5)[-1].strip() for line in Path("/proc/self/maps").read_text().splitlines())
     return {library for library in files if "openblas" in library and Path(library).parent.name == FOLDER}

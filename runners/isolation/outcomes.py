@@ -47,8 +47,8 @@ def died(status: int | None, duration_s: float, reason: str | None = None) -> Ou
         killed = _evidence(signal=name, reason=reason, stage="call")
         return _ended(Verdict.failed, Ending.signalled, duration_s, killed)
     code = os.waitstatus_to_exitcode(status) if status is not None else None
-    ended = _evidence(exit_code=code, reason=reason, stage="call")
-    return _ended(Verdict.failed, Ending.exited, duration_s, ended)
+    evidence = _evidence(exit_code=code, reason=reason, stage="call")
+    return _ended(Verdict.failed, Ending.exited, duration_s, evidence)
 
 
 def cancelled(duration_s: float = 0.0) -> Outcome:

@@ -70,8 +70,8 @@ def look(pid: int) -> Process | None:
 
 def snapshot() -> dict[int, Process]:
     """Every process that can be seen. Not atomic: look again before you act on it."""
-    seen = (look(int(name)) for name in os.listdir("/proc") if name.isdigit())
-    return {process.pid: process for process in seen if process}
+    processes = (look(int(name)) for name in os.listdir("/proc") if name.isdigit())
+    return {process.pid: process for process in processes if process}
 
 
 def descendants(roots: Collection[int], among: Mapping[int, Process]) -> list[Process]:
@@ -79,14 +79,14 @@ def descendants(roots: Collection[int], among: Mapping[int, Process]) -> list[Pr
     children: dict[int, list[Process]] = {}
     for process in among.values():
         children.setdefault(process.parent, []).append(process)
-    found = {pid: among[pid] for pid in roots if pid in among}
-    frontier = list(found.values())
+    family = {pid: among[pid] for pid in roots if pid in among}
+    frontier = list(family.values())
     while frontier:
         for child in children.get(frontier.pop().pid, ()):
-            if child.pid not in found:
-                found[child.pid] = child
+            if child.pid not in family:
+                family[child.pid] = child
                 frontier.append(child)
-    return list(found.values())
+    return list(family.values())
 
 
 class PidCounter:
@@ -118,17 +118,17 @@ class PidCounter:
 
 def children(pid: int) -> set[int]:
     """The living and unreaped children of one process. Cheaper than a snapshot."""
-    found: set[int] = set()
+    pids: set[int] = set()
     try:
         for task in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{task}/children", "rb") as file:
-                found.update(int(child) for child in file.read().split())
+                pids.update(int(child) for child in file.read().split())
     except FileNotFoundError:
         # A kernel without this file, or a process that has just ended.
         return {process.pid for process in snapshot().values() if process.parent == pid}
     except OSError:
-        return found
-    return found
+        return pids
+    return pids
 
 
 def send(process: Process, sig: int) -> bool:
@@ -171,16 +171,18 @@ def kill(find: Callable[[Mapping[int, Process]], Iterable[Process]], limit_s: fl
     """
     with _ahead_of_others():
         end = time.monotonic() + limit_s
-        frozen: set[tuple[int, int]] = set()
+        stopped_processes: set[tuple[int, int]] = set()
         rounds = 0
         while time.monotonic() < end:
             living = [process for process in find(snapshot()) if process.alive and process.pid != os.getpid()]
             if not living:
                 return True
             rounds += 1
-            fresh = [process for process in living if (process.pid, process.started) not in frozen]
+            fresh = [process for process in living if (process.pid, process.started) not in stopped_processes]
             if fresh and rounds <= FREEZING_ROUNDS:
-                frozen.update((process.pid, process.started) for process in fresh if send(process, signal.SIGSTOP))
+                stopped_processes.update(
+                    (process.pid, process.started) for process in fresh if send(process, signal.SIGSTOP)
+                )
                 continue
             for process in living:
                 send(process, signal.SIGKILL)
@@ -188,11 +190,11 @@ def kill(find: Callable[[Mapping[int, Process]], Iterable[Process]], limit_s: fl
         return False
 
 
-def bury(spared: int) -> None:
+def bury(except_pid: int) -> None:
     """Reap our dead children but the one that somebody else waits for."""
     me = os.getpid()
     for process in snapshot().values():
-        if process.parent == me and not process.alive and process.pid != spared:
+        if process.parent == me and not process.alive and process.pid != except_pid:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(process.pid, os.WNOHANG)
 
@@ -236,10 +238,10 @@ def hold_more_than(limit: int, root: int) -> bool:
     Forked processes share most of their pages, so what they seem to hold is only a first
     look; of very many processes the largest stand for all.
     """
-    held = {process.pid: resident(process.pid) for process in descendants([root], snapshot())}
-    if sum(held.values()) <= limit:
+    resident_bytes = {process.pid: resident(process.pid) for process in descendants([root], snapshot())}
+    if sum(resident_bytes.values()) <= limit:
         return False
-    largest = sorted(held, key=lambda pid: held[pid], reverse=True)[:MEASURED]
+    largest = sorted(resident_bytes, key=lambda pid: resident_bytes[pid], reverse=True)[:MEASURED]
     return sum(map(proportional, largest)) > limit
 
 
@@ -273,9 +275,9 @@ def kill_orphans() -> int:
     dead: set[tuple[int, int]] = set()
 
     def orphans(table: Mapping[int, Process]) -> list[Process]:
-        found = [process for process in table.values() if is_abandoned(marked(process.pid), table)]
-        dead.update((process.pid, process.started) for process in found)
-        return found
+        abandoned_processes = [process for process in table.values() if is_abandoned(marked(process.pid), table)]
+        dead.update((process.pid, process.started) for process in abandoned_processes)
+        return abandoned_processes
 
     kill(orphans)
     return len(dead)

@@ -43,16 +43,16 @@ class Redaction:
         """The outcome without secrets; almost always the same object."""
         if not self._secrets:
             return outcome
-        changed: dict[str, object] = {}
+        updates: dict[str, object] = {}
         if outcome.log_tail:
             tail = outcome.log_tail
             whole = len(tail.encode()) >= outcome.log_bytes
-            changed["log_tail"] = masked(tail, self._secrets) if whole else masked_tail(tail, self._secrets)
+            updates["log_tail"] = masked(tail, self._secrets) if whole else masked_tail(tail, self._secrets)
         if outcome.evidence is not None:
-            changed["evidence"] = self._evidence(outcome.evidence)
+            updates["evidence"] = self._evidence(outcome.evidence)
         if self._stand_in(outcome.proof):
-            changed["proof"] = self._proof(outcome.proof)
-        return outcome.model_copy(update=changed) if changed else outcome
+            updates["proof"] = self._proof(outcome.proof)
+        return outcome.model_copy(update=updates) if updates else outcome
 
     def _evidence(self, evidence: Evidence) -> Evidence:
         texts = {

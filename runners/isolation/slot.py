@@ -25,7 +25,7 @@ from runners.isolation.channel import CHANNEL_LOST, UNREADABLE, Message
 from runners.isolation.child import Child, ChildEvent
 from runners.isolation.children import Children
 from runners.isolation.company import Company
-from runners.isolation.confirmation import confirmed, is_crowded, is_suspect
+from runners.isolation.confirmation import confirm, is_crowded, is_suspect
 from runners.isolation.current import Current
 from runners.isolation.deadline import Clock
 from runners.isolation.events import EventLog
@@ -204,7 +204,7 @@ class Slot:
                 again = await self._run_in_child(current)
         else:
             again = await self._run_in_child(current)
-        return confirmed(suspect, again, earlier=earlier)
+        return confirm(suspect, again, earlier=earlier)
 
     async def _run(self, child: Child, current: Current) -> Outcome:
         """Have the child run the case; on any end but a reported one the child is killed."""
@@ -287,7 +287,7 @@ class Slot:
 
     async def _unreported(self, child: Child, event: ChildEvent, clock: Clock) -> Outcome:
         """The outcome of a case that will not report any more, from the event that ended it."""
-        elapsed = clock.elapsed(time.monotonic())
+        elapsed_s = clock.elapsed(time.monotonic())
         if event.kind == "channel_lost":
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(EXIT_GRACE_S):
@@ -296,19 +296,19 @@ class Slot:
         await self.children.leave(wait=True)
         match event.kind:
             case "cancelled":
-                return cancelled(elapsed)
+                return cancelled(elapsed_s)
             case "out_of_memory":
-                return out_of_memory(event.reason, elapsed)
+                return out_of_memory(event.reason, elapsed_s)
             case _ if status is None and ended_alone:
-                return harness_failed("the zygote ended while the case ran", duration_s=elapsed)
+                return harness_failed("the zygote ended while the case ran", duration_s=elapsed_s)
             case "channel_lost" if event.reason in UNREADABLE:
-                return harness_failed(f"what came from the case cannot be read: {event.reason}", duration_s=elapsed)
+                return harness_failed(f"what came from the case cannot be read: {event.reason}", duration_s=elapsed_s)
             case _ if not ended_alone:
-                return died(None, elapsed, CLOSED)
+                return died(None, elapsed_s, CLOSED)
         if memory.kernel_kills() > self._kernel_kills and status == 9:
-            return out_of_memory("the kernel killed the process for lack of memory", elapsed)
-        lost = status is not None and os.WIFEXITED(status) and os.WEXITSTATUS(status) == CHANNEL_LOST
-        return died(status, elapsed, CLOSED if lost else None)
+            return out_of_memory("the kernel killed the process for lack of memory", elapsed_s)
+        lost_channel = status is not None and os.WIFEXITED(status) and os.WEXITSTATUS(status) == CHANNEL_LOST
+        return died(status, elapsed_s, CLOSED if lost_channel else None)
 
     async def _child_for(self, current: Current) -> Child | Outcome:
         """A primed child for the task, or the outcome of a task that can have none.

@@ -84,34 +84,38 @@ def steady(call: Call, wait: Wait, *, budget_s: float) -> Samples:
         calls = calls_per_sample(estimate)
         waits, others = CoreWaits(), OthersOnCores()
         try:
-            undisturbed, waited = _sampled(call, wait, calls, waits, int(budget_s * 1e9))
+            quiet_ms, contended_ms = _sample_until_enough(call, wait, calls, waits, int(budget_s * 1e9))
         finally:
             waits.close()
-        return samples(undisturbed, waited, calls, others.cores())
+        return samples(quiet_ms, contended_ms, calls, others.cores())
 
 
-def samples(undisturbed: list[float], waited: list[float], calls: int, others_cores: float) -> Samples:
+def samples(quiet_ms: list[float], contended_ms: list[float], calls: int, others_cores: float) -> Samples:
     """The samples that stand for the call. Pure."""
-    kept = undisturbed if len(undisturbed) >= FEWEST_SAMPLES else waited
-    contended = 0 if others_cores < OTHERS else len(waited)
-    return Samples(kept, calls, contended / (len(undisturbed) + len(waited)))
+    durations_ms = quiet_ms if len(quiet_ms) >= FEWEST_SAMPLES else contended_ms
+    contended_count = 0 if others_cores < OTHERS else len(contended_ms)
+    return Samples(durations_ms, calls, contended_count / (len(quiet_ms) + len(contended_ms)))
 
 
-def _sampled(call: Call, wait: Wait, calls: int, waits: CoreWaits, budget_ns: int) -> tuple[list[float], list[float]]:
+def _sample_until_enough(
+    call: Call, wait: Wait, calls: int, waits: CoreWaits, budget_ns: int
+) -> tuple[list[float], list[float]]:
     """Milliseconds of one call: samples in which no thread waited for a core, and the others."""
-    undisturbed: list[float] = []
-    waited: list[float] = []
+    quiet_ms: list[float] = []
+    contended_ms: list[float] = []
     began = perf_counter_ns()
     before = waits.total_ns()
     while True:
-        used = perf_counter_ns() - began
-        if enough(undisturbed, budget_used=used >= budget_ns, spanned=used >= LEAST_SPAN_S * 1e9):
-            return undisturbed, waited
-        if len(waited) >= FEWEST_SAMPLES and (used >= PATIENCE * budget_ns or len(waited) >= MAX_SAMPLES):
-            return undisturbed, waited
+        used_ns = perf_counter_ns() - began
+        if enough(quiet_ms, budget_used=used_ns >= budget_ns, spanned=used_ns >= LEAST_SPAN_S * 1e9):
+            return quiet_ms, contended_ms
+        if len(contended_ms) >= FEWEST_SAMPLES and (
+            used_ns >= PATIENCE * budget_ns or len(contended_ms) >= MAX_SAMPLES
+        ):
+            return quiet_ms, contended_ms
         took = _sample(call, wait, calls)
         after = waits.total_ns()
-        (waited if after - before > WAITED * took else undisturbed).append(took / calls / 1e6)
+        (contended_ms if after - before > WAITED * took else quiet_ms).append(took / calls / 1e6)
         before = after
 
 
@@ -140,11 +144,11 @@ def quantile(values: Sequence[float], share: float) -> float:
     """A quantile by linear interpolation between the closest ranks."""
     if not values:
         raise ValueError("a quantile needs at least one value")
-    ordered = sorted(values)
-    position = share * (len(ordered) - 1)
+    ascending = sorted(values)
+    position = share * (len(ascending) - 1)
     below = math.floor(position)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
+    above = min(below + 1, len(ascending) - 1)
+    return ascending[below] + (ascending[above] - ascending[below]) * (position - below)
 
 
 def relative_error(values: Sequence[float]) -> float:

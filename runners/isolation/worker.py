@@ -57,7 +57,7 @@ class Reporter:
                 f"the timing lock cannot be opened ({error}): name a file in {LOCK_VARIABLE}"
             ) from error
         try:
-            waited = 0.0
+            waited_s = 0.0
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -66,8 +66,8 @@ class Reporter:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
                 now = monotonic()
                 self._channel.send({"type": "resumed", "at": now})
-                waited = (now - began) * 1_000
-            yield waited
+                waited_s = (now - began) * 1_000
+            yield waited_s
         finally:
             os.close(descriptor)
 
@@ -77,15 +77,15 @@ def _open_lock() -> int:
 
     Raises ``OSError``.
     """
-    named = os.environ.get(LOCK_VARIABLE)
-    path = Path(named) if named else _own_folder() / "timing.lock"
+    lock_path = os.environ.get(LOCK_VARIABLE)
+    path = Path(lock_path) if lock_path else _own_folder() / "timing.lock"
     flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
     # Without O_CREAT first: in a sticky folder Linux refuses it for another user's file.
     try:
         return os.open(path, flags)
     except FileNotFoundError:
         descriptor = os.open(path, flags | os.O_CREAT, 0o666)
-        if named:
+        if lock_path:
             with contextlib.suppress(PermissionError):
                 os.fchmod(descriptor, 0o666)
         return descriptor
@@ -96,8 +96,8 @@ def _own_folder() -> Path:
     folder = Path(DEFAULT_FOLDER.format(os.geteuid()))
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
+    folder_status = folder.lstat()
+    if not stat.S_ISDIR(folder_status.st_mode) or folder_status.st_uid != os.geteuid() or folder_status.st_mode & 0o022:
         raise PermissionError(f"{folder} is another user's, or others can write to it: name a file in {LOCK_VARIABLE}")
     return folder
 
@@ -126,25 +126,25 @@ class Worker:
                 print_to(self._outputs[self._position % 2])
                 self._channel.send({"type": "begun", "at": monotonic()})
                 report = self._report(message)
-                finished = {"type": "finished", "at": monotonic(), "outcome": report}
+                report_message = {"type": "finished", "at": monotonic(), "outcome": report}
                 self._position += 1
                 # With another case here already, its beginning follows at once.
                 if self._channel.has_arrived:
-                    self._channel.hold(finished)
+                    self._channel.hold(report_message)
                 else:
-                    self._channel.send(finished)
+                    self._channel.send(report_message)
 
     def _describe(self) -> Message:
         try:
             description = {**dataclasses.asdict(self._device.describe()), **identity()}
             description["libraries"] = {**description["libraries"], **stand_ins()}
-            described = {"type": "described", "description": description}
-            encode(described)  # A value that JSON cannot hold is reported here, with its reason.
+            description_message = {"type": "described", "description": description}
+            encode(description_message)  # A value that JSON cannot hold is reported here, with its reason.
         except DeviceUnavailableError as error:
             return {"type": "unavailable", "reason": printable(str(error))}
         except Exception as error:
             return {"type": "unavailable", "reason": printable(f"{type(error).__name__}: {error}")}
-        return described
+        return description_message
 
     def _prime(self, threads: int | None) -> Message:
         began = perf_counter()

@@ -39,15 +39,15 @@ def main(arguments: list[str]) -> int:
     os.register_at_fork(after_in_child=channel.close)
     try:
         _require_own_process(int(supervisor))
-        declared = frameworks.load(framework)
-        os.environ.update(frameworks.variables(declared, device))
-        zygote = Zygote(channel, declared, device, suites)
+        declaration = frameworks.load(framework)
+        os.environ.update(frameworks.variables(declaration, device))
+        zygote = Zygote(channel, declaration, device, suites)
         _require_own_process(int(supervisor))
         zygote.announce()
     except BaseException as error:
         traceback.print_exc()
-        known = isinstance(error, (UnknownFrameworkError, FrameworkBrokenError, SuiteError))
-        reason = str(error) if known else f"{framework} cannot be imported: {type(error).__name__}: {error}"
+        is_ours = isinstance(error, (UnknownFrameworkError, FrameworkBrokenError, SuiteError))
+        reason = str(error) if is_ours else f"{framework} cannot be imported: {type(error).__name__}: {error}"
         misspelt = isinstance(error, UnknownFrameworkError)
         channel.send({"type": "unknown" if misspelt else "broken", "reason": printable(reason)})
         return 1
@@ -72,10 +72,10 @@ class Zygote:
         self._channel = channel
         self._device = frameworks.load_device(framework, device)
         # Before the framework's suites: who writes one waits for no other to read what is wrong with it.
-        brought = own_suites.load(framework, paths, self._say_importing)
-        self._require_untouched(brought)
+        own = own_suites.load(framework, paths, self._say_importing)
+        self._require_untouched(own)
         self._say_importing(framework.name)
-        suites = catalogue.suites_of(framework, brought)
+        suites = catalogue.suites_of(framework, own)
         self._cases = catalogue.by_id(suites)
         self._offer = catalogue.offer(suites)
         # Imported here, so that no child pays for it.
@@ -102,11 +102,11 @@ class Zygote:
         """Name who is to blame if this process gets no further."""
         self._channel.send({"type": "importing", "what": printable(what)})
 
-    def _require_untouched(self, brought: Collection[str]) -> None:
+    def _require_untouched(self, own: Collection[str]) -> None:
         """Raise ``SuiteError`` if a suite has opened the device by its import: every child forked now would hang."""
-        if brought and hasattr(self._device, "is_in_use") and cast(Untouched, self._device).is_in_use():
+        if own and hasattr(self._device, "is_in_use") and cast(Untouched, self._device).is_in_use():
             raise SuiteError(
-                f"the import of {' or '.join(map(repr, brought))} uses the device, so that no process can be forked "
+                f"the import of {' or '.join(map(repr, own))} uses the device, so that no process can be forked "
                 "for its cases; make no array of the framework outside the cases' functions"
             )
 
@@ -116,10 +116,10 @@ class Zygote:
 
     def serve(self) -> None:
         """Fork and reap until the supervisor is gone."""
-        watched: list[int] = [self._channel.fileno(), self._wakeup]
+        descriptors: list[int] = [self._channel.fileno(), self._wakeup]
         while True:
             if not self._channel.has_message:
-                readable, _, _ = select.select(watched, [], [])
+                readable, _, _ = select.select(descriptors, [], [])
                 if self._wakeup in readable:
                     with contextlib.suppress(BlockingIOError):
                         os.read(self._wakeup, 4_096)

@@ -8,7 +8,7 @@ import pytest
 
 from protocol.enums import Ending, Placement, Repetition, Verdict
 from protocol.outcomes import Evidence, Outcome
-from runners.isolation.confirmation import confirmed, is_crowded, is_suspect
+from runners.isolation.confirmation import confirm, is_crowded, is_suspect
 from runners.isolation.outcomes import cancelled, died, harness_failed, out_of_memory, timed_out
 
 PASSED = Outcome(verdict=Verdict.passed, ending=Ending.returned, duration_s=1.0)
@@ -61,7 +61,7 @@ def test_what_a_case_beside_may_have_caused_is_crowded(outcome: Outcome, crowded
 
 
 def test_a_crowded_failure_is_told_as_one_beside_others() -> None:
-    outcome = confirmed(out_of_memory("too much", 1.0), PASSED, earlier=0)
+    outcome = confirm(out_of_memory("too much", 1.0), PASSED, earlier=0)
     assert outcome.verdict is Verdict.passed
     assert outcome.evidence is not None
     assert outcome.evidence.reason == "beside cases of other processes: out of memory (too much)"
@@ -88,7 +88,7 @@ def test_after_other_functions_whatever_is_no_pass_on_the_device_is_suspect(outc
 @pytest.mark.parametrize("suspect", [PASSED, harness_failed("no end")])
 @pytest.mark.parametrize("alone", [PASSED, raised("no"), timed_out(9.0, 9.0)])
 def test_of_what_did_not_fail_the_run_alone_is_all_that_counts(suspect: Outcome, alone: Outcome) -> None:
-    assert confirmed(suspect, alone, earlier=3) is alone
+    assert confirm(suspect, alone, earlier=3) is alone
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_of_what_did_not_fail_the_run_alone_is_all_that_counts(suspect: Outcome,
     ],
 )
 def test_the_same_failure_alone_confirms_it(suspect: Outcome, alone: Outcome) -> None:
-    outcome = confirmed(suspect, alone, earlier=1)
+    outcome = confirm(suspect, alone, earlier=1)
     assert outcome.evidence is not None
     assert outcome.evidence.after_others is Repetition.failed_alike
     assert outcome.evidence.model_copy(update={"after_others": None}) == alone.evidence
@@ -125,7 +125,7 @@ def test_the_same_failure_alone_confirms_it(suspect: Outcome, alone: Outcome) ->
     ],
 )
 def test_what_differs_alone_keeps_both(suspect: Outcome, alone: Outcome, reason: str) -> None:
-    outcome = confirmed(suspect, alone, earlier=3)
+    outcome = confirm(suspect, alone, earlier=3)
     assert (outcome.verdict, outcome.ending) == (alone.verdict, alone.ending)
     assert outcome.evidence is not None
     assert outcome.evidence.after_others is Repetition.failed_otherwise
@@ -135,13 +135,13 @@ def test_what_differs_alone_keeps_both(suspect: Outcome, alone: Outcome, reason:
 @pytest.mark.parametrize("alone", [harness_failed("not primed"), timed_out(9.0, 9.0)])
 def test_a_confirmation_that_comes_to_nothing_changes_nothing(alone: Outcome) -> None:
     suspect = raised("no")
-    assert confirmed(suspect, alone, earlier=1) is suspect
+    assert confirm(suspect, alone, earlier=1) is suspect
 
 
 def test_a_cancelled_confirmation_is_a_cancelled_job() -> None:
-    assert confirmed(raised("no"), cancelled(), earlier=1).ending is Ending.cancelled
+    assert confirm(raised("no"), cancelled(), earlier=1).ending is Ending.cancelled
 
 
 def test_however_long_the_texts_are_they_fit() -> None:
-    outcome = confirmed(raised("x" * 60_000), PASSED, earlier=1)
+    outcome = confirm(raised("x" * 60_000), PASSED, earlier=1)
     assert Outcome.model_validate_json(outcome.model_dump_json()) == outcome
