@@ -1,12 +1,14 @@
-"""Changes from one publication to the next: targets, functions and marks that came or went. Pure."""
+"""Changes from one publication, or one charted version, to the next: what came, what went, which marks differ. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from pydantic import BaseModel
 
 from coordinator.atlas.marks import Mark
+from coordinator.atlas.overview import Atlas, Column, Framework
 from coordinator.atlas.portability import Portability
 
 
@@ -51,6 +53,60 @@ def changes(before: Portability, after: Portability) -> Changes:
     )
 
 
+@dataclass(frozen=True)
+class VersionChanges:
+    """The changes on one device and hardware from a charted version to the next charted one."""
+
+    before: Column
+    after: Column
+    changes: Sequence[MarkChange]
+    """The most used function first."""
+
+    @property
+    def marks(self) -> Sequence[MarkChange]:
+        """Of functions that were charted under both versions."""
+        return [change for change in self.changes if change.before and change.after]
+
+    @property
+    def added(self) -> Sequence[str]:
+        """Functions that were charted under the newer version only."""
+        return [change.function for change in self.changes if change.before is None]
+
+    @property
+    def removed(self) -> Sequence[str]:
+        """Functions that were charted under the older version only."""
+        return [change.function for change in self.changes if change.after is None]
+
+    @property
+    def has_same_cases(self) -> bool:
+        """Whether both were charted with the same suites under the same revisions: else a mark may differ for that."""
+        return _revisions(self.before) == _revisions(self.after)
+
+
+def version_changes(framework: Framework, after: Column) -> VersionChanges | None:
+    """The changes since the charted version before; None of the oldest."""
+    before = framework.before(after)
+    if before is None:
+        return None
+    old, new = ({name: cell.mark for name, cell in column.cells.items()} for column in (before, after))
+    place = after.target, after.evidence.hardware
+    return VersionChanges(before, after, list(_mark_changes(place, old, new, framework.functions)))
+
+
+def latest_changes(atlas: Atlas) -> Sequence[VersionChanges]:
+    """Of each device and hardware with several charted versions the changes to the newest, what was charted last first.
+
+    Those without a change are left out.
+    """
+    pairs = (version_changes(framework, column) for framework in atlas.frameworks for column in framework.newest)
+    different = [pair for pair in pairs if pair is not None and pair.changes]
+    return sorted(different, key=lambda pair: pair.after.evidence.charted_at, reverse=True)
+
+
+def _revisions(column: Column) -> set[tuple[str, str]]:
+    return {(chart.suite, chart.revision) for chart in column.evidence.charts}
+
+
 _Place = tuple[str, str]
 """A target and its hardware."""
 
@@ -66,10 +122,26 @@ def _named(place: _Place) -> str:
 def _marks(
     before: Portability, after: Portability, old_targets: Mapping[_Place, int], new_targets: Mapping[_Place, int]
 ) -> Iterator[MarkChange]:
-    shared = sorted(old_targets.keys() & new_targets.keys())
-    for name in sorted(before.functions.keys() & after.functions.keys()):
-        old, new = ({cell.target: cell.mark for cell in document.functions[name].cells} for document in (before, after))
-        for place in shared:
-            was, became = old.get(old_targets[place]), new.get(new_targets[place])
-            if was is not became:
-                yield MarkChange(function=name, target=place[0], hardware=place[1], before=was, after=became)
+    shared_functions = sorted(before.functions.keys() & after.functions.keys())
+    for place in sorted(old_targets.keys() & new_targets.keys()):
+        old, new = _marks_on(before, old_targets[place]), _marks_on(after, new_targets[place])
+        yield from _mark_changes(place, old, new, shared_functions)
+
+
+def _marks_on(document: Portability, target: int) -> Mapping[str, Mark]:
+    return {
+        name: cell.mark
+        for name, function in document.functions.items()
+        for cell in function.cells
+        if cell.target == target
+    }
+
+
+def _mark_changes(
+    place: _Place, before: Mapping[str, Mark], after: Mapping[str, Mark], functions: Iterable[str]
+) -> Iterator[MarkChange]:
+    target, hardware = place
+    for name in functions:
+        old, new = before.get(name), after.get(name)
+        if old is not new:
+            yield MarkChange(function=name, target=target, hardware=hardware, before=old, after=new)

@@ -117,6 +117,12 @@ class Framework:
         """The columns of one device and hardware, the oldest version first."""
         return tuple(column for column in reversed(self.columns) if column.line == line)
 
+    def before(self, column: Column) -> Column | None:
+        """The column of the charted version before, on the same device and hardware; None of the oldest."""
+        version = version_numbers(column.evidence.version)
+        older = (one for one in self.columns if one.line == column.line)
+        return next((one for one in older if version_numbers(one.evidence.version) < version), None)
+
 
 @dataclass(frozen=True)
 class Atlas:

@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 
 from coordinator import formats
 from coordinator.atlas.addresses import as_link, function_path, module_path, target_path
+from coordinator.atlas.changes import latest_changes, version_changes
 from coordinator.atlas.function_view import FunctionView
 from coordinator.atlas.index import index_of
 from coordinator.atlas.marks import Mark, cell_words
@@ -51,6 +52,7 @@ def front_page(atlas: Atlas, search_action: str | None = None) -> Page:
         "atlas": atlas,
         "marks": BEST_FIRST,
         "index": index_of(atlas),
+        "lately": latest_changes(atlas),
         "search_action": search_action,
         "found": (),
         "query": "",
@@ -69,8 +71,13 @@ def module_page(framework: Framework, module: str) -> Page:
 
 def target_page(framework: Framework, column: Column) -> Page:
     worst = {mark: [name for name in framework.functions if _mark(column, name) is mark] for mark in WORST_FIRST}
-    path = target_path(column.target, column.evidence.hardware)
-    return Page(path, column.target, "target_body.html", {"column": column, "worst": worst})
+    values = {
+        "column": column,
+        "worst": worst,
+        "versions": framework.strip(column.line),
+        "since": version_changes(framework, column),
+    }
+    return Page(target_path(column.target, column.evidence.hardware), column.target, "target_body.html", values)
 
 
 def _mark(column: Column, name: str) -> Mark | None:
