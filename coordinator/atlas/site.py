@@ -30,8 +30,9 @@ class SiteFile:
     content: bytes
 
 
-def data_path(framework: str) -> str:
-    return f"data/portability-{file_name(framework)}.json"
+def data_path(framework: str, suffix: str) -> str:
+    """``suffix`` is ``json`` or ``parquet``."""
+    return f"data/portability-{file_name(framework)}.{suffix}"
 
 
 def site_files(atlas: Atlas, before: Sequence[Portability], published_at: datetime | None = None) -> Iterator[SiteFile]:
@@ -54,14 +55,22 @@ def _static() -> Iterator[SiteFile]:
 
 
 def _data(documents: Sequence[Portability], all_changes: Sequence[Changes]) -> Iterator[SiteFile]:
+    # pyarrow starts threads when it is imported: only where a file is written.
+    from coordinator.atlas.parquet import to_parquet
+
     for document in documents:
-        yield SiteFile(data_path(document.framework), to_json(document))
+        yield SiteFile(data_path(document.framework, "json"), to_json(document))
+        yield SiteFile(data_path(document.framework, "parquet"), to_parquet(document))
     yield SiteFile(SCHEMA, to_json(Portability.model_json_schema(), indent=1))
     yield SiteFile("data/changes.json", to_json(all_changes, indent=1))
 
 
 def _data_page(documents: Sequence[Portability], all_changes: Sequence[Changes]) -> Page:
-    names = [data_path(document.framework).removeprefix("data/") for document in documents]
+    names = [
+        data_path(document.framework, suffix).removeprefix("data/")
+        for document in documents
+        for suffix in ("json", "parquet")
+    ]
     values = {"files": names, "form_version": VERSION, "changes": [one for one in all_changes if not one.is_empty]}
     return Page("data/index.html", "Data", "data_body.html", values)
 

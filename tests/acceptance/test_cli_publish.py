@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import datetime
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 import jsonschema
+import pyarrow.parquet as pq
 import pytest
 
 from coordinator.assess import evidence_file
@@ -103,6 +106,28 @@ def test_the_data_is_as_its_schema_says(site: Path) -> None:
         jsonschema.validate(json.loads(path.read_text()), schema)
 
 
+def test_the_parquet_file_has_a_row_for_each_cell_of_the_document(site: Path) -> None:
+    for path in (site / "data").glob("portability-*.json"):
+        document = json.loads(path.read_text())
+        rows = pq.read_table(path.with_suffix(".parquet")).to_pylist()
+        assert rows == [row for name in document["functions"] for row in expected_rows(document, name)]
+        metadata = pq.read_metadata(path.with_suffix(".parquet")).metadata
+        assert metadata[b"portability_version"].decode() == document["version"]
+
+
+def expected_rows(document: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:
+    """The rows of a function, from the JSON document."""
+    function = document["functions"][name]
+    for cell in function["cells"]:
+        target = document["targets"][cell["target"]]
+        charts = [
+            {**target["charts"][place], "at": datetime.fromisoformat(target["charts"][place]["at"])}
+            for place in cell["charts"]
+        ]
+        row = {**target, **cell, "target": target["target"], "charts": charts}
+        yield {**row, "framework": document["framework"], "function": name, "uses": function["uses"]}
+
+
 def test_a_file_of_evidence_is_published_for_the_targets_that_were_asked_for(
     portolan: Portolan, tmp_path: Path
 ) -> None:
@@ -112,7 +137,8 @@ def test_a_file_of_evidence_is_published_for_the_targets_that_were_asked_for(
         sink.write(evidence_file.written(shipped.targets, shipped.targets[0].charted_at))
     said = portolan.ask("publish", str(tmp_path / "site"), "--data", str(file), "--on", "torch/*")
     assert " on torch@2.9.0/xla\n" in said
-    assert [path.name for path in (tmp_path / "site" / "data").glob("portability-*")] == ["portability-torch.json"]
+    names = sorted(path.name for path in (tmp_path / "site" / "data").glob("portability-*"))
+    assert names == ["portability-torch.json", "portability-torch.parquet"]
 
 
 def test_what_cannot_be_published_is_said_in_one_line_and_nothing_is_written(

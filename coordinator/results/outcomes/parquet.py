@@ -1,6 +1,6 @@
 """Writes one parquet file and exits: ``python -m coordinator.results.outcomes.parquet``, asked on stdin.
 
-The only module that loads pyarrow.
+A process of its own, so that the coordinator never loads pyarrow.
 """
 
 from __future__ import annotations

@@ -1,0 +1,58 @@
+"""Published data as parquet: one row for each cell of the JSON document, under the same names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from coordinator.atlas.portability import Portability
+
+_CHART = pa.struct(
+    [("suite", pa.string()), ("revision", pa.string()), ("at", pa.timestamp("us", tz="UTC")), ("campaign", pa.int64())]
+)
+_COUNTS = ("cases", "failed", "wrong", "fell_back", "unproven", "host_work", "independent")
+_COLUMNS = pa.schema(
+    [
+        ("framework", pa.string()),
+        ("function", pa.string()),
+        ("uses", pa.int64()),
+        *((name, pa.string()) for name in ("target", "version", "device", "hardware")),
+        ("simulated", pa.bool_()),
+        ("notes", pa.list_(pa.string())),
+        ("mark", pa.string()),
+        *((name, pa.int64()) for name in _COUNTS),
+        ("conditions", pa.list_(pa.string())),
+        ("charts", pa.list_(_CHART)),
+    ]
+)
+
+
+def to_parquet(document: Portability) -> bytes:
+    """A file with the version of the form as ``portability_version`` in its metadata.
+
+    ``version`` is a column: that of the framework. The charts of a row are those of its cell.
+    """
+    columns = _COLUMNS.with_metadata({"portability_version": document.version})
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist(list(_rows(document)), schema=columns), sink)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+def _rows(document: Portability) -> Iterator[dict[str, Any]]:
+    targets = [target.model_dump() for target in document.targets]
+    for name, function in document.functions.items():
+        for cell in function.cells:
+            target = targets[cell.target]
+            yield {
+                **target,
+                **cell.model_dump(exclude={"target"}),
+                "framework": document.framework,
+                "function": name,
+                "uses": function.uses,
+                "mark": str(cell.mark),
+                "charts": [target["charts"][chart] for chart in cell.charts],
+            }
