@@ -70,8 +70,7 @@ class OutageWatch:
                 for campaign in client.progress(campaign_id):
                     self.succeeded()
                     yield campaign
-                    if campaign.state != "running":
-                        return
+                return
             except CoordinatorAwayError as error:
                 self.failed(error)
             time.sleep(ASK_AGAIN_S)

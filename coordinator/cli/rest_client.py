@@ -1,4 +1,4 @@
-"""The client of the REST API for the command line: every failure becomes one line."""
+"""The client of the REST API, for the command line and for programs: every failure becomes one line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -21,10 +23,14 @@ from protocol.problems import Problem
 # Each method imports the models of its answer: a command parses one or two of them, and all take longer to build than
 # most requests.
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from coordinator.access.models import AuditPage, LoginLink, NewToken, Token, WhoAmI
+    from coordinator.assess.answers import Answer
     from coordinator.assess.evidence import Evidence
     from coordinator.campaigns.models import CampaignDetail, CampaignPage, DryRun
-    from coordinator.catalogue.models import Catalogue
+    from coordinator.campaigns.request import CampaignRequest
+    from coordinator.catalogue.models import CampaignCoverage, Catalogue, CoverageList, SuiteCases
     from coordinator.causes.models import Override, Reclassified
     from coordinator.deletion.models import DeletedCampaign, StoredSuite
     from coordinator.registry.models import Runner
@@ -60,7 +66,11 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class Client:
-    """``with Client(url, token) as client: client.campaign(3)``. The token is sent to this URL only."""
+    """``with Client(url, token) as client: client.campaign(3)``. The token is sent to this URL only.
+
+    A method raises ``CoordinatorError`` with the coordinator's own words for what it refuses, and
+    ``CoordinatorAwayError`` where it, or its database, cannot be reached.
+    """
 
     def __init__(self, url: str, token: str | None = None) -> None:
         self.url = url
@@ -85,6 +95,10 @@ class Client:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections: at the end of a program or a notebook without ``with``."""
         self._http.close()
 
     def whoami(self) -> WhoAmI:
@@ -96,6 +110,24 @@ class Client:
         from coordinator.catalogue.models import Catalogue
 
         return self._get(Catalogue, "/catalogue")
+
+    def suite_cases(self, suite_id: int, function: str | None = None, offset: int = 0) -> SuiteCases:
+        """Return a page of the cases of a suite that the catalogue has, of the functions that a glob matches."""
+        from coordinator.catalogue.models import SuiteCases
+
+        return self._get(SuiteCases, f"/suites/{suite_id}/cases", {"function": function, "offset": offset})
+
+    def coverage(self) -> CoverageList:
+        """Return how much of each framework's public surface the suites of registered runners chart."""
+        from coordinator.catalogue.models import CoverageList
+
+        return self._get(CoverageList, "/coverage")
+
+    def campaign_coverage(self, campaign_id: int) -> CampaignCoverage:
+        """Return how much of each framework's public surface a campaign has charted."""
+        from coordinator.catalogue.models import CampaignCoverage
+
+        return self._get(CampaignCoverage, f"/campaigns/{campaign_id}/coverage", within_s=WHOLE_S)
 
     def sample(self, campaign_id: int) -> CampaignSample:
         from coordinator.results.models import CampaignSample
@@ -126,19 +158,19 @@ class Client:
 
         return self._get(AuditPage, "/audit", {"who": who, "limit": limit})
 
-    def submit(self, request: Mapping[str, Any], key: str) -> CampaignDetail:
+    def submit(self, request: CampaignRequest | Mapping[str, Any], key: str | None = None) -> CampaignDetail:
         """Plan and queue a campaign; asked again with the same key, as after an outage, return the one that it made."""
         from coordinator.campaigns.models import CampaignDetail
 
-        headers = {"Idempotency-Key": key}
-        sent = self._send("POST", "/campaigns", json=dict(request), headers=headers, within_s=WHOLE_S)
+        headers = {"Idempotency-Key": key or token_hex(16)}
+        sent = self._send("POST", "/campaigns", json=_json(request), headers=headers, within_s=WHOLE_S)
         return self._parse(CampaignDetail, sent)
 
-    def dry_run(self, request: Mapping[str, Any]) -> DryRun:
+    def dry_run(self, request: CampaignRequest | Mapping[str, Any]) -> DryRun:
         """Return the plan of a campaign, of which nothing is stored."""
         from coordinator.campaigns.models import DryRun
 
-        return self._parse(DryRun, self._send("POST", "/campaigns", json={**request, "dry_run": True}))
+        return self._parse(DryRun, self._send("POST", "/campaigns", json={**_json(request), "dry_run": True}))
 
     def import_bundle(self, path: Path, name: str | None) -> tuple[CampaignDetail, bool]:
         """Return the campaign of the bundle, and whether it is new there."""
@@ -266,8 +298,30 @@ class Client:
         with self._stream(f"/campaigns/{campaign_id}/outcomes", {**filters, "format": format}, WHOLE_S) as answer:
             yield from answer.iter_bytes()
 
+    def results(self, campaign_id: int, filters: Query | None = None) -> pa.Table:
+        """Return all outcomes that the filters let through as an Arrow table, with the columns of the exported files.
+
+        ``client.results(3, {"device": "xla"}).to_pandas()``
+        """
+        from pyarrow import parquet
+
+        return parquet.read_table(BytesIO(b"".join(self.export(campaign_id, "parquet", filters or {}))))
+
+    def can_i(self, function: str, *, on: str, dtype: str | None = None) -> Answer:
+        """Say whether a function works on a target, by what all campaigns of the coordinator found.
+
+        As ``portolan.can_i``, which asks the evidence that ships; so are its errors.
+        """
+        from coordinator.assess.answers import Question, answer
+        from coordinator.targets.selectors import Selector
+
+        return answer(Question(function, Selector.parse(on), dtype), self.evidence(on))
+
     def progress(self, campaign_id: int) -> Iterator[CampaignDetail]:
-        """Yield the campaign now, whenever something changes, and at its end, until the coordinator is away."""
+        """Yield the campaign now, whenever something changes, and at its end.
+
+        Raises ``CoordinatorAwayError`` when the coordinator is away; the campaign goes on, and can be asked for again.
+        """
         from httpx_sse import EventSource, SSEError
 
         from coordinator.campaigns.models import CampaignDetail
@@ -277,7 +331,10 @@ class Client:
                 for event in EventSource(answer).iter_sse():
                     if event.event == "away":
                         raise CoordinatorAwayError(Problem.model_validate_json(event.data).detail)
-                    yield CampaignDetail.model_validate_json(event.data)
+                    campaign = CampaignDetail.model_validate_json(event.data)
+                    yield campaign
+                    if campaign.state != "running":
+                        return
             except (SSEError, ValidationError) as error:
                 raise self._not_ours() from error
         raise CoordinatorAwayError(f"the coordinator at {self.url} ended its answer early")
@@ -306,6 +363,11 @@ class Client:
         from coordinator.registry.models import RunnerList
 
         return self._get(RunnerList, "/runners").runners
+
+    def runner(self, runner_id: int) -> Runner:
+        from coordinator.registry.models import Runner
+
+        return self._get(Runner, f"/runners/{runner_id}")
 
     def register(self, url: str, secret: str) -> Runner:
         from coordinator.registry.models import Runner
@@ -385,6 +447,10 @@ class Client:
         if isinstance(error, httpx.UnsupportedProtocol):
             return CoordinatorError(f"'{self.url}' is not a URL: write it like {DEFAULT_URL}")
         return CoordinatorAwayError(f"the coordinator at {self.url} went away in the middle of its answer")
+
+
+def _json(request: CampaignRequest | Mapping[str, Any]) -> dict[str, Any]:
+    return request.model_dump(mode="json") if isinstance(request, BaseModel) else dict(request)
 
 
 def _timeout(silence_s: float) -> httpx.Timeout:

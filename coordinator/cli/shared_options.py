@@ -50,6 +50,11 @@ Rule = Annotated[
 
 
 def connect(url: Url = None, data_dir: DataDir = None) -> Client:
+    """Return the client of a coordinator with the address and the token that every command finds.
+
+    Without ``url`` and ``data_dir`` it is that of ``PORTOLAN_URL``, else the one that runs here. The token is
+    ``PORTOLAN_TOKEN``, or the local instance's own. Raises ``CoordinatorError`` if no instance runs on ``data_dir``.
+    """
     directory = DataDirectory(data_dir)
     address = find_url(url, directory)
     return Client(address, find_token(address, directory))

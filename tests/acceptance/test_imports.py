@@ -97,5 +97,5 @@ def test_the_version_is_that_of_the_package(tmp_path: Path) -> None:
 
 
 def test_a_program_that_asks_imports_models_and_nothing_of_the_web() -> None:
-    modules = imported([sys.executable, "-c", "import portolan; assert portolan.__all__ == ['can_i']"])
+    modules = imported([sys.executable, "-c", "import portolan; portolan.can_i"])
     assert packages(modules) & (HEAVY | {"httpx", "rich", "typer"}) == set()

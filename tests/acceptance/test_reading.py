@@ -30,6 +30,7 @@ DOCS = ROOT / "docs"
 PAGE = DOCS / "how-to" / "read-the-database.md"
 TUTORIAL = DOCS / "tutorial.md"
 NOTEBOOK = DOCS / "notebooks" / "figure-1.ipynb"
+OF_A_PROGRAM = DOCS / "notebooks" / "campaign.ipynb"
 OTHERS = sorted(page for page in DOCS.rglob("*.md") if "```sql" in page.read_text() and page != PAGE)
 INTERNAL = ("target_id", "case_id")
 """Columns of the view that mean nothing outside the database."""
@@ -201,3 +202,19 @@ def points(columns: dict[str, dict[str, float]], before: str, after: str) -> Poi
 def scatter(reader: Reader, source: str) -> Points:
     table = json.loads(reader.run("portolan", "table", "1", "scatter", "--format", "json"))
     return {row["function"]: (row["base_ms"], row["other_ms"]) for row in table["rows"] if row["source"] == source}
+
+
+def test_the_notebook_of_a_program_submits_watches_reads_and_asks(reader: Reader) -> None:
+    notebook = nbformat.read(OF_A_PROGRAM, as_version=4)
+    values = "[campaign.id, len(outcomes), fallbacks.num_rows, dataclasses.asdict(answer)]"
+    notebook.cells.append(nbformat.v4.new_code_cell(f"import dataclasses, json\nprint(json.dumps({values}))"))
+    nbformat.write(notebook, reader.folder / "docs" / "notebooks" / "asked.ipynb")
+    reader.run("jupyter", "execute", "--inplace", "docs/notebooks/asked.ipynb")
+    executed = nbformat.read(reader.folder / "docs" / "notebooks" / "asked.ipynb", as_version=4)
+
+    campaign, outcomes, fallbacks, answer = json.loads(executed.cells[-1].outputs[0]["text"])
+    rows = json.loads(reader.run("portolan", "results", str(campaign), "--format", "json"))
+    assert len(rows) == outcomes > 0
+    assert sum(row["placement"] == "fell_back" for row in rows) == fallbacks > 0
+    asked = "portolan can-i torch.multinomial --on torch/xla --json || test $? = 3"
+    assert json.loads(reader.run("bash", "-c", asked)) == answer
