@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.assess import service
 from coordinator.atlas.overview import Atlas, atlas_of, column_of
+from coordinator.atlas.pages import Page, front_page
 from coordinator.atlas.uses import shipped_uses
 from protocol.host_only import declared
 
@@ -27,10 +28,13 @@ Charts = frozenset[tuple[int, int, int, int]]
 
 @dataclass(frozen=True)
 class KeptAtlas:
-    """An atlas, and whether there is newer evidence that it lacks."""
+    """An atlas with its front page, and whether there is newer evidence that it lacks."""
 
     atlas: Atlas
-    is_behind: bool
+    front: Page
+    """Made once: its index of all names and its changes take longer than to render it."""
+    charts: Charts
+    is_behind: bool = False
 
 
 class AtlasKeeper:
@@ -41,20 +45,20 @@ class AtlasKeeper:
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
-        self._atlas: Atlas | None = None
-        self._charts: Charts | None = None
+        self._kept: KeptAtlas | None = None
         self._building: asyncio.Task[None] | None = None
         self._not_before = 0.0
 
     async def current(self) -> KeptAtlas:
         """The atlas of all evidence, or, while that is being put together, the one before."""
         charts = await service.charted(self._engine)
-        if charts != self._charts and (building := self._build_in_background(charts)) is not None:
-            await asyncio.wait([building], timeout=None if self._atlas is None else WAIT_S)
+        is_current = self._kept is not None and charts == self._kept.charts
+        if not is_current and (building := self._build_in_background(charts)) is not None:
+            await asyncio.wait([building], timeout=None if self._kept is None else WAIT_S)
             if building.done():
                 building.result()
-        assert self._atlas is not None
-        return KeptAtlas(self._atlas, is_behind=charts != self._charts)
+        assert self._kept is not None
+        return replace(self._kept, is_behind=charts != self._kept.charts)
 
     async def close(self) -> None:
         """Stop putting one together."""
@@ -80,6 +84,6 @@ class AtlasKeeper:
             column = await asyncio.to_thread(column_of, target, host_only)
             columns.append(replace(column, evidence=replace(target, functions={})))
         uses = await asyncio.to_thread(shipped_uses, [column.evidence for column in columns])
-        self._atlas = atlas_of(columns, uses, ORIGIN)
-        self._charts = charts
+        atlas = atlas_of(columns, uses, ORIGIN)
+        self._kept = KeptAtlas(atlas, await asyncio.to_thread(front_page, atlas), charts)
         self._not_before = monotonic() + PAUSE * (monotonic() - begun)

@@ -43,17 +43,17 @@ class Page:
         return "../" * self.path.count("/")
 
 
-def front_page(atlas: Atlas, search_action: str | None = None) -> Page:
-    """The front: a search, and of each framework its targets.
+def front_page(atlas: Atlas) -> Page:
+    """The front: a search, of each framework its targets, and what changed lately.
 
-    Where scripts are off, ``search_action`` answers a search; without it there is none.
+    Without scripts it has no search: whoever answers one sets ``search_action``, ``found`` and ``query``.
     """
     values = {
         "atlas": atlas,
         "marks": BEST_FIRST,
         "index": index_of(atlas),
         "lately": latest_changes(atlas),
-        "search_action": search_action,
+        "search_action": None,
         "found": (),
         "query": "",
     }

@@ -49,7 +49,8 @@ async def front(
 ) -> Response:
     kept = await keeper.current()
     matches = search(kept.atlas, q, MOST_MATCHES) if q else ()
-    return _page(request, bodies.front_page(kept.atlas, "/"), _summary(kept), kept=kept, found=matches, query=q)
+    search_values = {"search_action": "/", "found": matches, "query": q}
+    return _page(request, kept.front, _summary(kept), kept=kept, **search_values)
 
 
 @router.get("/atlas/functions/{file}")

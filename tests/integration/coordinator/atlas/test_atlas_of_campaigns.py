@@ -12,7 +12,9 @@ import pytest
 from coordinator.app import create_app
 from coordinator.assess.evidence_file import read
 from coordinator.atlas.addresses import as_link, function_path
+from coordinator.atlas.keeper import AtlasKeeper
 from coordinator.atlas.marks import cell_of
+from coordinator.database.connection import engine as make_engine
 from coordinator.settings import Settings
 from tests import bundles
 from tests.admin import ADMIN_TOKEN, AS_ADMIN
@@ -92,6 +94,24 @@ async def test_the_atlas_is_put_together_anew_when_a_campaign_brings_or_takes_ev
     answer = await http.delete(f"/api/v1/campaigns/{campaign}")
     assert answer.status_code == 200, answer.text
     await async_until(has, "the atlas has lost the campaign's evidence")
+
+
+async def test_the_front_page_is_made_once_for_each_atlas(http: httpx.AsyncClient, database: str, lines: Lines) -> None:
+    engine = make_engine(application(database), pool_size=1)
+    keeper = AtlasKeeper(engine)
+    empty = (await keeper.current()).front
+    assert (await keeper.current()).front is empty
+    await sent(http, lines)
+
+    async def is_another() -> bool:
+        return (await keeper.current()).front is not empty
+
+    await async_until(is_another, "the front page has the campaign's evidence")
+    front = (await keeper.current()).front
+    assert [framework.name for framework in front.values["atlas"].frameworks] == ["hazards"]
+    assert (await keeper.current()).front is front
+    await keeper.close()
+    await engine.dispose()
 
 
 async def test_the_cpu_is_in_the_atlas(http: httpx.AsyncClient, lines: Lines) -> None:
