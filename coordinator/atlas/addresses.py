@@ -46,6 +46,10 @@ def function_path(name: str) -> str:
     return f"functions/{file_name(name)}.html"
 
 
+def framework_path(name: str) -> str:
+    return f"frameworks/{file_name(name)}.html"
+
+
 def module_path(name: str) -> str:
     return f"modules/{file_name(name)}.html"
 

@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from coordinator import formats
-from coordinator.atlas.addresses import as_link, function_path, module_path, target_path
+from coordinator.atlas.addresses import as_link, framework_path, function_path, module_path, target_path
 from coordinator.atlas.changes import latest_changes, version_changes
 from coordinator.atlas.function_view import FunctionView
 from coordinator.atlas.index import index_of
@@ -64,6 +64,11 @@ def function_page(view: FunctionView) -> Page:
     return Page(function_path(view.name), view.name, "function_body.html", {"view": view})
 
 
+def framework_page(framework: Framework) -> Page:
+    """The modules of a framework: hundreds, so that the front has no room for them."""
+    return Page(framework_path(framework.name), framework.name, "framework_body.html", {"framework": framework})
+
+
 def module_page(framework: Framework, module: str) -> Page:
     values = {"framework": framework, "module": module}
     return Page(module_path(module), module or framework.name, "module_body.html", values)
@@ -105,6 +110,7 @@ def install(environment: Environment) -> None:
     }
     environment.globals |= {
         "cell_words": cell_words,
+        "framework_path": framework_path,
         "function_path": function_path,
         "module_path": module_path,
         "target_path": target_path,
@@ -134,6 +140,7 @@ def pages(atlas: Atlas, views: Iterable[FunctionView]) -> Iterator[Page]:
     """All pages that show evidence, one after the other: together they are as large as the site."""
     yield front_page(atlas)
     for framework in atlas.frameworks:
+        yield framework_page(framework)
         for column in framework.columns:
             yield target_page(framework, column)
         for module in framework.modules:

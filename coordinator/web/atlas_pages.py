@@ -1,4 +1,4 @@
-"""The atlas: the front page of the site, and the pages of functions, modules and targets behind it."""
+"""The atlas: the front page of the site, and the pages of frameworks, functions, modules and targets behind it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse
 from coordinator.assess import service
 from coordinator.assess.names import all_names
 from coordinator.atlas import pages as bodies
-from coordinator.atlas.addresses import as_link, file_name, function_path, name_of, target_path
+from coordinator.atlas.addresses import as_link, file_name, framework_path, function_path, name_of, target_path
 from coordinator.atlas.function_view import function_view
 from coordinator.atlas.keeper import AtlasKeeper, KeptAtlas
 from coordinator.atlas.overview import Atlas, Column, Framework, column_of
@@ -64,6 +64,16 @@ async def function(request: Request, file: PathName, context: Context, keeper: K
     evidence = await service.evidence_of_function(context.engine, framework.name, name)
     view = function_view(framework, name, [column_of(target, frozenset()) for target in evidence])
     return _page(request, bodies.function_page(view), published(view), kept=kept)
+
+
+@router.get("/atlas/frameworks/{file}")
+async def framework(request: Request, file: PathName, keeper: Keeper) -> Response:
+    kept = await keeper.current()
+    for one in kept.atlas.frameworks:
+        if framework_path(one.name) == f"frameworks/{file}":
+            data = {module: len(functions) for module, functions in one.modules.items()}
+            return _page(request, bodies.framework_page(one), data, kept=kept)
+    raise NotFoundError(f"no function of a framework {name_of(file.removesuffix('.html')) or file} was charted")
 
 
 @router.get("/atlas/modules/{file}")

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from coordinator.atlas.addresses import function_path, module_path, target_path
+from coordinator.atlas.addresses import framework_path, function_path, module_path, target_path
 from tests.browser.conftest import House
 from tests.browser.told_runner import ENDLESS, MARKUP
 from tests.browser.watched import Watched
@@ -54,6 +54,7 @@ PAGES: dict[str, Address] = {
     "function with markup in the atlas": _of_atlas(MARKUP),
     "function without an end in the atlas": _of_atlas(ENDLESS),
     "function that nobody charted": _of_atlas("torch.cumsum"),
+    "framework in the atlas": lambda house: f"/atlas/{quote(framework_path('tales'))}",
     "module in the atlas": lambda house: f"/atlas/{quote(module_path('tales.storm'))}",
     "target in the atlas": _target,
     "campaigns": lambda house: "/campaigns",

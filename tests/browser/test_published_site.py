@@ -19,6 +19,7 @@ PAGES = (
     "/index.html",
     "/functions/torch.cumsum.html",
     "/functions/torch.nn.~conv2d.html",
+    "/frameworks/torch.html",
     "/modules/torch.nn.functional.html",
     "/data/index.html",
 )

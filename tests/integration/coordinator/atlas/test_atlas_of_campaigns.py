@@ -11,7 +11,7 @@ import pytest
 
 from coordinator.app import create_app
 from coordinator.assess.evidence_file import read
-from coordinator.atlas.addresses import as_link, function_path
+from coordinator.atlas.addresses import as_link, framework_path, function_path, module_path
 from coordinator.atlas.keeper import AtlasKeeper
 from coordinator.atlas.marks import cell_of
 from coordinator.database.connection import engine as make_engine
@@ -131,8 +131,17 @@ async def test_a_function_that_nobody_charted_has_a_page_and_a_misspelt_one_gets
     answer = await http.get("/atlas/functions/hazards.addd.html")
     assert answer.status_code == 404
     assert "did you mean hazards.add" in json.dumps(answer.json())
-    for path in ("/atlas/modules/nowhere.html", "/atlas/targets/nothing.html"):
+    for path in ("/atlas/frameworks/none.html", "/atlas/modules/nowhere.html", "/atlas/targets/nothing.html"):
         assert (await http.get(path)).status_code == 404
+
+
+async def test_the_front_leads_to_each_function_by_module(http: httpx.AsyncClient, lines: Lines) -> None:
+    await sent(http, lines)
+    path = f"/atlas/{as_link(framework_path('hazards'))}"
+    assert f'href="{path}"' in (await http.get("/")).text
+    module = f"/atlas/{as_link(module_path('hazards'))}"
+    assert f'href="{module}"' in (await http.get(path)).text
+    assert f'href="/atlas/{as_link(function_path("hazards.add"))}"' in (await http.get(module)).text
 
 
 async def test_a_search_without_scripts_lists_what_it_found(http: httpx.AsyncClient, lines: Lines) -> None:

@@ -1,0 +1,25 @@
+"""The front page stays small however many functions and modules there are."""
+
+from __future__ import annotations
+
+from coordinator.atlas.overview import Atlas
+from coordinator.atlas.pages import environment, front_page
+from coordinator.catalogue.releases import shipped_release
+from tests.unit.coordinator.atlas.evidence import atlas, charted
+
+MOST_BYTES = 150_000
+FUNCTIONS = 3_800
+DEVICES = ("cpu", "cuda", "mps", "rocm", "tpu", "xla")
+
+
+def _of_real_names() -> Atlas:
+    names = sorted(shipped_release("torch@2.9.0").kinds)
+    assert len(names) >= FUNCTIONS
+    functions = {names[place * len(names) // FUNCTIONS]: ["passed"] for place in range(FUNCTIONS)}
+    return atlas(*(charted(functions, device=device) for device in DEVICES))
+
+
+def test_the_front_of_3800_functions_on_six_targets_is_small() -> None:
+    page = front_page(_of_real_names())
+    html = environment().get_template(page.body).render(page.values, root=page.root, front_link="index.html")
+    assert len(html.encode()) < MOST_BYTES
