@@ -11,9 +11,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from coordinator.atlas.publication import publish
+from coordinator.atlas.site import site_files
 from tests.browser.watched import DESK, WITHIN_S, Watched
 from tests.portolan_process import Portolan
 from tests.threaded_server import ThreadedServer
+from tests.unit.coordinator.atlas.evidence import atlas, charted
 
 PAGES = (
     "/index.html",
@@ -66,6 +69,33 @@ def test_a_published_page_keeps_nobody_out_and_fits_a_phone(site: Watched, path:
     assert site.too_wide() == []
 
 
+@pytest.fixture(scope="module")
+def address_of_versions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A site with two versions of one device."""
+    folder = tmp_path_factory.mktemp("versions") / "site"
+    old = charted({"torch.a": ["failed"], "torch.b": ["passed"], "torch.gone": ["passed"]}, "2.8.0")
+    new = charted({"torch.a": ["passed"], "torch.b": ["passed"], "torch.new": ["passed"]}, "2.9.0")
+    publish(site_files(atlas(old, new), []), folder)
+    yield from served(folder)
+
+
+def test_a_reader_follows_what_changed_from_the_front_to_the_older_version(
+    browser: Browser, address_of_versions: str
+) -> None:
+    context = browser.new_context(viewport=DESK)
+    watched = Watched(context.new_page(), address_of_versions)
+    watched.open("/index.html")
+    lately = watched.page.get_by_role("region", name="What changed lately")
+    expect(lately.get_by_role("listitem").first).to_contain_text("torch.a: fails in 2.8.0, works in 2.9.0")
+    assert watched.accessibility_faults() == []
+    for target in ("torch@2.9.0/xla", "torch@2.8.0/xla"):
+        watched.page.get_by_role("link", name=target, exact=True).last.click()
+        expect(watched.page.locator("h1")).to_have_text(target)
+        assert watched.accessibility_faults() == []
+    context.close()
+    assert watched.faults == []
+
+
 def test_a_function_is_found_by_typing_a_part_of_its_name(site: Watched) -> None:
     site.open("/index.html")
     site.page.fill("#find", "umsum")
@@ -98,7 +128,7 @@ def test_without_scripts_every_function_is_reached_by_links(browser: Browser, ad
     context = browser.new_context(viewport=DESK, java_script_enabled=False)
     watched = Watched(context.new_page(), address)
     watched.open("/index.html")
-    watched.page.locator("section[aria-labelledby=torch] summary").click()
+    watched.page.locator("section[aria-labelledby=torch]").get_by_role("link", name="functions by module").click()
     watched.page.get_by_role("link", name="torch.nn.functional", exact=True).click()
     watched.page.get_by_role("link", name="torch.nn.functional.relu", exact=True).click()
     expect(watched.page.locator("h1")).to_have_text("torch.nn.functional.relu")
