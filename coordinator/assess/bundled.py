@@ -14,6 +14,7 @@ from coordinator.assess.evidence import CaseEvidence, Chart, TargetEvidence
 from coordinator.assess.merging import Charted, merged
 from coordinator.assess.runs import Run, RunCase, case_evidence
 from coordinator.bundles import reader
+from coordinator.bundles.signature import Signers
 from coordinator.dispatch.leases import Key
 from coordinator.dispatch.records import record
 from coordinator.errors import BundleError
@@ -43,6 +44,7 @@ class _Read:
 
     header: BundleHeader
     ended_at: datetime
+    signed_by: str | None
     runs: Mapping[str, Sequence[Run]]
     """By case, in the order of runs."""
     levels: Mapping[str, float]
@@ -54,12 +56,13 @@ class _Read:
         return _Suite(header.runner.framework, header.runner.version, header.suite.name, header.suite.revision)
 
 
-def from_bundles(paths: Iterable[Path]) -> tuple[TargetEvidence, ...]:
+def from_bundles(paths: Iterable[Path], signers: Signers | None = None) -> tuple[TargetEvidence, ...]:
     """The evidence of all targets but the CPU, to which the latencies of the others are set in ratio.
 
-    Raises ``BundleError``, which names the file, for one that is not a whole bundle.
+    Raises ``BundleError``, which names the file, for one that is not a whole bundle, or, where there are ``signers``,
+    that none of them signed.
     """
-    bundles = [_read(path) for path in paths]
+    bundles = [_read(path, signers) for path in paths]
     on_host: dict[_Suite, Mapping[str, float]] = {
         bundle.suite: bundle.levels for bundle in bundles if bundle.header.runner.device == HOST
     }
@@ -70,7 +73,8 @@ def _is_host(bundle: _Read) -> bool:
     return bundle.header.runner.device == HOST
 
 
-def _read(path: Path) -> _Read:
+def _read(path: Path, signers: Signers | None) -> _Read:
+    signed_by = None if signers is None else signers.signer_of(path)
     with open(path, "rb") as file:
         try:
             bundle = reader.check(file)
@@ -84,7 +88,7 @@ def _read(path: Path) -> _Read:
             level = _level(entry.outcome)
             if level is not None and run.verdict is Verdict.passed and run.placement is Placement.on_device:
                 levels[entry.case] = min(level, levels.get(entry.case, level))
-    return _Read(bundle.header, bundle.ended_at, runs, levels)
+    return _Read(bundle.header, bundle.ended_at, signed_by, runs, levels)
 
 
 def _run(entry: BundledOutcome, header: BundleHeader) -> Run:
@@ -129,7 +133,13 @@ def _charted(bundle: _Read, on_host: Mapping[str, float]) -> Charted:
         evidence = case_evidence(_case(case), bundle.runs[case.id], 0, ratio)
         if evidence is not None:
             functions[case.function].append(evidence)
-    chart = Chart(suite.name, suite.revision, bundle.ended_at, repeat=runner.fingerprint.repeat)
+    chart = Chart(
+        suite.name,
+        suite.revision,
+        bundle.ended_at,
+        repeat=runner.fingerprint.repeat,
+        signed_by=bundle.signed_by,
+    )
     target = TargetEvidence(
         framework=runner.framework,
         version=runner.version,

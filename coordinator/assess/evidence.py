@@ -69,6 +69,8 @@ class Chart:
     """Its number at the coordinator; None of a bundle."""
     repeat: str | None = None
     """How its runner words the command that repeats a case (``protocol.runner.Fingerprint.repeat``)."""
+    signed_by: str | None = None
+    """The name under which the key that signed the bundle is trusted; None: no signature was checked."""
 
 
 class TargetKey(NamedTuple):

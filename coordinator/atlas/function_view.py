@@ -73,6 +73,12 @@ class FunctionOnTarget:
         return tuple(sorted({campaign for number in self.charts if (campaign := charts[number].campaign) is not None}))
 
     @property
+    def signers(self) -> tuple[str, ...]:
+        """The names of those that signed the bundles that its evidence is from."""
+        charts = self.column.evidence.charts
+        return tuple(sorted({signer for number in self.charts if (signer := charts[number].signed_by) is not None}))
+
+    @property
     def charts(self) -> tuple[int, ...]:
         """The places of its evidence among the charts of the target."""
         return tuple(sorted({case.chart for case in self.column.evidence.functions[self.name]}))

@@ -11,7 +11,13 @@ import pyarrow.parquet as pq
 from coordinator.atlas.portability import Portability
 
 _CHART = pa.struct(
-    [("suite", pa.string()), ("revision", pa.string()), ("at", pa.timestamp("us", tz="UTC")), ("campaign", pa.int64())]
+    [
+        ("suite", pa.string()),
+        ("revision", pa.string()),
+        ("at", pa.timestamp("us", tz="UTC")),
+        ("campaign", pa.int64()),
+        ("signed_by", pa.string()),
+    ]
 )
 _COUNTS = ("cases", "failed", "wrong", "fell_back", "unproven", "host_work", "independent")
 _COLUMNS = pa.schema(

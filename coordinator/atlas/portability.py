@@ -17,7 +17,7 @@ from coordinator.atlas.function_view import FunctionOnTarget, FunctionView
 from coordinator.atlas.marks import Mark
 from coordinator.atlas.overview import Column, Framework
 
-VERSION: Literal["1.0.0"] = "1.0.0"
+VERSION: Literal["1.1.0"] = "1.1.0"
 
 
 class PublishedChart(BaseModel):
@@ -27,6 +27,9 @@ class PublishedChart(BaseModel):
     revision: str
     at: datetime
     campaign: int | None = Field(description="Its number at the coordinator that charted it; null of a bundle.")
+    signed_by: str | None = Field(
+        default=None, description="Who signed the bundle, as the publisher names the key; null: it was not checked."
+    )
 
 
 class PublishedTarget(BaseModel):
@@ -71,7 +74,7 @@ class PublishedFunction(BaseModel):
 class Portability(BaseModel):
     """The document."""
 
-    version: Literal["1.0.0"] = Field(description="Of this form, not of Portolan.")
+    version: Literal["1.0.0", "1.1.0"] = Field(description="Of this form, not of Portolan.")
     framework: str
     made_at: datetime | None = Field(description="When the newest of the evidence was found; null: there is none.")
     targets: list[PublishedTarget]
@@ -109,7 +112,13 @@ def _target(column: Column) -> PublishedTarget:
         simulated=evidence.simulated,
         notes=list(evidence.sentences),
         charts=[
-            PublishedChart(suite=chart.suite, revision=chart.revision, at=chart.at, campaign=chart.campaign)
+            PublishedChart(
+                suite=chart.suite,
+                revision=chart.revision,
+                at=chart.at,
+                campaign=chart.campaign,
+                signed_by=chart.signed_by,
+            )
             for chart in evidence.charts
         ],
     )

@@ -1,1 +1,1 @@
-"""Bundles: campaigns that ran away from any coordinator, imported from a file."""
+"""Bundles: campaigns that ran away from any coordinator, imported from a file, and their signatures."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from coordinator.assess import evidence_file
 from coordinator.assess.evidence import Evidence
+from coordinator.bundles.signature import Signers
 from coordinator.cli.directory import DataDirectory
 from coordinator.cli.shared_options import connect
 from coordinator.errors import DatabaseError
@@ -15,17 +16,23 @@ from coordinator.variables import variables
 
 
 def find_evidence(
-    data: Path | None, url: str | None, data_dir: Path | None, selector: Selector, bundles: Sequence[Path] = ()
+    data: Path | None,
+    url: str | None,
+    data_dir: Path | None,
+    selector: Selector,
+    bundles: Sequence[Path] = (),
+    signers: Signers | None = None,
 ) -> Evidence:
     """The evidence of bundles or of a file if they are given, else a coordinator's, else what ships with Portolan.
 
+    Where there are ``signers``, one of them must have signed each bundle.
     A coordinator that has none of the target leaves it to what ships.
     """
     if bundles:
         # It brings the reader of bundles and what stores outcomes.
         from coordinator.assess.bundled import from_bundles
 
-        targets = tuple(target for target in from_bundles(bundles) if selector.matches(target))
+        targets = tuple(target for target in from_bundles(bundles, signers) if selector.matches(target))
         return Evidence(targets, f"is from {len(bundles)} bundles" if len(bundles) > 1 else "is from a bundle")
     if data is not None:
         return evidence_file.read(data.read_bytes(), str(data), f"from {data}")

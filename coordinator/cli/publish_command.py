@@ -12,6 +12,7 @@ from coordinator.atlas.publication import check_folder, published_before
 from coordinator.atlas.publication import publish as write_site
 from coordinator.atlas.site import site_files
 from coordinator.atlas.uses import shipped_uses
+from coordinator.bundles.signature import Signers
 from coordinator.cli.evidence_source import find_evidence
 from coordinator.cli.shared_options import DataDir, Url
 from coordinator.errors import PublicationError
@@ -25,6 +26,10 @@ def publish(
     bundles: Annotated[list[Path] | None, typer.Argument(metavar="BUNDLE…", help="Files of `portolan-runner`.")] = None,
     on: Annotated[str, typer.Option("--on", metavar="TARGET", help="Only these targets, such as torch/*.")] = "*/*",
     data: Annotated[Path | None, typer.Option(help="A file of evidence, as `portolan evidence` writes it.")] = None,
+    signers: Annotated[
+        Path | None, typer.Option(help="Take only bundles that a key of this file of allowed signers signed.")
+    ] = None,
+    revoked: Annotated[Path | None, typer.Option(help="Keys of the signers that are trusted no more.")] = None,
     url: Url = None,
     data_dir: DataDir = None,
 ) -> None:
@@ -35,7 +40,7 @@ def publish(
     """
     check_folder(folder)
     selector = Selector.parse(on)
-    evidence = find_evidence(data, url, data_dir, selector, bundles or ())
+    evidence = find_evidence(data, url, data_dir, selector, bundles or (), _signers(bundles, signers, revoked))
     targets = [target for target in evidence.targets if selector.matches(target)]
     host_only = declared()
     columns = [column_of(target, host_only) for target in targets]
@@ -46,3 +51,13 @@ def publish(
     names = listed([column.target for framework in atlas.frameworks for column in framework.columns])
     print(f"{folder}: {plural(written, 'file')}, {plural(atlas.functions, 'function')} on {names}")
     print(f"open {folder / 'index.html'}")
+
+
+def _signers(bundles: list[Path] | None, allowed: Path | None, revoked: Path | None) -> Signers | None:
+    if allowed is None:
+        if revoked is not None:
+            raise PublicationError("--revoked is of --signers: name the file of those that are trusted")
+        return None
+    if not bundles:
+        raise PublicationError("--signers is of bundles: name those to publish")
+    return Signers(allowed, revoked)

@@ -112,6 +112,20 @@ def test_data_of_another_form_is_no_publication_to_compare_with(tmp_path: Path) 
     assert published_before(tmp_path) == []
 
 
+def test_data_of_an_older_form_is_a_publication_to_compare_with(tmp_path: Path) -> None:
+    publish(site_files(atlas(charted({"torch.a": ["failed"]})), []), tmp_path / "site")
+    file = tmp_path / "site" / "data" / "portability-torch.json"
+    document = json.loads(file.read_text())
+    document["version"] = "1.0.0"
+    for target in document["targets"]:
+        for chart in target["charts"]:
+            del chart["signed_by"]
+    file.write_text(json.dumps(document))
+    (before,) = published_before(tmp_path / "site")
+    assert before.version == "1.0.0"
+    assert before.targets[0].charts[0].signed_by is None
+
+
 HOSTILE = "../../<script>owned()</script>\u202e"
 
 
