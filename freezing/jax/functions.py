@@ -10,6 +10,7 @@ from freezing.common.gate import Arguments, Subject
 from freezing.jax import references
 from runners.jax.devices import Cpu
 from runners.jax.frozen import FrozenCall
+from runners.jax.left_open import NOT_UNIQUE, UNINITIALISED
 from runners.suite.checks import Tolerance
 
 KEPT = (3, 1)
@@ -21,14 +22,6 @@ RANDOM = ("jax.random.", "jax.nn.initializers.")
 """Modules whose functions give random numbers; and some of another module."""
 RANDOM_FUNCTIONS = frozenset({"jax.lax.rng_bit_generator", "jax.lax.rng_uniform"})
 DETERMINISTIC = frozenset({"jax.nn.initializers.ones", "jax.nn.initializers.zeros"})
-UNINITIALISED = frozenset({"jax.lax.empty", "jax.numpy.empty", "jax.numpy.empty_like"})
-NOT_UNIQUE = frozenset(
-    {
-        "argpartition", "approx_max_k", "approx_min_k", "cho_factor", "eig", "eigh", "hessenberg", "lu", "lu_factor",
-        "partition", "qdwh", "qr", "qr_multiply", "roots", "rsf2csf", "schur", "svd", "tridiagonal",
-    }
-)  # fmt: skip
-"""Functions that are right with other signs, phases, pivots or in another order."""
 WIDER = {"jax.scipy.linalg.funm": Tolerance(1e-4, 1e-4)}
 """Functions that lose digits on the way: ``funm`` divides by differences of eigenvalues, and processors differ in what
 is left. Drawn on one, a value of 2.1 was 4e-5 off on another."""

@@ -18,6 +18,7 @@ import jax
 from freezing.common.agreement import Reference
 from freezing.common.gate import Arguments
 from runners.errors import UnjudgedError
+from runners.jax.left_open import OF_BITS
 
 WIDE: Mapping[str, str] = {
     "float16": "float64",
@@ -113,15 +114,6 @@ WRITTEN: Mapping[str, Callable[..., Any]] = {
     "jax.nn.log_softmax": lambda x, axis=-1: special.log_softmax(x, axis=axis),
 }
 """References of a line, where no function of NumPy and SciPy has the name or the arguments."""
-
-
-OF_BITS = frozenset(
-    {
-        "jax.Array.view", "jax.lax.bitcast_convert_type", "jax.lax.nextafter", "jax.lax.reduce_precision",
-        "jax.numpy.nextafter", "jax.numpy.spacing",
-    }
-)  # fmt: skip
-"""Functions of an array's own bits, which in a wider type are others."""
 
 
 def ranked(name: str, fresh: Callable[[], Arguments], function: Callable[..., Any]) -> Iterator[tuple[str, Reference]]:

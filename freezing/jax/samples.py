@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import enum
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,8 +12,8 @@ from freezing.common.samples import MOST_ELEMENTS, Drawn, Sample
 from freezing.jax.draws import Draw
 from freezing.jax.recipes.recipe import Call, Recipe
 from runners.errors import UnfreezableError
-from runners.jax.frozen import MADE, PUBLIC
-from runners.suite.frozen import BFLOAT16, Named, PackWriter, Slot, as_text
+from runners.jax.writing import plain
+from runners.suite.frozen import BFLOAT16, PackWriter, Slot, as_text
 from runners.suite.rounding import dtype_on_device
 
 NARROW: Mapping[str, str] = {"int64": "int32", "uint64": "uint32"}
@@ -69,40 +67,3 @@ def _values(array: Any, dtype: str) -> tuple[np.ndarray[Any, Any], str]:
         return values, dtype_on_device(values, dtype)
     own = NARROW.get(own, own)
     return values.astype(own), own
-
-
-def plain(tree: Any, leaf: Callable[[Any], Slot], public: Mapping[int, str]) -> Any:
-    """The tree with slots for its arrays, and named values for JAX's own."""
-    if isinstance(tree, np.dtype) or (isinstance(tree, type) and issubclass(tree, np.generic)):
-        return Named("dtype", np.dtype(tree).name)
-    own = getattr(tree, "dtype", None) if isinstance(tree, type) else None
-    if isinstance(own, np.dtype):
-        return Named("dtype", own.name)
-    if id(tree) in public:
-        return Named(PUBLIC, public[id(tree)])
-    if hasattr(tree, "shape") and hasattr(tree, "dtype"):
-        return leaf(tree)
-    if isinstance(tree, enum.Enum) and id(type(tree)) in public:
-        return Named(PUBLIC, f"{public[id(type(tree))]}.{tree.name}")
-    if isinstance(tree, tuple) and hasattr(tree, "_fields") and id(type(tree)) in public:
-        fields = {name: getattr(tree, name) for name in tree._fields}
-        return Named(MADE, json.dumps({"class": public[id(type(tree))], "fields": _written_fields(fields)}))
-    if isinstance(tree, (list, tuple)):
-        members = [plain(member, leaf, public) for member in tree]
-        return members if isinstance(tree, list) else tuple(members)
-    if isinstance(tree, Mapping):
-        return {key: plain(member, leaf, public) for key, member in tree.items()}
-    return tree
-
-
-def _written_fields(tree: Any) -> Any:
-    """Fields of whole numbers, in JSON's own types."""
-    if isinstance(tree, Mapping):
-        return {key: _written_fields(member) for key, member in tree.items()}
-    if isinstance(tree, (list, tuple)):
-        return [_written_fields(member) for member in tree]
-    if isinstance(tree, np.integer):
-        return int(tree)
-    if tree is None or isinstance(tree, (bool, int, str)):
-        return tree
-    raise UnfreezableError(f"a field that is a {type(tree).__name__}")

@@ -108,7 +108,8 @@ def freeze_function(name: str, path: Path, deadly: Collection[str], note: Callab
 def not_asked(names: Iterable[str]) -> Iterator[Reason]:
     """The functions that are not drawn at all, with the reason."""
     from freezing.tensorflow.definitions import unfit
-    from freezing.tensorflow.functions import ASKED, is_random
+    from freezing.tensorflow.functions import ASKED
+    from runners.tensorflow.left_open import is_random
 
     for name in names:
         home, _, own = name.rpartition(".")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import inspect
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -14,10 +13,10 @@ from typing import Any
 from freezing.common.agreement import Reference
 from freezing.common.gate import Arguments, Subject
 from freezing.tensorflow.definitions import RAW
-from freezing.tensorflow.numpy_functions import normalised
 from freezing.tensorflow.references import ranked
 from runners.tensorflow.devices import Cpu
 from runners.tensorflow.frozen import FrozenCall
+from runners.tensorflow.left_open import FIRST_OF_EQUALS, NOT_UNIQUE, UNINITIALISED, is_random, normalised
 
 ASKED = (
     "tf", "tf.math", "tf.linalg", "tf.nn", "tf.signal", "tf.bitwise", "tf.image", "tf.random", "tf.math.special",
@@ -27,33 +26,6 @@ ASKED = (
 )  # fmt: skip
 """The modules whose functions compute with arrays. Others hold files, texts, sparse and ragged arrays, data sets,
 training, settings, and the interfaces of TensorFlow 1 and of the first Keras."""
-
-UNINITIALISED = frozenset({"empty", "emptylike"})
-NOT_UNIQUE = frozenset(
-    {
-        "qr", "svd", "eig", "eigh", "eigvals", "lu", "lufactor", "selfadjointeig", "batchselfadjointeig", "batchsvd",
-        "lstsq", "schur",
-    }
-)  # fmt: skip
-"""Decompositions that are right with other signs, phases, pivots or orders."""
-FIRST_OF_EQUALS = frozenset(
-    {
-        "argsort",
-        "argmax",
-        "argmin",
-        "argpartition",
-        "topk",
-        "approxtopk",
-        "approxmaxk",
-        "approxmink",
-        "maxpoolwithargmax",
-    }
-)
-"""Functions that may return the place of any of several equal elements."""
-_RANDOM = re.compile(
-    r"random|stateless|multinomial|dropout|shuffle|candidatesampler|truncatednormal|distorted|fractional"
-)
-_RANDOM_HOMES = ("tf.random", "tf.keras.random", "tf.experimental.numpy.random")
 
 
 class PublicFunction(Subject):
@@ -90,11 +62,6 @@ class PublicFunction(Subject):
 
     def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
         return ranked(self.name, fresh, self.call)
-
-
-def is_random(name: str) -> bool:
-    """Whether a function draws random numbers, by its name or its module."""
-    return name.rpartition(".")[0] in _RANDOM_HOMES or _RANDOM.search(normalised(name)) is not None
 
 
 def _left_open(name: str, own: str) -> str | None:

@@ -5,7 +5,6 @@ A name counts without its case, its underscores and its version; those that diff
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -14,6 +13,8 @@ import scipy.fft
 import scipy.linalg
 import scipy.signal
 import scipy.special
+
+from runners.tensorflow.left_open import normalised
 
 _HOMES = (np, scipy.special, np.linalg, np.fft, scipy.fft, scipy.linalg)
 
@@ -235,12 +236,6 @@ TABLE: Mapping[str, Callable[..., Any]] = {
     "normalize": lambda x: x / np.linalg.norm(x),
     "tensordot": np.tensordot,
 }  # fmt: skip
-
-
-def normalised(name: str) -> str:
-    """``tf.math.reduce_sum`` and ``tf.raw_ops.SumV2`` by the word that they share: ``sum``."""
-    own = re.sub(r"V\d$", "", name.rpartition(".")[2]).replace("_", "").lower()
-    return re.sub(r"v\d$", "", own)
 
 
 def counterparts(name: str) -> Iterator[Callable[..., Any]]:

@@ -30,4 +30,6 @@ FRAMEWORK = Framework(
         homes=("jax", "jaxlib"),
         excluded={"jax.extend.mlir": "the bindings of the compiler's dialects, generated with it"},
     ),
+    recorder="runners.jax.recorder:recording",
+    replay="runners.jax.replay:case_of",
 )

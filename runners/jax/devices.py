@@ -30,6 +30,8 @@ from runners.suite.rounding import dtype_on_device
 from runners.suite.trees import mapped
 
 FRAMEWORK = "jax"
+AT = "jax.Array.at."
+"""Before the name of an update at an index, such as ``jax.Array.at.set``: ``x.at[index].set(value)``."""
 
 
 class JaxDevice:
@@ -131,6 +133,8 @@ class JaxDevice:
         return evidence.failing(call, self.handle.platform)
 
     def lookup(self, name: str) -> Any:
+        if name.startswith(AT):
+            return update(name[len(AT) :])
         found = lookup(name, f"jax {jax.__version__}")
         return _method(name.rpartition(".")[2]) if getattr(found, "__isabstractmethod__", False) else found
 
@@ -205,6 +209,15 @@ def _method(name: str) -> Callable[..., Any]:
 
     def call(array: Any, *arguments: Any, **options: Any) -> Any:
         return getattr(array, name)(*arguments, **options)
+
+    return call
+
+
+def update(name: str) -> Callable[..., Any]:
+    """The update at an index of the array that it is called with: ``call(x, index, value)``."""
+
+    def call(array: Any, index: Any, *arguments: Any, **options: Any) -> Any:
+        return getattr(array.at[index], name)(*arguments, **options)
 
     return call
 

@@ -12,7 +12,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Sequence
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import Any
 
 from runners import frameworks
@@ -34,7 +34,8 @@ def main(arguments: list[str]) -> int:
     except ImportError as error:
         pipe.tell({"type": "broken", "reason": f"{framework} cannot be imported: {error}"})
         return 2
-    pipe.tell({"version": metadata.version(framework).partition("+")[0]})
+    # By the module: the packages that bring TensorFlow have several names.
+    pipe.tell({"version": str(import_module(framework).__version__).partition("+")[0]})
     book = Book(pipe.tell)
     sys.argv = [target, *own]
     with recording(book, os.getcwd(), with_values == "1") as stop:

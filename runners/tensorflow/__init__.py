@@ -37,4 +37,6 @@ FRAMEWORK = Framework(
             "tf.python": "the implementation, which is declared private",
         },
     ),
+    recorder="runners.tensorflow.recorder:recording",
+    replay="runners.tensorflow.replay:case_of",
 )

@@ -48,6 +48,11 @@ class RecordedCall:
     def id(self) -> str:
         return f"{self.function}/{self.name}"
 
+    @property
+    def is_drawn(self) -> bool:
+        """Whether values of its arrays are drawn from their range."""
+        return any(array.values is None for array in self.arrays)
+
 
 def functions_of(file: Path, framework: str, case_of: Callable[[RecordedCall], Case]) -> list[Function]:
     """The functions of a recording with their cases. Raises ``SuiteError`` with one line that says what is wrong."""

@@ -17,6 +17,7 @@ from protocol.recording_format import MAX_VARIANTS
 from runners.suite.cases import Case
 from runners.suite.recording.book import CALL, CROSSING, LEFT_OUT, Book
 from runners.suite.recording.reading import functions_of
+from runners.suite.recording.recorder import NO_NAME
 from runners.torch import recorder
 from runners.torch.devices import Cpu
 from runners.torch.replay import case_of
@@ -142,7 +143,7 @@ def test_what_cannot_be_kept_is_told_with_its_reason_and_goes_on() -> None:
 
     reasons = {entry["function"]: entry["reason"] for entry in of_kind(recorded(work), LEFT_OUT)}
     assert reasons["torch.add"] == recorder.OUT
-    assert reasons["_foreach_add"] == recorder.NO_NAME
+    assert reasons["_foreach_add"] == NO_NAME
     assert reasons["torch.sin"] == recorder.OWN_CLASS
     assert "sparse" in reasons["torch.mm"]
     assert reasons["torch.ones"] == recorder.ON_HOST

@@ -1,0 +1,189 @@
+"""Recording on JAX: the public functions hand their calls to the recorder, and nothing of the user's is compiled.
+
+Jaxprs are not used. They hold primitives, which have other names than what the user called, and neither values nor
+how often a program runs. With ``jit`` switched off the user's own functions run as they are written, loops too: each
+call has its values, its time and its count, and one by which the program differentiates shows by its tracers. Within a
+recorded call ``jit`` is on, so that JAX's own functions are what they always are.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from types import MappingProxyType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax._src import core
+from jax._src.array import ArrayImpl
+from jax._src.interpreters.ad import JVPTracer, LinearizeTracer
+
+from runners.errors import UnfreezableError
+from runners.jax.devices import update
+from runners.jax.recordable import (
+    ARRAY,
+    AT,
+    DEVICE_PUT,
+    METHODS,
+    READS,
+    UPDATES,
+    functions_in,
+    modules,
+    value_classes,
+)
+from runners.jax.writing import KEY, plain
+from runners.suite.frozen import BFLOAT16, Slot
+from runners.suite.recording import arrays as recorded_arrays
+from runners.suite.recording.arrays import RecordedArray
+from runners.suite.recording.book import Book
+from runners.suite.recording.recorder import Recorder
+from runners.suite.recording.sites import Sites
+from runners.suite.recording.wrapping import Place, wrapped
+
+FOLDERS = (os.path.dirname(os.path.abspath(jax.__file__)),)
+"""In these nobody is a user."""
+WEAK = "an array of a weak type beside one of another dtype"
+
+_Index = type(jnp.zeros(1).at[0])
+_WRITTEN = frozenset(
+    {"bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
+    | {BFLOAT16, "float16", "float32", "float64", "complex64", "complex128"}
+)
+
+
+@contextmanager
+def recording(book: Book, folder: str, with_values: bool) -> Iterator[Callable[[], None]]:
+    """Record the calls of this process into the book; gives the way to stop."""
+    recorder = Recorder(book, Sites(folder, FOLDERS), JaxDialect(), with_values)
+    before = jax.config.jax_disable_jit
+    with wrapped(_places(), recorder, _compiled):
+        jax.config.update("jax_disable_jit", True)
+        try:
+            yield recorder.stop
+        finally:
+            jax.config.update("jax_disable_jit", before)
+
+
+def _compiled() -> AbstractContextManager[Any]:
+    return jax.disable_jit(False)  # type: ignore[no-any-return]
+
+
+def _places() -> Iterator[Place]:
+    for module in modules():
+        for name in functions_in(module):
+            yield Place(module, name, f"{module.__name__}.{name}")
+    yield Place(jax, "device_put", DEVICE_PUT)
+    yield Place(jax, "device_get", "jax.device_get")
+    for owner in (ArrayImpl, core.Tracer):
+        for name in (*METHODS, *READS):
+            if hasattr(owner, name):
+                yield Place(owner, name, f"{ARRAY}.{name}")
+    for name in UPDATES:
+        yield Place(
+            _Index, name, f"{AT}.{name}", update(name), lambda given: (given[0].array, given[0].index, *given[1:])
+        )
+
+
+def _form(array: Any) -> Any:
+    return array.dtype, array.shape, array.weak_type
+
+
+class JaxDialect:
+    """Arrays and tracers, and NumPy's arrays, which JAX takes for its own."""
+
+    forms: Mapping[type, Callable[[Any], Any]] = MappingProxyType({ArrayImpl: _form})
+    by_value = frozenset({type, type(jnp.float32), np.dtype})
+    reads = READS
+    not_computing: frozenset[str] = frozenset()
+    carriers = frozenset({"array", "asarray", "device_put"})
+
+    def form(self, value: Any) -> Any:
+        if isinstance(value, core.Tracer):
+            return _form(value)
+        if isinstance(value, np.ndarray):
+            return value.dtype, value.shape
+        return value if isinstance(value, enum.Enum) else None
+
+    def carries(self, last: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+        return not any(isinstance(value, jax.Array) for value in args[:1])
+
+    def quiet(self) -> AbstractContextManager[Any]:
+        return nullcontext()
+
+    def is_array(self, value: Any) -> bool:
+        return isinstance(value, (jax.Array, np.ndarray, np.generic))
+
+    def refusal(self, arrays: Sequence[Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
+        dtypes = [(_numpy_dtype(array), getattr(array, "weak_type", False)) for array in arrays]
+        for dtype, is_weak in dtypes:
+            if is_weak and any(other.kind == dtype.kind and other != dtype for other, _ in dtypes):
+                return WEAK
+        return None
+
+    def dtype_of(self, array: Any) -> str:
+        dtype = str(_numpy_dtype(array))
+        if dtype not in _WRITTEN:
+            raise UnfreezableError(f"NumPy has no {dtype}")
+        return dtype
+
+    def described(self, array: Any, *, with_values: bool) -> RecordedArray:
+        dtype = self.dtype_of(array)
+        data = jax.random.key_data(array) if _is_key(array) else array
+        values = _values(data)
+        if values is None:
+            return RecordedArray(dtype, tuple(data.shape))
+        as_numpy = values.astype(np.float32 if dtype == BFLOAT16 else dtype)
+        return recorded_arrays.described(as_numpy, dtype, with_values=with_values)
+
+    def slot(self, array: Any, number: int, dtype: str) -> Slot:
+        if _is_key(array):
+            return Slot(number, f"{KEY}{jax.random.key_impl(array)}>")
+        return Slot(number, recorded_arrays.slot_dtype(self.dtype_of(array), dtype))
+
+    def plain(self, tree: Any, leaf: Callable[[Any], Slot]) -> Any:
+        return plain(tree, leaf, {id(kind): name for name, kind in value_classes().items()})
+
+    def content(self, array: Any) -> None:
+        """No call changes an array of JAX's."""
+
+    def draws(self, last: str, name: str | None) -> Callable[[], bool]:
+        """Keys determine what is random."""
+        return lambda: False
+
+    def settle(self, result: Any) -> None:
+        if type(result) is ArrayImpl:
+            result.block_until_ready()
+        elif isinstance(result, (list, tuple)):
+            for member in result:
+                self.settle(member)
+
+    def may_go_backward(self, result: Any) -> bool:
+        return type(result) is not ArrayImpl
+
+    def is_differentiated(self, array: Any) -> bool:
+        return isinstance(array, (JVPTracer, LinearizeTracer)) and _numpy_dtype(array).kind in "fcV"
+
+    def on_backward(self, results: Sequence[Any], went: Callable[[], None]) -> None:
+        """A tracer is there because the program differentiates."""
+        went()
+
+
+def _is_key(array: Any) -> bool:
+    return bool(jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key))
+
+
+def _numpy_dtype(array: Any) -> np.dtype[Any]:
+    """The dtype that JAX computes in: it may be narrower than that of NumPy's array, and a key is whole numbers."""
+    if _is_key(array):
+        return np.dtype("uint32")
+    return np.dtype(jax.dtypes.canonicalize_dtype(array.dtype))
+
+
+def _values(array: Any) -> np.ndarray[Any, Any] | None:
+    """The values; None of an array that is only traced, as within ``vmap``."""
+    concrete = array.to_concrete_value() if isinstance(array, core.Tracer) else array
+    return None if concrete is None else np.asarray(concrete)

@@ -1,0 +1,123 @@
+"""Replay on JAX: how a recorded call is made, on the device and on the CPU in float64."""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from runners.errors import UntestedError
+from runners.jax.devices import HostBeside
+from runners.jax.frozen import MADE, PUBLIC, FrozenCall, resolved
+from runners.jax.left_open import NOT_UNIQUE, OF_BITS, UNINITIALISED
+from runners.jax.recordable import recordable, value_classes
+from runners.jax.writing import KEY
+from runners.suite.cases import Case, Context
+from runners.suite.frozen import Named, Slot, decode
+from runners.suite.recording import replay
+from runners.suite.recording.reading import RecordedCall
+from runners.suite.recording.replay import WAY, Openness, arrays_in, changed
+from runners.suite.sequences import aligned
+
+_WIDE = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "complex64": "complex128"}
+_RANDOM = "jax.random."
+"""The functions of this module draw other numbers in a wider type."""
+
+
+def case_of(call: RecordedCall) -> Case:
+    """The case that makes a recorded call."""
+    is_open = call.function in UNINITIALISED or call.function.rpartition(".")[2] in NOT_UNIQUE
+    return replay.case_of(
+        call,
+        ReplayedCall(call.written),
+        Openness(form_only=is_open),
+        framework="jax",
+        is_known=call.function in recordable(),
+    )
+
+
+@dataclass(frozen=True)
+class ReplayedCall(FrozenCall):
+    """Prepares a recorded call."""
+
+    def __call__(self, context: Context, *arrays: Any) -> Callable[[], Any]:
+        return context.compiled(self._call(context.function, self.arguments(arrays, context.device)))
+
+    def arguments(self, arrays: Sequence[Any], device: Any) -> Any:
+        def leaf(slot: Slot) -> Any:
+            array = arrays[slot.number]
+            if slot.dtype is not None and slot.dtype.startswith(KEY):
+                return jax.random.wrap_key_data(array, impl=slot.dtype[len(KEY) : -1])
+            return array if slot.dtype is None else array.astype(slot.dtype)
+
+        return decode(json.loads(self.written), leaf, lambda value: _harmless(value, device))
+
+    def on_host(self, function: str, dtype: str, arrays: Sequence[Any], *, is_wide: bool) -> Any:
+        host, is_wide = HostBeside(), is_wide and function not in OF_BITS and not function.startswith(_RANDOM)
+        with host.scope("float64" if is_wide else dtype):
+            parts = self.arguments(host.to_device(list(arrays), dtype), host.handle)
+            return host.to_host(self._call(host.lookup(function), _widened(parts) if is_wide else parts)())
+
+    def _call(self, function: Any, parts: Sequence[Any]) -> Callable[[], Any]:
+        if json.loads(self.written).get(WAY) == "gradient":
+            return gradient(function, *parts)
+        arguments, options = parts
+        return partial(function, *arguments, **options)
+
+
+def gradient(
+    function: Any, arguments: Sequence[Any], options: Mapping[str, Any], wanted: Sequence[int], weights: Sequence[Any]
+) -> Callable[[], Any]:
+    """Forward and backward: the gradients of a weighted sum of the results.
+
+    ``wanted`` are the places of the arrays to differentiate by, counted through the arguments and then the options;
+    ``weights`` has an array for each array of the result, and None for one that has no gradient.
+    """
+    given = list(arrays_in((arguments, options), jax.Array))
+
+    def of(*values: Any) -> list[Any]:
+        arrays = iter([dict(aligned(wanted, values)).get(place, array) for place, array in enumerate(given)])
+        positional, named = changed((list(arguments), options), lambda _: next(arrays), jax.Array)
+        results = arrays_in(function(*positional, **named), jax.Array)
+        return [result for result, weight in aligned(results, weights) if weight is not None]
+
+    def call() -> list[Any]:
+        results, pull = jax.vjp(of, *(given[place] for place in wanted))
+        kept = [weight for weight in weights if weight is not None]
+        return list(pull([weight.astype(result.dtype) for result, weight in aligned(results, kept)]))
+
+    return call
+
+
+def _harmless(value: Named, device: Any) -> Any:
+    """The object behind a name. Raises ``UntestedError`` for one that is neither a dtype, the device, nor a member of
+    an enumeration or a named tuple of JAX's."""
+    owner = {
+        PUBLIC: lambda: value.name.rpartition(".")[0],
+        MADE: lambda: json.loads(value.name)["class"],
+    }.get(value.kind, lambda: None)()
+    if value.kind not in ("dtype", "device") and owner not in value_classes():
+        raise UntestedError(f"a recording names no function among arguments, as this one does: {value.name}")
+    found = resolved(value, device)
+    if value.kind == PUBLIC and not isinstance(found, enum.Enum):
+        raise UntestedError(f"a recording names no function among arguments, as this one does: {value.name}")
+    return found
+
+
+def _widened(tree: Any) -> Any:
+    """The tree with every float as float64, and every complex number as complex128."""
+
+    def wide(array: Any) -> Any:
+        dtype = _WIDE.get(str(array.dtype))
+        return array if dtype is None else array.astype(dtype)
+
+    def wide_dtype(dtype: Any) -> Any:
+        return jnp.dtype(_WIDE.get(dtype.name, dtype.name))
+
+    return changed(changed(tree, wide, jax.Array), wide_dtype, jnp.dtype)

@@ -1,0 +1,43 @@
+"""Functions of TensorFlow that leave their values open: these are judged by their form alone."""
+
+from __future__ import annotations
+
+import re
+
+UNINITIALISED = frozenset({"empty", "emptylike"})
+NOT_UNIQUE = frozenset(
+    {
+        "qr", "svd", "eig", "eigh", "eigvals", "lu", "lufactor", "selfadjointeig", "batchselfadjointeig", "batchsvd",
+        "lstsq", "schur",
+    }
+)  # fmt: skip
+"""Decompositions that are right with other signs, phases, pivots or orders."""
+FIRST_OF_EQUALS = frozenset(
+    {
+        "argsort",
+        "argmax",
+        "argmin",
+        "argpartition",
+        "topk",
+        "approxtopk",
+        "approxmaxk",
+        "approxmink",
+        "maxpoolwithargmax",
+    }
+)
+"""Functions that may return the place of any of several equal elements."""
+_RANDOM = re.compile(
+    r"random|stateless|multinomial|dropout|shuffle|candidatesampler|truncatednormal|distorted|fractional"
+)
+_RANDOM_HOMES = ("tf.random", "tf.keras.random", "tf.experimental.numpy.random")
+
+
+def normalised(name: str) -> str:
+    """``tf.math.reduce_sum`` and ``tf.raw_ops.SumV2`` by the word that they share: ``sum``."""
+    own = re.sub(r"V\d$", "", name.rpartition(".")[2]).replace("_", "").lower()
+    return re.sub(r"v\d$", "", own)
+
+
+def is_random(name: str) -> bool:
+    """Whether a function draws random numbers, by its name or its module."""
+    return name.rpartition(".")[0] in _RANDOM_HOMES or _RANDOM.search(normalised(name)) is not None

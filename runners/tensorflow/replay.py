@@ -1,0 +1,122 @@
+"""Replay on TensorFlow: how a recorded call is made, on the device and on the CPU in float64."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import tensorflow as tf
+
+from runners.errors import UntestedError
+from runners.suite.cases import Case, Context
+from runners.suite.frozen import Named, Slot, decode
+from runners.suite.recording import replay
+from runners.suite.recording.reading import RecordedCall
+from runners.suite.recording.replay import CHANGES, WAY, Openness, arrays_in
+from runners.suite.sequences import aligned
+from runners.tensorflow.devices import Cpu
+from runners.tensorflow.left_open import FIRST_OF_EQUALS, NOT_UNIQUE, UNINITIALISED, normalised
+from runners.tensorflow.recordable import VARIABLE, recordable
+
+_ARRAYS = (tf.Tensor, tf.Variable)
+_WIDE = {tf.float16: tf.float64, tf.bfloat16: tf.float64, tf.float32: tf.float64, tf.complex64: tf.complex128}
+
+
+def case_of(call: RecordedCall) -> Case:
+    """The case that makes a recorded call."""
+    own = normalised(call.function)
+    return replay.case_of(
+        call,
+        ReplayedCall(replay.with_changes(call), call.function.startswith(f"{VARIABLE}.")),
+        Openness(call.is_random or own in NOT_UNIQUE | UNINITIALISED, own in FIRST_OF_EQUALS),
+        framework="tensorflow",
+        is_known=call.function in recordable(),
+    )
+
+
+@dataclass(frozen=True)
+class ReplayedCall:
+    """Prepares a recorded call. An array that the program gave twice is one here too."""
+
+    written: str
+    is_assignment: bool
+    """Whether the first argument is a variable."""
+
+    def __call__(self, context: Context, *arrays: Any) -> Callable[[], Any]:
+        return context.compiled(self._call(context.function, self._parts(arrays, lambda dtype: dtype)))
+
+    def on_host(self, function: str, dtype: str, arrays: Sequence[Any], *, is_wide: bool) -> Any:
+        host = Cpu()
+        with host.scope(dtype):
+            own = host.to_device(list(arrays), dtype)
+            parts = self._parts(own, _widened if is_wide else lambda dtype: dtype)
+            return host.to_host(self._call(host.lookup(function), parts)())
+
+    def _parts(self, arrays: Sequence[Any], dtype: Callable[[tf.DType], tf.DType]) -> Any:
+        made: dict[int, Any] = {}
+
+        def leaf(slot: Slot) -> Any:
+            if slot.number not in made:
+                array = arrays[slot.number]
+                wanted = dtype(array.dtype if slot.dtype is None else tf.as_dtype(slot.dtype))
+                made[slot.number] = array if array.dtype == wanted else tf.cast(array, wanted)
+            return made[slot.number]
+
+        def named(value: Named) -> Any:
+            if value.kind != "dtype":
+                raise UntestedError(f"a recording names nothing but dtypes, and not {value.name}, as this one does")
+            return dtype(tf.as_dtype(value.name))
+
+        arguments, *others = decode(json.loads(self.written), leaf, named)
+        if self.is_assignment:
+            arguments[0] = tf.Variable(arguments[0])
+        return arguments, *others
+
+    def _call(self, function: Any, parts: Sequence[Any]) -> Callable[[], Any]:
+        way = {"gradient": gradient, CHANGES: changes}.get(json.loads(self.written).get(WAY), plain)
+        return way(function, *parts)
+
+
+def plain(function: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Callable[[], Any]:
+    """The call itself."""
+    return partial(function, *arguments, **options)
+
+
+def changes(
+    function: Any, arguments: Sequence[Any], options: Mapping[str, Any], places: Sequence[int]
+) -> Callable[[], Any]:
+    """The call, which returns with its result the variables that it has changed, by their numbers among all arrays."""
+    given = list({id(array): array for array in arrays_in((arguments, options), _ARRAYS)}.values())
+
+    def call() -> Any:
+        return [function(*arguments, **options), [tf.identity(given[place]) for place in places]]
+
+    return call
+
+
+def gradient(
+    function: Any, arguments: Sequence[Any], options: Mapping[str, Any], wanted: Sequence[int], weights: Sequence[Any]
+) -> Callable[[], Any]:
+    """Forward and backward: the gradients of a weighted sum of the results.
+
+    ``wanted`` are the places of the arrays to differentiate by, counted through the arguments and then the options;
+    ``weights`` has an array for each array of the result, and None for one that has no gradient.
+    """
+    given = list(arrays_in((arguments, options), _ARRAYS))
+    inputs = [given[place] for place in wanted]
+
+    def call() -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(inputs)
+            results = list(arrays_in(function(*arguments, **options), _ARRAYS))
+        weighted = [(result, weight) for result, weight in aligned(results, weights) if weight is not None]
+        return tape.gradient([result for result, _ in weighted], inputs, [weight for _, weight in weighted])
+
+    return call
+
+
+def _widened(dtype: tf.DType) -> tf.DType:
+    return _WIDE.get(dtype, dtype)
