@@ -42,7 +42,7 @@ from runners.suite.recording.arrays import RecordedArray
 from runners.suite.recording.book import Book
 from runners.suite.recording.recorder import Recorder
 from runners.suite.recording.sites import Sites
-from runners.suite.recording.wrapping import Place, wrapped
+from runners.suite.recording.wrapping import Mode, Place, wrapped
 
 FOLDERS = (os.path.dirname(os.path.abspath(jax.__file__)),)
 """In these nobody is a user."""
@@ -60,7 +60,7 @@ def recording(book: Book, folder: str, with_values: bool) -> Iterator[Callable[[
     """Record the calls of this process into the book; gives the way to stop."""
     recorder = Recorder(book, Sites(folder, FOLDERS), JaxDialect(), with_values)
     before = jax.config.jax_disable_jit
-    with wrapped(_places(), recorder, _compiled):
+    with wrapped(_places(), recorder, Mode(computing=_compiled)):
         jax.config.update("jax_disable_jit", True)
         try:
             yield recorder.stop
@@ -109,7 +109,8 @@ class JaxDialect:
         return value if isinstance(value, enum.Enum) else None
 
     def carries(self, last: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-        return not any(isinstance(value, jax.Array) for value in args[:1])
+        """Data that are on the host; a number by itself goes into the program."""
+        return any(isinstance(value, (np.ndarray, list, tuple, dict)) for value in args[:1])
 
     def quiet(self) -> AbstractContextManager[Any]:
         return nullcontext()

@@ -2,8 +2,9 @@
 
 Graphs and callbacks of operations are not used. They hold operations, which have other names than what the user
 called, and a graph has neither values nor lines of the user's once AutoGraph has rewritten them. With functions run
-eagerly each call has its values, its shapes, its time and its count; what is traced all the same, such as the functions
-of a data set, is recorded without values. That a program may go backward through a call a tape says that watches it.
+eagerly each call has its values, its shapes, its time and its count. What is traced all the same is not recorded: the
+functions of a data set, which run on the host whatever the target is, and what is exported. That a program may go
+backward through a call a tape says that watches it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from types import MappingProxyType
 from typing import Any
 
@@ -29,14 +30,13 @@ from runners.suite.recording.arrays import RecordedArray
 from runners.suite.recording.book import Book
 from runners.suite.recording.recorder import Recorder
 from runners.suite.recording.sites import Sites
-from runners.suite.recording.wrapping import Place, wrapped
+from runners.suite.recording.wrapping import Mode, Place, wrapped
 from runners.tensorflow.left_open import is_random
 from runners.tensorflow.recordable import ASSIGNMENTS, OPERATORS, READS, TENSOR, VARIABLE, functions_in, modules
 
 _TENSORFLOW, _KERAS = (os.path.dirname(os.path.abspath(module.__file__)) for module in (tf, keras))
 FOLDERS = (_TENSORFLOW, _KERAS)
 """In these nobody is a user. Keras calls TensorFlow as a user does: what a layer calls is recorded."""
-UNKNOWN_SHAPE = "the shape of an array is not known while its function is traced"
 _EAGER_BASE = EagerTensor.__mro__[1]
 
 
@@ -45,7 +45,7 @@ def recording(book: Book, folder: str, with_values: bool) -> Iterator[Callable[[
     """Record the calls of this process into the book; gives the way to stop."""
     recorder = Recorder(book, Sites(folder, FOLDERS), TensorFlowDialect(), with_values)
     before = tf.config.functions_run_eagerly()
-    with wrapped(_places(), recorder, nullcontext):
+    with wrapped(_places(), recorder, Mode(is_on=tf.executing_eagerly)):
         tf.config.run_functions_eagerly(True)
         try:
             yield recorder.stop
@@ -69,8 +69,13 @@ def _form(array: Any) -> Any:
     return array.dtype, array.shape
 
 
+def _own(array: Any) -> Any:
+    """The variable of TensorFlow's behind one of Keras's."""
+    return array.value if isinstance(array, keras.Variable) else array
+
+
 class TensorFlowDialect:
-    """Tensors and variables, and NumPy's arrays, which TensorFlow takes for its own."""
+    """Tensors and variables, also Keras's, and NumPy's arrays, which TensorFlow takes for its own."""
 
     forms: Mapping[type, Callable[[Any], Any]] = MappingProxyType(
         {EagerTensor: _form, ResourceVariable: _form, np.ndarray: _form}
@@ -83,16 +88,17 @@ class TensorFlowDialect:
     def form(self, value: Any) -> Any:
         if isinstance(value, tf.TensorShape):
             return str(value)
-        return (value.dtype, str(value.shape)) if self.is_array(value) else None
+        return _form(value) if self.is_array(value) else None
 
     def carries(self, last: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-        return not any(isinstance(value, (tf.Tensor, tf.Variable)) for value in args[:1])
+        """Data that are on the host; a number by itself goes into the program."""
+        return any(isinstance(value, (np.ndarray, list, tuple)) for value in args[:1])
 
     def quiet(self) -> AbstractContextManager[Any]:
         return tf.init_scope()  # type: ignore[no-any-return]
 
     def is_array(self, value: Any) -> bool:
-        return isinstance(value, (tf.Tensor, tf.Variable, np.ndarray, np.generic))
+        return isinstance(value, (tf.Tensor, tf.Variable, keras.Variable, np.ndarray, np.generic))
 
     def refusal(self, arrays: Sequence[Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
         return None
@@ -105,16 +111,12 @@ class TensorFlowDialect:
 
     def described(self, array: Any, *, with_values: bool) -> RecordedArray:
         dtype = self.dtype_of(array)
-        values = _values(array)
-        if values is None:
-            shape = array.shape
-            if not shape.is_fully_defined():
-                raise UnfreezableError(UNKNOWN_SHAPE)
-            return RecordedArray(dtype, tuple(shape.as_list()))
-        as_numpy = values.astype(np.float32) if dtype == BFLOAT16 else values
-        if as_numpy.dtype.kind not in "biufc":
+        values = np.asarray(array if isinstance(array, (np.ndarray, np.generic)) else array.numpy())
+        if dtype == BFLOAT16:
+            values = values.astype(np.float32)
+        if values.dtype.kind not in "biufc":
             raise UnfreezableError(f"NumPy has no {dtype}")
-        return recorded_arrays.described(as_numpy, dtype, with_values=with_values)
+        return recorded_arrays.described(values, dtype, with_values=with_values)
 
     def slot(self, array: Any, number: int, dtype: str) -> Slot:
         return Slot(number, recorded_arrays.slot_dtype(self.dtype_of(array), dtype))
@@ -122,7 +124,7 @@ class TensorFlowDialect:
     def plain(self, tree: Any, leaf: Callable[[Any], Slot]) -> Any:
         if self.is_array(tree):
             return leaf(tree)
-        if isinstance(tree, tf.DType) or (isinstance(tree, (type, np.dtype)) and tree is not object):
+        if isinstance(tree, (tf.DType, type, np.dtype)):
             return Named("dtype", _dtype_name(tree))
         if isinstance(tree, tf.TensorShape):
             return tree.as_list()
@@ -135,7 +137,7 @@ class TensorFlowDialect:
 
     def content(self, array: Any) -> int | None:
         """A checksum of a variable; a tensor never changes."""
-        return zlib.crc32(array.numpy().tobytes()) if isinstance(array, tf.Variable) else None
+        return zlib.crc32(array.numpy().tobytes()) if isinstance(array, (tf.Variable, keras.Variable)) else None
 
     def draws(self, last: str, name: str | None) -> Callable[[], bool]:
         return lambda: is_random(name or last)
@@ -147,21 +149,14 @@ class TensorFlowDialect:
         return bool(record.could_possibly_record())
 
     def is_differentiated(self, array: Any) -> bool:
-        if not isinstance(array, (tf.Tensor, tf.Variable)) or not (array.dtype.is_floating or array.dtype.is_complex):
+        own = _own(array)
+        if not isinstance(own, (tf.Tensor, tf.Variable)) or not (own.dtype.is_floating or own.dtype.is_complex):
             return False
-        watched = array.handle if isinstance(array, tf.Variable) else array
-        return bool(record.should_record_backprop([watched]))
+        return bool(record.should_record_backprop([own.handle if isinstance(own, tf.Variable) else own]))
 
     def on_backward(self, results: Sequence[Any], went: Callable[[], None]) -> None:
         """A tape watches because the program differentiates."""
         went()
-
-
-def _values(array: Any) -> np.ndarray[Any, Any] | None:
-    """The values; None of a tensor that is only traced."""
-    if isinstance(array, (np.ndarray, np.generic)):
-        return np.asarray(array)
-    return np.asarray(array.numpy()) if isinstance(array, (EagerTensor, tf.Variable)) else None
 
 
 def _dtype_name(dtype: Any) -> str:

@@ -28,9 +28,10 @@ _WIDE = {tf.float16: tf.float64, tf.bfloat16: tf.float64, tf.float32: tf.float64
 def case_of(call: RecordedCall) -> Case:
     """The case that makes a recorded call."""
     own = normalised(call.function)
+    owner, _, last = call.function.rpartition(".")
     return replay.case_of(
         call,
-        ReplayedCall(replay.with_changes(call), call.function.startswith(f"{VARIABLE}.")),
+        ReplayedCall(replay.with_changes(call), last if owner == VARIABLE else None),
         Openness(call.is_random or own in NOT_UNIQUE | UNINITIALISED, own in FIRST_OF_EQUALS),
         framework="tensorflow",
         is_known=call.function in recordable(),
@@ -42,8 +43,8 @@ class ReplayedCall:
     """Prepares a recorded call. An array that the program gave twice is one here too."""
 
     written: str
-    is_assignment: bool
-    """Whether the first argument is a variable."""
+    method: str | None
+    """The method of the variable that is the first argument; that of its public class is abstract."""
 
     def __call__(self, context: Context, *arrays: Any) -> Callable[[], Any]:
         return context.compiled(self._call(context.function, self._parts(arrays, lambda dtype: dtype)))
@@ -71,13 +72,17 @@ class ReplayedCall:
             return dtype(tf.as_dtype(value.name))
 
         arguments, *others = decode(json.loads(self.written), leaf, named)
-        if self.is_assignment:
+        if self.method is not None:
             arguments[0] = tf.Variable(arguments[0])
         return arguments, *others
 
     def _call(self, function: Any, parts: Sequence[Any]) -> Callable[[], Any]:
         way = {"gradient": gradient, CHANGES: changes}.get(json.loads(self.written).get(WAY), plain)
-        return way(function, *parts)
+        return way(function if self.method is None else partial(_assigned, self.method), *parts)
+
+
+def _assigned(method: str, variable: tf.Variable, *arguments: Any, **options: Any) -> Any:
+    return getattr(variable, method)(*arguments, **options)
 
 
 def plain(function: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Callable[[], Any]:

@@ -10,7 +10,7 @@ import functools
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +36,16 @@ class Place:
     """Where the framework's own code lies, if that has no other way to the function: its calls are not the user's."""
 
 
+@dataclass(frozen=True)
+class Mode:
+    """How the framework works while its calls are recorded."""
+
+    computing: Callable[[], AbstractContextManager[Any]] = nullcontext
+    """The scope in which it computes a call."""
+    is_on: Callable[[], bool] = lambda: True
+    """Whether calls that are made now are recorded."""
+
+
 class _Inside(threading.local):
     """Whether a thread is within a recorded call."""
 
@@ -43,16 +53,14 @@ class _Inside(threading.local):
 
 
 @contextmanager
-def wrapped(
-    places: Iterable[Place], recorder: Recorder, around: Callable[[], AbstractContextManager[Any]]
-) -> Iterator[None]:
-    """Wrap the functions at these places; ``around`` is the scope in which the framework computes a call."""
+def wrapped(places: Iterable[Place], recorder: Recorder, mode: Mode) -> Iterator[None]:
+    """Wrap the functions at these places."""
     inside, before = _Inside(), []
     try:
         for place in places:
             function = getattr(place.owner, place.attribute)
             before.append((place, vars(place.owner).get(place.attribute, _MISSING)))
-            setattr(place.owner, place.attribute, _wrapper(function, place, recorder, around, inside))
+            setattr(place.owner, place.attribute, _wrapper(function, place, recorder, mode, inside))
         yield
     finally:
         for place, value in reversed(before):
@@ -66,20 +74,20 @@ def _wrapper(
     function: Any,
     place: Place,
     recorder: Recorder,
-    around: Callable[[], AbstractContextManager[Any]],
+    mode: Mode,
     inside: _Inside,
 ) -> Callable[..., Any]:
     last = place.name.rpartition(".")[2]
     as_called, own_folder = place.as_called or function, place.own_folder
 
     def computed(*args: Any, **kwargs: Any) -> Any:
-        with around():
+        with mode.computing():
             return as_called(*args, **kwargs)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         # With a function among the arguments the calls are recorded that this function makes.
-        if inside.yes or _has_function(args) or (kwargs and _has_function(kwargs.values())):
+        if inside.yes or not mode.is_on() or _has_function(args) or (kwargs and _has_function(kwargs.values())):
             return function(*args, **kwargs)
         if own_folder is not None and sys._getframe(1).f_code.co_filename.startswith(own_folder):
             return function(*args, **kwargs)
