@@ -121,7 +121,7 @@ class JaxDialect:
     def refusal(self, arrays: Sequence[Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
         dtypes = [(_numpy_dtype(array), getattr(array, "weak_type", False)) for array in arrays]
         for dtype, is_weak in dtypes:
-            if is_weak and any(other.kind == dtype.kind and other != dtype for other, _ in dtypes):
+            if is_weak and any(other != dtype and _kind(other) == _kind(dtype) for other, _ in dtypes):
                 return WEAK
         return None
 
@@ -166,7 +166,7 @@ class JaxDialect:
         return type(result) is not ArrayImpl
 
     def is_differentiated(self, array: Any) -> bool:
-        return isinstance(array, (JVPTracer, LinearizeTracer)) and _numpy_dtype(array).kind in "fcV"
+        return isinstance(array, (JVPTracer, LinearizeTracer)) and _kind(_numpy_dtype(array)) in "fc"
 
     def on_backward(self, results: Sequence[Any], went: Callable[[], None]) -> None:
         """A tracer is there because the program differentiates."""
@@ -182,6 +182,11 @@ def _numpy_dtype(array: Any) -> np.dtype[Any]:
     if _is_key(array):
         return np.dtype("uint32")
     return np.dtype(jax.dtypes.canonicalize_dtype(array.dtype))
+
+
+def _kind(dtype: np.dtype[Any]) -> str:
+    """NumPy takes a float that it does not have, such as bfloat16, for no number."""
+    return "f" if jnp.issubdtype(dtype, jnp.floating) else dtype.kind
 
 
 def _values(array: Any) -> np.ndarray[Any, Any] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -15,50 +14,22 @@ import torch.nn.functional as F
 from protocol.enums import Verdict
 from protocol.recording_format import MAX_VARIANTS
 from runners.suite.cases import Case
-from runners.suite.recording.book import CALL, CROSSING, LEFT_OUT, Book
-from runners.suite.recording.reading import functions_of
+from runners.suite.recording.book import CALL, CROSSING, LEFT_OUT
 from runners.suite.recording.recorder import NO_NAME
 from runners.torch import recorder
 from runners.torch.devices import Cpu
 from runners.torch.replay import case_of
+from tests.frameworks.common import recording
+from tests.frameworks.common.recording import Entries, counts, not_passed, of_kind
 from tests.frameworks.common.running import run
-
-Entries = list[dict[str, Any]]
 
 
 def recorded(work: Callable[[], object], *, with_values: bool = False) -> Entries:
-    """All that is told of the work: of each entry its kind, its facts, its count and its sites."""
-    entries: dict[int, dict[str, Any]] = {}
-
-    def tell(message: dict[str, Any]) -> None:
-        if "counts" in message:
-            for number, _, sites in message["counts"]:
-                entries[number].update(sites=sites, count=sum(count for *_, count in sites))
-        else:
-            entry = entries.setdefault(message["entry"], {"gradient": None})
-            entry.update(message.get("facts", message.get("more")), kind=message.get("kind", entry.get("kind")))
-
-    book = Book(tell)
-    with recorder.recording(book, str(Path(__file__).parent), with_values):
-        work()
-        book.tell_counts()
-    return list(entries.values())
-
-
-def of_kind(entries: Entries, kind: str) -> Entries:
-    return [entry for entry in entries if entry["kind"] == kind]
-
-
-def counts(entries: Entries, kind: str = CALL) -> dict[str, int]:
-    return {entry["function"]: entry["count"] for entry in of_kind(entries, kind)}
+    return recording.recorded(recorder.recording, work, folder=Path(__file__).parent, with_values=with_values)
 
 
 def cases(entries: Entries, folder: Path) -> list[Case]:
-    """The calls as the suite that they are."""
-    file = folder / "recording.json"
-    head = {"type": "portolan-recording", "format": 1, "portolan": "0", "framework": "torch"}
-    file.write_text(json.dumps({**head, "calls": of_kind(entries, CALL)}))
-    return [case for function in functions_of(file, "torch", case_of) for case in function.cases]
+    return recording.cases(entries, "torch", case_of, folder)
 
 
 def several_calls() -> None:
@@ -178,8 +149,7 @@ def test_functions_that_a_backward_pass_calls_are_recorded() -> None:
 def test_replays_are_right_on_the_host(tmp_path: Path, *, with_values: bool) -> None:
     replayed = cases(recorded(several_calls, with_values=with_values), tmp_path)
     assert {case.id.endswith("-gradient") for case in replayed} == {True, False}
-    outcomes = {case.id: run(Cpu(), case) for case in replayed}
-    assert {case: outcome for case, outcome in outcomes.items() if outcome.verdict is not Verdict.passed} == {}
+    assert not_passed(Cpu(), replayed) == {}
 
 
 def test_replays_notice_a_device_that_is_wrong(tmp_path: Path) -> None:

@@ -1,0 +1,73 @@
+"""Recording within a test's own process: what a recorder tells of some work, and its calls as a suite."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from protocol.enums import Verdict
+from runners.suite.cases import Case
+from runners.suite.device import Device
+from runners.suite.recording.book import CALL, Book
+from runners.suite.recording.reading import RecordedCall, functions_of
+from tests.frameworks.common.running import run
+
+Entries = list[dict[str, Any]]
+Recording = Callable[[Book, str, bool], AbstractContextManager[Callable[[], None]]]
+"""The context in which a framework's recorder is at work."""
+
+
+def recorded(
+    recording: Recording, work: Callable[[], object], *, folder: Path | None = None, with_values: bool = False
+) -> Entries:
+    """All that is told of the work: of each entry its kind, its facts, its count and its sites."""
+    entries: dict[int, dict[str, Any]] = {}
+
+    def tell(message: dict[str, Any]) -> None:
+        if "counts" in message:
+            for number, _, sites in message["counts"]:
+                entries[number].update(sites=sites, count=sum(count for *_, count in sites))
+        else:
+            entry = entries.setdefault(message["entry"], {"gradient": None})
+            entry.update(message.get("facts", message.get("more")), kind=message.get("kind", entry.get("kind")))
+
+    book = Book(tell)
+    with recording(book, str(folder), with_values):
+        work()
+        book.tell_counts()
+    return list(entries.values())
+
+
+def of_kind(entries: Entries, kind: str) -> Entries:
+    return [entry for entry in entries if entry["kind"] == kind]
+
+
+def counts(entries: Entries, kind: str = CALL) -> dict[str, int]:
+    """How often each function was called; calls of one function that differ add up."""
+    found: dict[str, int] = {}
+    for entry in of_kind(entries, kind):
+        found[entry["function"]] = found.get(entry["function"], 0) + entry["count"]
+    return found
+
+
+def cases(entries: Entries, framework: str, case_of: Callable[[RecordedCall], Case], folder: Path) -> list[Case]:
+    """The calls as the suite that they are; two that are written alike are one."""
+    file = folder / "recording.json"
+    head = {"type": "portolan-recording", "format": 1, "portolan": "0", "framework": framework}
+    calls = {(entry["function"], entry["name"]): entry for entry in of_kind(entries, CALL)}
+    file.write_text(json.dumps({**head, "calls": list(calls.values())}))
+    return [case for function in functions_of(file, framework, case_of) for case in function.cases]
+
+
+def not_passed(device: Device, replayed: list[Case]) -> Mapping[str, object]:
+    """The outcomes of cases that did not pass, by their ids."""
+    outcomes = {case.id: run(device, case) for case in replayed}
+    return {case: outcome for case, outcome in outcomes.items() if outcome.verdict is not Verdict.passed}
+
+
+def attacked(entry: Mapping[str, Any], function: str, argument: str) -> dict[str, Any]:
+    """A recorded call that was changed to call another function with a text."""
+    return {**entry, "function": function, "call": {"tuple": [[argument], {"mapping": []}]}, "gradient": None}

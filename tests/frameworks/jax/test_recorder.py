@@ -1,0 +1,227 @@
+"""The recorder of JAX, in this process: what is told of calls, and that their replay is right and notices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from protocol.enums import Verdict
+from runners.jax import recorder
+from runners.jax.devices import Cpu
+from runners.jax.replay import case_of
+from runners.suite.cases import Case
+from runners.suite.recording.book import CALL, CROSSING, LEFT_OUT
+from tests.frameworks.common import recording
+from tests.frameworks.common.recording import Entries, attacked, counts, not_passed, of_kind
+from tests.frameworks.common.running import run
+
+
+def recorded(work: Callable[[], object], *, with_values: bool = False) -> Entries:
+    return recording.recorded(recorder.recording, work, folder=Path(__file__).parent, with_values=with_values)
+
+
+def cases(entries: Entries, folder: Path) -> list[Case]:
+    return recording.cases(entries, "jax", case_of, folder)
+
+
+def several_calls() -> None:
+    key = jax.random.key(0)
+    x = jax.random.normal(key, (6, 4))
+    w = jax.random.normal(jax.random.PRNGKey(1), (4, 3))
+
+    def loss(w: Any, x: Any) -> Any:
+        logits = jax.nn.gelu(x @ w)
+        return -jnp.sum(jax.nn.log_softmax(logits, axis=-1)[:, 0]) + 0.1 * jnp.linalg.norm(w)
+
+    jax.jit(jax.value_and_grad(loss))(w, x)
+    x.at[jnp.array([0, 2]), 1:].add(0.5)
+    jnp.where(x > 0, x, 2 - x).astype(jnp.bfloat16)
+    jnp.exp(x.astype("bfloat16"))
+    jnp.concatenate([x, x[:2]], axis=0).T.cumsum(0)
+    jnp.argsort(x[:, 0])
+    jnp.einsum("ij,jk->ik", x, w, precision=jax.lax.Precision.HIGHEST)
+    jax.lax.conv_general_dilated(
+        jnp.ones((1, 3, 8, 8)), jnp.ones((4, 3, 3, 3)), (1, 1), "SAME",
+        dimension_numbers=jax.lax.ConvDimensionNumbers((0, 1, 2, 3), (0, 1, 2, 3), (0, 1, 2, 3)),
+    )  # fmt: skip
+    jnp.linalg.svd(x)
+    jnp.add(np.arange(3.0), 1)
+    jax.nn.softmax(jnp.array([[0.0, -jnp.inf], [1.0, 2.0]]))
+
+
+def test_calls_in_compiled_functions_and_loops_are_told_with_their_count_line_and_gradient() -> None:
+    @jax.jit
+    def step(x: Any) -> Any:
+        total, _ = jax.lax.scan(lambda carry, row: (carry + jnp.tanh(row), None), jnp.zeros(3), x)
+        return total.sum()
+
+    x = jnp.ones((5, 3))
+    entries = recorded(lambda: [jax.grad(step)(x * (1.0 + number)) for number in range(2)])
+    calls = {entry["function"]: entry for entry in of_kind(entries, CALL)}
+    assert calls["jax.numpy.tanh"]["count"] == 10
+    assert calls["jax.numpy.tanh"]["arrays"] == [{"dtype": "float32", "shape": [3], "low": 1.0, "high": 1.0}]
+    assert calls["jax.numpy.tanh"]["gradient"]["wanted"] == [0]
+    assert calls["jax.numpy.zeros"]["gradient"] is None
+    ((file, line, _),) = calls["jax.numpy.tanh"]["sites"]
+    assert file == Path(__file__).name
+    assert "jnp.tanh(row)" in Path(__file__).read_text().splitlines()[line - 1]
+
+
+def test_what_jax_calls_within_a_public_function_is_no_call_of_the_users() -> None:
+    assert counts(recorded(lambda: jax.nn.gelu(jnp.ones(3)))) == {"jax.numpy.ones": 1, "jax.nn.gelu": 1}
+
+
+def test_functions_that_are_handed_on_are_seen() -> None:
+    x = jnp.ones(3)
+    entries = recorded(lambda: [jax.tree.map(jnp.negative, {"a": x, "b": x}), jax.vmap(jnp.sin)(x)])
+    assert counts(entries) == {"jax.numpy.negative": 2, "jax.numpy.sin": 1}
+
+
+def test_everything_is_put_back_after_a_recording() -> None:
+    def found() -> list[Any]:
+        return [
+            jnp.sin,
+            jax.Array.__add__,
+            type(jnp.ones(1)).__add__,
+            type(jnp.ones(1)).sum,
+            jax.config.jax_disable_jit,
+        ]
+
+    before = found()
+    recorded(lambda: jnp.sin(jnp.ones(1)))
+    assert found() == before
+
+
+def test_members_of_functions_stay_where_they_were() -> None:
+    x = jnp.arange(3.0)
+    results: list[Any] = []
+    recorded(lambda: results.append(jnp.add.reduce(x)))
+    assert results == [3.0]
+
+
+def test_reads_and_moves_are_crossings() -> None:
+    def work() -> None:
+        x = jnp.asarray(np.ones(3))
+        if x.sum() > 1:
+            x[0].item()
+        jax.device_get(x)
+        float(x[1])
+
+    assert counts(recorded(work), CROSSING) == {
+        "jax.numpy.asarray": 1, "jax.Array.__bool__": 1, "jax.Array.item": 1, "jax.device_get": 1,
+        "jax.Array.__float__": 1,
+    }  # fmt: skip
+
+
+def test_what_cannot_be_kept_is_told_with_its_reason_and_goes_on() -> None:
+    def work() -> None:
+        weak = jnp.exp(2.0)
+        jnp.multiply(weak, jnp.ones(2, jnp.bfloat16))
+        jnp.ones(2).astype(jnp.float8_e4m3fn).astype(jnp.float32)
+        jax.device_put(jnp.ones(2), jax.sharding.SingleDeviceSharding(jax.devices()[0]))
+
+    reasons = {entry["function"]: entry["reason"] for entry in of_kind(recorded(work), LEFT_OUT)}
+    assert reasons == {
+        "jax.numpy.multiply": recorder.WEAK,
+        "jax.Array.astype": "NumPy has no float8_e4m3fn",
+        "jax.device_put": "a SingleDeviceSharding has no written form",
+    }
+
+
+@pytest.mark.parametrize("with_values", [False, True])
+def test_replays_are_right_on_the_host(tmp_path: Path, *, with_values: bool) -> None:
+    entries = recorded(several_calls, with_values=with_values)
+    assert counts(entries, LEFT_OUT) == {}
+    replayed = cases(entries, tmp_path)
+    assert {case.id.endswith("-gradient") for case in replayed} == {True, False}
+    assert not_passed(Cpu(), replayed) == {}
+
+
+NOTICED = (
+    "jax.Array.__matmul__",
+    "jax.Array.at.add",
+    "jax.nn.gelu",
+    "jax.nn.log_softmax",
+    "jax.numpy.where",
+    "jax.numpy.exp",
+    "jax.random.normal",
+    "jax.lax.conv_general_dilated",
+)
+
+
+def test_replays_notice_a_device_that_is_wrong(tmp_path: Path) -> None:
+    class Wrong(Cpu):
+        def lookup(self, name: str) -> Any:
+            function = super().lookup(name)
+            return lambda *arguments, **options: function(*arguments, **options) * 1.1
+
+    entries = [entry for entry in recorded(several_calls) if entry["function"] in NOTICED]
+    outcomes = {case.function: run(Wrong(), case).verdict for case in cases(entries, tmp_path)}
+    assert outcomes == dict.fromkeys(NOTICED, Verdict.failed)
+
+
+def test_drawn_values_that_give_no_number_on_the_host_say_nothing_of_the_device(tmp_path: Path) -> None:
+    def work() -> None:
+        jnp.linalg.cholesky(2.0 * jnp.eye(6))
+
+    (drawn,) = [case for case in cases(recorded(work), tmp_path) if "cholesky" in case.id]
+    outcome = run(Cpu(), drawn)
+    assert outcome.verdict is Verdict.skipped
+    assert "record with --with-values" in str(outcome.evidence and outcome.evidence.reason)
+    (kept,) = [case for case in cases(recorded(work, with_values=True), tmp_path) if "cholesky" in case.id]
+    assert run(Cpu(), kept).verdict is Verdict.passed
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "os.system", "os.mkdir", "builtins.exec", "jax.numpy.save", "jax.numpy.savez", "jax.numpy.load",
+        "jax.numpy.fromfile", "jax.numpy.from_dlpack", "jax.numpy.frompyfunc", "jax.numpy.vectorize",
+        "jax.numpy.linalg.os.mkdir", "jax.pure_callback", "jax.debug.print", "jax.profiler.start_trace",
+        "jax.export.deserialize", "jax.distributed.initialize", "jax.Array.__reduce__", "jax.Array.tobytes",
+        "jax.Array.at.apply", "jax.Array.at.__class__", "module_of_the_attack.write",
+    ],
+)  # fmt: skip
+def test_a_recording_calls_nothing_but_what_computes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str
+) -> None:
+    mark = tmp_path / "mark"
+    (tmp_path / "module_of_the_attack.py").write_text(f"open({str(mark)!r}, 'w')\nwrite = print\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    (entry,) = of_kind(recorded(lambda: jnp.ones(2)), CALL)
+    (attack,) = cases([attacked(entry, function, str(mark))], tmp_path)
+    outcome = run(Cpu(), attack)
+    assert outcome.verdict is Verdict.skipped
+    assert "no such function that a recording may call" in str(outcome.evidence and outcome.evidence.reason)
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"public": "os.system", "named": 1},
+        {"public": "jax.lax.exp", "named": 1},
+        {"public": "jax.lax.Precision.__call__", "named": 1},
+        {"public": "module_of_the_attack.write", "named": 1},
+        {"made": '{"class": "subprocess.Popen", "fields": {"args": "true"}}', "named": 1},
+    ],
+)
+def test_a_recording_hands_no_function_to_one_that_computes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: dict[str, Any]
+) -> None:
+    mark = tmp_path / "mark"
+    (tmp_path / "module_of_the_attack.py").write_text(f"open({str(mark)!r}, 'w')\nwrite = print\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    (entry,) = of_kind(recorded(lambda: jnp.ones(2)), CALL)
+    call = {"tuple": [[named, 3], {"mapping": []}]}
+    (attack,) = cases([{**entry, "function": "jax.lax.map", "call": call}], tmp_path)
+    outcome = run(Cpu(), attack)
+    assert outcome.verdict is Verdict.skipped
+    assert "names no function among arguments" in str(outcome.evidence and outcome.evidence.reason)
+    assert not mark.exists()

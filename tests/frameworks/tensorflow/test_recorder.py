@@ -1,0 +1,221 @@
+"""The recorder of TensorFlow, in this process: what is told of calls, and that their replay is right and notices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from protocol.enums import Verdict
+from runners.suite.cases import Case
+from runners.suite.recording.book import CALL, CROSSING, LEFT_OUT
+from runners.tensorflow import recorder
+from runners.tensorflow.devices import Cpu
+from runners.tensorflow.replay import case_of
+from tests.frameworks.common import recording
+from tests.frameworks.common.recording import Entries, attacked, counts, not_passed, of_kind
+from tests.frameworks.common.running import run
+
+
+def recorded(work: Callable[[], object], *, with_values: bool = False) -> Entries:
+    return recording.recorded(recorder.recording, work, folder=Path(__file__).parent, with_values=with_values)
+
+
+def cases(entries: Entries, folder: Path) -> list[Case]:
+    return recording.cases(entries, "tensorflow", case_of, folder)
+
+
+def several_calls() -> None:
+    tf.random.set_seed(0)
+    x = tf.random.normal((6, 4))
+    w = tf.Variable(tf.random.normal((4, 3)))
+    table = tf.Variable(tf.ones((5, 4)))
+
+    @tf.function
+    def step(x: tf.Tensor, y: tf.Tensor) -> None:
+        with tf.GradientTape() as tape:
+            logits = tf.nn.gelu(x @ w)
+            rows = tf.gather(table, y)
+            loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits)
+            total = tf.reduce_mean(loss) + tf.reduce_sum(rows * rows)
+        slope, _ = tape.gradient(total, [w, table])
+        w.assign_sub(0.1 * slope)
+
+    step(x, tf.constant([0, 1, 2, 0, 1, 2]))
+    tf.where(x > 0, x, 2 - x)
+    tf.exp(tf.cast(x, tf.bfloat16))
+    tf.transpose(tf.concat([x, x[:2]], axis=0), perm=[1, 0])
+    tf.cumsum(x, axis=-1, reverse=True)
+    tf.math.top_k(tf.constant([1.0, 1.0, 0.0]), k=2)
+    tf.nn.dropout(x, 0.5)
+    tf.nn.conv2d(tf.ones((1, 8, 8, 3)), np.ones((3, 3, 3, 4), np.float32), strides=1, padding="SAME")
+    tf.linalg.svd(x)
+    tf.experimental.numpy.add(np.arange(3.0), 1)
+    tf.complex(x, x) * tf.complex(x, x)
+
+
+def test_calls_in_functions_are_told_with_their_count_line_and_gradient() -> None:
+    w = tf.Variable(tf.ones(3))
+
+    @tf.function(jit_compile=True)
+    def step(x: tf.Tensor) -> tf.Tensor:
+        with tf.GradientTape() as tape:
+            total = tf.constant(0.0)
+            for row in range(4):
+                total += tf.reduce_sum(tf.tanh(x[row] * w))
+        return tape.gradient(total, w)
+
+    entries = recorded(lambda: [step(tf.ones((4, 3)) * (1.0 + number)) for number in range(2)])
+    calls = {entry["function"]: entry for entry in of_kind(entries, CALL)}
+    assert calls["tf.tanh"]["count"] == 8
+    assert calls["tf.tanh"]["arrays"] == [{"dtype": "float32", "shape": [3], "low": 1.0, "high": 1.0}]
+    assert calls["tf.tanh"]["gradient"]["wanted"] == [0]
+    assert calls["tf.ones"]["gradient"] is None
+    ((file, line, _),) = calls["tf.tanh"]["sites"]
+    assert file == Path(__file__).name
+    assert "tf.tanh(x[row] * w)" in Path(__file__).read_text().splitlines()[line - 1]
+
+
+def test_what_tensorflow_calls_by_itself_is_no_call_of_the_users() -> None:
+    x = tf.Variable(tf.ones((2, 3)))
+
+    def work() -> None:
+        with tf.GradientTape() as tape:
+            y = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[0, 1], logits=x)
+        tape.gradient(y, x)
+
+    assert counts(recorded(work)) == {"tf.nn.sparse_softmax_cross_entropy_with_logits": 1}
+
+
+def test_a_layer_of_keras_is_seen_through_and_its_variables_are_arrays() -> None:
+    keras.utils.set_random_seed(0)
+    layer = keras.layers.Dense(3)
+    x = tf.ones((2, 4))
+    layer(x)
+    entries = recorded(lambda: layer(x))
+    calls = {entry["function"]: entry for entry in of_kind(entries, CALL)}
+    assert [array["shape"] for array in calls["tf.matmul"]["arrays"]] == [[2, 4], [4, 3]]
+    assert counts(entries, LEFT_OUT) == {}
+
+
+def test_the_functions_of_a_data_set_run_on_the_host_and_are_not_recorded() -> None:
+    def work() -> None:
+        data = tf.data.Dataset.from_tensor_slices([1.0, 2.0]).map(lambda value: tf.sin(value) * 2.0)
+        for value in data:
+            tf.cos(value)
+
+    assert counts(recorded(work)) == {"tf.cos": 2}
+
+
+def test_a_variable_that_is_assigned_is_changed() -> None:
+    w = tf.Variable(tf.ones(3))
+    entries = recorded(lambda: w.assign_add(tf.fill([3], 2.0)))
+    calls = {entry["function"]: entry for entry in of_kind(entries, CALL)}
+    assert calls["tf.Variable.assign_add"]["changes"] == [0]
+    assert w.numpy().tolist() == [3.0, 3.0, 3.0]
+
+
+def test_everything_is_put_back_after_a_recording() -> None:
+    def found() -> list[Any]:
+        variable = tf.Variable(1.0)
+        return [
+            tf.matmul, tf.Tensor.__add__, type(variable).assign_add, type(variable).__add__,
+            tf.config.functions_run_eagerly(),
+        ]  # fmt: skip
+
+    before = found()
+    recorded(lambda: tf.sin(1.0))
+    assert found() == before
+
+
+def test_reads_and_moves_are_crossings() -> None:
+    def work() -> None:
+        x = tf.constant(np.ones(3))
+        if tf.reduce_sum(x) > 1:
+            x.numpy()
+        float(x[1])
+        tf.constant(2.0)
+
+    assert counts(recorded(work), CROSSING) == {
+        "tf.constant": 1, "tf.Tensor.__bool__": 1, "tf.Tensor.numpy": 1, "tf.Tensor.__float__": 1,
+    }  # fmt: skip
+
+
+def test_what_cannot_be_kept_is_told_with_its_reason_and_goes_on() -> None:
+    def work() -> None:
+        tf.concat([tf.constant(["a"]), tf.constant(["b"])], 0)
+        tf.expand_dims(tf.ragged.constant([[1], [2, 3]]), 0)
+
+    reasons = {entry["function"]: entry["reason"] for entry in of_kind(recorded(work), LEFT_OUT)}
+    assert reasons == {"tf.concat": "an array of string"}
+
+
+@pytest.mark.parametrize("with_values", [False, True])
+def test_replays_are_right_on_the_host(tmp_path: Path, *, with_values: bool) -> None:
+    entries = recorded(several_calls, with_values=with_values)
+    assert counts(entries, LEFT_OUT) == {}
+    replayed = cases(entries, tmp_path)
+    assert {case.id.endswith("-gradient") for case in replayed} == {True, False}
+    assert not_passed(Cpu(), replayed) == {}
+
+
+NOTICED = (
+    "tf.Tensor.__matmul__",
+    "tf.nn.gelu",
+    "tf.nn.sparse_softmax_cross_entropy_with_logits",
+    "tf.gather",
+    "tf.where",
+    "tf.exp",
+    "tf.cumsum",
+    "tf.nn.conv2d",
+)
+
+
+def test_replays_notice_a_device_that_is_wrong(tmp_path: Path) -> None:
+    class Wrong(Cpu):
+        def lookup(self, name: str) -> Any:
+            function = super().lookup(name)
+            return lambda *arguments, **options: function(*arguments, **options) * 1.1
+
+    entries = [entry for entry in recorded(several_calls) if entry["function"] in NOTICED]
+    outcomes = {case.function: run(Wrong(), case).verdict for case in cases(entries, tmp_path)}
+    assert outcomes == dict.fromkeys(NOTICED, Verdict.failed)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "os.system", "os.mkdir", "builtins.exec", "tf.io.write_file", "tf.io.gfile.makedirs", "tf.io.read_file",
+        "tf.saved_model.load", "tf.load_library", "tf.load_op_library", "tf.print", "tf.py_function",
+        "tf.numpy_function", "tf.raw_ops.WriteFile", "tf.raw_ops.EagerPyFunc", "tf.keras.models.load_model",
+        "tf.import_graph_def", "tf.nn.fixed_unigram_candidate_sampler", "tf.random.fixed_unigram_candidate_sampler",
+        "tf.summary.create_file_writer", "tf.profiler.experimental.start", "tf.Tensor.__reduce__", "tf.Tensor.numpy",
+        "tf.Variable.__class__", "module_of_the_attack.write",
+    ],
+)  # fmt: skip
+def test_a_recording_calls_nothing_but_what_computes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str
+) -> None:
+    mark = tmp_path / "mark"
+    (tmp_path / "module_of_the_attack.py").write_text(f"open({str(mark)!r}, 'w')\nwrite = print\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    (entry,) = of_kind(recorded(lambda: tf.ones(2)), CALL)
+    (attack,) = cases([attacked(entry, function, str(mark))], tmp_path)
+    outcome = run(Cpu(), attack)
+    assert outcome.verdict is Verdict.skipped
+    assert "no such function that a recording may call" in str(outcome.evidence and outcome.evidence.reason)
+    assert not mark.exists()
+
+
+def test_a_recording_hands_no_function_to_one_that_computes(tmp_path: Path) -> None:
+    (entry,) = of_kind(recorded(lambda: tf.ones(2)), CALL)
+    call = {"tuple": [[{"public": "os.system", "named": 1}], {"mapping": []}]}
+    (attack,) = cases([{**entry, "call": call}], tmp_path)
+    outcome = run(Cpu(), attack)
+    assert outcome.verdict is Verdict.skipped
+    assert "names nothing but dtypes" in str(outcome.evidence and outcome.evidence.reason)
