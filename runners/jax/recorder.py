@@ -181,12 +181,13 @@ def _numpy_dtype(array: Any) -> np.dtype[Any]:
     """The dtype that JAX computes in: it may be narrower than that of NumPy's array, and a key is whole numbers."""
     if _is_key(array):
         return np.dtype("uint32")
-    return np.dtype(jax.dtypes.canonicalize_dtype(array.dtype))
+    dtype: np.dtype[Any] = np.dtype(jax.dtypes.canonicalize_dtype(array.dtype))
+    return dtype
 
 
 def _kind(dtype: np.dtype[Any]) -> str:
     """NumPy takes a float that it does not have, such as bfloat16, for no number."""
-    return "f" if jnp.issubdtype(dtype, jnp.floating) else dtype.kind
+    return "f" if jnp.issubdtype(dtype, jnp.floating) else str(dtype.kind)
 
 
 def _values(array: Any) -> np.ndarray[Any, Any] | None:

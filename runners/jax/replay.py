@@ -98,10 +98,9 @@ def gradient(
 def _harmless(value: Named, device: Any) -> Any:
     """The object behind a name. Raises ``UntestedError`` for one that is neither a dtype, the device, nor a member of
     an enumeration or a named tuple of JAX's."""
-    owner = {
-        PUBLIC: lambda: value.name.rpartition(".")[0],
-        MADE: lambda: json.loads(value.name)["class"],
-    }.get(value.kind, lambda: None)()
+    owner = value.name.rpartition(".")[0] if value.kind == PUBLIC else None
+    if value.kind == MADE:
+        owner = json.loads(value.name)["class"]
     if value.kind not in ("dtype", "device") and owner not in value_classes():
         raise UntestedError(f"a recording names no function among arguments, as this one does: {value.name}")
     found = resolved(value, device)

@@ -77,17 +77,18 @@ class ReplayedCall:
         return arguments, *others
 
     def _call(self, function: Any, parts: Sequence[Any]) -> Callable[[], Any]:
-        way = {"gradient": gradient, CHANGES: changes}.get(json.loads(self.written).get(WAY), plain)
-        return way(function if self.method is None else partial(_assigned, self.method), *parts)
+        called = function if self.method is None else partial(_assigned, self.method)
+        kind = json.loads(self.written).get(WAY)
+        if kind == "gradient":
+            return gradient(called, *parts)
+        if kind == CHANGES:
+            return changes(called, *parts)
+        arguments, options = parts
+        return partial(called, *arguments, **options)
 
 
 def _assigned(method: str, variable: tf.Variable, *arguments: Any, **options: Any) -> Any:
     return getattr(variable, method)(*arguments, **options)
-
-
-def plain(function: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Callable[[], Any]:
-    """The call itself."""
-    return partial(function, *arguments, **options)
 
 
 def changes(

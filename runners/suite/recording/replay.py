@@ -38,8 +38,6 @@ that returns with the result the arrays that the call has changed."""
 class Replayed(Protocol):
     """A recorded call that a framework can make."""
 
-    written: str
-
     def __call__(self, context: Context, *arrays: Any) -> Callable[[], Any]:
         """Prepare the call on the device."""
 
