@@ -136,7 +136,9 @@ def _recorded(framework: Framework, name: str, file: Path) -> Suite:
     from runners.suite.suites import Suite
 
     if framework.replay is None:
-        raise SuiteError(f"{file}: calls of {framework.name} cannot be replayed from a recording; those of torch can")
+        raise SuiteError(
+            f"{file}: calls of {framework.name} cannot be replayed from a recording; those of jax, tensorflow and torch can"
+        )
     module, _, case_of = framework.replay.partition(":")
     functions = functions_of(file, framework.name, getattr(importlib.import_module(module), case_of))
     if not functions:

@@ -100,7 +100,7 @@ def record(order: RecordOrder) -> int:
     """Run the command and write its recording; returns the exit code. Raises ``RecordingError`` if there is none."""
     declared = frameworks.load(order.framework)
     if declared.recorder is None:
-        raise UsageError(f"the calls of {order.framework} cannot be recorded; those of torch can")
+        raise UsageError(f"the calls of {order.framework} cannot be recorded; those of jax, tensorflow and torch can")
     _require_writable(order.out)
     begun, moment, told = time.monotonic(), datetime.now(UTC), _Told()
     ended = _run_child(order, told)

@@ -140,7 +140,7 @@ def test_every_framework_has_the_same_names(name: str) -> None:
     """But for the locks of devices and versions, and for what one alone can do.
 
     JAX lowers for a device that is not here; of torch alone gradients and an optimizer's steps are frozen, arrays have
-    layouts, packages are left out, and calls of a program are recorded.
+    layouts, and packages are left out.
     """
     entries = {entry.name for entry in (ROOT / "runners" / name).iterdir()}
     assert {entry for entry in entries if "-" not in entry and entry != "__pycache__"} == {
@@ -149,6 +149,7 @@ def test_every_framework_has_the_same_names(name: str) -> None:
         *(("lowering.py",) if name == "jax" else ()),
         "frozen.py",
         *(("layouts.py", "stubs", "ways.py") if name == "torch" else ()),
-        *(("recordable.py", "recorder.py", "replay.py") if name == "torch" else ()),
-        *(("left_open.py", "widening.py", "writing.py") if name == "torch" else ()),
+        *("left_open.py", "recordable.py", "recorder.py", "replay.py"),
+        *(("writing.py",) if name != "tensorflow" else ()),
+        *(("widening.py",) if name == "torch" else ()),
     }
