@@ -137,7 +137,8 @@ def _recorded(framework: Framework, name: str, file: Path) -> Suite:
 
     if framework.replay is None:
         raise SuiteError(
-            f"{file}: calls of {framework.name} cannot be replayed from a recording; those of jax, tensorflow and torch can"
+            f"{file}: calls of {framework.name} cannot be replayed from a recording; "
+            "those of jax, tensorflow and torch can"
         )
     module, _, case_of = framework.replay.partition(":")
     functions = functions_of(file, framework.name, getattr(importlib.import_module(module), case_of))

@@ -47,7 +47,7 @@ class Replayed(Protocol):
 
 @dataclass(frozen=True)
 class Openness:
-    """What of a function's result nothing determines."""
+    """The part of a function's result that nothing determines."""
 
     form_only: bool = False
     """Its values: they are random, or right with other signs."""
