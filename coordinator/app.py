@@ -77,7 +77,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         )
         atlas = app.state.atlas = AtlasKeeper(pools.requests)
         audit = app.state.audit = AuditWriter(pools.requests)
-        app.state.identifier = Identifier(pools.requests, *_trusted(settings), audit.note_use)
+        app.state.identifier = Identifier(pools.requests, *_access_without_token(settings), audit.note_use)
         auditing = supervisor.start("audit", audit.run)
         dispatching = supervisor.start("dispatch", dispatcher.run)
         keeping = supervisor.start("matrices", lambda: matrices.refresh_forever(pools.requests))
@@ -134,7 +134,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     return app
 
 
-def _trusted(settings: Settings) -> tuple[AdminToken | None, Role | None]:
+def _access_without_token(settings: Settings) -> tuple[AdminToken | None, Role | None]:
     """The admin token of the coordinator's own, and the role of callers without any."""
     token, role = settings.admin_token, settings.anonymous_role
     admin = None if token is None else AdminToken(settings.admin_name, digest(token))

@@ -52,7 +52,7 @@ def open_log(path: Path, limit_bytes: int) -> FileIO:
     if path.exists() and path.stat().st_size > limit_bytes:
         path.replace(before)
     # A release before may have made them for everybody to read.
-    for kept in (path, before):
-        if kept.exists():
-            kept.chmod(PRIVATE)
+    for log_file in (path, before):
+        if log_file.exists():
+            log_file.chmod(PRIVATE)
     return FileIO(path, "ab", opener=lambda name, flags: os.open(name, flags, PRIVATE))

@@ -55,15 +55,15 @@ class Bounds:
     def parse(cls, text: str) -> Bounds:
         """``exports=4, streams=100``. Raises ``SettingError``."""
         names = [field.name for field in fields(cls)]
-        changed: dict[str, int] = {}
+        limits: dict[str, int] = {}
         for part in filter(None, (part.strip() for part in text.split(","))):
             name, _, value = (word.strip() for word in part.partition("="))
             if name not in names:
                 raise SettingError(f"{LIMITS}: there is no limit '{name}'; there are: {', '.join(names)}")
             if not (value.isascii() and value.isdecimal() and 1 <= int(value[:20]) <= LARGEST):
                 raise SettingError(f"{LIMITS}: {name} is {value!r}: give a whole number from 1 to {LARGEST:,}")
-            changed[name] = int(value)
-        return replace(cls(), **changed)
+            limits[name] = int(value)
+        return replace(cls(), **limits)
 
 
 def require_campaign_jobs(jobs: int, bounds: Bounds) -> None:

@@ -28,7 +28,7 @@ class ChartRenderer(Protocol):
     async def draw(self, specs: Sequence[dict[str, Any]], form: Literal["svg", "png"]) -> list[bytes]: ...
     async def scripts(self) -> Path: ...
     def remember(self, spec: dict[str, Any]) -> str: ...
-    def recall(self, known: str | None) -> dict[str, Any] | None: ...
+    def recall(self, key: str | None) -> dict[str, Any] | None: ...
 
 
 class Room(Protocol):
@@ -72,12 +72,12 @@ LOGGED = {"campaign_id": "campaign", "job_id": "job", "runner_id": "runner"}
 """Parameters of paths, by the field of the log that they are."""
 
 
-async def _shared(request: Request) -> Shared:
+async def _shared_context(request: Request) -> Shared:
     # A coroutine, because what a function binds in FastAPI's threads is bound for nobody else.
     ids = {LOGGED[name]: value for name, value in request.path_params.items() if name in LOGGED}
     bind_contextvars(**{field: int(id) for field, id in ids.items() if str(id).isdecimal()})
-    shared: Shared = request.app.state.shared
-    return shared
+    context: Shared = request.app.state.shared
+    return context
 
 
-Context = Annotated[Shared, Depends(_shared)]
+Context = Annotated[Shared, Depends(_shared_context)]

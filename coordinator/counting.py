@@ -129,9 +129,9 @@ Counted = dict[str, Counts]
 
 
 @lru_cache(maxsize=10_000)
-def counts_of(stored: str) -> Counted:
+def counts_of(counts_text: str) -> Counted:
     """The counts of a cell as the database has them. Many cells have the same, and share them."""
-    return {name: Counts(**counts) for name, counts in json.loads(stored).items()}
+    return {name: Counts(**counts) for name, counts in json.loads(counts_text).items()}
 
 
 class CountedFunction:

@@ -16,8 +16,8 @@ def number(value: float | None) -> str:
 
 def significant(value: float) -> str:
     """Three significant digits, all digits from 1,000, and never an exponent: ``0.778``, ``36``, ``12,345``."""
-    rounded = Decimal(f"{value:.3g}")
-    return f"{value:,.0f}" if abs(rounded) >= 1000 else f"{rounded:f}"
+    three_digits = Decimal(f"{value:.3g}")
+    return f"{value:,.0f}" if abs(three_digits) >= 1000 else f"{three_digits:f}"
 
 
 def latency(ms: float | None) -> str:
@@ -68,7 +68,7 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def listed(words: Sequence[str], most: int | None = None) -> str:
+def join_words(words: Sequence[str], most: int | None = None) -> str:
     """``a, b and c``; of more than ``most`` words the first, and the number of the others: ``a, b and 7 more``."""
     if most is not None and len(words) > most:
         words = [*words[:most], f"{len(words) - most:,} more"]

@@ -30,8 +30,8 @@ async def readyz(request: Request, context: Context) -> Response | dict[str, str
     if not down:
         return {"status": "ready"}
     tasks = [{"task": task.task, "since": task.since.isoformat(), "reason": task.reason} for task in down]
-    listed = "; ".join(f"{task.task} since {task.since:%Y-%m-%d %H:%M:%S} UTC ({task.reason})" for task in down)
-    return problem(request, 503, "Not ready", f"down: {listed}; it goes on by itself", tasks=tasks)
+    description = "; ".join(f"{task.task} since {task.since:%Y-%m-%d %H:%M:%S} UTC ({task.reason})" for task in down)
+    return problem(request, 503, "Not ready", f"down: {description}; it goes on by itself", tasks=tasks)
 
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})

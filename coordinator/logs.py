@@ -25,7 +25,7 @@ from structlog.stdlib import BoundLogger, LoggerFactory, ProcessorFormatter, add
 from structlog.typing import EventDict, Processor
 
 from coordinator.settings import LogFormat
-from protocol.redaction import cut, redacted
+from protocol.redaction import cut, redact
 
 LONGEST_FIELD = 16 * 1024
 """In characters; a traceback has its place in it, and a header of 60 KB has none."""
@@ -35,7 +35,7 @@ def _bound_fields(_logger: Any, _method: str, fields: EventDict) -> EventDict:
     """Cut a value that is too long within its field, so that a line of JSON stays one."""
     for name, value in fields.items():
         if isinstance(value, str) and len(value) > LONGEST_FIELD:
-            fields[name] = redacted(cut(value, LONGEST_FIELD))
+            fields[name] = redact(cut(value, LONGEST_FIELD))
     return fields
 
 
@@ -128,14 +128,14 @@ def log_to(stream: TextIO, form: LogFormat, secrets: Collection[str] = ()) -> It
     ``secrets`` are values that stand in no line, besides whatever has the form of a secret.
     """
 
-    def redact(_logger: Any, _method: str, line: Any) -> str:
-        return redacted(line, secrets)
+    def redact_line(_logger: Any, _method: str, line: Any) -> str:
+        return redact(line, secrets)
 
     handler = logging.StreamHandler(stream)
     handler.setFormatter(
         ProcessorFormatter(
             foreign_pre_chain=_FIELDS_OF_ALL,
-            processors=[ProcessorFormatter.remove_processors_meta, *_RENDERERS[form], redact],
+            processors=[ProcessorFormatter.remove_processors_meta, *_RENDERERS[form], redact_line],
         )
     )
     root, waiting = logging.getLogger(), _Waiting()

@@ -79,8 +79,8 @@ def _require_upgraded(connection: Connection) -> None:
 def _upgrade(connection: Connection, require_roles: bool) -> str | None:
     connection.execute(text("select pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
     revision = _current(connection)
-    known = {script.revision for script in scripts().walk_revisions()}
-    if revision is not None and revision not in known:
+    all_revisions = {script.revision for script in scripts().walk_revisions()}
+    if revision is not None and revision not in all_revisions:
         raise DatabaseError(
             f"the database has revision {revision}, which this Portolan does not know: a newer one made it, or one "
             "from before the first release; upgrade Portolan, or use another database "

@@ -19,7 +19,7 @@ TimesT = TypeVar("TimesT", bound="DataclassInstance")
 def parse_named_seconds(kind: type[TimesT], text: str, setting: str) -> TimesT:
     """Return the times of this kind, with those changed that the text names. Raises ``SettingError``."""
     names = [field.name for field in fields(kind)]
-    changed: dict[str, float] = {}
+    seconds_by_name: dict[str, float] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, value = (word.strip() for word in part.partition("="))
         if name not in names:
@@ -33,5 +33,5 @@ def parse_named_seconds(kind: type[TimesT], text: str, setting: str) -> TimesT:
             raise SettingError(
                 f"{setting}: {name} is {value[:100]!r}: give seconds from {SHORTEST_S:g} to {LONGEST_S:,.0f}"
             )
-        changed[name] = seconds
-    return kind(**changed)
+        seconds_by_name[name] = seconds
+    return kind(**seconds_by_name)

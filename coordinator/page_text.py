@@ -28,6 +28,6 @@ def page_text(text: str) -> str:
     return _MISLEADING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def finalized(value: Any) -> Any:
+def finalize(value: Any) -> Any:
     """A value on its way into a template: the ``finalize`` of an environment of Jinja's."""
     return page_text(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -49,16 +49,16 @@ def install(app: FastAPI, page: ProblemPage) -> None:
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> Response:
         faults = error.errors()
-        errors = [{"field": _spelled(fault["loc"]), "problem": plain_text(words_of(fault))} for fault in faults]
+        errors = [{"field": _location_text(fault["loc"]), "problem": plain_text(words_of(fault))} for fault in faults]
         # That it is of the path, the query or the body says nothing to whoever wrote its name.
         place, *names = faults[0]["loc"]
-        name = _spelled(names) if names and isinstance(names[0], str) else place
+        name = _location_text(names) if names and isinstance(names[0], str) else place
         return problem(request, 422, "The request is not valid", f"{name}: {errors[0]['problem']}", errors=errors)
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> Response:
         detail = f"{request.method} {request.url.path}: {error.detail}; see /docs for what there is"
-        headers = {"Allow": _allowed(request)} if error.status_code == 405 else error.headers
+        headers = {"Allow": _allowed_methods(request)} if error.status_code == 405 else error.headers
         return problem(request, error.status_code, str(error.detail), detail, headers=headers)
 
     async def _database(request: Request, error: Exception) -> Response:
@@ -66,7 +66,7 @@ def install(app: FastAPI, page: ProblemPage) -> None:
             detail = "it holds a value that no database takes; check its ids and texts"
             return problem(request, 422, "The request is not valid", detail)
         if not is_outage(error):
-            return await _unexpected(request, error)
+            return await _answer_unexpected(request, error)
         log.warning("the database is away", method=request.method, path=request.url.path, reason=reason_of(error))
         return problem(request, DATABASE_PROBLEM.status, DATABASE_PROBLEM.title, DATABASE_PROBLEM.detail)
 
@@ -75,14 +75,14 @@ def install(app: FastAPI, page: ProblemPage) -> None:
         app.exception_handler(kind)(_database)
 
     @app.exception_handler(Exception)
-    async def _unexpected(request: Request, error: Exception) -> Response:
+    async def _answer_unexpected(request: Request, error: Exception) -> Response:
         log.error("a request failed", method=request.method, path=request.url.path, exc_info=error)
         return problem(request, 500, "Internal error", "something unexpected happened; the coordinator's log says more")
 
     _describe_problems(app)
 
 
-def _spelled(location: Sequence[str | int]) -> str:
+def _location_text(location: Sequence[str | int]) -> str:
     return plain_text(".".join(map(str, location)))
 
 
@@ -124,7 +124,7 @@ class CancelledRequests:
             await answer(scope, receive, send)
 
 
-def _allowed(request: Request) -> str:
+def _allowed_methods(request: Request) -> str:
     """Name every method that the path knows: the framework names those of the first route of several."""
     routes, scope = request.app.routes, request.scope
     return ", ".join(m for m in METHODS if any(r.matches({**scope, "method": m})[0] is Match.FULL for r in routes))

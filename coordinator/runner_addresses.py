@@ -57,15 +57,15 @@ class RunnerNetworks:
 
     def refusal(self, address: str) -> str | None:
         """The reason why no runner may be at this address, as the rest of a sentence; None if one may."""
-        found = ipaddress.ip_address(address)
-        if isinstance(found, IPv6Address) and found.scope_id is not None:
+        parsed_address = ipaddress.ip_address(address)
+        if isinstance(parsed_address, IPv6Address) and parsed_address.scope_id is not None:
             return "is of one link only, and no runner is allowed there"
-        if found in _COMPATIBLE and not found.is_loopback and not found.is_unspecified:
+        if parsed_address in _COMPATIBLE and not parsed_address.is_loopback and not parsed_address.is_unspecified:
             return "is an IPv4 address in disguise, and no runner is allowed there"
         for reason, networks in _NEVER:
-            if any(found in network for network in networks):
+            if any(parsed_address in network for network in networks):
                 return f"is {reason}, and no runner is allowed there"
-        if any(found in network for network in self.allowed):
+        if any(parsed_address in network for network in self.allowed):
             return None
         return (
             f"is outside of the networks in which runners are allowed ({self.text}): "

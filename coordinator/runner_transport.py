@@ -83,8 +83,8 @@ class RunnerTransport(httpx.AsyncHTTPTransport):
 
 
 def _fault_of_head(response: httpx.Response) -> str | None:
-    packed = response.headers.get("Content-Encoding", "identity")
-    if packed.strip().lower() != "identity":
+    encoding = response.headers.get("Content-Encoding", "identity")
+    if encoding.strip().lower() != "identity":
         return "its answer is packed, which it was not asked for"
     raw = response.headers.raw
     if len(raw) > MAX_HEADERS or sum(len(name) + len(value) for name, value in raw) > MAX_HEADER_BYTES:
@@ -146,7 +146,7 @@ class _CheckedBackend(httpcore.AnyIOBackend):
         failure: httpcore.ConnectError | httpcore.ConnectTimeout | None = None
         try:
             async with asyncio.timeout(timeout):
-                for address in self._checked(host, port, await _resolve(host, port)):
+                for address in self._require_allowed(host, port, await _resolve(host, port)):
                     try:
                         stream = await super().connect_tcp(address, port, None, local_address, socket_options)
                         self._streams.add(stream)
@@ -157,24 +157,24 @@ class _CheckedBackend(httpcore.AnyIOBackend):
             raise httpcore.ConnectTimeout(f"no connection within {timeout:.0f} s") from error
         raise failure or httpcore.ConnectError(f"{host} has no address")
 
-    def _checked(self, host: str, port: int, addresses: list[str]) -> list[str]:
+    def _require_allowed(self, host: str, port: int, addresses: list[str]) -> list[str]:
         """The addresses at which a runner may be. Raises ``RunnerAddressError`` if none is."""
         if self._networks is None:
             return addresses
-        allowed, reasons = self._networks.select(addresses)
-        if not allowed and reasons:
+        allowed_addresses, reasons = self._networks.select(addresses)
+        if not allowed_addresses and reasons:
             raise RunnerAddressError(f"the runner at {host}:{port} is not called: {reasons[0]}")
-        return allowed
+        return allowed_addresses
 
 
 async def _resolve(host: str, port: int) -> list[str]:
     """Every address that the name stands for, in the system's order, each once."""
     loop = asyncio.get_running_loop()
     try:
-        found = await loop.run_in_executor(_resolvers, _look_up, host, port)
+        address_infos = await loop.run_in_executor(_resolvers, _look_up, host, port)
     except (OSError, UnicodeError) as error:
         raise httpcore.ConnectError(f"{host}: {error}") from error
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+    return list(dict.fromkeys(str(address[0]) for *_, address in address_infos))
 
 
 def _look_up(host: str, port: int) -> list[Any]:

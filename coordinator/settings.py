@@ -70,12 +70,12 @@ class Settings:
     def secrets(self) -> frozenset[str]:
         """The values that no line of a log may hold."""
         password = urlsplit(self.database_url).password or ""
-        known = {password, unquote(password), *secret_values({**os.environ})}
+        values = {password, unquote(password), *secret_values({**os.environ})}
         if self.enrolment_key_file is not None:
-            known.add(enrolment_key(self.enrolment_key_file))
+            values.add(enrolment_key(self.enrolment_key_file))
         if self.admin_token is not None:
-            known.add(self.admin_token)
-        return frozenset(value for value in known if len(value) >= SHORTEST)
+            values.add(self.admin_token)
+        return frozenset(value for value in values if len(value) >= SHORTEST)
 
     @classmethod
     def from_environment(cls) -> Settings:
@@ -97,9 +97,9 @@ def cache() -> Path:
     return (variables().cache or Path("~/.cache")).expanduser().absolute()
 
 
-def enrolment_key_file(given: Path | None) -> Path | None:
+def enrolment_key_file(option: Path | None) -> Path | None:
     """Return the given file, else the environment's. Raises ``SettingError`` now, rather than at each enrolment."""
-    file = given or variables().enrolment_key_file
+    file = option or variables().enrolment_key_file
     if file is not None:
         enrolment_key(file)
     return file
@@ -120,15 +120,15 @@ def proxies(text: str) -> tuple[str, ...]:
     return parts
 
 
-def host_names(*given: str) -> frozenset[str]:
+def host_names(*options: str) -> frozenset[str]:
     """Return this machine's own names, the environment's and the given ones, as they are compared."""
     own = ["localhost", *filter(NAME_OF_HOST.fullmatch, (socket.gethostname(),))]
-    named = [*filter(None, re.split(r"[\s,]+", variables().hosts)), *given]
-    for name in named:
+    all_names = [*filter(None, re.split(r"[\s,]+", variables().hosts)), *options]
+    for name in all_names:
         if not NAME_OF_HOST.fullmatch(name):
             what = "is no name of a host: write it without scheme and port"
             raise SettingError(f"PORTOLAN_HOSTS, --allowed-host: {name[:100]!r} {what}")
-    return frozenset(name.lower().rstrip(".") for name in (*own, *named))
+    return frozenset(name.lower().rstrip(".") for name in (*own, *all_names))
 
 
 def admin_token(path: Path | None) -> str | None:
@@ -148,9 +148,9 @@ def _secret_word(path: Path, noun: str) -> str:
     return word
 
 
-def anonymous_role(given: str | None) -> AnonymousRole | None:
+def anonymous_role(option: str | None) -> AnonymousRole | None:
     """The role of callers without a token, as given, else the environment's, else none."""
-    role = given or variables().anonymous_role
+    role = option or variables().anonymous_role
     match role:
         case None | "none":
             return None
@@ -161,38 +161,38 @@ def anonymous_role(given: str | None) -> AnonymousRole | None:
 
 def statement_timeout_s() -> float:
     """The environment's limit for one statement, or the default."""
-    given = variables().statement_timeout_s
-    if given is None:
+    text = variables().statement_timeout_s
+    if text is None:
         return STATEMENT_TIMEOUT_S
     try:
-        seconds = float(given)
+        seconds = float(text)
     except ValueError:
         seconds = 0.0
     if not 0.1 <= seconds <= 3600:
-        raise SettingError(f"{STATEMENT_TIMEOUT} is {given!r}: give seconds from 0.1 to 3600")
+        raise SettingError(f"{STATEMENT_TIMEOUT} is {text!r}: give seconds from 0.1 to 3600")
     return seconds
 
 
 def runner_networks() -> RunnerNetworks:
     """The networks in which the environment allows runners."""
-    given = variables().runner_networks
+    text = variables().runner_networks
     try:
-        return RunnerNetworks.parse(given)
+        return RunnerNetworks.parse(text)
     except ValueError as error:
         raise SettingError(
-            f"{RUNNER_NETWORKS} is {given!r} ({error}): give networks such as 10.8.0.0/16, or loopback, private or any"
+            f"{RUNNER_NETWORKS} is {text!r} ({error}): give networks such as 10.8.0.0/16, or loopback, private or any"
         ) from error
 
 
 def log_format(stream: TextIO) -> LogFormat:
     """The environment's form of log lines, or the default: text on a terminal, JSON elsewhere."""
-    given = variables().log_format
-    match given:
+    text = variables().log_format
+    match text:
         case None:
             return "text" if stream.isatty() else "json"
         case "text" | "json":
-            return given
-    raise SettingError(f"PORTOLAN_LOG_FORMAT is {given!r}: give text or json")
+            return text
+    raise SettingError(f"PORTOLAN_LOG_FORMAT is {text!r}: give text or json")
 
 
 def with_password(url: str, file: str | None) -> str:

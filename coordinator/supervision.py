@@ -91,8 +91,8 @@ class Supervisor:
     def note_fault(self, name: str, reason: str) -> None:
         """Something that many tasks use has failed, and is down until it has not failed for ``Times.fault_s``."""
         now = time.monotonic()
-        known = self._faults.get(name)
-        since = known.since if known is not None and now - known.last < self._times.fault_s else now
+        earlier = self._faults.get(name)
+        since = earlier.since if earlier is not None and now - earlier.last < self._times.fault_s else now
         self._faults[name] = _Fault(since, now, reason)
 
     def pulse(self, name: str) -> Pulse:
@@ -107,14 +107,14 @@ class Supervisor:
             self.began(name)
             try:
                 await work()
-                pause_s = self.ended(name, None)
+                pause_s = self.note_end(name, None)
             except asyncio.CancelledError as error:
                 if is_cancelled():
                     raise
                 # Not ours: something that it waited for was cancelled.
-                pause_s = self.ended(name, error)
+                pause_s = self.note_end(name, error)
             except Exception as error:
-                pause_s = self.ended(name, error)
+                pause_s = self.note_end(name, error)
             await asyncio.sleep(pause_s)
 
     def began(self, name: str, kind: str | None = None) -> None:
@@ -129,7 +129,7 @@ class Supervisor:
         if not record.pulse.is_due:
             record.pulse.due_within(within_s)
 
-    def ended(self, name: str, error: BaseException | None) -> float:
+    def note_end(self, name: str, error: BaseException | None) -> float:
         """Log and count the end of a task that should not have ended; returns the pause before its next start."""
         record, now = self._record(name, name), time.monotonic()
         if now - record.started_at > self._times.settled_s:
@@ -157,18 +157,18 @@ class Supervisor:
     def down(self) -> list[DownTask]:
         """Tasks that ended and have not run for long since, and those that give no sign of life, or have not begun."""
         now = time.monotonic()
-        found = []
+        down_tasks = []
         for name, record in self._records.items():
-            settled = record.running and now - record.started_at > self._times.settled_s
-            if record.down_since is not None and not settled:
-                found.append(DownTask(name, _moment(record.down_since), f"it ended: {record.reason}"))
+            has_recovered = record.running and now - record.started_at > self._times.settled_s
+            if record.down_since is not None and not has_recovered:
+                down_tasks.append(DownTask(name, _moment(record.down_since), f"it ended: {record.reason}"))
             elif (since := record.pulse.overdue_since) is not None:
                 did = "not begun" if record.expected else "given no sign of life"
-                found.append(DownTask(name, _moment(since), f"it has {did} since then"))
+                down_tasks.append(DownTask(name, _moment(since), f"it has {did} since then"))
         for name, fault in self._faults.items():
             if now - fault.last < self._times.fault_s:
-                found.append(DownTask(name, _moment(fault.since), fault.reason))
-        return found
+                down_tasks.append(DownTask(name, _moment(fault.since), fault.reason))
+        return down_tasks
 
     def _record(self, name: str, kind: str) -> _Record:
         return self._records.setdefault(name, _Record(kind))

@@ -18,7 +18,7 @@ LONGEST = 120
 # is wrong would take more memory than there is.
 
 
-def _bounded(value: JsonValue) -> JsonValue:
+def _check_size(value: JsonValue) -> JsonValue:
     text = json.dumps(value, allow_nan=False)
     if len(text) > MAX_VALUE:
         raise ValueError(f"must have at most {MAX_VALUE} characters as JSON")
@@ -27,7 +27,7 @@ def _bounded(value: JsonValue) -> JsonValue:
     return value
 
 
-Value = Annotated[JsonValue, AfterValidator(_bounded)]
+Value = Annotated[JsonValue, AfterValidator(_check_size)]
 """As JSON has it, or an object: ``{"array": "float32", "shape": [3, 4]}``, ``{"object": "torch.float32"}`` by its
 public name, ``{"expression": "x.shape[0]"}`` of source text, ``{"shortened": "[1, 2, 3"}`` of what is longer."""
 

@@ -29,40 +29,40 @@ class ChosenFunctions:
 
 def choose_functions(globs: Iterable[str], functions: Iterable[str]) -> ChosenFunctions:
     there = set(functions)
-    known = sorted(there)
-    chosen: set[str] = set()
+    ordered_names = sorted(there)
+    selection: set[str] = set()
     unknown: list[str] = []
     for glob in dict.fromkeys(globs):
         # A thousand plain names are looked up, not searched for in each of a hundred thousand.
-        matched = [name for name in known if fnmatchcase(name, glob)] if set(glob) & _WILD else there & {glob}
-        if matched:
-            chosen.update(matched)
+        matches = [name for name in ordered_names if fnmatchcase(name, glob)] if set(glob) & _WILD else there & {glob}
+        if matches:
+            selection.update(matches)
         else:
             unknown.append(glob)
-    return ChosenFunctions(frozenset(chosen), tuple(unknown))
+    return ChosenFunctions(frozenset(selection), tuple(unknown))
 
 
 def no_function_matches(globs: Sequence[str], functions: Iterable[str]) -> str:
     """A sentence for globs that name none, with names that are close to the first few."""
-    known = sorted(set(functions))
-    told = [f"no function matches '{glob}'{did_you_mean(glob, known)}" for glob in globs[:MOST_GUESSED]]
-    told += [f"none matches '{glob}'" for glob in globs[MOST_GUESSED:MOST_UNKNOWN]]
+    all_names = sorted(set(functions))
+    sentences = [f"no function matches '{glob}'{did_you_mean(glob, all_names)}" for glob in globs[:MOST_GUESSED]]
+    sentences += [f"none matches '{glob}'" for glob in globs[MOST_GUESSED:MOST_UNKNOWN]]
     further = len(globs) - MOST_UNKNOWN
-    return "; ".join([*told, f"and {further} more match none"] if further > 0 else told)
+    return "; ".join([*sentences, f"and {further} more match none"] if further > 0 else sentences)
 
 
-def did_you_mean(name: str, known: Sequence[str]) -> str:
+def did_you_mean(name: str, names: Sequence[str]) -> str:
     """``; did you mean torch.argsort?``, or nothing."""
-    close = close_names(name, known)
+    close = close_names(name, names)
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
-def close_names(name: str, known: Sequence[str]) -> list[str]:
+def close_names(name: str, names: Sequence[str]) -> list[str]:
     """At most three names that could be meant: those that end alike (``cumsum``, ``np.cumsum``), else the closest."""
     plain = name.strip("*")
     last = plain.rpartition(".")[2]
-    ending_alike = [other for other in known if other != name and other.rpartition(".")[2] == last]
-    among, cutoff = (ending_alike, 0.0) if ending_alike else (known, 0.5)
+    ending_alike = [other for other in names if other != name and other.rpartition(".")[2] == last]
+    among, cutoff = (ending_alike, 0.0) if ending_alike else (names, 0.5)
     close = difflib.get_close_matches(plain, among, n=MOST_CLOSE, cutoff=cutoff)
     best = _alikeness(plain, close[0]) if close else 0.0
     return [other for other in close if _alikeness(plain, other) >= best - ALMOST]

@@ -29,8 +29,8 @@ class HostOnly:
         """Why the function never touches a device; ``None`` where that is not declared."""
         if name in self.reasons:
             return self.reasons[name]
-        found = self._any_glob.fullmatch(name)
-        return self.reasons[self._globs[found.lastindex - 1]] if found is not None and found.lastindex else None
+        match = self._any_glob.fullmatch(name)
+        return self.reasons[self._globs[match.lastindex - 1]] if match is not None and match.lastindex else None
 
     @cached_property
     def _globs(self) -> list[str]:
@@ -44,7 +44,7 @@ class HostOnly:
 
 
 @cache
-def declared() -> HostOnly:
+def load_host_only() -> HostOnly:
     """The declaration that comes with Portolan."""
     content = json.loads((files("protocol") / "host_only.json").read_text(encoding="utf-8"))
     return HostOnly({name: reason for reason, names in content.items() for name in names})

@@ -57,7 +57,7 @@ _BETWEEN: tuple[tuple[str, re.Pattern[str]], ...] = (
 """Everything from the one to the other is secret; where the other is missing, everything to the end of the text."""
 
 
-def masked(text: str, secrets: Iterable[str]) -> str:
+def mask(text: str, secrets: Iterable[str]) -> str:
     """The text without these values."""
     for secret in secrets:
         if secret in text:
@@ -65,18 +65,18 @@ def masked(text: str, secrets: Iterable[str]) -> str:
     return text
 
 
-def masked_tail(text: str, secrets: Iterable[str]) -> str:
+def mask_tail(text: str, secrets: Iterable[str]) -> str:
     """The end of a longer text, whose beginning may be the rest of a secret that was cut in two."""
     for secret in secrets:
         rest = next((n for n in range(len(secret) - 1, 3, -1) if text.startswith(secret[-n:])), 0)
         if rest:
             text = MASK + text[rest:]
-    return masked(text, secrets)
+    return mask(text, secrets)
 
 
-def redacted(line: str, secrets: Iterable[str] = ()) -> str:
+def redact(line: str, secrets: Iterable[str] = ()) -> str:
     """A line of a log without these values, and without anything that has the form of a secret."""
-    line = masked(cut(line, LONGEST_LINE), secrets)
+    line = mask(cut(line, LONGEST_LINE), secrets)
     for form, without in _FORMS:
         line = form.sub(without, line)
     for begin, end in _BETWEEN:
@@ -93,14 +93,14 @@ def cut(text: str, longest: int) -> str:
 
 def _without_between(text: str, begin: str, end: re.Pattern[str]) -> str:
     pieces, at = [], 0
-    while (found := text.find(begin, at)) >= 0:
-        hidden = found + len(begin)
-        if text.startswith(MASK, hidden):  # done within a field, whose end is not the end of this text
-            pieces.append(text[at:hidden])
-            at = hidden
+    while (begin_at := text.find(begin, at)) >= 0:
+        secret_start = begin_at + len(begin)
+        if text.startswith(MASK, secret_start):  # done within a field, whose end is not the end of this text
+            pieces.append(text[at:secret_start])
+            at = secret_start
             continue
-        match = end.search(text, hidden)
-        pieces += [text[at:hidden], MASK]
+        match = end.search(text, secret_start)
+        pieces += [text[at:secret_start], MASK]
         at = match.start() if match else len(text)
     return "".join([*pieces, text[at:]])
 

@@ -26,11 +26,11 @@ _ACTIVE = re.compile(
 
 def terminal_text(text: str) -> str:
     """The text with every character that acts on a terminal shown instead."""
-    return text if text.isascii() and text.isprintable() else _ACTIVE.sub(_shown, text)
+    return text if text.isascii() and text.isprintable() else _ACTIVE.sub(_escape, text)
 
 
-def _shown(found: re.Match[str]) -> str:
-    return f"\\u{ord(found[0]):04x}"
+def _escape(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"
 
 
 class TerminalStream:

@@ -53,7 +53,7 @@ async def end_own_sessions(request: Request, caller: CurrentCaller, context: Con
 
 
 @router.get("/tokens", dependencies=[needs(Role.admin)])
-async def listed(context: Context) -> TokenList:
+async def list_tokens(context: Context) -> TokenList:
     """All tokens, newest first, without their secrets; expired and revoked ones too."""
     return TokenList(tokens=await service.list_tokens(context.engine))
 
@@ -66,10 +66,10 @@ async def listed(context: Context) -> TokenList:
 )
 async def create(request: TokenRequest, caller: CurrentCaller, context: Context, response: Response) -> NewToken:
     """Make a token. Its secret is in this answer and nowhere else."""
-    made = await service.create_token(context.engine, request, caller)
-    response.headers["Location"] = f"/api/v1/tokens/{made.id}"
+    new_token = await service.create_token(context.engine, request, caller)
+    response.headers["Location"] = f"/api/v1/tokens/{new_token.id}"
     response.headers["Cache-Control"] = "no-store"
-    return made
+    return new_token
 
 
 @router.delete(

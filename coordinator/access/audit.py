@@ -106,7 +106,7 @@ def _storable(text: str, longest: int) -> str:
     return clean[:longest]
 
 
-def _limited(entry: AuditEntry) -> Limited | None:
+def _limited_kind(entry: AuditEntry) -> Limited | None:
     """Of which kind the entry is, if anybody can make any number of it: of viewers, links to sign in."""
     if entry.kind == "anonymous":
         return "nobody's" if entry.status >= 400 else None
@@ -128,7 +128,7 @@ class AuditWriter:
         self._some = asyncio.Event()
 
     def record(self, entry: AuditEntry) -> None:
-        if (kind := _limited(entry)) is not None:
+        if (kind := _limited_kind(entry)) is not None:
             left_out = self._limits[kind].admit(self._clock())
             if left_out is None:
                 return
@@ -168,10 +168,10 @@ class AuditWriter:
                 if self._entries and self._entries[0] is entry:
                     self._entries.popleft()
         if self._used:
-            used = set(self._used)
+            token_ids = set(self._used)
             async with self._engine.begin() as connection:
-                await store.note_use(connection, used, USE_EVERY)
-            self._used -= used
+                await store.note_use(connection, token_ids, USE_EVERY)
+            self._used -= token_ids
 
     def _put(self, entry: AuditEntry) -> None:
         log.info(

@@ -28,28 +28,28 @@ class BodyBounds:
         self._bounds = bounds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or (declared := _declared(scope)) == 0:
+        if scope["type"] != "http" or (length := _declared_length(scope)) == 0:
             await self._app(scope, receive, send)
             return
         try:
             if scope["path"] == BUNDLES:
                 receive = _Timed(receive, self._bounds.bundle_seconds)
             else:
-                receive = await self._whole(scope, receive, declared)
+                receive = await self._whole(scope, receive, length)
         except PortolanError as error:
             # The server lets what is left of the body come to nothing, so that the client can read this.
             await problem(Request(scope), error.status, error.title, str(error))(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
-    async def _whole(self, scope: Scope, receive: Receive, declared: int | None) -> Receive:
+    async def _whole(self, scope: Scope, receive: Receive, length: int | None) -> Receive:
         """Read the body; return what hands it on."""
         bounds = self._bounds
         caller: Caller = scope["state"]["caller"]
         most, seconds = bounds.body_bytes, bounds.body_seconds
         if not caller.is_known and caller.role is not Role.admin:
             most, seconds = bounds.stranger_body_bytes, bounds.stranger_body_seconds
-        _require_size(declared or 0, most)
+        _require_size(length or 0, most)
         pieces, size = [], 0
         try:
             async with asyncio.timeout(seconds):
@@ -107,7 +107,7 @@ class _Timed:
         return message
 
 
-def _declared(scope: Scope) -> int | None:
+def _declared_length(scope: Scope) -> int | None:
     """The length of the body as the headers have it; None if it comes in chunks, 0 without any."""
     length = 0
     for name, value in scope["headers"]:

@@ -28,9 +28,9 @@ BAD_REQUEST = "no request of HTTP can be read there: a path or a header holds a 
 def allow_connections(count: int) -> None:
     """Have this process open files for so many connections, as far as it may."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = count + OTHER_FILES
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    open_files = count + OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < open_files:
+        limit = open_files if hard == resource.RLIM_INFINITY else min(open_files, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 

@@ -75,14 +75,14 @@ class DoorMiddleware:
 async def _resolve(name: str) -> frozenset[str]:
     """The addresses of a name; none while it has none, so that nothing is served by mistake."""
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(name, None, type=socket.SOCK_STREAM)
+        addresses = await asyncio.get_running_loop().getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return frozenset()
-    return frozenset(_plain(str(address[0])) for *_, address in found)
+    return frozenset(_plain(str(address[0])) for *_, address in addresses)
 
 
 def _plain(address: str) -> str:
     """An IPv4 address as such, also where a socket of IPv6 took it."""
-    found = ipaddress.ip_address(address.partition("%")[0])
-    mapped = getattr(found, "ipv4_mapped", None)
-    return str(mapped or found)
+    parsed_address = ipaddress.ip_address(address.partition("%")[0])
+    ipv4 = getattr(parsed_address, "ipv4_mapped", None)
+    return str(ipv4 or parsed_address)

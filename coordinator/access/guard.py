@@ -31,12 +31,12 @@ class RequestGuard:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                given = [header for header in message["headers"] if header[0] not in RANGES]
-                own = {name for name, _ in given}
+                headers = [header for header in message["headers"] if header[0] not in RANGES]
+                own = {name for name, _ in headers}
                 if error is not None:
                     # Its body is not read, so where the next request begins is not known.
-                    given.append((b"connection", b"close"))
-                message["headers"] = [*given, *(header for header in RAW if header[0] not in own)]
+                    headers.append((b"connection", b"close"))
+                message["headers"] = [*headers, *(header for header in RAW if header[0] not in own)]
             await send(message)
 
         # An export is made anew for each request, so that parts of two would be no file: HTTP lets a range be ignored.
@@ -49,7 +49,7 @@ def install(app: FastAPI, names: Set[str]) -> None:
     """Put the guard outermost: what ``add_middleware`` adds never sees the answer to an error of ours."""
     build = app.build_middleware_stack
 
-    def guarded() -> ASGIApp:
+    def build_guarded() -> ASGIApp:
         return RequestGuard(build(), names)
 
-    app.build_middleware_stack = guarded  # type: ignore[method-assign]
+    app.build_middleware_stack = build_guarded  # type: ignore[method-assign]

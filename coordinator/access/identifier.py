@@ -116,9 +116,9 @@ class Identifier:
         find: Callable[[AsyncConnection, bytes], Awaitable[Row[Any] | None]],
     ) -> Row[Any] | None:
         key, now = (kind, sha256), self._clock()
-        held = self._held.get(key)
-        if held is not None and now - held[0] < HELD_S:
-            return held[1]
+        entry = self._held.get(key)
+        if entry is not None and now - entry[0] < HELD_S:
+            return entry[1]
         async with self._lookups, self._engine.connect() as connection:
             row = await find(connection, sha256)
         # As of before the question, so that nothing is relied on for longer than it says.
@@ -137,12 +137,12 @@ def _is_due(last_used_at: datetime | None) -> bool:
 
 def _require_valid(row: Row[Any]) -> None:
     if row.revoked_at is not None:
-        ended = f"was revoked on {row.revoked_at:%Y-%m-%d}"
+        fate = f"was revoked on {row.revoked_at:%Y-%m-%d}"
     elif row.expires_at <= datetime.now(UTC):
-        ended = f"expired on {row.expires_at:%Y-%m-%d}"
+        fate = f"expired on {row.expires_at:%Y-%m-%d}"
     else:
         return
-    raise TokenEndedError(f"the token {row.prefix} {ended}: {ANOTHER}", name=row.name, token_id=row.id)
+    raise TokenEndedError(f"the token {row.prefix} {fate}: {ANOTHER}", name=row.name, token_id=row.id)
 
 
 def _credentials(headers: Iterable[tuple[bytes, bytes]], cookie: str) -> tuple[str | None, str | None]:

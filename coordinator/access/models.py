@@ -101,8 +101,8 @@ class AuditRow(BaseModel):
     @property
     def caller(self) -> str:
         """The caller for people: a runner has no role, and must not be taken for a person of its name."""
-        described = "runner" if self.kind == "runner" else self.role
-        return f"{self.who}, {described}" if described else self.who
+        description = "runner" if self.kind == "runner" else self.role
+        return f"{self.who}, {description}" if description else self.who
 
 
 class AuditPage(BaseModel):

@@ -42,12 +42,12 @@ SHOWN = 100
 
 def fields(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     """Return the headers that decide. One given twice is joined, as HTTP has it, and so is no value that is known."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for name, value in headers:
         if name in READ:
             key, text = name.decode("latin-1"), value.decode("latin-1")
-            found[key] = f"{found[key]},{text}" if key in found else text
-    return found
+            values[key] = f"{values[key]},{text}" if key in values else text
+    return values
 
 
 def refusal(method: str, path: str, headers: Mapping[str, str], names: Set[str]) -> RequestError | None:
@@ -58,9 +58,9 @@ def refusal(method: str, path: str, headers: Mapping[str, str], names: Set[str])
     host = headers.get("host")
     if host is not None and not is_known(host, names):
         name = _name(host)
-        called = f"'{name[:SHOWN]}'" if name else "what its Host header says"
+        written_name = f"'{name[:SHOWN]}'" if name else "what its Host header says"
         return ForeignHostError(
-            f"this coordinator is not known as {called}: use its address, or name it in PORTOLAN_HOSTS or with "
+            f"this coordinator is not known as {written_name}: use its address, or name it in PORTOLAN_HOSTS or with "
             "`portolan up --allowed-host`"
         )
     if is_foreign(host or "", headers) and not is_link(method, headers):
@@ -110,22 +110,22 @@ def accepted_types(path: str) -> Set[str]:
 
 
 def _refuse_type(path: str, headers: Mapping[str, str]) -> MediaTypeError | None:
-    accepted, given = accepted_types(path), headers.get("content-type")
+    media_types, content_type = accepted_types(path), headers.get("content-type")
     has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
-    if given is None and not has_body:
+    if content_type is None and not has_body:
         return None
-    media = (given or "").partition(";")[0].strip().lower()
-    if media in accepted:
+    media = (content_type or "").partition(";")[0].strip().lower()
+    if media in media_types:
         return None
     came = f"it came as {media[:SHOWN]}" if media else "it came without one"
-    return MediaTypeError(f"give the body the Content-Type {' or '.join(sorted(accepted))}: {came}")
+    return MediaTypeError(f"give the body the Content-Type {' or '.join(sorted(media_types))}: {came}")
 
 
 @lru_cache(maxsize=256)
 def _name(host: str) -> str | None:
     """The name or address in a Host header; None where there is none."""
-    found = HOST.fullmatch(host)
-    return found[1].lower().rstrip(".") if found else None
+    match = HOST.fullmatch(host)
+    return match[1].lower().rstrip(".") if match else None
 
 
 @lru_cache(maxsize=256)

@@ -20,7 +20,7 @@ async def find_token(connection: AsyncConnection, sha256: bytes) -> Row[Any] | N
 
 async def find_session(connection: AsyncConnection, sha256: bytes) -> Row[Any] | None:
     """The session with its token; the columns of the token are null where the token is in no table."""
-    found = await connection.execute(
+    result = await connection.execute(
         select(
             sessions.c.token_sha256,
             sessions.c.expires_at.label("session_expires_at"),
@@ -29,7 +29,7 @@ async def find_session(connection: AsyncConnection, sha256: bytes) -> Row[Any] |
         .outerjoin_from(sessions, tokens, sessions.c.token_sha256 == tokens.c.sha256)
         .where(sessions.c.sha256 == sha256)
     )
-    return found.one_or_none()
+    return result.one_or_none()
 
 
 async def create_token(connection: AsyncConnection, **values: Any) -> Row[Any]:
@@ -54,12 +54,12 @@ async def revoke_token(connection: AsyncConnection, token_id: int, by: str) -> R
 async def create_session(connection: AsyncConnection, sha256: bytes, token_sha256: bytes, lasts: timedelta) -> datetime:
     """Return when it ends. Those that have ended already go."""
     await connection.execute(delete(sessions).where(sessions.c.expires_at < func.now()))
-    made = await connection.execute(
+    result = await connection.execute(
         insert(sessions)
         .values(sha256=sha256, token_sha256=token_sha256, expires_at=func.now() + lasts)
         .returning(sessions.c.expires_at)
     )
-    return cast(datetime, made.scalar_one())
+    return cast(datetime, result.scalar_one())
 
 
 async def end_session(connection: AsyncConnection, sha256: bytes) -> None:
@@ -68,12 +68,12 @@ async def end_session(connection: AsyncConnection, sha256: bytes) -> None:
 
 async def list_sessions(connection: AsyncConnection, token_sha256: bytes) -> Sequence[RowMapping]:
     """Those that live, of one token, newest first."""
-    found = await connection.execute(
+    result = await connection.execute(
         select(sessions.c.created_at, sessions.c.expires_at)
         .where(sessions.c.token_sha256 == token_sha256, sessions.c.expires_at > func.now())
         .order_by(sessions.c.created_at.desc())
     )
-    return found.mappings().all()
+    return result.mappings().all()
 
 
 async def end_sessions(connection: AsyncConnection, token_sha256: bytes) -> None:
@@ -83,22 +83,22 @@ async def end_sessions(connection: AsyncConnection, token_sha256: bytes) -> None
 async def create_link(connection: AsyncConnection, sha256: bytes, token_sha256: bytes, lasts: timedelta) -> datetime:
     """Return when it ends. Those that have ended already go."""
     await connection.execute(delete(login_links).where(login_links.c.expires_at < func.now()))
-    made = await connection.execute(
+    result = await connection.execute(
         insert(login_links)
         .values(sha256=sha256, token_sha256=token_sha256, expires_at=func.now() + lasts)
         .returning(login_links.c.expires_at)
     )
-    return cast(datetime, made.scalar_one())
+    return cast(datetime, result.scalar_one())
 
 
 async def take_link(connection: AsyncConnection, sha256: bytes) -> bytes | None:
     """Return the hash of the token that the link stands for; of two who take it at once, one gets it."""
-    taken = await connection.execute(
+    result = await connection.execute(
         delete(login_links)
         .where(login_links.c.sha256 == sha256)
         .returning(login_links.c.token_sha256, login_links.c.expires_at > func.now())
     )
-    row = taken.one_or_none()
+    row = result.one_or_none()
     return cast(bytes, row[0]) if row is not None and row[1] else None
 
 
@@ -122,9 +122,9 @@ async def list_entries(
     connection: AsyncConnection, *, before: int | None, limit: int, who: str | None = None
 ) -> Sequence[Row[Any]]:
     """Newest first."""
-    wanted = select(audit_entries).order_by(audit_entries.c.id.desc()).limit(limit)
+    query = select(audit_entries).order_by(audit_entries.c.id.desc()).limit(limit)
     if before is not None:
-        wanted = wanted.where(audit_entries.c.id < before)
+        query = query.where(audit_entries.c.id < before)
     if who is not None:
-        wanted = wanted.where(audit_entries.c.who == who)
-    return (await connection.execute(wanted)).all()
+        query = query.where(audit_entries.c.who == who)
+    return (await connection.execute(query)).all()

@@ -37,8 +37,8 @@ class Secret:
     @property
     def prefix(self) -> str:
         """The readable part, by which people tell tokens apart."""
-        known = TOKEN.fullmatch(self.text)
-        return known[1] if known else ""
+        match = TOKEN.fullmatch(self.text)
+        return match[1] if match else ""
 
 
 def new_token() -> Secret:
@@ -54,7 +54,7 @@ def digest(text: str) -> bytes:
     return sha256(text.encode("utf-8", "surrogateescape")).digest()
 
 
-def local_path(given: str | None) -> str:
+def local_path(path: str | None) -> str:
     """The page to show after signing in: a path of this site, whatever an address asked for."""
-    is_local = given is not None and re.fullmatch(r"/(?![/\\])[^\\\x00-\x20]*", given) is not None
-    return given if given is not None and is_local else "/campaigns"
+    is_local = path is not None and re.fullmatch(r"/(?![/\\])[^\\\x00-\x20]*", path) is not None
+    return path if path is not None and is_local else "/campaigns"

@@ -15,7 +15,7 @@ from coordinator.assess.report import kind_sentence
 from coordinator.assess.sites import Certainty, Site, Source, Use
 from coordinator.assess.verdicts import Weight, usual_cases
 from coordinator.errors import UnknownNameError
-from coordinator.formats import listed
+from coordinator.formats import join_words
 from coordinator.results.conditions import CallSite
 from coordinator.targets.selectors import Selector
 from protocol.function_names import did_you_mean
@@ -89,7 +89,7 @@ def answer(question: Question, evidence: Evidence) -> Answer:
         return Answer(function, target.target, None, 0, 0, (f"nobody charted {function} on {target.target}",))
     cases = target.functions[charted.name]
     if question.dtype is not None and question.dtype not in (known := _dtypes(cases)):
-        there = f"its cases are in {listed(known)}" if known else "its cases do not say in which they are"
+        there = f"its cases are in {join_words(known)}" if known else "its cases do not say in which they are"
         missing = f"no case of {function} on {target.target} is in {question.dtype}: {there}"
         return Answer(function, target.target, None, 0, 0, (missing,))
     dtypes = frozenset() if question.dtype is None else frozenset({question.dtype})

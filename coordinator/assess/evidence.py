@@ -19,7 +19,7 @@ from coordinator.errors import AssessmentError
 from coordinator.results.conditions import EndedCase
 from coordinator.results.outcomes.repeat import repeat_command
 from coordinator.targets.models import target_sentences
-from coordinator.targets.selectors import Selector, spelled
+from coordinator.targets.selectors import Selector, target_name
 from protocol.enums import Cause, DeviceClass, Ending, is_lowered
 from protocol.function_names import did_you_mean
 
@@ -104,7 +104,7 @@ class TargetEvidence:
 
     @property
     def target(self) -> str:
-        return spelled(self)
+        return target_name(self)
 
     @property
     def short(self) -> str:

@@ -18,7 +18,7 @@ from typing import Literal
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from coordinator.assess.evidence import Evidence, TargetEvidence
-from coordinator.catalogue.surfaces import packed, unpacked
+from coordinator.catalogue.surfaces import pack, unpack
 from coordinator.errors import AssessmentError
 from protocol.model import first_fault
 
@@ -62,13 +62,13 @@ def written(targets: Sequence[TargetEvidence], made_at: datetime) -> bytes:
 
 def compressed(targets: Sequence[TargetEvidence], made_at: datetime) -> bytes:
     """The content of a file of evidence."""
-    return packed(written(targets, made_at))
+    return pack(written(targets, made_at))
 
 
 def read(content: bytes, name: str, origin: str) -> Evidence:
     """Read a document, compressed or not. Raises ``AssessmentError`` with one line that names the file."""
     try:
-        plain = unpacked(content)
+        plain = unpack(content)
         mark = EvidenceMark.model_validate_json(plain)
     except (ValueError, OSError, EOFError, zlib.error, gzip.BadGzipFile):
         raise AssessmentError(f"{name} is no evidence of Portolan's: make one with `{_MAKE}`") from None

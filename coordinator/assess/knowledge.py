@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from coordinator.assess.values import Elements, Method, Thing, array, is_array
-from coordinator.catalogue.surfaces import ARRAYS, CHARTABLE, ROOTS, Surface, open_surface, shipped
+from coordinator.catalogue.surfaces import ARRAYS, CHARTABLE, ROOTS, Surface, open_surface, shipped_releases
 from coordinator.catalogue.usage.resolver import MAKERS, OTHER, Binding, is_class
 from coordinator.results.conditions import CallSite
 
@@ -147,7 +147,7 @@ def _several(callee: str, last: str, made: Thing, *, along: bool) -> Binding:
 
 def shipped_surfaces() -> list[Surface]:
     """The surfaces that come with Portolan, the newest release of a framework first."""
-    return [open_surface(release) for release in reversed(shipped())]
+    return [open_surface(release) for release in reversed(shipped_releases())]
 
 
 def knowledge_of(surfaces: Iterable[Surface]) -> Knowledge:

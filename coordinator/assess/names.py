@@ -8,7 +8,7 @@ from functools import cached_property
 
 from coordinator.assess.evidence import TargetEvidence
 from coordinator.catalogue.releases import nearest
-from coordinator.catalogue.surfaces import ROOTS, Surface, open_surface, shipped
+from coordinator.catalogue.surfaces import ROOTS, Surface, open_surface, shipped_releases
 from coordinator.results.conditions import CallSite
 
 TWINS: Mapping[str, tuple[str, ...]] = {
@@ -66,7 +66,7 @@ def all_names(function: str) -> frozenset[str]:
     """Every name under which evidence of some release may have the function: its aliases, and the twins of a method."""
     names = {function}
     root = function.partition(".")[0]
-    for release in shipped():
+    for release in shipped_releases():
         if ROOTS[release.partition("@")[0]] == root and (entry := open_surface(release).resolve(function)) is not None:
             names |= {entry.name, *entry.aliases}
     methods = [name.rpartition(".") for name in names]

@@ -13,7 +13,7 @@ from coordinator.assess.findings import Assessment, Finding
 from coordinator.assess.recorded_run import RecordedRun
 from coordinator.assess.sites import Site, Source
 from coordinator.assess.verdicts import Kind, SiteVerdict
-from coordinator.formats import listed, plural
+from coordinator.formats import join_words, plural
 
 MOST_CHARTED = 20
 """Unknown functions in the command that charts them."""
@@ -87,7 +87,7 @@ class Report:
         return (
             f"{target.framework} {target.version} on {target.device} ({target.hardware}), "
             f"charted on {day(target.charted_at)}, {'suites' if len(target.suites) > 1 else 'suite'} "
-            f"{listed(target.suites)}; {self.origin}"
+            f"{join_words(target.suites)}; {self.origin}"
         )
 
     @property
@@ -112,7 +112,7 @@ class Report:
         return f"{self.prefix}{site.path}:{site.line}"
 
     def _kinds_of(self, findings: Sequence[Finding]) -> str:
-        return listed([self._of_kind(kind, findings) for kind in _kinds(findings)])
+        return join_words([self._of_kind(kind, findings) for kind in _kinds(findings)])
 
     def _of_kind(self, kind: Kind, findings: Sequence[Finding]) -> str:
         """``2 functions that fail (torch.a at train.py:3, torch.b)``."""

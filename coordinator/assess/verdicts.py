@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from coordinator.assess.advice import advice
 from coordinator.assess.evidence import CaseEvidence, TargetEvidence, mean_ratio
-from coordinator.formats import listed, significant
+from coordinator.formats import join_words, significant
 from coordinator.formats import ratio as ratio_text
 from coordinator.results.conditions import (
     UNKNOWN_VALUE,
@@ -251,7 +251,7 @@ def _agreeing(call: CallSite, cases: Sequence[CaseEvidence]) -> tuple[list[CaseE
     plain = {name: value for name, value in call.keywords.items() if _is_plain(value)}
     found = [case for case in cases if case.options and case.options.calls and _agree(plain, case.options.calls)]
     shared = {name for case in found for name in plain if _is_plain(_given(case, name))}
-    return found, f"cases with {listed([f'{name}={plain[name]!r}' for name in sorted(shared)])}"
+    return found, f"cases with {join_words([f'{name}={plain[name]!r}' for name in sorted(shared)])}"
 
 
 def _agree(plain: Mapping[str, object], calls: Sequence[CallOptions]) -> bool:

@@ -12,7 +12,7 @@ from coordinator.assess import service
 from coordinator.atlas.overview import Atlas, atlas_of, column_of
 from coordinator.atlas.pages import Page, front_page
 from coordinator.atlas.uses import shipped_uses
-from protocol.host_only import declared
+from protocol.host_only import load_host_only
 
 ORIGIN = "is of all campaigns of this coordinator"
 WAIT_S = 1.0
@@ -78,7 +78,7 @@ class AtlasKeeper:
 
     async def _build(self, charts: Charts) -> None:
         begun = monotonic()
-        host_only = declared()
+        host_only = load_host_only()
         columns = []
         async for target in service.each_evidence(self._engine):
             column = await asyncio.to_thread(column_of, target, host_only)

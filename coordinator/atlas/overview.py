@@ -11,7 +11,7 @@ from functools import cached_property
 from coordinator.assess.evidence import TargetEvidence
 from coordinator.atlas.marks import NOT_CHARTED, Cell, Mark, cell_of
 from coordinator.catalogue.releases import version_numbers
-from coordinator.formats import listed, number, plural
+from coordinator.formats import join_words, number, plural
 from coordinator.results.statistics import Rate
 
 Uses = Mapping[str, Mapping[str, int]]
@@ -64,7 +64,7 @@ class Column:
             return f"{number(lowered)} of {functions} are lowered for it in every case; none was run"
         counts = {mark: f"{number(count)} {_VERBS[mark][count != 1]}" for mark, count in self.counts.items()}
         others = [words for mark, words in counts.items() if self.counts[mark] and mark is not Mark.works]
-        rest = f"; {listed(others)}" if others else ""
+        rest = f"; {join_words(others)}" if others else ""
         return f"{number(self.counts[Mark.works])} of {functions} {_VERBS[Mark.works][self.rate.n != 1]}{rest}"
 
     def letters(self, functions: Iterable[str]) -> str:

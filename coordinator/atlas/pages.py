@@ -18,7 +18,7 @@ from coordinator.atlas.function_view import FunctionView
 from coordinator.atlas.index import index_of
 from coordinator.atlas.marks import Mark, cell_words
 from coordinator.atlas.overview import BEST_FIRST, Atlas, Column, Framework
-from coordinator.page_text import finalized
+from coordinator.page_text import finalize
 from coordinator.results.statistics import Rate
 
 FRONT = "index.html"
@@ -103,7 +103,7 @@ def install(environment: Environment) -> None:
         "capitalized": lambda text: text[:1].upper() + text[1:],
         "day": _day,
         "link": as_link,
-        "listed": formats.listed,
+        "listed": formats.join_words,
         "number": formats.number,
         "rate": rate_words,
         "ratio": formats.ratio,
@@ -128,7 +128,7 @@ def environment() -> Environment:
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=select_autoescape(default=True),
         undefined=StrictUndefined,
-        finalize=finalized,
+        finalize=finalize,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from coordinator.campaigns.plan import priority
 from coordinator.database.tables import campaign_targets, campaigns, cases, jobs
 from coordinator.dispatch.finishes import COLUMNS, FinishedJob, column_arrays, column_values
-from coordinator.targets.selectors import select_functions, spelled
+from coordinator.targets.selectors import select_functions, target_name
 from protocol.bundle import BundleHeader
 from protocol.enums import Verdict
 
@@ -46,7 +46,7 @@ async def create_campaign(
         .values(
             name=name or f"{header.suite.name} on {runner.framework}/{runner.device} of {runner.fingerprint.host}",
             suite=header.suite.name,
-            selectors=[spelled(runner)],
+            selectors=[target_name(runner)],
             functions=list(header.functions),
             not_charted=select_functions(header.functions, {case.function for case in header.suite.cases}).unknown,
             runs=header.runs,

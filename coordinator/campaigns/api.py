@@ -58,13 +58,13 @@ async def submit(
 
 
 @router.get("")
-async def listed(
+async def list_campaigns(
     context: Context,
     before: CampaignNumber = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> CampaignPage:
     """Campaigns, newest first."""
-    return await service.listed(context.engine, before=before, limit=limit)
+    return await service.list_campaigns(context.engine, before=before, limit=limit)
 
 
 @router.get("/{campaign_id}", responses=problem_responses(404))
@@ -86,7 +86,7 @@ async def cancel(
     return campaign
 
 
-async def _watched(
+async def _watch(
     campaign_id: CampaignId, context: Context, caller: CurrentCaller
 ) -> AsyncIterator[AsyncIterator[bytes]]:
     """The stream has its place until its client is gone."""
@@ -102,6 +102,6 @@ async def _watched(
         **problem_responses(404),
     },
 )
-async def events(stream: Annotated[AsyncIterator[bytes], Depends(_watched)]) -> StreamingResponse:
+async def events(stream: Annotated[AsyncIterator[bytes], Depends(_watch)]) -> StreamingResponse:
     """Server-sent events: `progress` whenever a counter has changed, `ended` at the end, `away` if the database is."""
     return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})

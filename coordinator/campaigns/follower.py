@@ -105,15 +105,15 @@ class Follower:
         while self._topics:
             await asyncio.sleep(EVENTS_EVERY_S)
             # Those that have their first event, and expect another.
-            watched = {number: topic for number, topic in self._topics.items() if topic.number and not topic.last}
-            if watched:
-                await self._look(watched)
+            topics = {number: topic for number, topic in self._topics.items() if topic.number and not topic.last}
+            if topics:
+                await self._look(topics)
 
-    async def _look(self, watched: dict[int, _Topic]) -> None:
+    async def _look(self, topics: dict[int, _Topic]) -> None:
         try:
             async with self._engine.connect() as connection:
-                marks = await store.progress_marks(connection, list(watched))
-            for number, topic in watched.items():
+                marks = await store.progress_marks(connection, list(topics))
+            for number, topic in topics.items():
                 if marks.get(number) != topic.mark:
                     await self._read_one(number, topic)
         except Exception as error:
@@ -122,7 +122,7 @@ class Follower:
                 log.warning("campaigns cannot be followed", reason=reason_of(error))
             else:
                 log.exception("campaigns cannot be followed")
-            for number, topic in watched.items():
+            for number, topic in topics.items():
                 self._topics.pop(number, None)
                 topic.tell(_event("away", DATABASE_PROBLEM), last=True)
 
@@ -132,16 +132,16 @@ class Follower:
         except NotFoundError as error:
             # Cancelled and deleted since the last look. Who asks again gets the same as an answer.
             self._topics.pop(number, None)
-            gone = Problem(title=error.title, status=error.status, detail=str(error))
-            topic.tell(_event("away", gone), last=True)
+            problem = Problem(title=error.title, status=error.status, detail=str(error))
+            topic.tell(_event("away", problem), last=True)
 
 
 async def _events(topic: _Topic) -> AsyncIterator[bytes]:
-    seen = 0
+    last_number = 0
     while True:
         news = topic.news
-        if topic.number > seen:
-            seen, last = topic.number, topic.last
+        if topic.number > last_number:
+            last_number, last = topic.number, topic.last
             yield topic.event
             if last:
                 return
@@ -155,9 +155,9 @@ async def _events(topic: _Topic) -> AsyncIterator[bytes]:
 
 def _tell(topic: _Topic, campaign: CampaignDetail) -> None:
     topic.mark = (campaign.state, *campaign.counters.model_dump().values())
-    ended = campaign.state != "running"
+    has_ended = campaign.state != "running"
     event = _event("progress", campaign)
-    topic.tell(event + _event("ended", campaign) if ended else event, last=ended)
+    topic.tell(event + _event("ended", campaign) if has_ended else event, last=has_ended)
 
 
 def _event(kind: str, content: BaseModel) -> bytes:

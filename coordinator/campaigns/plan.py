@@ -59,7 +59,7 @@ class Plan:
 def make_plan(
     suite: str,
     offers: Iterable[Offer],
-    chosen: Sequence[TargetName],
+    targets: Sequence[TargetName],
     functions: Sequence[str],
     runs: int,
     only: Mapping[int, frozenset[int]] | None = None,
@@ -70,18 +70,18 @@ def make_plan(
     none of the functions takes no part; a plan without jobs is refused.
     """
     by_target = {offer.target.id: offer for offer in offers}
-    without = [target for target in chosen if target.id not in by_target]
+    without = [target for target in targets if target.id not in by_target]
     if without:
         raise UnknownNameError(f"no live runner of {without[0]} offers the suite '{suite}'", "suite")
-    available = [case.function for target in chosen for case in by_target[target.id].cases]
-    wanted = select_functions(functions, available)
+    available = [case.function for target in targets for case in by_target[target.id].cases]
+    selection = select_functions(functions, available)
     plans = []
-    for target in chosen:
+    for target in targets:
         offer = by_target[target.id]
         cases = [
             case
             for case in offer.cases
-            if case.function in wanted.functions and (only is None or case.id in only.get(target.id, frozenset()))
+            if case.function in selection.functions and (only is None or case.id in only.get(target.id, frozenset()))
         ]
         if cases:
             plans.append(
@@ -94,22 +94,22 @@ def make_plan(
             )
     if not plans:
         raise RequestError("there is nothing to run: no case is left on any of these targets")
-    return Plan(tuple(plans), runs, wanted.unknown)
+    return Plan(tuple(plans), runs, selection.unknown)
 
 
-def of_framework(framework: str, chosen: Sequence[TargetName]) -> list[TargetName]:
+def of_framework(framework: str, targets: Sequence[TargetName]) -> list[TargetName]:
     """The targets of the framework that a sample is of; the others cannot chart it."""
-    own = [target for target in chosen if target.framework == framework]
+    own = [target for target in targets if target.framework == framework]
     if not own:
-        there = ", ".join(map(str, chosen))
+        there = ", ".join(map(str, targets))
         raise UnknownNameError(f"the sample is of {framework}, and none of the targets is ({there})", "targets")
     return own
 
 
-def check_suite(suite: str, known: Sequence[str]) -> None:
-    if suite not in known:
-        there = ", ".join(known) or "none; register a runner first"
-        raise UnknownNameError(f"no suite '{suite}'{did_you_mean(suite, known)} (known: {there})", "suite")
+def check_suite(suite: str, suite_names: Sequence[str]) -> None:
+    if suite not in suite_names:
+        there = ", ".join(suite_names) or "none; register a runner first"
+        raise UnknownNameError(f"no suite '{suite}'{did_you_mean(suite, suite_names)} (known: {there})", "suite")
 
 
 def priority(campaign_id: int, run: int) -> int:

@@ -48,11 +48,11 @@ class CampaignRequest(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _time_as_usual(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        suite = str(given.get("suite", DEFAULT_SUITE))
-        return {"timing": default_timing(suite), "timed_cases": default_timed_cases(suite), **given}
+    def _time_as_usual(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        suite = str(values.get("suite", DEFAULT_SUITE))
+        return {"timing": default_timing(suite), "timed_cases": default_timed_cases(suite), **values}
 
     @model_validator(mode="after")
     def _require_the_samples_own_functions(self) -> Self:

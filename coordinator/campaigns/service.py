@@ -100,10 +100,10 @@ async def _plan(
     """The plan, and the sample that its functions are, if they are one."""
     check_suite(request.suite, await store.suite_names(connection))
     live = await store.live_targets(connection)
-    chosen = select_targets(request.targets, live, () if live else await store.away_runners(connection))
+    targets = select_targets(request.targets, live, () if live else await store.away_runners(connection))
     if request.sample is not None:
-        chosen = of_framework(request.sample.framework, chosen)
-    offers = await store.offers(connection, request.suite, chosen)
+        targets = of_framework(request.sample.framework, targets)
+    offers = await store.offers(connection, request.suite, targets)
     functions, sample = request.functions, None
     if request.sample is not None:
         sample = chart_sample(request.sample, {case.function for offer in offers for case in offer.cases})
@@ -122,12 +122,12 @@ async def _plan(
             for offer in offers
         }
     # A thousand globs over a large suite are work for seconds, in which other requests are answered.
-    plan = await asyncio.to_thread(make_plan, request.suite, offers, chosen, functions, request.runs, only)
+    plan = await asyncio.to_thread(make_plan, request.suite, offers, targets, functions, request.runs, only)
     require_campaign_jobs(plan.jobs, bounds)
     return plan, sample
 
 
-async def listed(engine: AsyncEngine, *, before: int | None, limit: int) -> CampaignPage:
+async def list_campaigns(engine: AsyncEngine, *, before: int | None, limit: int) -> CampaignPage:
     async with engine.connect() as connection:
         rows = await store.list_campaigns(connection, before=before, limit=limit)
     campaigns = [Campaign.model_validate(_campaign(row)) for row in rows]
@@ -150,9 +150,9 @@ async def _detail(connection: AsyncConnection, campaign_id: int) -> CampaignDeta
     if row.state == "running":
         # Targets run side by side: the slowest one decides.
         seconds = [target.estimate.seconds for target in by_target if target.counters.total > target.counters.settled]
-        known = [left for left in seconds if left is not None]
+        estimates = [left for left in seconds if left is not None]
         whole["estimate"] = TimeEstimate(
-            seconds=max(known) if known and len(known) == len(seconds) else None,
+            seconds=max(estimates) if estimates and len(estimates) == len(seconds) else None,
             measured_jobs=whole["counters"].done,
         )
     return CampaignDetail.model_validate({**whole, "by_target": by_target})
@@ -163,8 +163,8 @@ async def sample(engine: AsyncEngine, campaign_id: int) -> ChartedSample | None:
     async with engine.connect() as connection:
         if await store.read_campaign(connection, campaign_id) is None:
             raise _no_campaign(campaign_id)
-        stored = await store.read_sample(connection, campaign_id)
-    return None if stored is None else ChartedSample.model_validate(stored)
+        stored_sample = await store.read_sample(connection, campaign_id)
+    return None if stored_sample is None else ChartedSample.model_validate(stored_sample)
 
 
 async def verdicts(engine: AsyncEngine, campaign_id: int) -> list[VerdictCount]:
@@ -197,14 +197,16 @@ async def cancel(
             caller.require(Role.operator)
         if selectors:
             targets = await targets_store.of_campaign(connection, campaign_id)
-            chosen = select_of_campaign(
+            cancelled_targets = select_of_campaign(
                 selectors,
                 [TargetName(target.id, target.framework, target.version, target.device) for target in targets],
             )
-            ended = not await store.cancel_targets(connection, campaign_id, [target.id for target in chosen])
+            had_ended = not await store.cancel_targets(
+                connection, campaign_id, [target.id for target in cancelled_targets]
+            )
         else:
-            ended = not await store.cancel(connection, campaign_id)
-        if ended and row.state == "done":
+            had_ended = not await store.cancel(connection, campaign_id)
+        if had_ended and row.state == "done":
             raise ConflictError(f"campaign {campaign_id} is done: there is nothing left to cancel")
 
     await transact(engine, work)
@@ -225,8 +227,8 @@ def estimate_of_part(part: TargetPlan, runs: int, durations: Mapping[int, tuple[
     """One target's time, from earlier durations of its cases."""
     if part.target.id not in durations:
         return TimeEstimate(seconds=None, measured_jobs=0)
-    mean_s, measured = durations[part.target.id]
-    return TimeEstimate(seconds=len(part.case_ids) * runs * mean_s, measured_jobs=measured)
+    mean_s, jobs = durations[part.target.id]
+    return TimeEstimate(seconds=len(part.case_ids) * runs * mean_s, measured_jobs=jobs)
 
 
 def estimate_of_rest(counters: Counters, elapsed_s: float) -> TimeEstimate:

@@ -60,16 +60,20 @@ async def offers(connection: AsyncConnection, suite: str, targets: Sequence[Targ
         """),
         {"suite": suite, "targets": [target.id for target in targets]},
     )
-    served = {row.target_id: row.suite_id for row in rows}
+    suite_ids = {row.target_id: row.suite_id for row in rows}
     of_suite: dict[int, list[PlannedCase]] = {}
-    for suite_id in set(served.values()):
-        found = await connection.execute(
+    for suite_id in set(suite_ids.values()):
+        case_rows = await connection.execute(
             select(cases.c.id, cases.c.name, cases.c.function)
             .where(cases.c.suite_id == suite_id)
             .order_by(cases.c.position)
         )
-        of_suite[suite_id] = [PlannedCase(row.id, row.name, row.function) for row in found]
-    return [Offer(target, served[target.id], of_suite[served[target.id]]) for target in targets if target.id in served]
+        of_suite[suite_id] = [PlannedCase(row.id, row.name, row.function) for row in case_rows]
+    return [
+        Offer(target, suite_ids[target.id], of_suite[suite_ids[target.id]])
+        for target in targets
+        if target.id in suite_ids
+    ]
 
 
 async def left_over(connection: AsyncConnection, campaign_id: int, which: str) -> dict[int, frozenset[str]]:
@@ -101,12 +105,12 @@ class Submission(NamedTuple):
 
 async def find_submission(connection: AsyncConnection, submission: Submission) -> tuple[int, bool] | None:
     """The campaign that was submitted with this key, and whether the request was the same; None if none was."""
-    found = await connection.execute(
+    result = await connection.execute(
         select(submissions.c.campaign_id, submissions.c.request_sha256).where(
             submissions.c.created_by == submission.created_by, submissions.c.key == submission.key
         )
     )
-    row = found.one_or_none()
+    row = result.one_or_none()
     return None if row is None else (row.campaign_id, row.request_sha256 == submission.request_sha256)
 
 
@@ -128,7 +132,7 @@ async def create(
     """The campaign and all its jobs, in one bulk insert for each run on a target."""
     await allow_long_statements(connection)
     what = request.suite if sample is None else f"{sample.name}, {request.suite}"
-    created = await connection.execute(
+    result = await connection.execute(
         insert(campaigns)
         .values(
             name=request.name or f"{what} on {', '.join(request.targets)}",
@@ -147,20 +151,20 @@ async def create(
         )
         .returning(campaigns.c.id)
     )
-    campaign_id = int(created.scalar_one())
+    campaign_id = int(result.scalar_one())
     if submission is not None:
         # Before the jobs, which may take long: who submits the same meanwhile waits here.
         await connection.execute(insert(submissions).values(campaign_id=campaign_id, **submission._asdict()))
-    for planned in plan.targets:
+    for target_plan in plan.targets:
         await connection.execute(
             insert(campaign_targets).values(
                 campaign_id=campaign_id,
-                target_id=planned.target.id,
-                suite_id=planned.suite_id,
-                total=len(planned.case_ids) * plan.runs,
+                target_id=target_plan.target.id,
+                suite_id=target_plan.suite_id,
+                total=len(target_plan.case_ids) * plan.runs,
             )
         )
-        of_target = {"campaign": campaign_id, "target": planned.target.id, "cases": list(planned.case_ids)}
+        of_target = {"campaign": campaign_id, "target": target_plan.target.id, "cases": list(target_plan.case_ids)}
         runs = [{**of_target, "run": run, "priority": priority(campaign_id, run)} for run in range(1, plan.runs + 1)]
         await connection.execute(_JOBS, runs)
     return campaign_id
@@ -197,8 +201,8 @@ async def read_campaign(connection: AsyncConnection, campaign_id: int) -> Row[An
 
 
 async def read_sample(connection: AsyncConnection, campaign_id: int) -> dict[str, Any] | None:
-    found = await connection.execute(select(campaigns.c.sample).where(campaigns.c.id == campaign_id))
-    return cast("dict[str, Any] | None", found.scalar_one_or_none())
+    result = await connection.execute(select(campaigns.c.sample).where(campaigns.c.id == campaign_id))
+    return cast("dict[str, Any] | None", result.scalar_one_or_none())
 
 
 async def progress_marks(connection: AsyncConnection, campaign_ids: Sequence[int]) -> dict[int, tuple[object, ...]]:
@@ -222,7 +226,7 @@ async def unfinished_jobs(connection: AsyncConnection, created_by: str | None) -
         text("SELECT pg_advisory_xact_lock(hashtext('portolan submissions'), hashtext(:user))"),
         {"user": created_by or ""},
     )
-    found = await connection.execute(
+    result = await connection.execute(
         text("""
         SELECT coalesce(sum(t.total - t.done - t.cancelled), 0)::int8
           FROM campaigns c JOIN campaign_targets t ON t.campaign_id = c.id
@@ -230,7 +234,7 @@ async def unfinished_jobs(connection: AsyncConnection, created_by: str | None) -
         """),
         {"user": created_by},
     )
-    return int(found.scalar_one())
+    return int(result.scalar_one())
 
 
 async def read_progress(connection: AsyncConnection, campaign_id: int) -> dict[int, Row[Any]]:
@@ -266,7 +270,7 @@ async def earlier_durations(connection: AsyncConnection, plan: Plan) -> dict[int
     Imported ones count: their cases are rows of their own.
     """
     durations: dict[int, tuple[float, int]] = {}
-    for planned in plan.targets:
+    for target_plan in plan.targets:
         row = (
             await connection.execute(
                 text("""
@@ -282,11 +286,11 @@ async def earlier_durations(connection: AsyncConnection, plan: Plan) -> dict[int
                             WHERE planned.id = ANY(CAST(:cases AS int[]))))
                      ORDER BY job_id DESC LIMIT 2000) newest
                 """),
-                {"target": planned.target.id, "cases": list(planned.case_ids)},
+                {"target": target_plan.target.id, "cases": list(target_plan.case_ids)},
             )
         ).one()
         if row.n:
-            durations[planned.target.id] = (float(row.mean), row.n)
+            durations[target_plan.target.id] = (float(row.mean), row.n)
     return durations
 
 
@@ -323,14 +327,14 @@ async def failed_lately(connection: AsyncConnection, campaign_id: int, most: int
 
 async def cancel(connection: AsyncConnection, campaign_id: int) -> bool:
     """Cancel all that is not done; False if the campaign had ended already."""
-    changed = await connection.execute(
+    result = await connection.execute(
         text("""
         UPDATE campaigns SET state = 'cancelled', finished_at = now()
          WHERE id = :id AND state = 'running' RETURNING id
         """),
         {"id": campaign_id},
     )
-    if changed.scalar_one_or_none() is None:
+    if result.scalar_one_or_none() is None:
         return False
     await _cancel_jobs(connection, campaign_id, None)
     return True
@@ -341,10 +345,10 @@ async def cancel_targets(connection: AsyncConnection, campaign_id: int, target_i
 
     If nothing is left, it ends: done if a target was charted to its end, else cancelled.
     """
-    found = await connection.execute(
+    result = await connection.execute(
         text("SELECT 1 FROM campaigns WHERE id = :id AND state = 'running' FOR UPDATE"), {"id": campaign_id}
     )
-    if found.scalar_one_or_none() is None:
+    if result.scalar_one_or_none() is None:
         return False
     await _cancel_jobs(connection, campaign_id, target_ids)
     await connection.execute(

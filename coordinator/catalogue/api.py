@@ -14,7 +14,7 @@ from coordinator.context import Context
 from coordinator.parameters import SuiteId
 from coordinator.routers import RestRouter
 from coordinator.storable import LARGEST_INTEGER, LONGEST_NAME, Text
-from coordinator.targets.selectors import spelled
+from coordinator.targets.selectors import target_name
 from protocol.problems import problem_responses
 
 router = RestRouter(tags=["catalogue"])
@@ -29,8 +29,8 @@ async def catalogue(context: Context) -> Catalogue:
     suites = []
     for suite_id, group in groupby(functions, key=attrgetter("suite_id")):
         rows = [row._mapping for row in group]
-        served = [spelled(target) for target in targets if target.suite_id == suite_id]
-        suites.append(CatalogueSuite.model_validate({**rows[0], "targets": served, "functions": rows}))
+        target_names = [target_name(target) for target in targets if target.suite_id == suite_id]
+        suites.append(CatalogueSuite.model_validate({**rows[0], "targets": target_names, "functions": rows}))
     return Catalogue(suites=suites)
 
 

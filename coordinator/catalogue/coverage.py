@@ -21,19 +21,21 @@ NAMED = 20
 
 def coverage(suite: str, functions: Collection[str], release: Release, instead_of: str | None = None) -> Coverage:
     """Set the functions that are charted beside the release."""
-    resolved = {name: release.surface.resolve(name) for name in sorted(set(functions))}
-    charted = {entry.name for entry in resolved.values() if entry is not None}
-    run = {plain_name(name) for name in resolved}
+    entries_by_name = {name: release.surface.resolve(name) for name in sorted(set(functions))}
+    entry_names = {entry.name for entry in entries_by_name.values() if entry is not None}
+    run = {plain_name(name) for name in entries_by_name}
 
     def share(of: Collection[str]) -> Share:
-        return Share(charted=len(charted.intersection(of)), of=len(of))
+        return Share(charted=len(entry_names.intersection(of)), of=len(of))
 
-    def weighted(uses: Uses, of: int) -> Share | None:
+    def weighted_share(uses: Uses, of: int) -> Share | None:
         if release.corpus is None:
             return None
-        found = [(name in run, times) for key in charted & release.kinds.keys() for name, times in _of(uses, key)]
-        own = sum(times for was_run, times in found if was_run)
-        return Share(charted=own, of=of, twins=sum(times for _, times in found) - own)
+        uses_of_names = [
+            (name in run, times) for key in entry_names & release.kinds.keys() for name, times in _of(uses, key)
+        ]
+        own = sum(times for was_run, times in uses_of_names if was_run)
+        return Share(charted=own, of=of, twins=sum(times for _, times in uses_of_names) - own)
 
     return Coverage(
         suite=suite,
@@ -42,23 +44,27 @@ def coverage(suite: str, functions: Collection[str], release: Release, instead_o
         corpus=release.corpus,
         functions=share(release.functions),
         members=share(release.members),
-        uses=weighted(release.certain, release.certain_uses),
-        guessed=weighted(release.guessed, release.guessed_uses),
+        uses=weighted_share(release.certain, release.certain_uses),
+        guessed=weighted_share(release.guessed, release.guessed_uses),
         host_only=share(release.host_only),
         host_only_uses=_sum(release.certain, release.host_only),
         array_uses=_sum(release.certain, release.arrays),
-        removed=tuple(name for name, entry in resolved.items() if entry is None),
+        removed=tuple(name for name, entry in entries_by_name.items() if entry is None),
         unresolved_uses=release.unresolved_uses,
     )
 
 
-def suites_coverage(offered: Mapping[tuple[str, str], Collection[str]], release: Release) -> ReleaseCoverage | None:
+def suites_coverage(
+    suite_functions: Mapping[tuple[str, str], Collection[str]], release: Release
+) -> ReleaseCoverage | None:
     """The coverage of a release by each suite of its framework, and by all; None if none is offered.
 
     Suites are by name and framework. The one that runners are checked with charts nothing.
     """
     framework = release.surface.header.framework
-    own = {name: names for (name, of), names in offered.items() if of == framework and name != CONFORMANCE_SUITE}
+    own = {
+        name: names for (name, of), names in suite_functions.items() if of == framework and name != CONFORMANCE_SUITE
+    }
     if not own:
         return None
     everything = frozenset[str]().union(*own.values())
@@ -72,15 +78,15 @@ def suites_coverage(offered: Mapping[tuple[str, str], Collection[str]], release:
 
 
 def most_used_uncharted(functions: Collection[str], release: Release) -> list[UsedFunction]:
-    resolved = (release.surface.resolve(name) for name in functions)
-    charted = {entry.name for entry in resolved if entry is not None}
-    left = [(-_sum(release.certain, (name,)), name) for name in release.kinds.keys() - charted]
+    entries = (release.surface.resolve(name) for name in functions)
+    entry_names = {entry.name for entry in entries if entry is not None}
+    left = [(-_sum(release.certain, (name,)), name) for name in release.kinds.keys() - entry_names]
     return [UsedFunction(function=name, uses=-uses) for uses, name in nsmallest(NAMED, left) if uses]
 
 
-def rows_of(found: ReleaseCoverage) -> Sequence[Coverage]:
+def rows_of(coverage_of: ReleaseCoverage) -> Sequence[Coverage]:
     """The lines of a table: each suite, and all of several together."""
-    return [*found.suites, *([found.together] if len(found.suites) > 1 else [])]
+    return [*coverage_of.suites, *([coverage_of.together] if len(coverage_of.suites) > 1 else [])]
 
 
 def share_text(share: Share | None) -> str:
@@ -94,14 +100,14 @@ def percent_of(some: int, of: int) -> str:
     return f"{100 * some / of:.1f} %"
 
 
-def sentence(found: Coverage) -> str:
+def sentence(row: Coverage) -> str:
     """The coverage by a campaign in words, the same in its summary, on its pages and in its report."""
-    surface = f"{found.release}, the nearest surface to {found.instead_of}," if found.instead_of else found.release
+    surface = f"{row.release}, the nearest surface to {row.instead_of}," if row.instead_of else row.release
     text = (
-        f"Of {surface} it charted {share_text(found.functions)} functions and classes and "
-        f"{share_text(found.members)} members of classes"
+        f"Of {surface} it charted {share_text(row.functions)} functions and classes and "
+        f"{share_text(row.members)} members of classes"
     )
-    uses = found.uses
+    uses = row.uses
     if uses is None or not uses.of:
         return f"{text}."
     twins = (
@@ -109,7 +115,7 @@ def sentence(found: Coverage) -> str:
         if uses.twins
         else ""
     )
-    return f"{text}; these are {share_text(uses)} of the certain uses in {found.corpus}{twins}."
+    return f"{text}; these are {share_text(uses)} of the certain uses in {row.corpus}{twins}."
 
 
 def table_head() -> tuple[str, ...]:
@@ -120,20 +126,20 @@ def table_head() -> tuple[str, ...]:
     )
 
 
-def table_row(found: Coverage) -> tuple[str, ...]:
+def table_row(row: Coverage) -> tuple[str, ...]:
     return (
-        *(found.suite, found.release, *map(share_text, (found.functions, found.members, found.uses))),
-        UNKNOWN if found.uses is None else number(found.uses.twins),
-        *map(share_text, (found.guessed, found.host_only)),
-        *map(number, (len(found.removed), found.unresolved_uses)),
+        *(row.suite, row.release, *map(share_text, (row.functions, row.members, row.uses))),
+        UNKNOWN if row.uses is None else number(row.uses.twins),
+        *map(share_text, (row.guessed, row.host_only)),
+        *map(number, (len(row.removed), row.unresolved_uses)),
     )
 
 
-def remark(found: Coverage) -> str:
+def remark(row: Coverage) -> str:
     """A sentence about what is in no share."""
     return (
-        f"In no share of {found.release}: {plural(found.host_only.of, 'name')} that never touch a device "
-        f"({plural(found.host_only_uses, 'use')}), and {plural(found.array_uses, 'use')} of the classes of arrays "
+        f"In no share of {row.release}: {plural(row.host_only.of, 'name')} that never touch a device "
+        f"({plural(row.host_only_uses, 'use')}), and {plural(row.array_uses, 'use')} of the classes of arrays "
         "themselves, which stand in annotations."
     )
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from coordinator.catalogue.surfaces import CHARTABLE, ROOTS, Surface, is_array_class, open_surface, shipped
+from coordinator.catalogue.surfaces import CHARTABLE, ROOTS, Surface, is_array_class, open_surface, shipped_releases
 from coordinator.catalogue.usage.counts import Counts, open_counts, resolve_counts
-from protocol.host_only import HostOnly, declared
+from protocol.host_only import HostOnly, load_host_only
 
 FUNCTIONS = CHARTABLE - {"method", "classmethod", "staticmethod", "property"}
 """The kinds that modules hold; the others are members of classes."""
@@ -66,9 +66,9 @@ def make_release(surface: Surface, counts: Counts | None, host_only: HostOnly) -
     chartable = {entry.name: entry.kind for entry in surface.entries if entry.kind in CHARTABLE}
     arrays = frozenset(name for name, kind in chartable.items() if kind == "class" and is_array_class(name))
     host = frozenset(name for name in chartable if name in host_only)
-    resolved = resolve_counts(counts, surface, ROOTS[surface.header.framework]) if counts is not None else None
-    by_name = resolved.by_name if resolved is not None else {}
-    unresolved = resolved.unresolved.values() if resolved is not None else ()
+    resolution = resolve_counts(counts, surface, ROOTS[surface.header.framework]) if counts is not None else None
+    by_name = resolution.by_name if resolution is not None else {}
+    unresolved_counts = resolution.unresolved.values() if resolution is not None else ()
     return Release(
         surface=surface,
         kinds={name: kind for name, kind in chartable.items() if name not in host and name not in arrays},
@@ -76,21 +76,21 @@ def make_release(surface: Surface, counts: Counts | None, host_only: HostOnly) -
         arrays=arrays,
         corpus=counts.corpus if counts is not None else None,
         certain={
-            name: {given: count.certain for given, count in uses.items() if count.certain}
+            name: {written_name: count.certain for written_name, count in uses.items() if count.certain}
             for name, uses in by_name.items()
         },
         guessed={
-            name: {given: count.guessed for given, count in uses.items() if count.guessed}
+            name: {written_name: count.guessed for written_name, count in uses.items() if count.guessed}
             for name, uses in by_name.items()
         },
-        unresolved_uses=sum(count.certain for count in unresolved),
+        unresolved_uses=sum(count.certain for count in unresolved_counts),
     )
 
 
 @cache
 def shipped_release(name: str) -> Release:
     """A release whose surface comes with Portolan, with the counts that do."""
-    return make_release(open_surface(name), _shipped_counts(), declared())
+    return make_release(open_surface(name), _shipped_counts(), load_host_only())
 
 
 @cache
@@ -100,7 +100,7 @@ def _shipped_counts() -> Counts:
 
 def nearest(framework: str, version: str) -> str | None:
     """The shipped release that is this one, else the newest before it, else the oldest; None of no framework."""
-    own = [name for name in shipped() if name.partition("@")[0] == framework]
+    own = [name for name in shipped_releases() if name.partition("@")[0] == framework]
     in_order = sorted(own, key=lambda name: version_numbers(name.partition("@")[2]))
     earlier = [name for name in in_order if version_numbers(name.partition("@")[2]) <= version_numbers(version)]
     return next(iter([*earlier[-1:], *in_order]), None)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from coordinator.catalogue.models import ChartedSample, DrawnFunction, Sample, SampledFunction
 from coordinator.catalogue.releases import Release
 from coordinator.errors import CatalogueError
-from coordinator.formats import listed, plural
+from coordinator.formats import join_words, plural
 
 DECILES = 10
 NAMED = 5
@@ -28,22 +28,22 @@ class Selection:
     """Strata with fewer functions than were to be drawn."""
 
 
-def population(release: Release, *, members: bool, guessed: bool) -> dict[str, int]:
+def population(release: Release, *, members: bool, with_guesses: bool) -> dict[str, int]:
     """Return the functions of a release that can be drawn, with their uses: those in use that reach a device."""
     names = release.kinds.keys() if members else release.functions
-    tables = (release.certain, release.guessed) if guessed else (release.certain,)
+    tables = (release.certain, release.guessed) if with_guesses else (release.certain,)
     weights = {name: sum(sum(table.get(name, {}).values()) for table in tables) for name in names}
     return {name: uses for name, uses in weights.items() if uses}
 
 
-def deciles(ranked: Sequence[tuple[str, int]]) -> list[Sequence[tuple[str, int]]]:
+def deciles(ranking: Sequence[tuple[str, int]]) -> list[Sequence[tuple[str, int]]]:
     """Part functions, the rarest first, into ten whose sizes differ by one at most."""
-    bounds = [len(ranked) * number // DECILES for number in range(DECILES + 1)]
-    return [ranked[start:end] for start, end in pairwise(bounds)]
+    bounds = [len(ranking) * number // DECILES for number in range(DECILES + 1)]
+    return [ranking[start:end] for start, end in pairwise(bounds)]
 
 
 def draw(
-    uses: Mapping[str, int], *, top: int, per_decile: int, seed: int, replaced: Mapping[str, str] | None = None
+    uses: Mapping[str, int], *, top: int, per_decile: int, seed: int, replacements: Mapping[str, str] | None = None
 ) -> Selection:
     """Draw the most used functions, and some of each decile at random.
 
@@ -51,50 +51,50 @@ def draw(
     other changes by that. The most used functions are not replaced, as there is no other like them: they are left
     out. What is among them is not drawn a second time from its decile.
     """
-    refused = dict(replaced or {})
-    if unknown := sorted(set(refused) - set(uses)):
+    reasons = dict(replacements or {})
+    if unknown := sorted(set(reasons) - set(uses)):
         raise CatalogueError(f"{unknown[0]} is not in the population, so it cannot be replaced: check the name")
-    ranked = sorted(uses.items(), key=lambda row: (row[1], row[0]))
+    ranking = sorted(uses.items(), key=lambda row: (row[1], row[0]))
     # The alphabet decides between equals, in the direction of the ranking.
-    most = sorted(ranked, key=lambda row: (-row[1], row[0]))[:top]
-    drawn = [
-        DrawnFunction(function=name, uses=count, stratum=f"top{top}") for name, count in most if name not in refused
+    most = sorted(ranking, key=lambda row: (-row[1], row[0]))[:top]
+    selection = [
+        DrawnFunction(function=name, uses=count, stratum=f"top{top}") for name, count in most if name not in reasons
     ]
     at_the_top = {name for name, _ in most}
     short = []
-    for number, decile in enumerate(deciles(ranked), 1):
+    for number, decile in enumerate(deciles(ranking), 1):
         stratum = f"decile{number * DECILES}"
         order = [row for row in decile if row[0] not in at_the_top]
         # Each decile has a generator of its own, so that none depends on what another has drawn.
         random.Random(f"{seed} {stratum}").shuffle(order)
-        found = _of_stratum(order, per_decile, stratum, refused)
-        drawn += found
-        if len(found) < per_decile:
+        stratum_draw = _of_stratum(order, per_decile, stratum, reasons)
+        selection += stratum_draw
+        if len(stratum_draw) < per_decile:
             short.append(stratum)
-    return Selection(len(ranked), tuple(drawn), tuple(short))
+    return Selection(len(ranking), tuple(selection), tuple(short))
 
 
 def _of_stratum(
-    order: Sequence[tuple[str, int]], wanted: int, stratum: str, refused: Mapping[str, str]
+    order: Sequence[tuple[str, int]], size: int, stratum: str, reasons: Mapping[str, str]
 ) -> list[DrawnFunction]:
     """Take the first ones of an order; for each that is refused, the first one behind them."""
-    reserve = iter(row for row in order[wanted:] if row[0] not in refused)
-    found = []
-    for name, count in order[:wanted]:
-        if name not in refused:
-            found.append(DrawnFunction(function=name, uses=count, stratum=stratum))
+    reserve = iter(row for row in order[size:] if row[0] not in reasons)
+    functions = []
+    for name, count in order[:size]:
+        if name not in reasons:
+            functions.append(DrawnFunction(function=name, uses=count, stratum=stratum))
         elif (other := next(reserve, None)) is not None:
             function, uses = other
-            found.append(
-                DrawnFunction(function=function, uses=uses, stratum=stratum, instead_of=name, because=refused[name])
+            functions.append(
+                DrawnFunction(function=function, uses=uses, stratum=stratum, instead_of=name, because=reasons[name])
             )
-    return found
+    return functions
 
 
-def with_aliases(drawn: Sequence[DrawnFunction], release: Release) -> tuple[DrawnFunction, ...]:
+def with_aliases(functions: Sequence[DrawnFunction], release: Release) -> tuple[DrawnFunction, ...]:
     """The functions with their other names, so that a suite is asked for the object by any of them."""
     entries = release.surface.by_name
-    return tuple(row.model_copy(update={"aliases": tuple(entries[row.function].aliases)}) for row in drawn)
+    return tuple(row.model_copy(update={"aliases": tuple(entries[row.function].aliases)}) for row in functions)
 
 
 def chart_sample(sample: Sample, available: Collection[str]) -> ChartedSample:
@@ -124,7 +124,7 @@ def sample_sentence(sample: ChartedSample, suite: str) -> str:
     more = [f"{len(left) - NAMED:,} more"] if len(left) > NAMED else []
     return (
         f"{text} The suite {suite} has cases of {len(sample.drawn) - len(left):,}; {len(left):,} are not charted: "
-        f"{listed([*left[:NAMED], *more])}."
+        f"{join_words([*left[:NAMED], *more])}."
     )
 
 
@@ -134,4 +134,4 @@ def how_drawn(sample: Sample) -> str:
         *([f"the {sample.top} most used"] if sample.top else []),
         *([f"{sample.per_decile} of each decile at random"] if sample.per_decile else []),
     ]
-    return f"{listed(parts) or 'none'} (seed {sample.seed})"
+    return f"{join_words(parts) or 'none'} (seed {sample.seed})"

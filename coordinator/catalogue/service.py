@@ -12,7 +12,7 @@ from coordinator.catalogue import store
 from coordinator.catalogue.coverage import coverage, suites_coverage
 from coordinator.catalogue.models import Coverage, CoverageList, ReleaseCoverage, SuiteCases
 from coordinator.catalogue.releases import shipped_release
-from coordinator.catalogue.surfaces import shipped
+from coordinator.catalogue.surfaces import shipped_releases
 from coordinator.errors import NotFoundError
 
 
@@ -30,29 +30,34 @@ async def suite_cases(
 async def coverage_of_suites(engine: AsyncEngine) -> CoverageList:
     async with engine.connect() as connection:
         rows = await store.charted_names(connection)
-    offered: dict[tuple[str, str], set[str]] = {}
+    suite_functions: dict[tuple[str, str], set[str]] = {}
     for row in rows:
-        offered.setdefault((row.suite, row.framework), set()).add(row.function)
+        suite_functions.setdefault((row.suite, row.framework), set()).add(row.function)
     # A surface is read when it is first asked for, which takes a moment.
-    return await asyncio.to_thread(coverage_list, offered)
+    return await asyncio.to_thread(coverage_list, suite_functions)
 
 
-def coverage_list(offered: Mapping[tuple[str, str], Collection[str]]) -> CoverageList:
+def coverage_list(suite_functions: Mapping[tuple[str, str], Collection[str]]) -> CoverageList:
     """The coverage of each shipped release of the frameworks that suites are offered of."""
-    found = (
+    coverages = (
         _of_release(
-            name, frozenset((suite, of, frozenset(names)) for (suite, of), names in offered.items() if of == framework)
+            name,
+            frozenset(
+                (suite, of, frozenset(names)) for (suite, of), names in suite_functions.items() if of == framework
+            ),
         )
-        for name in shipped()
+        for name in shipped_releases()
         for framework in [name.partition("@")[0]]
     )
-    return CoverageList(releases=[coverage for coverage in found if coverage is not None])
+    return CoverageList(releases=[coverage for coverage in coverages if coverage is not None])
 
 
 # Both change only with a suite or while a campaign runs, and are asked for at every page.
 @lru_cache(maxsize=8)
-def _of_release(name: str, offered: frozenset[tuple[str, str, frozenset[str]]]) -> ReleaseCoverage | None:
-    return suites_coverage({(suite, framework): names for suite, framework, names in offered}, shipped_release(name))
+def _of_release(name: str, suite_functions: frozenset[tuple[str, str, frozenset[str]]]) -> ReleaseCoverage | None:
+    return suites_coverage(
+        {(suite, framework): names for suite, framework, names in suite_functions}, shipped_release(name)
+    )
 
 
 @lru_cache(maxsize=32)

@@ -50,8 +50,8 @@ class Surface:
     @cached_property
     def by_name(self) -> Mapping[str, SurfaceEntry]:
         """Every entry by each of its names."""
-        found = {alias: entry for entry in self.entries for alias in entry.aliases}
-        return found | {entry.name: entry for entry in self.entries}
+        by_alias = {alias: entry for entry in self.entries for alias in entry.aliases}
+        return by_alias | {entry.name: entry for entry in self.entries}
 
     def resolve(self, name: str) -> SurfaceEntry | None:
         """The entry of a name, also of a member that its class inherits from a public one."""
@@ -59,8 +59,8 @@ class Surface:
         if name in self.by_name:
             return self.by_name[name]
         owner, _, member = name.rpartition(".")
-        found = self.by_name.get(owner)
-        for base in found.bases if found is not None else ():
+        owner_entry = self.by_name.get(owner)
+        for base in owner_entry.bases if owner_entry is not None else ():
             if f"{base}.{member}" in self.by_name:
                 return self.by_name[f"{base}.{member}"]
         return None
@@ -71,9 +71,9 @@ class Surface:
 
 def plain_name(name: str) -> str:
     """The name without the module that only holds it once more."""
-    for prefix, meant in ECHOES.items():
+    for prefix, replacement in ECHOES.items():
         if name.startswith(prefix):
-            return meant + name.removeprefix(prefix)
+            return replacement + name.removeprefix(prefix)
     return name
 
 
@@ -82,7 +82,7 @@ def is_array_class(name: str) -> bool:
     return _ARRAY_CLASS.fullmatch(name) is not None
 
 
-def shipped() -> list[str]:
+def shipped_releases() -> list[str]:
     """The releases whose surfaces come with Portolan: ``torch@2.9.0``."""
     if not SHIPPED.is_dir():
         return []
@@ -96,24 +96,25 @@ def shipped_surface(release: str) -> Surface:
     return read_surface((SHIPPED / f"{release.replace('@', '-', 1)}{SUFFIX}").read_bytes(), release)
 
 
-def open_surface(given: str) -> Surface:
+def open_surface(name_or_path: str) -> Surface:
     """Read the surface of a release that comes with Portolan, or of a file."""
-    if given in shipped():
-        return shipped_surface(given)
+    if name_or_path in shipped_releases():
+        return shipped_surface(name_or_path)
     try:
-        content = Path(given).read_bytes()
+        content = Path(name_or_path).read_bytes()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        known = ", ".join(shipped()) or "none"
+        release_names = ", ".join(shipped_releases()) or "none"
         raise CatalogueError(
-            f"{given}: {reason.lower()}; name a file of `portolan catalogue enumerate`, or one of {known}"
+            f"{name_or_path}: {reason.lower()}; name a file of `portolan catalogue enumerate`, or one of "
+            f"{release_names}"
         ) from error
-    return read_surface(content, given)
+    return read_surface(content, name_or_path)
 
 
 def read_surface(content: bytes, name: str) -> Surface:
     try:
-        lines = unpacked(content).decode().splitlines()
+        lines = unpack(content).decode().splitlines()
         header, *entries = lines
         surface = Surface(
             SurfaceHeader.model_validate_json(header), tuple(map(SurfaceEntry.model_validate_json, entries))
@@ -130,7 +131,7 @@ def read_surface(content: bytes, name: str) -> Surface:
 _COMMAND = "portolan catalogue enumerate FRAMEWORK --out FILE"
 
 
-def unpacked(content: bytes) -> bytes:
+def unpack(content: bytes) -> bytes:
     """The content itself, or what is packed in it, which may not be larger than any surface is."""
     if not content.startswith(b"\x1f\x8b"):
         return content
@@ -141,7 +142,7 @@ def unpacked(content: bytes) -> bytes:
     return plain
 
 
-def packed(content: bytes) -> bytes:
+def pack(content: bytes) -> bytes:
     """The content compressed, with no time and no name in the result: equal content gives equal bytes."""
     sink = BytesIO()
     with gzip.GzipFile(filename="", mode="wb", fileobj=sink, mtime=0) as stream:
@@ -151,16 +152,16 @@ def packed(content: bytes) -> bytes:
 
 def array_methods() -> dict[str, frozenset[str]]:
     """The names of the methods of each framework's array, in any release that comes with Portolan."""
-    found: dict[str, set[str]] = {}
-    for release in shipped():
+    methods: dict[str, set[str]] = {}
+    for release in shipped_releases():
         surface = open_surface(release)
         owner = ARRAYS[ROOTS[surface.header.framework]]
         names = {name for entry in surface.entries for name in (entry.name, *entry.aliases)}
         root = owner.partition(".")[0]
-        found.setdefault(root, set()).update(
+        methods.setdefault(root, set()).update(
             name.rpartition(".")[2] for name in names if name.rpartition(".")[0] == owner
         )
-    return {root: frozenset(names) for root, names in found.items()}
+    return {root: frozenset(names) for root, names in methods.items()}
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,7 @@ def compare_surfaces(a: Surface, b: Surface) -> SurfaceComparison:
     if a.header.framework != b.header.framework:
         raise CatalogueError(f"{a.release} and {b.release} are of two frameworks: compare releases of one")
     both = [(entry, after) for entry in a.entries if (after := b.by_name.get(entry.name)) is not None]
-    moved = [
+    moves = [
         Move(before.name, before.module, after.module)
         if before.name == after.name
         else Move(before.name, before.name, after.name)
@@ -201,12 +202,12 @@ def compare_surfaces(a: Surface, b: Surface) -> SurfaceComparison:
     return SurfaceComparison(
         a=a.release,
         b=b.release,
-        added=[entry.name for entry in b.entries if not _known(entry, a)],
+        added=[entry.name for entry in b.entries if not _is_in(entry, a)],
         removed=[entry.name for entry in a.entries if entry.name not in b.by_name],
-        moved=moved,
+        moved=moves,
         deprecated=[before.name for before, after in both if after.deprecated and not before.deprecated],
     )
 
 
-def _known(entry: SurfaceEntry, surface: Surface) -> bool:
+def _is_in(entry: SurfaceEntry, surface: Surface) -> bool:
     return any(name in surface.by_name for name in (entry.name, *entry.aliases))

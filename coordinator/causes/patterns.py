@@ -31,7 +31,7 @@ class PatternSet:
 
     def found_in(self, text: str) -> frozenset[str]:
         """Those of the patterns that match ``text``."""
-        return frozenset(self._patterns[index] for index in self._set.Match(_encoded(text)) or ())
+        return frozenset(self._patterns[index] for index in self._set.Match(_encode(text)) or ())
 
 
 class Eraser:
@@ -41,8 +41,8 @@ class Eraser:
         self._pattern = re2.compile(pattern, _options())
 
     def erase(self, text: str) -> str:
-        erased: bytes = self._pattern.sub(b"", _encoded(text))
-        return erased.decode()
+        remainder: bytes = self._pattern.sub(b"", _encode(text))
+        return remainder.decode()
 
 
 def require_linear(pattern: str) -> None:
@@ -61,5 +61,5 @@ def _options() -> re2.Options:
     return options
 
 
-def _encoded(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode(errors="replace")  # a lone surrogate has no UTF-8

@@ -108,12 +108,12 @@ class Rule:
     def catches_all(self) -> bool:
         return all(not getattr(self, condition.name) for condition in fields(self) if condition.name not in _NAMING)
 
-    def matches(self, seen: _Evidence) -> bool:
-        evidence = seen.evidence
+    def matches(self, failure: _Evidence) -> bool:
+        evidence = failure.evidence
         return (
-            _is_one(self.ending, seen.ending)
-            and (not self.device or not self.device.isdisjoint(seen.device))
-            and _is_one(self.framework, seen.framework)
+            _is_one(self.ending, failure.ending)
+            and (not self.device or not self.device.isdisjoint(failure.device))
+            and _is_one(self.framework, failure.framework)
             and _is_one(self.signal, evidence.signal)
             and _is_one(self.stage, evidence.stage)
             and _is_one(self.kernels, evidence.kernels)
@@ -121,7 +121,7 @@ class Rule:
             and _is_one(self.in_graph, evidence.in_graph)
             and _is_one(self.in_float32, evidence.in_float32)
             and (not self.right_at or evidence.right_at is not None)
-            and all(_is_found(getattr(self, field), seen, field) for field in _PATTERNS)
+            and all(_is_found(getattr(self, field), failure, field) for field in _PATTERNS)
         )
 
 
@@ -150,11 +150,11 @@ def load(text: str) -> tuple[Rule, ...]:
     if set(document) != {"rule"} or not isinstance(tables, list):
         raise RulesError("the file holds something else than [[rule]] tables; write each rule as one")
     rules = tuple(_rule(table, number) for number, table in enumerate(tables, 1))
-    seen: set[str] = set()
+    rule_ids: set[str] = set()
     for rule in rules:
-        if rule.id in seen:
+        if rule.id in rule_ids:
             raise RulesError(f"rule {rule.id!r} is there twice; give each rule an id of its own")
-        seen.add(rule.id)
+        rule_ids.add(rule.id)
     for rule in rules[:-1]:
         if rule.catches_all:
             raise RulesError(f"rule {rule.id!r} states no condition, so no later rule is reached; give it one")
@@ -217,8 +217,8 @@ def _is_one(words: _Words, value: str | None) -> bool:
     return not words or value in words
 
 
-def _is_found(patterns: _Words, seen: _Evidence, field: str) -> bool:
-    return not patterns or not patterns.isdisjoint(seen.found(field))
+def _is_found(patterns: _Words, failure: _Evidence, field: str) -> bool:
+    return not patterns or not patterns.isdisjoint(failure.matching_patterns(field))
 
 
 class RulesByEnding:
@@ -249,7 +249,7 @@ class _Evidence:
         self._patterns = patterns
         self._found: dict[str, _Words] = {}
 
-    def found(self, field: str) -> _Words:
+    def matching_patterns(self, field: str) -> _Words:
         """The patterns, of those that any rule has for this kind of evidence, that match."""
         if field not in self._found:
             texts = map(self._patterns[field].found_in, self._texts(field))
@@ -299,8 +299,8 @@ def classify(outcome: Outcome, *, framework: str, device: str, rules: RulesByEnd
     if outcome.ending is Ending.returned and not is_lowered(device):
         return _PASSED
     rules = rules or _by_ending()
-    seen = _Evidence(outcome, framework, device, rules.patterns)
-    return next(classification for rule, classification in rules.of[outcome.ending] if rule.matches(seen))
+    failure = _Evidence(outcome, framework, device, rules.patterns)
+    return next(classification for rule, classification in rules.of[outcome.ending] if rule.matches(failure))
 
 
 def describe(rule_id: str) -> str | None:

@@ -19,7 +19,7 @@ from coordinator.causes.store import OVERRIDDEN, ClassifiedOutcome
 from coordinator.database.connection import allow_long_statements, transact
 from coordinator.errors import ConflictError, NotFoundError, UnknownNameError
 from coordinator.targets import store as targets
-from coordinator.targets.selectors import Selector, spelled
+from coordinator.targets.selectors import Selector, target_name
 from protocol.enums import Cause, Ending, Verdict
 from protocol.outcomes import Evidence, Outcome
 
@@ -32,33 +32,33 @@ async def reclassify(engine: AsyncEngine, campaign_id: int | None) -> Reclassifi
     async def work(connection: AsyncConnection) -> Reclassified:
         await allow_long_statements(connection)
         await store.lock_exclusively(connection)
-        return await _reclassified(connection, campaign_id)
+        return await _reclassify_rows(connection, campaign_id)
 
     return await transact(engine, work)
 
 
-async def _reclassified(connection: AsyncConnection, campaign_id: int | None) -> Reclassified:
-    looked_at = overridden = unreported = 0
-    renamed: list[ClassifiedOutcome] = []
+async def _reclassify_rows(connection: AsyncConnection, campaign_id: int | None) -> Reclassified:
+    looked_at = overridden = without_report = 0
+    new_classifications: list[ClassifiedOutcome] = []
     changes: Counter[tuple[Cause | None, str | None, Cause | None, str | None]] = Counter()
     async for rows in store.not_passed(connection, campaign_id):
         looked_at += len(rows)
         overridden += sum(row.overridden for row in rows)
-        unreported += sum(row.unreported and not row.overridden for row in rows)
-        judged = [row for row in rows if not row.overridden and not row.unreported]
+        without_report += sum(row.unreported and not row.overridden for row in rows)
+        reclassifiable = [row for row in rows if not row.overridden and not row.unreported]
         # A page at a time in a thread, so that other requests are answered meanwhile.
-        for row, now in zip(judged, await asyncio.to_thread(_classify, judged), strict=True):
+        for row, now in zip(reclassifiable, await asyncio.to_thread(_classify, reclassifiable), strict=True):
             if (now.verdict, now.cause, now.rule) != (row.verdict, row.cause, row.rule):
                 changes[row.cause, row.rule, now.cause, now.rule] += 1
-                renamed.append(ClassifiedOutcome(row.job_id, now.verdict, now.cause, now.rule))
+                new_classifications.append(ClassifiedOutcome(row.job_id, now.verdict, now.cause, now.rule))
     # Last, because finishing jobs of these campaigns waits for the counters.
-    await store.rename(connection, renamed)
+    await store.rename(connection, new_classifications)
     return Reclassified(
         rules=RULES_REVISION,
         looked_at=looked_at,
         changed=changes.total(),
         overridden=overridden,
-        unreported=unreported,
+        unreported=without_report,
         changes=[
             Reclassification(was=was, was_rule=was_rule, now=now_, now_rule=now_rule, outcomes=count)
             for (was, was_rule, now_, now_rule), count in changes.most_common()
@@ -84,8 +84,8 @@ async def override(engine: AsyncEngine, campaign_id: int, request: OverrideReque
     async with _review(engine, campaign_id) as connection:
         target_id, jobs = await _jobs(connection, campaign_id, request.case, request.target)
         await _put(connection, jobs, request.cause, by, request.why)
-        (stored,) = await _overrides(connection, campaign_id, request.case, target_id)
-    return stored
+        (new_override,) = await _overrides(connection, campaign_id, request.case, target_id)
+    return new_override
 
 
 async def undo(engine: AsyncEngine, campaign_id: int, case: str, target: str) -> None:
@@ -144,7 +144,7 @@ async def _overrides(
     return [
         Override(
             case=row.case,
-            target=spelled(row),
+            target=target_name(row),
             cause=row.cause,
             verdict=row.verdict,
             by=row.author,
@@ -159,16 +159,16 @@ async def _overrides(
 async def _jobs(connection: AsyncConnection, campaign_id: int, case: str, target: str) -> tuple[int, Sequence[int]]:
     selector = Selector.parse(target)
     there = await targets.of_campaign(connection, campaign_id)
-    matched = [candidate for candidate in there if selector.matches(candidate)]
-    if len(matched) != 1:
+    matches = [candidate for candidate in there if selector.matches(candidate)]
+    if len(matches) != 1:
         names = ", ".join(sorted(candidate.target for candidate in there))
         raise UnknownNameError(
-            f"'{target}' names {len(matched)} targets of campaign {campaign_id}, it must be one (it has: {names})"
+            f"'{target}' names {len(matches)} targets of campaign {campaign_id}, it must be one (it has: {names})"
         )
-    jobs = await store.runs_that_did_not_pass(connection, campaign_id, matched[0].id, case)
+    jobs = await store.runs_that_did_not_pass(connection, campaign_id, matches[0].id, case)
     if not jobs:
-        raise NotFoundError(f"campaign {campaign_id} has no outcome of {case} on {matched[0].target} that did not pass")
-    return matched[0].id, jobs
+        raise NotFoundError(f"campaign {campaign_id} has no outcome of {case} on {matches[0].target} that did not pass")
+    return matches[0].id, jobs
 
 
 async def _runs_of(connection: AsyncConnection, campaign_id: int, job_id: int) -> Sequence[int]:

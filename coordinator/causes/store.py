@@ -93,15 +93,15 @@ UPDATE campaign_targets c
 """)
 
 
-async def rename(connection: AsyncConnection, named: Sequence[ClassifiedOutcome]) -> None:
+async def rename(connection: AsyncConnection, classifications: Sequence[ClassifiedOutcome]) -> None:
     """Give outcomes that did not pass another verdict, cause and rule, and count them anew.
 
     The counters come last, and once: finishing jobs of these campaigns waits for them.
     """
     moves: Counter[tuple[int, int, str, str]] = Counter()
-    for first in range(0, len(named), RENAMED_AT_ONCE):
-        some = named[first : first + RENAMED_AT_ONCE]
-        moved = await connection.execute(
+    for first in range(0, len(classifications), RENAMED_AT_ONCE):
+        some = classifications[first : first + RENAMED_AT_ONCE]
+        result = await connection.execute(
             _RENAME,
             {
                 "jobs": [outcome.job_id for outcome in some],
@@ -110,7 +110,7 @@ async def rename(connection: AsyncConnection, named: Sequence[ClassifiedOutcome]
                 "rules": [outcome.rule for outcome in some],
             },
         )
-        for row in moved:
+        for row in result:
             moves[row.campaign_id, row.target_id, row.earlier, row.verdict] += row.outcomes
     if moves:
         campaigns, targets, earlier, verdicts = map(list, zip(*moves, strict=True))
@@ -142,14 +142,14 @@ async def runs_that_did_not_pass(
 
 async def where(connection: AsyncConnection, campaign_id: int, job_id: int) -> Row[Any] | None:
     """Of which case, on which target, the outcome is."""
-    found = await connection.execute(
+    result = await connection.execute(
         text("""
         SELECT o.target_id, c.name AS "case" FROM outcomes o JOIN cases c ON c.id = o.case_id
          WHERE o.job_id = :job AND o.campaign_id = :campaign
         """),
         {"job": job_id, "campaign": campaign_id},
     )
-    return found.one_or_none()
+    return result.one_or_none()
 
 
 async def put_overrides(connection: AsyncConnection, jobs: Sequence[int], cause: Cause, by: str, why: str) -> None:

@@ -12,7 +12,7 @@ from typer.exceptions import TyperException
 from coordinator.cli.lazy_command import LazyGroup
 from coordinator.cli.system_complaints import system_complaint
 from coordinator.errors import PortolanError
-from protocol.redaction import redacted
+from protocol.redaction import redact
 from protocol.terminal import terminal_streams
 
 PROGRAM = "portolan"
@@ -156,8 +156,8 @@ app = typer.Typer(
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_asked_for: bool) -> None:
+    if is_asked_for:
         from importlib.metadata import version
 
         print(f"portolan {version('portolan')}")
@@ -195,8 +195,8 @@ def _run(arguments: list[str] | None) -> int:
         _complain(str(error))
         return error.exit_code
     except UnicodeEncodeError as error:
-        given = error.object[error.start : error.end]
-        _complain(f"{given!a} is no text: write every argument in UTF-8")
+        undecodable = error.object[error.start : error.end]
+        _complain(f"{undecodable!a} is no text: write every argument in UTF-8")
         return 2
     except BrokenPipeError:
         # The reader has seen enough; Python must not complain about it once more at exit.
@@ -228,4 +228,4 @@ def _command_of(error: TyperException) -> str:
 
 
 def _complain(message: str) -> None:
-    print(f"portolan: {redacted(' '.join(message.split()))}", file=sys.stderr)
+    print(f"portolan: {redact(' '.join(message.split()))}", file=sys.stderr)

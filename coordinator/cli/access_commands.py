@@ -47,7 +47,7 @@ def login(
     if caller.kind != "token":
         raise CoordinatorError(f"the coordinator at {url} asks nobody for a token: there is nothing to store")
     file = TokenStore().keep(origin, token)
-    print(f"{_described(caller)} at {origin}; the token is in {file}")
+    print(f"{_describe(caller)} at {origin}; the token is in {file}")
 
 
 def logout(address: Address = None, data_dir: DataDir = None) -> None:
@@ -63,7 +63,7 @@ def whoami(client: Client, as_json: AsJson = False) -> None:
     if as_json:
         print_json(caller)
     else:
-        print(f"{_described(caller)} at {client.url}")
+        print(f"{_describe(caller)} at {client.url}")
 
 
 @app.command("create")
@@ -75,14 +75,14 @@ def create(
     days: Annotated[int, typer.Option(min=1, max=MOST_TOKEN_DAYS, help="Until it expires.")] = TOKEN_DAYS,
 ) -> None:
     """Make a token and print it, this once: stdout has the token alone."""
-    made = client.create_token({"name": name, "role": role, "expires_in_days": days})
-    print(f"token {made.id}, {made.name}, {made.role}, until {made.expires_at:%Y-%m-%d}:", file=sys.stderr)
-    print(made.secret)
+    token = client.create_token({"name": name, "role": role, "expires_in_days": days})
+    print(f"token {token.id}, {token.name}, {token.role}, until {token.expires_at:%Y-%m-%d}:", file=sys.stderr)
+    print(token.secret)
 
 
 @app.command("list")
 @with_client
-def listed(client: Client, as_json: AsJson = False) -> None:
+def list_tokens(client: Client, as_json: AsJson = False) -> None:
     """List the tokens with their roles and last use; their secrets are kept nowhere."""
     tokens = client.tokens()
     if as_json:
@@ -158,6 +158,6 @@ def _read_token(file: Path | None, url: str) -> str:
     return token
 
 
-def _described(caller: WhoAmI) -> str:
+def _describe(caller: WhoAmI) -> str:
     until = f", until {caller.expires_at:%Y-%m-%d}" if caller.expires_at else ""
     return f"{caller.name}, {caller.role or 'no role'}{until}"

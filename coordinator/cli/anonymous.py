@@ -25,13 +25,13 @@ WithoutAccessControl = Annotated[
 ]
 
 
-def role_of_nobody(host: str | None, given: str | None, *, without_access_control: bool) -> AnonymousRole | None:
+def role_of_nobody(host: str | None, option: str | None, *, without_access_control: bool) -> AnonymousRole | None:
     """The role of callers without a token. ``host`` is where they can reach the coordinator; None: from anywhere."""
     if without_access_control:
-        if given is not None:
+        if option is not None:
             raise SettingError("--anonymous and --without-access-control exclude each other: give one of them")
         print("access control is off: whoever reaches this coordinator may do all", file=sys.stderr, flush=True)
         return "admin"
-    if given is None and variables().anonymous_role is None and host is not None and is_loopback(host):
+    if option is None and variables().anonymous_role is None and host is not None and is_loopback(host):
         return "viewer"
-    return anonymous_role(given)
+    return anonymous_role(option)

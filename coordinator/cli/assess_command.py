@@ -39,7 +39,7 @@ from coordinator.errors import AssessmentError
 from coordinator.formats import plural
 from coordinator.targets.selectors import Selector
 from coordinator.variables import variables
-from protocol.host_only import declared
+from protocol.host_only import load_host_only
 
 FOUND = 1
 """Exit code if there is a finding for which it is to fail."""
@@ -153,7 +153,7 @@ def _assess_code(
         raise AssessmentError(f"{path} has no Python file that can be read: name a folder, a file or a package")
     if coverage is not None:
         source = with_reached(source, Coverage.read(coverage), place if place.is_dir() else place.parent)
-    assessment = assess_source(source, choice.chosen, names_of(choice.chosen), slow, declared())
+    assessment = assess_source(source, choice.chosen, names_of(choice.chosen), slow, load_host_only())
     return _Assessed(path, place, choice.chosen, choice.others, found.origin, installed, source, assessment)
 
 
@@ -161,7 +161,7 @@ def _charted(client: Client, assessed: _Assessed, selector: Selector, slow: floa
     """Let the coordinator chart what is unknown, and assess the code once more."""
     chart_unknown(client, assessed.assessment.unknown, selector)
     target = extended(assessed.target, client.evidence(str(selector)).targets)
-    assessment = assess_source(assessed.source, target, names_of(target), slow, declared())
+    assessment = assess_source(assessed.source, target, names_of(target), slow, load_host_only())
     return replace(assessed, target=target, assessment=assessment)
 
 
@@ -187,7 +187,7 @@ def _assess_run(
         )
     found = evidence()
     choice = choose(found, selector, recording.version)
-    assessment = assess_source(source, choice.chosen, names_of(choice.chosen), slow, declared())
+    assessment = assess_source(source, choice.chosen, names_of(choice.chosen), slow, load_host_only())
     run = RecordedRun(recording, None, replayed.why_not)
     return _Assessed(
         str(file), place, choice.chosen, choice.others, found.origin, recording.version, source, assessment, run

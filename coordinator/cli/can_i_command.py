@@ -31,12 +31,12 @@ def can_i(
     """Say whether a function works on a target: yes, no, it depends, or unknown; with the cases that say so."""
     selector = Selector.parse(on)
     evidence = find_evidence(data, url, data_dir, selector)
-    found = answer(Question(function, selector, dtype), evidence)
+    result = answer(Question(function, selector, dtype), evidence)
     if as_json:
-        print_json(asdict(found))
+        print_json(asdict(result))
     else:
-        cases = f", by {plural(found.of, 'case')}" if found.works else ""
-        print(f"{found.word}: {function} on {found.target}{cases} (evidence {evidence.origin})")
-        for sentence in found.sentences:
+        cases = f", by {plural(result.of, 'case')}" if result.works else ""
+        print(f"{result.word}: {function} on {result.target}{cases} (evidence {evidence.origin})")
+        for sentence in result.sentences:
             print(f"  {sentence}")
-    raise typer.Exit(CODES[found.word])
+    raise typer.Exit(CODES[result.word])

@@ -17,7 +17,7 @@ from coordinator.catalogue.coverage import coverage, remark, rows_of, suites_cov
 from coordinator.catalogue.models import Catalogue, Sample
 from coordinator.catalogue.releases import make_release
 from coordinator.catalogue.sample import draw, population, with_aliases
-from coordinator.catalogue.surfaces import array_methods, compare_surfaces, open_surface, packed, shipped
+from coordinator.catalogue.surfaces import array_methods, compare_surfaces, open_surface, pack, shipped_releases
 from coordinator.catalogue.usage.counting import count_corpus
 from coordinator.catalogue.usage.counts import Counts, Tally, open_counts
 from coordinator.catalogue.usage.state import CountState
@@ -25,7 +25,7 @@ from coordinator.cli.output import print_columns, print_json, writing
 from coordinator.cli.shared_options import AsJson, connect, split
 from coordinator.errors import CatalogueError
 from coordinator.formats import plural
-from protocol.host_only import declared
+from protocol.host_only import load_host_only
 from protocol.model import first_fault
 from protocol.redaction import without_own_secrets
 
@@ -51,9 +51,9 @@ def enumerate_(
     """List every public function and class of an installed framework, as lines of JSON."""
     options = [*(["--python", python] if python else []), *(["--out", str(out)] if out else [])]
     command = [sys.executable, "-P", "-m", "runners", "enumerate", framework, *options]
-    done = subprocess.run(command, env=without_own_secrets({**os.environ}), stderr=subprocess.PIPE, check=False)
-    if done.returncode != 0:
-        lines = done.stderr.decode(errors="replace").strip().splitlines()
+    process = subprocess.run(command, env=without_own_secrets({**os.environ}), stderr=subprocess.PIPE, check=False)
+    if process.returncode != 0:
+        lines = process.stderr.decode(errors="replace").strip().splitlines()
         raise CatalogueError((lines or ["the enumeration ended without a word"])[-1].removeprefix("portolan-runner: "))
 
 
@@ -64,18 +64,18 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Say what was added, removed, moved and deprecated from release A to release B."""
-    found = compare_surfaces(open_surface(a), open_surface(b))
+    comparison = compare_surfaces(open_surface(a), open_surface(b))
     if as_json:
-        print_json(asdict(found))
+        print_json(asdict(comparison))
         return
     print(
-        f"{found.a} to {found.b}: {len(found.added)} added, {len(found.removed)} removed, {len(found.moved)} moved, "
-        f"{len(found.deprecated)} now deprecated"
+        f"{comparison.a} to {comparison.b}: {len(comparison.added)} added, {len(comparison.removed)} removed, "
+        f"{len(comparison.moved)} moved, {len(comparison.deprecated)} now deprecated"
     )
-    _list("removed", found.removed)
-    _list("now deprecated", found.deprecated)
-    _list("moved", [f"{move.name}: {move.before} → {move.after}" for move in found.moved])
-    _list("added", found.added)
+    _list("removed", comparison.removed)
+    _list("now deprecated", comparison.deprecated)
+    _list("moved", [f"{move.name}: {move.before} → {move.after}" for move in comparison.moved])
+    _list("added", comparison.added)
 
 
 def _list(word: str, names: Sequence[str]) -> None:
@@ -96,15 +96,15 @@ def count(
 ) -> None:
     """Count how often the Python files of a corpus use each function of each framework."""
     place = state or (out.with_name(f"{out.name}.state") if out is not None else None)
-    with CountState(place, corpus) as kept:
-        counts = count_corpus(corpus, array_methods(), kept, processes=processes, report=_progress)
+    with CountState(place, corpus) as count_state:
+        counts = count_corpus(corpus, array_methods(), count_state, processes=processes, report=_progress)
         content = f"{counts.model_dump_json(indent=1)}\n".encode()
         if out is not None and out.suffix == ".gz":
-            content = packed(content)
+            content = pack(content)
         with writing(out) as sink:
             sink.write(content)
-        kept.forget()
-    for line in _counted(counts):
+        count_state.forget()
+    for line in _count_lines(counts):
         print(line, file=sys.stderr)
 
 
@@ -113,24 +113,24 @@ def _progress(tally: Tally) -> None:
         print(f"\r{tally.files['seen']:,} files", end="", file=sys.stderr, flush=True)
 
 
-def _counted(counts: Counts) -> Iterator[str]:
+def _count_lines(counts: Counts) -> Iterator[str]:
     """Say what a count found, in lines."""
     files = counts.files
-    refused = sum(files.refused.values())
+    refusals = sum(files.refused.values())
     yield (
         f"{plural(files.seen, 'file')}: {files.counted} counted, {files.without_framework} without a framework, "
-        f"{files.duplicates} duplicates, {refused} refused"
+        f"{files.duplicates} duplicates, {refusals} refused"
     )
     for reason, times in files.refused.items():
         yield f"  refused: {times} × {reason}: {', '.join(files.examples[reason])}"
-    for root, found in counts.frameworks.items():
-        uses = found.names.values()
-        every, guessed = sum(use.all for use in uses), sum(use.guessed for use in uses)
-        share = f"{guessed / every:.0%}" if every else "none"
-        typed = sum(use.typed for use in uses)
+    for root, framework_counts in counts.frameworks.items():
+        uses = framework_counts.names.values()
+        every, guessed_uses = sum(use.all for use in uses), sum(use.guessed for use in uses)
+        share = f"{guessed_uses / every:.0%}" if every else "none"
+        typed_uses = sum(use.typed for use in uses)
         yield (
-            f"{root}: {found.files} files, {every - guessed - typed} uses through imports, {typed} of members of known "
-            f"class, {guessed} guessed ({share})"
+            f"{root}: {framework_counts.files} files, {every - guessed_uses - typed_uses} uses through imports, "
+            f"{typed_uses} of members of known class, {guessed_uses} guessed ({share})"
         )
     if counts.star_imports:
         yield f"not followed: {plural(counts.star_imports, 'import')} of everything from a framework"
@@ -154,10 +154,10 @@ def sample(
 ) -> None:
     """Draw functions by how often they are used: their names, or with --out a file for `portolan submit --sample`."""
     weights = open_counts(counts)
-    drawn_from = make_release(open_surface(release), weights, declared())
-    uses = population(drawn_from, members=members, guessed=guessed)
-    found = draw(uses, top=top, per_decile=per_decile, seed=seed, replaced=dict(map(_reason, replace or ())))
-    sample = _described(
+    drawn_from = make_release(open_surface(release), weights, load_host_only())
+    uses = population(drawn_from, members=members, with_guesses=guessed)
+    selection = draw(uses, top=top, per_decile=per_decile, seed=seed, replacements=dict(map(_reason, replace or ())))
+    sample = _make_sample(
         name=name or (out.name.partition(".")[0] if out is not None else "") or f"{drawn_from.name}, seed {seed}",
         surface=drawn_from.name,
         corpus=weights.corpus,
@@ -166,9 +166,9 @@ def sample(
         per_decile=per_decile,
         members=members,
         guessed=guessed,
-        population=found.population,
-        drawn=with_aliases(found.drawn, drawn_from),
-        short=found.short,
+        population=selection.population,
+        drawn=with_aliases(selection.drawn, drawn_from),
+        short=selection.short,
     )
     if out is not None:
         with writing(out) as sink:
@@ -181,26 +181,26 @@ def sample(
     _say_of_sample(sample)
 
 
-def _described(**values: Any) -> Sample:
+def _make_sample(**values: Any) -> Sample:
     try:
         return Sample(**values)
     except ValidationError as error:
         raise CatalogueError(f"this is no sample that could be charted: {first_fault(error)}") from error
 
 
-def _say_of_sample(drawn: Sample) -> None:
-    print(f"drawn from {plural(drawn.population, 'function')} in use, seed {drawn.seed}", file=sys.stderr)
-    for row in drawn.drawn:
+def _say_of_sample(sample: Sample) -> None:
+    print(f"drawn from {plural(sample.population, 'function')} in use, seed {sample.seed}", file=sys.stderr)
+    for row in sample.drawn:
         if row.instead_of is not None:
             print(f"{row.function} instead of {row.instead_of}: {row.because}", file=sys.stderr)
-    if drawn.short:
-        print(f"fewer than asked for in {', '.join(drawn.short)}", file=sys.stderr)
+    if sample.short:
+        print(f"fewer than asked for in {', '.join(sample.short)}", file=sys.stderr)
 
 
-def _reason(given: str) -> tuple[str, str]:
-    name, _, reason = given.partition("=")
+def _reason(option: str) -> tuple[str, str]:
+    name, _, reason = option.partition("=")
     if not reason.strip():
-        raise CatalogueError(f"--replace {given}: write NAME=REASON, such as 'torch.range=it is gone'")
+        raise CatalogueError(f"--replace {option}: write NAME=REASON, such as 'torch.range=it is gone'")
     return name, reason.strip()
 
 
@@ -218,31 +218,33 @@ def coverage_(
     as_json: AsJson = False,
 ) -> None:
     """Say how much of a framework's public surface each suite charts, plain and weighted by use."""
-    surfaces = [open_surface(name) for name in release or shipped()]
+    surfaces = [open_surface(name) for name in release or shipped_releases()]
     weights = open_counts(counts)
-    releases = [make_release(surface, weights, declared()) for surface in surfaces]
+    releases = [make_release(surface, weights, load_host_only()) for surface in surfaces]
     if functions is not None:
         names = _names_in(functions)
-        found = [coverage(str(functions), names, release) for release in releases]
+        rows = [coverage(str(functions), names, release) for release in releases]
     else:
         with connect(url, data_dir) as client:
-            charted = _suites(client.catalogue())
-        of_releases = (suites_coverage(charted, release) for release in releases)
-        found = [row for release in of_releases if release is not None for row in rows_of(release)]
+            suite_functions = _suites(client.catalogue())
+        of_releases = (suites_coverage(suite_functions, release) for release in releases)
+        rows = [row for release in of_releases if release is not None for row in rows_of(release)]
     if as_json:
-        print_json(found)
+        print_json(rows)
         return
-    print_columns(table_head(), list(map(table_row, found)), "no suite of such a framework is registered")
-    for line in dict.fromkeys(map(remark, found)):
+    print_columns(table_head(), list(map(table_row, rows)), "no suite of such a framework is registered")
+    for line in dict.fromkeys(map(remark, rows)):
         print(line)
 
 
 def _suites(catalogue: Catalogue) -> dict[tuple[str, str], list[str]]:
     """The functions of every suite, of all its revisions together."""
-    found: dict[tuple[str, str], list[str]] = {}
+    functions_by_suite: dict[tuple[str, str], list[str]] = {}
     for suite in catalogue.suites:
-        found.setdefault((suite.suite, suite.framework), []).extend(function.function for function in suite.functions)
-    return found
+        functions_by_suite.setdefault((suite.suite, suite.framework), []).extend(
+            function.function for function in suite.functions
+        )
+    return functions_by_suite
 
 
 def _names_in(file: Path) -> list[str]:

@@ -19,12 +19,12 @@ def reclassify(
     campaign_id: Annotated[int | None, typer.Argument(metavar="[CAMPAIGN]", min=1, show_default=False)] = None,
 ) -> None:
     """Name causes anew by today's rules, from stored evidence; of all campaigns unless one is given."""
-    done = client.reclassify(campaign_id)
-    print(f"{done.changed} of {plural(done.looked_at, 'outcome')} that did not pass changed (rules {done.rules})")
-    for change in done.changes:
+    result = client.reclassify(campaign_id)
+    print(f"{result.changed} of {plural(result.looked_at, 'outcome')} that did not pass changed (rules {result.rules})")
+    for change in result.changes:
         print(f"  {change.outcomes}: {change.was} ({change.was_rule}) → {change.now} ({change.now_rule})")
-    if done.overridden:
-        print(f"  {plural(done.overridden, 'outcome')} left as a person named them")
+    if result.overridden:
+        print(f"  {plural(result.overridden, 'outcome')} left as a person named them")
 
 
 @with_client
@@ -50,5 +50,5 @@ def override(
         print(f"{case}: the rules hold again")
     else:
         request = {"case": case, "target": target, "cause": cause, "why": why}
-        done = client.override(campaign_id, request)
-        print(f"{done.target}  {done.case}: {done.cause}, {done.verdict}, for {plural(done.outcomes, 'run')}")
+        result = client.override(campaign_id, request)
+        print(f"{result.target}  {result.case}: {result.cause}, {result.verdict}, for {plural(result.outcomes, 'run')}")

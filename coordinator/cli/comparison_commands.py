@@ -12,7 +12,7 @@ from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import AsJson, Rule, with_client
 from coordinator.counting import ANYWHERE, Counts
 from coordinator.errors import CoordinatorError
-from coordinator.formats import latency, level, listed, plural, ratio
+from coordinator.formats import join_words, latency, level, plural, ratio
 from coordinator.results.comparison.latencies import LatencyChange
 from coordinator.results.comparison.models import (
     Comparison,
@@ -46,23 +46,23 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Say which cases got worse or better from A to B, or changed otherwise, and what became slower or faster."""
-    found = client.compare(a, b, rule)
+    comparison = client.compare(a, b, rule)
     if as_json:
-        print_json(found)
+        print_json(comparison)
     else:
-        print("\n".join(_lines(found)))
-    if fail_on and not found.pairs:
+        print("\n".join(_lines(comparison)))
+    if fail_on and not comparison.pairs:
         raise CoordinatorError("nothing of these two can be compared, so nothing can be said of what is new")
-    if any(found.fails(gate) for gate in fail_on or ()):
+    if any(comparison.fails(gate) for gate in fail_on or ()):
         raise typer.Exit(1)
 
 
-def _lines(found: Comparison) -> list[str]:
+def _lines(comparison: Comparison) -> list[str]:
     """Return the comparison in lines of text."""
-    lines = [f"not compared: {target.target}: {target.why}" for target in found.left_out]
-    if not found.pairs:
+    lines = [f"not compared: {target.target}: {target.why}" for target in comparison.left_out]
+    if not comparison.pairs:
         lines.append("nothing of these two can be compared")
-    for pair in found.pairs:
+    for pair in comparison.pairs:
         lines += _pair(pair)
     return lines
 
@@ -81,8 +81,8 @@ def _pair(pair: PairComparison) -> list[str]:
         *(f"  {note}" for note in pair.notes),
     ]
     for kind in ("regression", "mixed", "lost", "change", "fix"):
-        lines += _listed([_change(change) for change in pair.verdicts.changes if change.kind == kind])
-    lines += _uncompared(pair.verdicts)
+        lines += _shorten([_change(change) for change in pair.verdicts.changes if change.kind == kind])
+    lines += _not_compared_lines(pair.verdicts)
     if speed.refused:
         return [*lines, f"  latency not compared: {speed.refused}"]
     lines.append(
@@ -91,7 +91,7 @@ def _pair(pair: PairComparison) -> list[str]:
     )
     lines.append(f"  {speed.host}")
     for word in ("slower", "faster"):
-        lines += _listed([_latency(change) for change in speed.changes if change.change == word])
+        lines += _shorten([_latency(change) for change in speed.changes if change.change == word])
     reasons = Counter(change.why for change in speed.changes if change.change == "insufficient data")
     lines += [
         f"    insufficient data: {plural(functions, 'function')}: {why}" for why, functions in reasons.most_common()
@@ -99,7 +99,7 @@ def _pair(pair: PairComparison) -> list[str]:
     return lines
 
 
-def _uncompared(verdicts: VerdictComparison) -> list[str]:
+def _not_compared_lines(verdicts: VerdictComparison) -> list[str]:
     """Functions with insufficient data and cases that are not compared, each with the reason."""
     unsure = [f"{change.function} ({change.why})" for change in verdicts.changes if change.kind == "insufficient data"]
     cases = [
@@ -108,11 +108,11 @@ def _uncompared(verdicts: VerdictComparison) -> list[str]:
         for case in change.cases
         if case.kind == "not compared"
     ]
-    named = (("insufficient data", unsure), ("not compared", cases))
-    return [f"    {words}: {listed(names, NAMED)}" for words, names in named if names]
+    groups = (("insufficient data", unsure), ("not compared", cases))
+    return [f"    {words}: {join_words(names, NAMED)}" for words, names in groups if names]
 
 
-def _listed(lines: list[str]) -> list[str]:
+def _shorten(lines: list[str]) -> list[str]:
     more = [f"    … and {len(lines) - LISTED} more: --json has all"] if len(lines) > LISTED else []
     return lines[:LISTED] + more
 
@@ -120,7 +120,9 @@ def _listed(lines: list[str]) -> list[str]:
 def _change(change: VerdictChange) -> str:
     line = f"    {change.kind}: {change.function}: {_half(change.a)} → {_half(change.b)}: {change.moves}"
     conditions = [(letter, side.conditions) for letter, side in (("A", change.a), ("B", change.b)) if side]
-    return line + "".join(f"\n      on {letter} it {'; '.join(said)}" for letter, said in conditions if said)
+    return line + "".join(
+        f"\n      on {letter} it {'; '.join(sentences)}" for letter, sentences in conditions if sentences
+    )
 
 
 def _half(half: SideVerdict | None) -> str:
@@ -133,8 +135,8 @@ def _half(half: SideVerdict | None) -> str:
 def _latency(change: LatencyChange) -> str:
     interval = "" if change.interval is None else f" ({ratio(change.interval[0])} to {ratio(change.interval[1])})"
     cases = f": {change.moves}" if change.moves else ""
-    contended = "" if change.contended == (None, None) else f", contended {change.contended_shares}"
-    return f"    {change.change}: {change.function}: {ratio(change.ratio)}{interval}{contended}{cases}"
+    contention = "" if change.contended == (None, None) else f", contended {change.contended_shares}"
+    return f"    {change.change}: {change.function}: {ratio(change.ratio)}{interval}{contention}{cases}"
 
 
 @with_client
@@ -148,11 +150,11 @@ def history(
 ) -> None:
     """Show one function on every target of every campaign, newest first."""
     first = function.partition(".")[0]
-    found = client.history(framework or {"tf": "tensorflow"}.get(first, first), function)
+    cell_history = client.history(framework or {"tf": "tensorflow"}.get(first, first), function)
     if as_json:
-        print_json(found)
+        print_json(cell_history)
         return
-    print_columns(HISTORY, [_history_row(cell) for cell in found.cells], "no outcome")
+    print_columns(HISTORY, [_history_row(cell) for cell in cell_history.cells], "no outcome")
 
 
 def _history_row(cell: HistoryCell) -> tuple[str, ...]:
@@ -161,8 +163,8 @@ def _history_row(cell: HistoryCell) -> tuple[str, ...]:
         cell.target,
         cell.hardware,
         f"{cell.suite} {cell.suite_revision}",
-        _counted(cell.anywhere),
-        _counted(cell.on_device) if cell.on_device else "host only",
+        _verdict_text(cell.anywhere),
+        _verdict_text(cell.on_device) if cell.on_device else "host only",
         cell.main_cause or "",
         latency(cell.first_cold_ms),
         latency(cell.later_cold_ms),
@@ -172,5 +174,5 @@ def _history_row(cell: HistoryCell) -> tuple[str, ...]:
     )
 
 
-def _counted(counts: Counts) -> str:
+def _verdict_text(counts: Counts) -> str:
     return f"{counts.verdict} {counts.passed}/{counts.total}"

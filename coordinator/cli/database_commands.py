@@ -38,16 +38,16 @@ def url(
     running = directory.running()
     if running is None:
         raise DatabaseError(f"no portolan runs in {directory.path}: start it with `portolan up`")
-    print(running.dsn if role is Role.reading else _embedded(directory, running, role))
+    print(running.dsn if role is Role.reading else _embedded_dsn(directory, running, role))
 
 
-def _embedded(directory: DataDirectory, running: Whereabouts, role: Role) -> str:
+def _embedded_dsn(directory: DataDirectory, running: Whereabouts, role: Role) -> str:
     from coordinator.database.embedded import dsn_of
 
-    reading, wanted = (dsn_of(directory.postgres, f"portolan_{name}") for name in (Role.reading, role))
-    if wanted is None or running.dsn != reading:
+    reading, dsn = (dsn_of(directory.postgres, f"portolan_{name}") for name in (Role.reading, role))
+    if dsn is None or running.dsn != reading:
         raise DatabaseError("the instance's database was given with --database, and so were its roles: ask as those")
-    return wanted
+    return dsn
 
 
 @app.command("roles")
@@ -104,7 +104,7 @@ def dump(
     from coordinator.cli.output import writing
     from coordinator.database import backup
 
-    with _owned(data_dir) as dsn, writing(file, PRIVATE) as stream:
+    with _owner_dsn(data_dir) as dsn, writing(file, PRIVATE) as stream:
         backup.dump(dsn, stream)
     print(f"the database is in {file}: `portolan db restore {file} --data-dir NEW` brings it back")
 
@@ -118,14 +118,14 @@ def restore(
     from coordinator import migration
     from coordinator.database import backup
 
-    with _owned(data_dir, stopped=True) as dsn:
+    with _owner_dsn(data_dir, must_stop=True) as dsn:
         asyncio.run(backup.restore(dsn, file))
         asyncio.run(migration.upgrade(dsn))
     print("the database is restored: what was running when it was dumped is queued again when it is served")
 
 
 @contextmanager
-def _owned(data_dir: Path | None, *, stopped: bool = False) -> Iterator[str]:
+def _owner_dsn(data_dir: Path | None, *, must_stop: bool = False) -> Iterator[str]:
     """Yield the DSN, as the owner of its tables, of $PORTOLAN_DATABASE_URL or of a data directory's database.
 
     A database whose instance does not run is started for as long as this takes.
@@ -139,12 +139,12 @@ def _owned(data_dir: Path | None, *, stopped: bool = False) -> Iterator[str]:
         return
     directory = DataDirectory(data_dir)
     running = directory.running()
-    if running is not None and not stopped:
-        yield _embedded(directory, running, Role.migration)
+    if running is not None and not must_stop:
+        yield _embedded_dsn(directory, running, Role.migration)
         return
-    if not stopped and not directory.postgres.is_dir():
+    if not must_stop and not directory.postgres.is_dir():
         raise DatabaseError(f"there is no database in {directory.path}: choose another with --data-dir")
-    with directory.held():
+    with directory.hold():
         server = EmbeddedPostgres(directory.postgres)
         with server:
             yield server.provide_roles()[MIGRATION]

@@ -27,8 +27,8 @@ def campaign(client: Client, campaign_id: CampaignId, yes: Yes = False) -> None:
     """Delete a campaign that is over, with its jobs, outcomes and overrides; of a bundle, what it brought."""
     detail = client.campaign(campaign_id)
     _ask(f"campaign {campaign_id}, {detail.name}, with {plural(detail.counters.done, 'outcome')}", yes)
-    deleted = client.delete_campaign(campaign_id)
-    rows = f"{plural(deleted.jobs, 'job')} and {plural(deleted.outcomes, 'outcome')}"
+    deletion = client.delete_campaign(campaign_id)
+    rows = f"{plural(deletion.jobs, 'job')} and {plural(deletion.outcomes, 'outcome')}"
     print(f"campaign {campaign_id}: deleted, with {rows}")
 
 
@@ -50,21 +50,28 @@ def suite(
             ("id", "framework", "suite", "revision", "of", "cases", "campaigns", "runners"),
             [
                 (
-                    *(str(stored.id), stored.framework, stored.name, stored.revision, stored.origin, str(stored.cases)),
-                    *(" ".join(map(str, ids)) or "none" for ids in (stored.campaigns, stored.runners)),
+                    *(
+                        str(stored_suite.id),
+                        stored_suite.framework,
+                        stored_suite.name,
+                        stored_suite.revision,
+                        stored_suite.origin,
+                        str(stored_suite.cases),
+                    ),
+                    *(" ".join(map(str, ids)) or "none" for ids in (stored_suite.campaigns, stored_suite.runners)),
                 )
-                for stored in suites
+                for stored_suite in suites
             ],
             empty="no suite is stored: the first runner brings some",
         )
         return
-    for stored in suites:
-        if stored.id == suite_id:
-            _ask(_named(stored), yes)
-    print(f"{_named(client.delete_suite(suite_id))}: deleted")
+    for listed_suite in suites:
+        if listed_suite.id == suite_id:
+            _ask(_describe(listed_suite), yes)
+    print(f"{_describe(client.delete_suite(suite_id))}: deleted")
 
 
-def _named(suite: StoredSuite) -> str:
+def _describe(suite: StoredSuite) -> str:
     return f"{suite.name} of {suite.framework}, revision {suite.revision}, with {plural(suite.cases, 'case')}"
 
 

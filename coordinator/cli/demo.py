@@ -121,23 +121,23 @@ class Demo:
             try:
                 runners = self.client.runners()
             except CoordinatorAwayError as error:
-                self.watch.failed(error)
+                self.watch.note_failure(error)
                 yield []
                 continue
-            self.watch.succeeded()
+            self.watch.note_success()
             online = {f"{runner.framework}/{runner.device}" for runner in runners if runner.state == "online"}
             missing = sorted(set(targets or ()) - online)
-            elapsed = time.monotonic() - began
-            if not missing or elapsed > RUNNERS_LIMIT_S:
+            elapsed_s = time.monotonic() - began
+            if not missing or elapsed_s > RUNNERS_LIMIT_S:
                 break
-            yield [f"waiting for the runners of {', '.join(missing)}, {duration(elapsed)}"]
+            yield [f"waiting for the runners of {', '.join(missing)}, {duration(elapsed_s)}"]
         for target in missing:
             self.board.say(f"{target}: left out, no runner of it is online after {duration(RUNNERS_LIMIT_S)}")
-        chosen = sorted(online) if targets is None else [target for target in targets if target in online]
-        if not chosen:
+        to_chart = sorted(online) if targets is None else [target for target in targets if target in online]
+        if not to_chart:
             url = self.client.url
             raise CoordinatorError(f"no runner is online at {url}: see `portolan runner list --url {url}`")
-        return chosen
+        return to_chart
 
     def submit(self, targets: Sequence[str]) -> Steps[CampaignDetail]:
         """Submit a campaign on these targets, as soon as the coordinator is there."""
@@ -146,10 +146,10 @@ class Demo:
             try:
                 campaign = self.client.submit({"name": NAME, "targets": targets, **self._work}, key)
             except CoordinatorAwayError as error:
-                self.watch.failed(error)
+                self.watch.note_failure(error)
                 yield []
                 continue
-            self.watch.succeeded()
+            self.watch.note_success()
             self.campaign = campaign.id
             self.board.say(
                 f"campaign {campaign.id}: {plural(campaign.counters.total, 'job')} on {', '.join(targets)}; "
@@ -219,8 +219,8 @@ class LocalDemo:
                 self._leave_out(targets, f"its environment could not be set up: {failure}")
         began = time.monotonic()
         while waiting := [runner.target for runner in runners if runner.id is None and runner.state != "left out"]:
-            elapsed = duration(time.monotonic() - began)
-            yield [f"{target}: starting its runner, {elapsed}" for target in waiting]
+            elapsed_time = duration(time.monotonic() - began)
+            yield [f"{target}: starting its runner, {elapsed_time}" for target in waiting]
         serving = [runner for runner in runners if runner.id is not None]
         if not serving:
             return
@@ -240,9 +240,9 @@ class LocalDemo:
         devices = [target.partition("/")[2] for target in targets]
         setup, began = Child([sys.executable, "-P", "-m", "runners", "setup", framework, *devices]), time.monotonic()
         try:
-            while (status := setup.ended()) is None:
-                elapsed = duration(time.monotonic() - began)
-                yield [f"{framework}: environment, {elapsed}: {setup.latest_line or 'looking'}"]
+            while (status := setup.exit_status()) is None:
+                elapsed_time = duration(time.monotonic() - began)
+                yield [f"{framework}: environment, {elapsed_time}: {setup.latest_line or 'looking'}"]
         finally:
             setup.stop()
         if status != 0:
@@ -279,16 +279,16 @@ def demo(
     }
     if url is not None and data_dir is not None:
         raise InstanceError("--url and --data-dir exclude each other: what is elsewhere keeps its own data")
-    chosen = None if targets is None else parse_targets(targets)
+    selected_targets = None if targets is None else parse_targets(targets)
     directory, began = DataDirectory(data_dir), time.monotonic()
     try:
         with stoppable(), Board() as board:
             if url is None:
                 results, last_lines = _chart_here(
-                    directory, KNOWN_TARGETS if chosen is None else chosen, work, board, data_dir
+                    directory, KNOWN_TARGETS if selected_targets is None else selected_targets, work, board, data_dir
                 )
             else:
-                results, last_lines = _chart_elsewhere(url.rstrip("/"), chosen, work, board)
+                results, last_lines = _chart_elsewhere(url.rstrip("/"), selected_targets, work, board)
     except KeyboardInterrupt:
         here = f"the data stay in {directory.path}, and the next demo starts over"
         elsewhere = f"what was submitted goes on at {url}, and the next demo cancels it"
@@ -305,13 +305,13 @@ def _print(matrix: MatrixPage, summary: Sequence[Section], out: Console, *, whol
     """The answer first, then the functions that fail, fall back or are slow, or all, then the summary."""
     for line in answers(matrix):
         out.print(Text(line), soft_wrap=True)
-    shown = matrix if whole else of_interest(matrix)
+    selected_rows = matrix if whole else of_interest(matrix)
     if not whole:
         of = plural(len(matrix.rows), "function")
         slow = f"take over {INTOLERABLE:g} times as long"
-        out.print(f"{len(shown.rows):,} of {of} fail, fall back or {slow}; --all shows the others")
-    if shown.rows:
-        print_results(shown, summary, out)
+        out.print(f"{len(selected_rows.rows):,} of {of} fail, fall back or {slow}; --all shows the others")
+    if selected_rows.rows:
+        print_results(selected_rows, summary, out)
     else:
         print_summary(summary, out)
 
@@ -364,9 +364,9 @@ def _chart_elsewhere(url: str, targets: Sequence[str] | None, work: Work, board:
         demo.drive(demo.chart(targets))
         campaign = demo.campaign
         assert campaign is not None, "it was submitted, or an error was raised"
-        shown = f"  {_program()} results {campaign} --url {url}   every failure"
-        signed_in = f"  {_program()} login --link {url}   an address that opens the pages signed in"
-        return demo.results(campaign), ["To look further:", shown, signed_in]
+        results_line = f"  {_program()} results {campaign} --url {url}   every failure"
+        login_line = f"  {_program()} login --link {url}   an address that opens the pages signed in"
+        return demo.results(campaign), ["To look further:", results_line, login_line]
 
 
 def _by_framework(targets: Iterable[str]) -> dict[str, list[str]]:

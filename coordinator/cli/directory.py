@@ -73,7 +73,7 @@ class DataDirectory:
         return self.path / f"report-{campaign}.html"
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         """Make the directory if need be and keep every other instance out of it."""
         if not self.path.exists():
             try:
@@ -124,30 +124,30 @@ class DataDirectory:
         return self.path / "coordinator.json"
 
 
-def find_url(given: str | None, directory: DataDirectory) -> str:
+def find_url(option: str | None, directory: DataDirectory) -> str:
     """Return the URL of a command's coordinator: as given, else the environment's, else the local one's.
 
     A data directory that was given stands for its own instance alone. Raises ``CoordinatorError`` if none runs there.
     """
-    if directory.is_given and not given:
+    if directory.is_given and not option:
         return _require_running(directory).url
-    if url := given or variables().url:
+    if url := option or variables().url:
         return url.rstrip("/")
     try:
-        found = directory.running()
+        whereabouts = directory.running()
     except DatabaseError:
-        found = None  # somebody else's instance: the default address may still be right
-    return found.url if found else DEFAULT_URL
+        whereabouts = None  # somebody else's instance: the default address may still be right
+    return whereabouts.url if whereabouts else DEFAULT_URL
 
 
 def _require_running(directory: DataDirectory) -> Whereabouts:
-    found = directory.running()
-    if found is None:
+    whereabouts = directory.running()
+    if whereabouts is None:
         raise CoordinatorError(
             f"no instance runs on {directory.path}: start it with `portolan up --data-dir {directory.path}`, "
             "or leave --data-dir out"
         )
-    return found
+    return whereabouts
 
 
 def kept_admin_token(file: Path) -> str:

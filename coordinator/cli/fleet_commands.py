@@ -70,14 +70,16 @@ def up(
             pids=pids,
             scratch=parse_size(scratch),
         )
-        pinned, inventory = parse_pins(image or ()), engine.inventory()
-        specs = specify_runners(split(targets), pinned, engine.images(), engine.image, inventory, limits)
+        pins, inventory = parse_pins(image or ()), engine.inventory()
+        specs = specify_runners(split(targets), pins, engine.images(), engine.image, inventory, limits)
         _require_operator(client)  # a coordinator that does not answer is reported before anything is started
         with stoppable(), Board() as board, fleet_folder(DataDirectory(data_dir), name, board.say) as folder:
-            failed = Rollout(engine, client, folder, board).bring_up(specs, healthy_within)
-        print(f"{plural(len(specs) - len(failed), 'runner')} on the chart of {client.url}", flush=True)
-    if failed:
-        raise FleetError(f"{len(failed)} of {plural(len(specs), 'target')} did not come up: {', '.join(failed)}")
+            failed_targets = Rollout(engine, client, folder, board).bring_up(specs, healthy_within)
+        print(f"{plural(len(specs) - len(failed_targets), 'runner')} on the chart of {client.url}", flush=True)
+    if failed_targets:
+        raise FleetError(
+            f"{len(failed_targets)} of {plural(len(specs), 'target')} did not come up: {', '.join(failed_targets)}"
+        )
 
 
 @app.command("status")
@@ -116,15 +118,15 @@ def down(
         if targets and volumes:
             raise FleetError("--volumes goes with the whole fleet: leave the targets out")
         with Board() as board, fleet_folder(DataDirectory(data_dir), name, board.say) as folder:
-            leaving = _chosen(engine, targets) if targets else engine.list()
-            stuck, away = Rollout(engine, client, folder, board).take_down(leaving)
-            if not targets and not stuck:
+            leaving = _select_containers(engine, targets) if targets else engine.list()
+            stuck_containers, away = Rollout(engine, client, folder, board).take_down(leaving)
+            if not targets and not stuck_containers:
                 engine.dissolve(volume=volumes)
         if not leaving:
             print(f"fleet '{name}' has no container")
-    if stuck:
+    if stuck_containers:
         raise FleetError(
-            f"{plural(len(stuck), 'container')} could not be ended: {', '.join(stuck)}; "
+            f"{plural(len(stuck_containers), 'container')} could not be ended: {', '.join(stuck_containers)}; "
             "restart the Docker Engine or the host, then call `portolan fleet down` again"
         )
     if leaving and away is not None:
@@ -139,7 +141,7 @@ def logs(
 ) -> None:
     """Print what the runner of a target has logged."""
     with _engine(name) as engine:
-        (container,) = _chosen(engine, [target])
+        (container,) = _select_containers(engine, [target])
         for piece in engine.logs(container, follow=follow):
             sys.stdout.buffer.write(piece)
             sys.stdout.buffer.flush()
@@ -164,14 +166,14 @@ def _require_operator(client: Client) -> None:
         )
 
 
-def _chosen(engine: DockerEngine, targets: Sequence[str]) -> list[Container]:
+def _select_containers(engine: DockerEngine, targets: Sequence[str]) -> list[Container]:
     """The containers of these targets. Raises ``FleetError`` if one has none."""
     containers = {container.target: container for container in engine.list()}
-    chosen = dict.fromkeys(str(Target.parse(text)) for text in split(targets))
-    for target in chosen.keys() - containers.keys():
+    names = dict.fromkeys(str(Target.parse(text)) for text in split(targets))
+    for target in names.keys() - containers.keys():
         there = f"it has {', '.join(containers)}" if containers else "it has none: `portolan fleet up` starts some"
         raise FleetError(f"fleet '{engine.fleet}' has no container of {target}; {there}")
-    return [containers[target] for target in chosen]
+    return [containers[target] for target in names]
 
 
 def _row(container: Container, runner: Runner | None) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from coordinator.backoff import Backoff
 from coordinator.cli.directory import DataDirectory, Whereabouts, kept_admin_token, kept_secret
 from coordinator.cli.processes import STOP_LIMIT_S, Child
 from coordinator.cli.rest_client import Client
-from coordinator.cli.server import Place, listening_on, named, server_of
+from coordinator.cli.server import Place, listening_on, names_of_host, server_of
 from coordinator.cli.shared_options import split
 from coordinator.errors import CoordinatorAwayError, CoordinatorError, DatabaseError, InstanceError, PortolanError
 from coordinator.settings import log_format
@@ -92,16 +92,16 @@ def local_instance(
     settings = Settings(
         "",
         enrolment_key_file=enrolment_key_file,
-        hosts=host_names(*named(host), *hosts),
+        hosts=host_names(*names_of_host(host), *hosts),
         admin_name=_owner(),
         anonymous_role=anonymous,
     )
     with ExitStack() as stack:
-        stack.enter_context(directory.held())
+        stack.enter_context(directory.hold())
         listener = stack.enter_context(listening_on(host, port, or_any_port=or_any_port))
         began = time.monotonic()
         postgres = None if database else EmbeddedPostgres(directory.postgres)
-        dsns = _given(database) if database else _provided(stack, cast(EmbeddedPostgres, postgres))
+        dsns = _same_for_all_roles(database) if database else _start_embedded(stack, cast(EmbeddedPostgres, postgres))
         if lacking := asyncio.run(upgrade(dsns[MIGRATION])):
             say(lacking)
         place = None if postgres is None else postgres.place
@@ -126,12 +126,12 @@ def local_instance(
         yield instance
 
 
-def _provided(stack: ExitStack, postgres: EmbeddedPostgres) -> Mapping[str, str]:
+def _start_embedded(stack: ExitStack, postgres: EmbeddedPostgres) -> Mapping[str, str]:
     stack.enter_context(postgres)
     return postgres.provide_roles()
 
 
-def _given(dsn: str) -> Mapping[str, str]:
+def _same_for_all_roles(dsn: str) -> Mapping[str, str]:
     """A database of one's own has one DSN, for everything."""
     from coordinator.database.grants import ROLES
 
@@ -187,14 +187,14 @@ class Instance:
 
     def serve(self, targets: Sequence[str]) -> list[LocalRunner]:
         """Begin to start a runner for each target; ``tend`` brings them up."""
-        started = []
+        new_runners = []
         for target in targets:
             folder = self._directory.runner(target)
             url = f"http://127.0.0.1:{_kept_port(folder / 'port')}"
             kept_secret(folder / "secret")
-            started.append(LocalRunner(target, folder, url, _launch(target, folder, url, self._slots)))
-        self.runners += started
-        return started
+            new_runners.append(LocalRunner(target, folder, url, _launch(target, folder, url, self._slots)))
+        self.runners += new_runners
+        return new_runners
 
     def tend(self) -> None:
         """See to the database and every runner: register it when it is ready, start it again when it has ended."""
@@ -241,40 +241,44 @@ class Instance:
         return [runner.target for runner in self.runners if runner.state == "serving"]
 
     def _tend(self, runner: LocalRunner) -> None:
-        elapsed = time.monotonic() - runner.since
+        elapsed_s = time.monotonic() - runner.since
         if runner.state == "left out":
             return
         if runner.state == "waiting":
-            if elapsed >= RESTART.pause_s(runner.failures):
+            if elapsed_s >= RESTART.pause_s(runner.failures):
                 runner.child = _launch(runner.target, runner.folder, runner.url, self._slots)
                 runner.state, runner.since = "starting", time.monotonic()
-        elif (status := runner.child.ended()) is not None:
+        elif (status := runner.child.exit_status()) is not None:
             if status == UNKNOWN_TARGET:
                 raise InstanceError(f"{runner.target}: {runner.child.complaint}")
             how = f"exit code {status}" if status >= 0 else signal.Signals(-status).name
             self._fail(runner, f"ended with {how}", runner.child.complaint, hopeless=status == CANNOT_SERVE)
         elif runner.state == "serving":
-            if elapsed > RESTART.longest_s:
+            if elapsed_s > RESTART.longest_s:
                 runner.failures = 0
         elif runner.child.first_line is not None:
             self._register(runner)
-        elif elapsed > READY_LIMIT_S:
+        elif elapsed_s > READY_LIMIT_S:
             self._fail(runner, "did not start", f"it was not ready after {READY_LIMIT_S:.0f} s", hopeless=True)
 
     def _register(self, runner: LocalRunner) -> None:
         try:
             with Client(self.url, self.token) as client:
-                registered = client.register(runner.url, kept_secret(runner.folder / "secret"))
-                _forget_earlier(client, runner.folder / "registration", registered.id)
+                registration = client.register(runner.url, kept_secret(runner.folder / "secret"))
+                _forget_earlier(client, runner.folder / "registration", registration.id)
         except CoordinatorAwayError:
             return  # not the runner's fault: again at the next look
         except PortolanError as error:
             self._fail(runner, "could not be registered", str(error))
             return
-        runner.state, runner.since, runner.id = "serving", time.monotonic(), registered.id
+        runner.state, runner.since, runner.id = "serving", time.monotonic(), registration.id
         again = " again" if runner.failures else ""
-        away = "" if registered.state == "online" else f"; {registered.state}: {registered.reason or 'not reached yet'}"
-        self._say(f"{runner.target}: runner ready{again}, {registered.target} on {registered.hardware}{away}")
+        away = (
+            ""
+            if registration.state == "online"
+            else f"; {registration.state}: {registration.reason or 'not reached yet'}"
+        )
+        self._say(f"{runner.target}: runner ready{again}, {registration.target} on {registration.hardware}{away}")
 
     def _fail(self, runner: LocalRunner, failure: str, reason: str, *, hopeless: bool = False) -> None:
         """Start the runner again in a while; leave it out only if it has never served."""
@@ -297,15 +301,15 @@ class Instance:
             runner.child.stop()
 
 
-def _forget_earlier(client: Client, kept: Path, registered: int) -> None:
+def _forget_earlier(client: Client, id_file: Path, new_id: int) -> None:
     """Remove the registration that the runner had at another port, which somebody else may listen at by now."""
     with contextlib.suppress(FileNotFoundError, ValueError):
-        earlier = int(kept.read_text())
-        if earlier != registered:
+        earlier = int(id_file.read_text())
+        if earlier != new_id:
             # Gone already, if somebody removed it.
             with contextlib.suppress(CoordinatorError):
                 client.remove(earlier)
-    write_private(kept, f"{registered}\n")
+    write_private(id_file, f"{new_id}\n")
 
 
 def slots_each(runners: int, cores: int, free_bytes: int) -> int:
@@ -359,10 +363,10 @@ def _reachable(host: str) -> str:
     return everywhere.get(host, f"[{host}]" if ":" in host else host)
 
 
-def _kept_port(kept: Path) -> int:
+def _kept_port(port_file: Path) -> int:
     """The port kept from last time if it is still free, else one that is: the URL of a runner is its name."""
     with contextlib.suppress(FileNotFoundError, ValueError):
-        port = int(kept.read_text())
+        port = int(port_file.read_text())
         with socket.socket() as probe, contextlib.suppress(OSError, OverflowError):
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(("127.0.0.1", port))
@@ -370,7 +374,7 @@ def _kept_port(kept: Path) -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
-    write_private(kept, f"{port}\n")
+    write_private(port_file, f"{port}\n")
     return port
 
 
@@ -393,8 +397,8 @@ def stoppable() -> Iterator[None]:
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
     def stop(number: int, frame: object) -> None:
-        for ignored in signals:
-            signal.signal(ignored, signal.SIG_IGN)
+        for signal_number in signals:
+            signal.signal(signal_number, signal.SIG_IGN)
         raise KeyboardInterrupt
 
     before = [signal.signal(number, stop) for number in signals]

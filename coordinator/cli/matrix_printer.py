@@ -40,10 +40,10 @@ def fields(cell: Cell | None, *, on_cpu: bool, rule: CountingRule = ANYWHERE) ->
         return ("-",) + ("",) * (4 if on_cpu else 5)
     if cell.lowering_words is not None:
         return (cell.lowering_words,) + ("",) * (4 if on_cpu else 5)
-    counts = cell.shown(rule)
-    measured = cell.first_cold_ms is not None or cell.low_ms is not None
+    counts = cell.shown_counts(rule)
+    has_times = cell.first_cold_ms is not None or cell.low_ms is not None
     level_of_cell = level(cell.low_ms, unconfirmed=cell.unconfirmed)
-    times = (latency(cell.first_cold_ms), level_of_cell) if measured else ("", "")
+    times = (latency(cell.first_cold_ms), level_of_cell) if has_times else ("", "")
     slower = "" if cell.ratio_to_cpu is None else ratio(cell.ratio_to_cpu)
     head = (counts.verdict, f"{counts.passed}/{counts.total}", counts.cause or "")
     return (*head, *times, *(() if on_cpu else (slower,)))
@@ -84,9 +84,9 @@ def answers(matrix: MatrixPage) -> list[str]:
     lines = []
     for target in matrix.targets:
         cells = [row.cells[target.id] for row in matrix.rows if target.id in row.cells]
-        lowered = [cell.lowering for cell in cells]
+        lowering_words = [cell.lowering for cell in cells]
         if target.is_lowered:
-            lines.append(f"{target.target}: {lowering_sentence(lowering_rate(lowered))}")
+            lines.append(f"{target.target}: {lowering_sentence(lowering_rate(lowering_words))}")
             continue
         anywhere, on_device = (Counter(cell.verdict_by(rule) or "unknown" for cell in cells) for rule in SIDE_BY_SIDE)
         lines.append(f"{target.target}: {ports_in_short(anywhere, on_device) or 'no function has a verdict'}.")
@@ -147,8 +147,8 @@ def _column(rows: Sequence[MatrixRow], target: Target, rule: CountingRule) -> li
         text = Text()
         for place, (value, width) in enumerate(zip(values, widths, strict=True)):
             if width:
-                padded = value.ljust(width) if place in (0, 2) else value.rjust(width)
-                text.append(padded + "  ", style=STYLES.get(value, "") if place == 0 else "")
+                cell_text = value.ljust(width) if place in (0, 2) else value.rjust(width)
+                text.append(cell_text + "  ", style=STYLES.get(value, "") if place == 0 else "")
         text.rstrip()
         if below := remark(cell):
             text.append(f"\n  {below}", style="magenta")
@@ -199,14 +199,14 @@ def _below(names: Column, column: Column) -> Iterator[RenderableType]:
 def _groups(columns: Sequence[Column], room: int) -> list[list[Column]]:
     """The columns in their order, in as few groups as fit."""
     groups: list[list[Column]] = []
-    used = 0
+    width = 0
     for column in columns:
-        if groups and used + BETWEEN + column.width <= room:
+        if groups and width + BETWEEN + column.width <= room:
             groups[-1].append(column)
-            used += BETWEEN + column.width
+            width += BETWEEN + column.width
         else:
             groups.append([column])
-            used = BETWEEN + column.width
+            width = BETWEEN + column.width
     return groups
 
 

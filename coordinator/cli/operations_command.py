@@ -9,7 +9,7 @@ import typer
 from coordinator.cli.output import print_columns, print_json
 from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import AsJson, CampaignId, with_client
-from coordinator.formats import listed
+from coordinator.formats import join_words
 from coordinator.results.operations import OperationCase, OperationSummary
 
 SUMMARIES = ("operation", "target", "fell back", "failed", "diverged", "not lowered", "functions")
@@ -36,17 +36,17 @@ def operations(
         else:
             print_columns(CASES, [_case(case) for case in cases.cases], "no case")
         return
-    found = client.operations(campaign_id, name)
+    campaign_operations = client.operations(campaign_id, name)
     if as_json:
-        print_json(found)
+        print_json(campaign_operations)
     else:
         empty = "no operation fell back, failed or lacks a lowering, as far as any evidence names one"
-        print_columns(SUMMARIES, [_summary(row) for row in found.operations], empty)
+        print_columns(SUMMARIES, [_summary(row) for row in campaign_operations.operations], empty)
 
 
 def _summary(row: OperationSummary) -> tuple[str, ...]:
     counts = (row.fell_back, row.failed, row.diverged, row.not_lowered)
-    return row.operation, row.target, *(str(count or "") for count in counts), listed(row.functions, NAMED)
+    return row.operation, row.target, *(str(count or "") for count in counts), join_words(row.functions, NAMED)
 
 
 def _case(case: OperationCase) -> tuple[str, ...]:

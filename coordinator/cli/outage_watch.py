@@ -31,16 +31,16 @@ class OutageWatch:
         self._advice = f"start again when `portolan status --url {url}` answers"
         if campaigns:
             which = "campaign" if len(campaigns) == 1 else "campaigns"
-            shown = ", ".join(f"`portolan status {campaign} --url {url}`" for campaign in campaigns)
-            self._advice = f"{which} {', '.join(map(str, campaigns))} can go on without us: {shown} shows it"
+            commands = ", ".join(f"`portolan status {campaign} --url {url}`" for campaign in campaigns)
+            self._advice = f"{which} {', '.join(map(str, campaigns))} can go on without us: {commands} shows it"
 
-    def succeeded(self) -> None:
+    def note_success(self) -> None:
         """Note that the coordinator did its part."""
         if self._away_since is not None:
             self._say(f"it is back after {duration(time.monotonic() - self._away_since)}")
         self._away_since = None
 
-    def failed(self, error: CoordinatorAwayError) -> None:
+    def note_failure(self, error: CoordinatorAwayError) -> None:
         """Note that the coordinator is away. Raises ``CoordinatorAwayError`` when it has been for too long."""
         now = time.monotonic()
         if self._away_since is None:
@@ -57,9 +57,9 @@ class OutageWatch:
             try:
                 result = call()
             except CoordinatorAwayError as error:
-                self.failed(error)
+                self.note_failure(error)
             else:
-                self.succeeded()
+                self.note_success()
                 return result
             time.sleep(ASK_AGAIN_S)
 
@@ -68,9 +68,9 @@ class OutageWatch:
         while True:
             try:
                 for campaign in client.progress(campaign_id):
-                    self.succeeded()
+                    self.note_success()
                     yield campaign
                 return
             except CoordinatorAwayError as error:
-                self.failed(error)
+                self.note_failure(error)
             time.sleep(ASK_AGAIN_S)

@@ -49,7 +49,7 @@ class Child:
         for reader in self._readers:
             reader.start()
 
-    def ended(self) -> int | None:
+    def exit_status(self) -> int | None:
         """Return its exit code, negative for a signal; None while it runs."""
         status = self._process.poll()
         if status is not None:

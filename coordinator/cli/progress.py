@@ -104,28 +104,28 @@ class BarsOfTargets(Progress):
     def show(self, targets: Sequence[CampaignTarget]) -> None:
         """Make the tasks those of these targets. Targets of one name can differ in their environment."""
         width = max((len(target.target) for target in targets), default=0)
-        shown = {(target.target, target.environment): target for target in targets}
-        for gone in self._ids.keys() - shown.keys():
-            self.remove_task(self._ids.pop(gone))
-        for key, target in shown.items():
-            done, total = target.counters.settled, target.counters.total
+        target_by_key = {(target.target, target.environment): target for target in targets}
+        for stale_key in self._ids.keys() - target_by_key.keys():
+            self.remove_task(self._ids.pop(stale_key))
+        for key, target in target_by_key.items():
+            completed_jobs, total = target.counters.settled, target.counters.total
             if key not in self._ids:
                 # Jobs that were done before are no part of the rate.
-                self._ids[key] = self.add_task("", completed=done, total=total)
+                self._ids[key] = self.add_task("", completed=completed_jobs, total=total)
             label = target.target.ljust(width)
-            self.update(self._ids[key], description=label, completed=done, total=total, target=target)
+            self.update(self._ids[key], description=label, completed=completed_jobs, total=total, target=target)
 
     def lines(self) -> list[str]:
         """Return the same as plain text."""
         return [
             f"{target.target}: {task.completed:,}/{task.total:,} done, {tail(target, task.speed)}"
-            for task, target in self._shown()
+            for task, target in self._tasks_with_targets()
         ]
 
     def get_renderables(self) -> Iterable[RenderableType]:
-        for task, target in self._shown():
+        for task, target in self._tasks_with_targets():
             yield self.make_tasks_table([task])
             yield Text(f"  {tail(target, task.speed)}", style="red" if target.counters.failed else "")
 
-    def _shown(self) -> list[tuple[Task, CampaignTarget]]:
+    def _tasks_with_targets(self) -> list[tuple[Task, CampaignTarget]]:
         return [(task, task.fields["target"]) for task in self.tasks]

@@ -16,9 +16,9 @@ from coordinator.bundles.signature import Signers
 from coordinator.cli.evidence_source import find_evidence
 from coordinator.cli.shared_options import DataDir, Url
 from coordinator.errors import PublicationError
-from coordinator.formats import listed, plural
+from coordinator.formats import join_words, plural
 from coordinator.targets.selectors import Selector
-from protocol.host_only import declared
+from protocol.host_only import load_host_only
 
 
 def publish(
@@ -42,14 +42,14 @@ def publish(
     selector = Selector.parse(on)
     evidence = find_evidence(data, url, data_dir, selector, bundles or (), _signers(bundles, signers, revoked))
     targets = [target for target in evidence.targets if selector.matches(target)]
-    host_only = declared()
+    host_only = load_host_only()
     columns = [column_of(target, host_only) for target in targets]
     atlas = atlas_of(columns, shipped_uses(targets), evidence.origin)
     if not atlas.frameworks:
         raise PublicationError(f"there is no evidence to publish of {on}: chart a target, or name another with --on")
-    written = write_site(site_files(atlas, published_before(folder)), folder)
-    names = listed([column.target for framework in atlas.frameworks for column in framework.columns])
-    print(f"{folder}: {plural(written, 'file')}, {plural(atlas.functions, 'function')} on {names}")
+    files = write_site(site_files(atlas, published_before(folder)), folder)
+    names = join_words([column.target for framework in atlas.frameworks for column in framework.columns])
+    print(f"{folder}: {plural(files, 'file')}, {plural(atlas.functions, 'function')} on {names}")
     print(f"open {folder / 'index.html'}")
 
 

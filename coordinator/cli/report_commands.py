@@ -56,8 +56,8 @@ def table(
 ) -> None:
     """Show one of the study's tables, made from a campaign; without a name, list them."""
     if table is None:
-        found = client.get_json(f"/campaigns/{campaign_id}/tables", query)["tables"]
-        rows = [(row["id"], str(row["rows"]), row["title"], ", ".join(row["remade_from"])) for row in found]
+        tables = client.get_json(f"/campaigns/{campaign_id}/tables", query)["tables"]
+        rows = [(row["id"], str(row["rows"]), row["title"], ", ".join(row["remade_from"])) for row in tables]
         print_columns(("table", "rows", "title", "in the study"), rows, "there is no table")
         return
     path = f"/campaigns/{campaign_id}/tables/{_path_part(table)}"
@@ -86,8 +86,8 @@ def figure(
 ) -> None:
     """Draw one of the study's figures from a campaign; without a name, list them."""
     if figure is None:
-        found = client.get_json(f"/campaigns/{campaign_id}/figures", query)["figures"]
-        rows = [(row["id"], row["title"], ", ".join(row["remade_from"]), row["silent"] or "") for row in found]
+        figures = client.get_json(f"/campaigns/{campaign_id}/figures", query)["figures"]
+        rows = [(row["id"], row["title"], ", ".join(row["remade_from"]), row["silent"] or "") for row in figures]
         print_columns(("figure", "title", "in the study", "not drawn because"), rows, "there is no figure")
         return
     form = out.suffix.removeprefix(".").lower() if out else ""

@@ -163,8 +163,8 @@ class Client:
         from coordinator.campaigns.models import CampaignDetail
 
         headers = {"Idempotency-Key": key or token_hex(16)}
-        sent = self._send("POST", "/campaigns", json=_json(request), headers=headers, within_s=WHOLE_S)
-        return self._parse(CampaignDetail, sent)
+        response = self._send("POST", "/campaigns", json=_json(request), headers=headers, within_s=WHOLE_S)
+        return self._parse(CampaignDetail, response)
 
     def dry_run(self, request: CampaignRequest | Mapping[str, Any]) -> DryRun:
         """Return the plan of a campaign, of which nothing is stored."""
@@ -197,8 +197,8 @@ class Client:
         from coordinator.campaigns.models import CampaignDetail
 
         path = f"/campaigns/{campaign_id}/cancel"
-        sent = self._send("POST", path, json={"targets": list(targets)}) if targets else self._send("POST", path)
-        return self._parse(CampaignDetail, sent)
+        response = self._send("POST", path, json={"targets": list(targets)}) if targets else self._send("POST", path)
+        return self._parse(CampaignDetail, response)
 
     def delete_campaign(self, campaign_id: int) -> DeletedCampaign:
         from coordinator.deletion.models import DeletedCampaign
@@ -226,8 +226,8 @@ class Client:
         """Return the whole matrix, or the functions that a glob matches; of an ended campaign when it is up to date."""
         from coordinator.results.models import MatrixPage
 
-        named = function and f"function:{function}"
-        query = {"limit": MATRIX_ROWS, "device": device, "q": named, "rule": rule}
+        query_text = function and f"function:{function}"
+        query = {"limit": MATRIX_ROWS, "device": device, "q": query_text, "rule": rule}
 
         def page(offset: int) -> MatrixPage:
             return self._get(MatrixPage, f"/campaigns/{campaign_id}/matrix", {**query, "offset": offset})
@@ -395,9 +395,9 @@ class Client:
     def _send(
         self, method: str, path: str, *, query: Query | None = None, within_s: float = ANSWER_S, **body: Any
     ) -> httpx.Response:
-        given = {name: value for name, value in (query or {}).items() if value is not None}
+        parameters = {name: value for name, value in (query or {}).items() if value is not None}
         try:
-            answer = self._http.request(method, path, params=given, timeout=_timeout(within_s), **body)
+            answer = self._http.request(method, path, params=parameters, timeout=_timeout(within_s), **body)
         except httpx.HTTPError as error:
             raise self._away(error) from error
         if answer.is_error:

@@ -18,7 +18,7 @@ from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import CampaignId, Rule, present, with_client
 from coordinator.counting import ANYWHERE, CountingRule, rule_named
 from coordinator.errors import CoordinatorError
-from coordinator.formats import listed, plural
+from coordinator.formats import join_words, plural
 from protocol.enums import Cause, Ending, Placement, Verdict
 
 LISTED = 50
@@ -81,10 +81,10 @@ def _print_table(client: Client, campaign_id: int, filters: dict[str, Any], out:
     print_results(matrix, client.summary(campaign_id, function, device), out)
     if function is not None:
         _print_conditions(client, campaign_id, function, device, out)
-    chosen = {name: filters[name] for name in OF_OUTCOMES if name in filters}
-    listed_by = chosen or {"verdict": Verdict.failed}
-    entries = _listed(client.outcomes(campaign_id, {**filters, **listed_by}), rule)
-    if entries or chosen:
+    own_filters = {name: filters[name] for name in OF_OUTCOMES if name in filters}
+    listed_by = own_filters or {"verdict": Verdict.failed}
+    entries = _outcome_entries(client.outcomes(campaign_id, {**filters, **listed_by}), rule)
+    if entries or own_filters:
         heading = ", ".join(word.replace("_", " ") for word in listed_by.values())
         out.print(f"\n{heading}:{'' if entries else ' none'}")
     for line in entries[:LISTED]:
@@ -102,7 +102,7 @@ def _print_conditions(client: Client, campaign_id: int, function: str, device: s
         out.print(f"… and {plural(len(rows) - LISTED, 'condition')} more: --function narrows")
 
 
-def _listed(outcomes: Iterable[dict[str, Any]], rule: CountingRule) -> list[str]:
+def _outcome_entries(outcomes: Iterable[dict[str, Any]], rule: CountingRule) -> list[str]:
     """One entry a case and target: what it died of, and the command that runs it again."""
     runs: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in outcomes:
@@ -121,7 +121,7 @@ def _reason(outcome: dict[str, Any]) -> str:
     """The message of the outcome, else the operations that ran on the host."""
     if outcome["said"]:
         return " ".join(readable(outcome["said"]).split())[:200]
-    return listed([f"{name} ran on the host" for name in outcome["fallbacks"] or ()], NAMED)
+    return join_words([f"{name} ran on the host" for name in outcome["fallbacks"] or ()], NAMED)
 
 
 def _json(rows: Iterable[dict[str, Any]]) -> Iterator[bytes]:

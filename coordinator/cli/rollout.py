@@ -59,13 +59,13 @@ class Rollout:
 
     def bring_up(self, specs: Mapping[str, RunnerSpec], within_s: float) -> list[str]:
         """Wait until the runner of each specification is on the chart; return the targets that will not be."""
-        deadline, failed = time.monotonic() + within_s, []
+        deadline, failed_targets = time.monotonic() + within_s, []
         containers: dict[str, Container] = {}
         for target, spec in specs.items():
             try:
                 containers[target] = self._ensure(spec)
             except FleetError as error:
-                failed.append(target)
+                failed_targets.append(target)
                 self._board.say(f"{target}: {error}")
         for target, container in containers.items():
             try:
@@ -73,17 +73,17 @@ class Rollout:
                 runner = self._client.register(container.url, _secret(self._secret_file(target)))
                 self._board.say(f"{target}: runner {runner.id}, {runner.target} on {runner.hardware}")
             except PortolanError as error:
-                failed.append(target)
+                failed_targets.append(target)
                 self._abandon(container, str(error))
         self._board.show([])
-        return failed
+        return failed_targets
 
     def take_down(self, containers: Sequence[Container]) -> tuple[list[str], CoordinatorAwayError | None]:
         """Take runners off the chart and remove their containers.
 
         Returns the names of the containers that do not end, and why the runners are still on the chart if they are.
         """
-        away, stuck = None, []
+        away, stuck_containers = None, []
         try:
             self._take_off_the_chart([container.url for container in containers])
         except CoordinatorAwayError as error:
@@ -94,9 +94,9 @@ class Rollout:
                 self._board.say(f"{container.target}: removed")
             except StuckError as error:
                 self._board.say(f"{container.target}: {error}")
-                stuck.append(container.name)
+                stuck_containers.append(container.name)
             shutil.rmtree(self._secret_file(container.target).parent, ignore_errors=True)
-        return stuck, away
+        return stuck_containers, away
 
     def _ensure(self, spec: RunnerSpec) -> Container:
         """Return the target's container; it is created if there is none, or in place of one that does not fit."""
@@ -109,28 +109,28 @@ class Rollout:
                 return before
             self._board.say(f"{target}: {flaw}, replacing it")
             self._scheduler.remove(before)
-        created = self._scheduler.create(spec, file, before.url if before else None)
-        self._created.add(created.id)
-        self._board.say(f"{target}: starting {spec.image.name} at {created.url}")
-        if before is not None and before.url != created.url:
+        replacement = self._scheduler.create(spec, file, before.url if before else None)
+        self._created.add(replacement.id)
+        self._board.say(f"{target}: starting {spec.image.name} at {replacement.url}")
+        if before is not None and before.url != replacement.url:
             self._board.say(f"{target}: another program listens at {before.url}, taking another")
             self._take_off_the_chart([before.url])
-        return created
+        return replacement
 
     def _wait(self, container: Container, deadline: float) -> None:
         """Return when the runner answers. Raises ``FleetError`` if it will not."""
         while not _answers(container.url):
-            found = {actual.id: actual for actual in self._scheduler.list(usage=True)}.get(container.id)
-            if found is None:
+            actual_state = {actual.id: actual for actual in self._scheduler.list(usage=True)}.get(container.id)
+            if actual_state is None:
                 raise FleetError("somebody else has removed its container: call again")
-            if found.state == "restarting" and (found.restarts or 0) >= RESTARTS_OF_THE_HOPELESS:
-                raise FleetError(f"it ends as soon as it starts ({found.restarts} times)")
-            if found.trouble is not None:
-                raise FleetError(found.trouble)
+            if actual_state.state == "restarting" and (actual_state.restarts or 0) >= RESTARTS_OF_THE_HOPELESS:
+                raise FleetError(f"it ends as soon as it starts ({actual_state.restarts} times)")
+            if actual_state.trouble is not None:
+                raise FleetError(actual_state.trouble)
             left_s = deadline - time.monotonic()
             if left_s < 0:
                 raise FleetError("it did not get healthy in time: give it longer with --healthy-within")
-            self._board.show([f"{container.target}: {found.state}, not healthy yet, {left_s:.0f} s left"])
+            self._board.show([f"{container.target}: {actual_state.state}, not healthy yet, {left_s:.0f} s left"])
             time.sleep(LOOK_EVERY_S)
 
     def _abandon(self, container: Container, reason: str) -> None:

@@ -28,7 +28,7 @@ app.command("check")(check)
 
 @app.command("list")
 @with_client
-def listed(client: Client, as_json: AsJson = False) -> None:
+def list_runners(client: Client, as_json: AsJson = False) -> None:
     """List the runners with their targets and states."""
     runners = client.runners()
     if as_json:
@@ -81,12 +81,12 @@ def token(
     if file is None:
         raise SettingError("say which key: --enrolment-key-file FILE, or PORTOLAN_ENROLMENT_KEY_FILE")
     try:
-        made = EnrolmentToken.make(enrolment_key(file), name, target)
+        enrolment_token = EnrolmentToken.make(enrolment_key(file), name, target)
     except ValueError as error:
         raise SettingError(
             f"'{name}' or '{target}' is not one: NAME is of letters, digits, '_', '.', '-', the target FRAMEWORK/DEVICE"
         ) from error
-    print(made)
+    print(enrolment_token)
 
 
 @app.command("remove")

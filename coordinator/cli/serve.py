@@ -12,7 +12,7 @@ import typer
 
 from coordinator.cli.anonymous import Anonymous, WithoutAccessControl, role_of_nobody
 from coordinator.cli.directory import DEFAULT_PORT
-from coordinator.cli.server import RunnersHost, RunnersPort, listening_on, named, runners_place, server_of
+from coordinator.cli.server import RunnersHost, RunnersPort, listening_on, names_of_host, runners_place, server_of
 from coordinator.cli.shared_options import AllowedHost
 from coordinator.errors import InstanceError, SettingError
 
@@ -39,7 +39,7 @@ def serve(
 
     settings = replace(
         Settings.from_environment(),
-        hosts=host_names(*named(host), *(allowed_host or ())),
+        hosts=host_names(*names_of_host(host), *(allowed_host or ())),
         anonymous_role=role_of_nobody(None, anonymous, without_access_control=without_access_control),
     )
     if settings.admin_token is None and not without_access_control:
@@ -52,9 +52,9 @@ def serve(
             settings = replace(settings, runners_port=listeners[1].getsockname()[1])
         stack.enter_context(log_to(sys.stdout, log_format(sys.stdout), settings.secrets))
         asyncio.run(migration.require_upgraded(settings.database_url))
-        for listener, served in zip(listeners, ("everything", "enrolment"), strict=False):
+        for listener, purpose in zip(listeners, ("everything", "enrolment"), strict=False):
             place = "{}:{}".format(*listener.getsockname()[:2])
-            get_logger(__name__).info("listening", address=place, serves=served)
+            get_logger(__name__).info("listening", address=place, serves=purpose)
         server = server_of(create_app(settings), settings)
         server.run(listeners)
     if not server.started:

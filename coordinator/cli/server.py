@@ -71,7 +71,7 @@ def listening_on(host: str, port: int, *, or_any_port: bool = False, option: str
         yield listener
 
 
-def named(host: str) -> list[str]:
+def names_of_host(host: str) -> list[str]:
     """Return the name that the coordinator listens on, if it is one: an address is always answered."""
     try:
         ip_address(host)

@@ -65,16 +65,16 @@ def with_client(command: Callable[Concatenate[Client, ...], None]) -> Callable[.
 
     @with_options_of(connect)
     @wraps(command)
-    def connected(client: Client, *arguments: Any, **options: Any) -> None:
+    def run_connected(client: Client, *arguments: Any, **options: Any) -> None:
         with client:
             command(client, *arguments, **options)
 
-    return connected
+    return run_connected
 
 
 def with_options_of(make: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the options of ``make``, and the value that ``make`` returns as its first argument."""
-    shared = inspect.signature(make, eval_str=True).parameters
+    shared_options = inspect.signature(make, eval_str=True).parameters
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(command, eval_str=True)
@@ -82,11 +82,11 @@ def with_options_of(make: Callable[..., Any]) -> Callable[[Callable[..., None]],
 
         @wraps(command)
         def run(*arguments: Any, **options: Any) -> None:
-            value = make(**{name: options.pop(name) for name in shared})
+            value = make(**{name: options.pop(name) for name in shared_options})
             command(value, *arguments, **options)
 
         # Typer reads a command's options from here.
-        run.__signature__ = signature.replace(parameters=[*own, *shared.values()])  # type: ignore[attr-defined]
+        run.__signature__ = signature.replace(parameters=[*own, *shared_options.values()])  # type: ignore[attr-defined]
         return run
 
     return decorate

@@ -95,10 +95,10 @@ def submit(
     if rerun is not None:
         which, earlier = rerun
         # What is not given is as it was.
-        inherited = client.campaign(earlier).model_dump(mode="json", include=INHERITED)
+        earlier_values = client.campaign(earlier).model_dump(mode="json", include=INHERITED)
         if verdicts_first is None and (runs == 1 or timing is TimingPolicy.off):
-            inherited["verdicts_first"] = False
-        request = {**inherited, **request, "rerun": {"campaign": earlier, "which": which}}
+            earlier_values["verdicts_first"] = False
+        request = {**earlier_values, **request, "rerun": {"campaign": earlier, "which": which}}
     if dry_run:
         plan = client.dry_run(request)
         print(f"{plural(plan.jobs, 'job')}: {plural(plan.cases, 'case')} of {plural(plan.functions, 'function')}")
@@ -112,9 +112,11 @@ def submit(
     _say_not_charted(campaign.not_charted)
     if not wait and not fail_on:
         return
-    ended, matrix, summary = _wait(client, campaign.id)
+    campaign_end, matrix, summary = _wait(client, campaign.id)
     print_results(matrix, summary, console())
-    if fail_on and (ended.state == "cancelled" or any(getattr(ended.counters, verdict) for verdict in fail_on)):
+    if fail_on and (
+        campaign_end.state == "cancelled" or any(getattr(campaign_end.counters, verdict) for verdict in fail_on)
+    ):
         raise typer.Exit(1)
 
 
@@ -127,7 +129,7 @@ def _submit(client: Client, request: dict[str, Any]) -> CampaignDetail:
         if isinstance(error.__cause__, httpx.ConnectError | httpx.ConnectTimeout):
             raise
         watch = OutageWatch(lambda line: print(line, file=sys.stderr), client.url, limit_s=SUBMIT_WITHIN_S)
-        watch.failed(error)
+        watch.note_failure(error)
     return watch.retry(lambda: client.submit(request, key))
 
 

@@ -13,7 +13,7 @@ from coordinator.cli.outage_watch import OutageWatch
 from coordinator.cli.progress import Board
 from coordinator.cli.rest_client import Client
 from coordinator.errors import AssessmentError
-from coordinator.formats import listed, plural
+from coordinator.formats import join_words, plural
 from coordinator.targets.selectors import Selector
 from protocol.enums import CONFORMANCE_SUITE
 
@@ -32,7 +32,7 @@ def chart_unknown(client: Client, unknown: Collection[str], selector: Selector) 
     names = {name for of_suite in functions.values() for name in of_suite}
     without = [name for name in unknown if not names & all_names(name)]
     if without:
-        print(f"no suite of {selector} has a case of {listed(without, NAMED)}", file=sys.stderr)
+        print(f"no suite of {selector} has a case of {join_words(without, NAMED)}", file=sys.stderr)
     for suite, of_suite in functions.items():
         request = {"suite": suite, "targets": [str(selector)], "functions": of_suite, "runs": 1, "name": "assess"}
         campaign = client.submit(request, token_hex(16))
@@ -44,25 +44,25 @@ def chart_unknown(client: Client, unknown: Collection[str], selector: Selector) 
 
 def functions_by_suite(unknown: Collection[str], selector: Selector, catalogue: Catalogue) -> Mapping[str, list[str]]:
     """The functions by the suite that charts them, each under the name that the suite has for it."""
-    offered: dict[str, set[str]] = {}
+    suite_functions: dict[str, set[str]] = {}
     targets: set[str] = set()
     for suite in catalogue.suites:
         targets |= set(suite.targets)
         if suite.suite != CONFORMANCE_SUITE and any(map(selector.matches_name, suite.targets)):
-            offered.setdefault(suite.suite, set()).update(function.function for function in suite.functions)
-    if not offered:
+            suite_functions.setdefault(suite.suite, set()).update(function.function for function in suite.functions)
+    if not suite_functions:
         raise AssessmentError(
-            f"no live runner of {selector} charts anything (live: {listed(sorted(targets), NAMED) or 'none'}): "
+            f"no live runner of {selector} charts anything (live: {join_words(sorted(targets), NAMED) or 'none'}): "
             f"start one with `portolan up --targets {selector}`"
         )
-    chosen: dict[str, list[str]] = {}
+    by_suite: dict[str, list[str]] = {}
     for function in unknown:
         names = all_names(function)
-        for suite_name in _by_preference(offered):
-            if own := sorted(names & offered[suite_name]):
-                chosen.setdefault(suite_name, []).append(function if function in own else own[0])
+        for suite_name in _by_preference(suite_functions):
+            if own := sorted(names & suite_functions[suite_name]):
+                by_suite.setdefault(suite_name, []).append(function if function in own else own[0])
                 break
-    return {suite_name: list(dict.fromkeys(names))[:MOST_DRAWN] for suite_name, names in chosen.items()}
+    return {suite_name: list(dict.fromkeys(names))[:MOST_DRAWN] for suite_name, names in by_suite.items()}
 
 
 def _by_preference(suites: Collection[str]) -> Sequence[str]:

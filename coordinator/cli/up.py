@@ -50,7 +50,7 @@ def up(
     without_access_control: WithoutAccessControl = False,
 ) -> None:
     """Start the database, the coordinator and the runners of this machine; Ctrl-C stops all."""
-    chosen = KNOWN_TARGETS if targets is None else parse_targets(targets)
+    selected_targets = KNOWN_TARGETS if targets is None else parse_targets(targets)
     key_file = checked_key_file(enrolment_key_file)
     for_runners = runners_place(host, runners_host, runners_port)
     role = role_of_nobody(host, anonymous, without_access_control=without_access_control)
@@ -68,18 +68,18 @@ def up(
                 for_runners=for_runners,
                 hosts=allowed_host or (),
                 anonymous=role,
-                slots=slots_here(len(chosen)),
+                slots=slots_here(len(selected_targets)),
             ) as instance,
         ):
             _say(f"portolan {version('portolan')} at {instance.url} (docs: {instance.url}/docs)")
             instance.say_login_link()
             _say(f"data in {directory.path}")
-            instance.serve(chosen)
-            introduced = False
+            instance.serve(selected_targets)
+            has_introduced = False
             while True:
                 instance.tend()
-                if instance.settled and not introduced:
-                    introduced = True
+                if instance.settled and not has_introduced:
+                    has_introduced = True
                     _say(_what_next(instance, data_dir))
                 time.sleep(LOOK_EVERY_S)
     except KeyboardInterrupt:

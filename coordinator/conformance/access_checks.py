@@ -36,8 +36,8 @@ async def secret(subject: Subject) -> None:
         for method, path, content in calls:
             answer = await subject.stranger.request(method, path, headers=headers, **content)
             require(f"{method} {path} {description}", answer.status_code, 401)
-        async with subject.open_events(subject.acknowledged, stranger=True, headers=headers) as streamed:
-            require(f"GET /v1/events {description}", streamed.status_code, 401)
+        async with subject.open_events(subject.acknowledged, stranger=True, headers=headers) as response:
+            require(f"GET /v1/events {description}", response.status_code, 401)
 
 
 def _wrong_headers(secret: str) -> Iterator[tuple[str, dict[str, str]]]:
@@ -67,13 +67,13 @@ async def runner(subject: Subject) -> None:
 
 async def catalogue(subject: Subject) -> None:
     """GET /v1/catalogue answers suites with a revision; a case's id is unique in its suite."""
-    offered = await _read(subject, "/v1/catalogue", Catalogue)
-    if not offered.suites:
+    runner_catalogue = await _read(subject, "/v1/catalogue", Catalogue)
+    if not runner_catalogue.suites:
         raise BrokenError("it offers no suite, so there is nothing to run")
-    for suite in offered.suites:
+    for suite in runner_catalogue.suites:
         if not (suite.name and suite.revision):
             raise BrokenError(f"the suite {suite.name!r} has no name or no revision")
-    if (reason := ambiguity(offered)) is not None:
+    if (reason := ambiguity(runner_catalogue)) is not None:
         raise BrokenError(reason)
 
 

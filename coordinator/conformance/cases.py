@@ -33,7 +33,7 @@ class Job:
     def key(self) -> Key:
         return self.body["id"], self.body["attempt"]
 
-    def replaced(self, **fields: Any) -> Job:
+    def replace(self, **fields: Any) -> Job:
         return Job(self.body | fields, self.case)
 
 
@@ -58,5 +58,5 @@ def dicts(value: Any) -> Iterator[dict[str, Any]]:
         yield from (element for element in value if isinstance(element, dict))
 
 
-def named(key: Key) -> str:
+def job_name(key: Key) -> str:
     return f"job {key[0]} attempt {key[1]}"

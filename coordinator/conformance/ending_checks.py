@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from coordinator.conformance.cases import named
+from coordinator.conformance.cases import job_name
 from coordinator.conformance.event_stream import Event, Stream
 from coordinator.conformance.subject import Subject, require
 from coordinator.conformance.validity import EARLY, LATE_S
@@ -22,21 +22,21 @@ async def running(subject: Subject) -> None:
     """DELETE of a running job kills it; it ends incomplete, cancelled, and the next one runs."""
     key = await subject.hang()
     async with subject.stream() as stream:
-        await stream.started(key)
+        await stream.wait_started(key)
         await subject.delete(key)
-        (await stream.finished(key, limit_s=subject.times.stop_s))[-1].require_ending("incomplete", "cancelled")
+        (await stream.wait_finished(key, limit_s=subject.times.stop_s))[-1].require_ending("incomplete", "cancelled")
         await _require_next_job_runs(subject, stream)
 
 
-async def queued(subject: Subject) -> None:
+async def stop_queued(subject: Subject) -> None:
     """DELETE of a waiting job takes it off the queue; it ends incomplete, cancelled, unstarted."""
     subject.require_one_slot(", so nothing need wait")
     hung = await subject.hang()
     async with subject.stream() as stream:
-        await stream.started(hung)
+        await stream.wait_started(hung)
         (waiting,) = await subject.queue(subject.job())
         await subject.delete(waiting)
-        events = await stream.finished(waiting, limit_s=subject.times.stop_s)
+        events = await stream.wait_finished(waiting, limit_s=subject.times.stop_s)
     events[-1].require_ending("incomplete", "cancelled")
     if any(event.is_of("started", waiting) for event in events):
         raise BrokenError("the job was started although it had been taken off the queue")
@@ -46,10 +46,10 @@ async def queued(subject: Subject) -> None:
 
 async def always(subject: Subject) -> None:
     """DELETE answers 204 always, also for what is not there."""
-    ended = (await subject.run())[-1].key
+    finished_key = (await subject.run())[-1].key
     never = subject.job().key
     for description, key in (
-        ("a job that is finished", ended),
+        ("a job that is finished", finished_key),
         ("a job that never was", never),
         ("the same again", never),
     ):
@@ -60,11 +60,11 @@ async def alone(subject: Subject) -> None:
     """DELETE stops the attempt that it names and no other."""
     key = await subject.hang(SHORT_S)
     async with subject.stream() as stream:
-        await stream.started(key)
+        await stream.wait_started(key)
         for other in ((key[0], 2), (f"{key[0]}0", 1), (key[0][:-1], 1)):
-            require(f"DELETE of {named(other)}, which is not here,", await subject.delete(other), 204)
-        ended = (await stream.finished(key))[-1]
-    ended.require_ending("failed", "timed_out", f"after the DELETE of other attempts, {named(key)}")
+            require(f"DELETE of {job_name(other)}, which is not here,", await subject.delete(other), 204)
+        end = (await stream.wait_finished(key))[-1]
+    end.require_ending("failed", "timed_out", f"after the DELETE of other attempts, {job_name(key)}")
 
 
 async def kills(subject: Subject) -> None:
@@ -85,32 +85,32 @@ async def _seconds_past_deadline(subject: Subject) -> float:
     posted_at = time.monotonic()
     key = await subject.hang(DEADLINE_S)
     async with subject.stream() as stream:
-        started = await stream.started(key)
-        ended = (await stream.finished(key, limit_s=DEADLINE_S + subject.times.stop_s))[-1]
-        ended.require_ending("failed", "timed_out")
-        lived_s = [ended.at - posted_at]
-        reported_s = ended.body["outcome"].get("duration_s")
+        start = await stream.wait_started(key)
+        end = (await stream.wait_finished(key, limit_s=DEADLINE_S + subject.times.stop_s))[-1]
+        end.require_ending("failed", "timed_out")
+        lived_s = [end.at - posted_at]
+        reported_s = end.body["outcome"].get("duration_s")
         if isinstance(reported_s, int | float):
             lived_s.append(reported_s)
         if min(lived_s) < DEADLINE_S * EARLY:
             raise BrokenError(f"with timeout_s {DEADLINE_S:g} it was killed after {min(lived_s):.1f} s")
         await _require_next_job_runs(subject, stream)
-    return max(ended.at - started.at, *lived_s[1:]) - DEADLINE_S
+    return max(end.at - start.at, *lived_s[1:]) - DEADLINE_S
 
 
 async def waiting(subject: Subject) -> None:
     """Waiting in the queue is not charged to timeout_s."""
     subject.require_one_slot(", so nothing need wait")
-    charged: float | None = None
+    charged_s: float | None = None
     for _ in range(TRIES):
-        waited, ended = await _run_behind_a_slow_one(subject)
-        if ended.ending[1] == "timed_out":
-            charged = waited
-        elif waited >= SHORT_S:
+        waited_s, end = await _run_behind_a_slow_one(subject)
+        if end.ending[1] == "timed_out":
+            charged_s = waited_s
+        elif waited_s >= SHORT_S:
             return
-    if charged is None:
-        raise NotRunError(f"its slow case took {waited:.1f} s only, so nothing waited as long as its timeout_s")
-    raise BrokenError(f"with timeout_s {SHORT_S:g}, a case that ends at once timed out behind one of {charged:.1f} s")
+    if charged_s is None:
+        raise NotRunError(f"its slow case took {waited_s:.1f} s only, so nothing waited as long as its timeout_s")
+    raise BrokenError(f"with timeout_s {SHORT_S:g}, a case that ends at once timed out behind one of {charged_s:.1f} s")
 
 
 async def _run_behind_a_slow_one(subject: Subject) -> tuple[float, Event]:
@@ -118,10 +118,10 @@ async def _run_behind_a_slow_one(subject: Subject) -> tuple[float, Event]:
     async with subject.stream() as stream:
         (slow,) = await subject.queue(subject.job(ConformanceTag.slow))
         (key,) = await subject.queue(subject.job(timeout_s=SHORT_S))
-        started = await stream.started(slow)
-        events = await stream.finished(key)
-    end = next((event.at for event in events if event.is_of("finished", slow)), started.at)
-    return end - started.at, events[-1]
+        start = await stream.wait_started(slow)
+        events = await stream.wait_finished(key)
+    end = next((event.at for event in events if event.is_of("finished", slow)), start.at)
+    return end - start.at, events[-1]
 
 
 async def _require_next_job_runs(subject: Subject, stream: Stream) -> None:

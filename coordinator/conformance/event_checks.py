@@ -7,7 +7,7 @@ import itertools
 import time
 from collections.abc import Sequence
 
-from coordinator.conformance.cases import Key, named
+from coordinator.conformance.cases import Key, job_name
 from coordinator.conformance.event_stream import Event
 from coordinator.conformance.subject import Subject, require
 from coordinator.conformance.validity import LATE_S
@@ -26,7 +26,7 @@ AHEAD = 1_000_000
 """So far past the last event no number has been issued."""
 
 
-async def numbered(subject: Subject) -> None:
+async def check_numbers(subject: Subject) -> None:
     """Events are numbered without gaps, and a job's started comes before its finished."""
     jobs = [subject.job(), subject.job()]
     events = await subject.run(*jobs)
@@ -36,27 +36,27 @@ async def numbered(subject: Subject) -> None:
     for job in jobs:
         types = [event.type for event in events if event.key == job.key]
         if types != ["started", "finished"]:
-            raise BrokenError(f"{named(job.key)} has the events {types}")
+            raise BrokenError(f"{job_name(job.key)} has the events {types}")
 
 
 async def resume(subject: Subject) -> None:
     """A stream begins after N; what is not acknowledged comes again, the same."""
     first = await subject.run(subject.job(), subject.job())
-    for skipped in (0, 1, len(first) - 1):
-        after = first[skipped - 1].n if skipped else subject.acknowledged
+    for offset in (0, 1, len(first) - 1):
+        after = first[offset - 1].n if offset else subject.acknowledged
         async with subject.stream(after) as stream:
-            again = await stream.finished(first[-1].key)
-        _require_same(f"a stream after {after}", again, first[skipped:])
+            again = await stream.wait_finished(first[-1].key)
+        _require_same(f"a stream after {after}", again, first[offset:])
 
 
 async def streams(subject: Subject) -> None:
     """Several streams at once get the same events."""
     async with subject.stream() as one, subject.stream() as other:
         keys = await subject.queue(subject.job(), subject.job())
-        _require_same("the second stream", await other.finished(*keys), await one.finished(*keys))
+        _require_same("the second stream", await other.wait_finished(*keys), await one.wait_finished(*keys))
 
 
-async def kept(subject: Subject) -> None:
+async def check_nothing_dropped(subject: Subject) -> None:
     """Nothing unacknowledged is dropped, of six hundred events here: a runner that has no room answers full."""
     events: list[Event] = []
     with contextlib.suppress(NotRunError):
@@ -65,17 +65,17 @@ async def kept(subject: Subject) -> None:
     job, attempts = subject.job(), itertools.count(1)
     async with subject.stream() as stream:
         while len(events) < KEPT_EVENTS:
-            jobs = [job.replaced(attempt=next(attempts)) for _ in range(KEPT_AT_ONCE)]
+            jobs = [job.replace(attempt=next(attempts)) for _ in range(KEPT_AT_ONCE)]
             statuses = await subject.post(*jobs)
-            queued = [job.key for job, status in zip(jobs, statuses, strict=True) if status == "queued"]
-            if len(queued) < 2:
+            queued_keys = [job.key for job, status in zip(jobs, statuses, strict=True) if status == "queued"]
+            if len(queued_keys) < 2:
                 break
             # Each newer attempt ends the one before it.
-            events += await stream.finished(*queued[:-1])
+            events += await stream.wait_finished(*queued_keys[:-1])
     if not events:
         raise NotRunError("it queued no job")
     async with subject.stream() as stream:
-        again = await stream.finished(events[-1].key)
+        again = await stream.wait_finished(events[-1].key)
     _require_same(f"with {len(events)} events unacknowledged, a new stream", again, events)
 
 
@@ -112,7 +112,7 @@ async def running(subject: Subject) -> None:
         await subject.hang(QUEUED_S)
         hung = await subject.hang(subject.times.running_s)
         await subject.queue(subject.job())
-        begun_at = (await stream.started(hung)).at
+        begun_at = (await stream.wait_started(hung)).at
         # One may still be on its way that left before the case began.
         beat = await stream.heartbeat()
         if _misreport(beat, hung, begun_at, slack_s):
@@ -130,7 +130,7 @@ async def lasting(subject: Subject) -> None:
     key = await subject.hang(times.lasting_s)
     beats: list[Event] = []
     async with subject.stream() as stream:
-        begun_at = (await stream.started(key)).at
+        begun_at = (await stream.wait_started(key)).at
         while True:
             what = f"a heartbeat, {time.monotonic() - begun_at:.0f} s into a case,"
             event = await stream.next(what, times.heartbeat_s + times.slack_s)
@@ -158,7 +158,7 @@ def _misreport(beat: Event, hung: Key, begun_at: float, slack_s: float) -> str |
     except (TypeError, ValueError, KeyError):
         right = False
     if not right:
-        return f"while {named(hung)} ran since {since_s:.1f} s, a heartbeat had running: {running}"
+        return f"while {job_name(hung)} ran since {since_s:.1f} s, a heartbeat had running: {running}"
     if beat.body.get("queued") != 1:
         return f"while one job waited, a heartbeat had queued: {beat.body.get('queued')}"
     return None
@@ -187,7 +187,7 @@ async def history(subject: Subject) -> None:
     if subject.history.contradiction is not None:
         raise BrokenError(subject.history.contradiction)
     if strange := sorted(subject.history.keys - subject.taken):
-        raise BrokenError(f"{named(strange[0])} has events, and was never answered queued")
+        raise BrokenError(f"{job_name(strange[0])} has events, and was never answered queued")
 
 
 async def trims(subject: Subject) -> None:
@@ -202,11 +202,11 @@ async def keeps(subject: Subject) -> None:
     """An acknowledgement up to n forgets nothing after n."""
     first, second = await subject.queue(subject.job(), subject.job())
     async with subject.stream() as stream:
-        n = (await stream.finished(first))[-1].n
-        rest = await stream.finished(second)
+        n = (await stream.wait_finished(first))[-1].n
+        rest = await stream.wait_finished(second)
         await subject.acknowledge(n)
     async with subject.stream(n) as stream:
-        _require_same(f"after an acknowledgement up to {n}, the stream", await stream.finished(second), rest)
+        _require_same(f"after an acknowledgement up to {n}, the stream", await stream.wait_finished(second), rest)
 
 
 async def forgets(subject: Subject) -> None:
@@ -215,7 +215,7 @@ async def forgets(subject: Subject) -> None:
     await subject.acknowledge((await subject.run(job))[-1].n)
     await subject.require_status(job, "queued", "its finished event was acknowledged; posted again, the job")
     async with subject.stream() as stream:
-        await stream.finished(job.key)
+        await stream.wait_finished(job.key)
 
 
 async def again(subject: Subject) -> None:
@@ -234,12 +234,12 @@ async def again(subject: Subject) -> None:
 async def newer(subject: Subject) -> None:
     """An acknowledged older attempt takes a newer one of its job not with it: that stays known."""
     older = subject.job()
-    newer = older.replaced(attempt=2)
+    newer = older.replace(attempt=2)
     async with subject.stream() as stream:
         n = (await subject.finish(stream, older))[-1].n
         await subject.queue(newer)
         await subject.acknowledge(n)
-        await stream.finished(newer.key)
+        await stream.wait_finished(newer.key)
     for job, status in ((newer, "known"), (older, "stale_attempt")):
         again = f"attempt {job.body['attempt']} posted again"
         await subject.require_status(job, status, f"attempt 1 was acknowledged, attempt 2 was not: {again}")
@@ -252,7 +252,7 @@ async def not_issued(subject: Subject) -> None:
     require(f"POST /v1/events/ack up to {ahead}, which was never issued,", answer.status_code, 422)
 
 
-def _require_same(name: str, events: Sequence[Event], expected: Sequence[Event]) -> None:
-    if [event.text for event in events] != [event.text for event in expected]:
-        numbers, before = [event.n for event in events], [event.n for event in expected]
+def _require_same(name: str, events: Sequence[Event], earlier: Sequence[Event]) -> None:
+    if [event.text for event in events] != [event.text for event in earlier]:
+        numbers, before = [event.n for event in events], [event.n for event in earlier]
         raise BrokenError(f"{name} gave the numbers {numbers}, not the events {before} as before")

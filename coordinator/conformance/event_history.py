@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coordinator.conformance.cases import Key, named
+from coordinator.conformance.cases import Key, job_name
 from coordinator.conformance.event_stream import Event
 from protocol.enums import Ending
 
@@ -43,9 +43,11 @@ class History:
         if event.type == "heartbeat":
             return None if n == position else f"after number {position} came a heartbeat with n {n}"
         gap = None if n == position + 1 else f"after number {position} of a stream came number {n}"
-        known = self._texts.get(n)
-        if known is not None:
-            return gap or (None if known == event.text else f"number {n} was {known}, and is {event.text}")
+        earlier_text = self._texts.get(n)
+        if earlier_text is not None:
+            return gap or (
+                None if earlier_text == event.text else f"number {n} was {earlier_text}, and is {event.text}"
+            )
         self._texts[n] = event.text
         self.keys.add(event.key)
         return self._continue_attempt(event) or gap
@@ -54,14 +56,14 @@ class History:
         """Add the event to the story of its attempt; return why it cannot follow what came before, if so."""
         key, n = event.key, event.n
         if key in self._finished:
-            return f"{named(key)} finished with number {self._finished[key]}, and number {n} is its {event.type}"
+            return f"{job_name(key)} finished with number {self._finished[key]}, and number {n} is its {event.type}"
         if event.type == "started":
             if key in self._started:
-                return f"{named(key)} started with number {self._started[key]}, and again with {n}"
+                return f"{job_name(key)} started with number {self._started[key]}, and again with {n}"
             self._started[key] = n
         elif event.type == "finished":
             self._finished[key] = n
             self.outcomes.append(event)
             if key not in self._started and event.ending[1] not in UNSTARTED:
-                return f"{named(key)} finished as {event.ending[1]} with number {n}, and never started"
+                return f"{job_name(key)} finished as {event.ending[1]} with number {n}, and never started"
         return None

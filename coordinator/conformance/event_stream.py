@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 
-from coordinator.conformance.cases import Key, named
+from coordinator.conformance.cases import Key, job_name
 from coordinator.conformance.times import CheckTimes
 from coordinator.errors import BrokenError
 from protocol.lines import EndlessLineError, LineReader
@@ -110,7 +110,7 @@ class Stream:
                     pass
                 raise BrokenError(f"the stream of events was ended within {seconds:g} s in which nothing happened")
 
-    async def finished(self, *keys: Key, limit_s: float | None = None) -> list[Event]:
+    async def wait_finished(self, *keys: Key, limit_s: float | None = None) -> list[Event]:
         """Every numbered event up to the last finished of these attempts."""
         left = set(keys)
 
@@ -119,11 +119,13 @@ class Stream:
                 left.discard(event.key)
             return not left
 
-        what = f"the finished event of {named(keys[0])}" if len(keys) == 1 else f"the end of {len(keys)} jobs"
+        what = f"the finished event of {job_name(keys[0])}" if len(keys) == 1 else f"the end of {len(keys)} jobs"
         return [event for event in await self.until(is_last, what, limit_s) if event.type != "heartbeat"]
 
-    async def started(self, key: Key) -> Event:
-        return (await self.until(lambda event: event.is_of("started", key), f"the started event of {named(key)}"))[-1]
+    async def wait_started(self, key: Key) -> Event:
+        return (await self.until(lambda event: event.is_of("started", key), f"the started event of {job_name(key)}"))[
+            -1
+        ]
 
     async def heartbeat(self) -> Event:
         """The next heartbeat, whatever comes before it."""

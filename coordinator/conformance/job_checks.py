@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from coordinator.conformance.cases import Job, Key, named
+from coordinator.conformance.cases import Job, Key, job_name
 from coordinator.conformance.event_stream import Event
 from coordinator.conformance.subject import Subject
 from coordinator.errors import BrokenError, NotRunError
@@ -23,8 +23,8 @@ async def runs(subject: Subject) -> None:
     await subject.queue(job)
     events = await _require_one_run(subject, job)
     if ConformanceTag.passes in job.case.tags:
-        ended = next(event for event in events if event.is_of("finished", job.key))
-        ended.require_ending("passed", "returned", f"the case {job.case.id} that passes")
+        end = next(event for event in events if event.is_of("finished", job.key))
+        end.require_ending("passed", "returned", f"the case {job.case.id} that passes")
 
 
 async def receipts(subject: Subject) -> None:
@@ -32,15 +32,15 @@ async def receipts(subject: Subject) -> None:
     jobs = [subject.job(), subject.job(case=f"{subject.any_case.id}-that-nobody-has"), subject.job()]
     answer = await subject.send(*jobs)
     try:
-        found = [(receipt["id"], receipt["attempt"], receipt["status"]) for receipt in answer.json()["jobs"]]
+        answers = [(receipt["id"], receipt["attempt"], receipt["status"]) for receipt in answer.json()["jobs"]]
     except (ValueError, KeyError, TypeError):
         raise BrokenError(f"POST /v1/jobs answered {answer.status_code} without receipts") from None
     statuses = ("queued", "unknown_case", "queued")
-    if found != [(*job.key, status) for job, status in zip(jobs, statuses, strict=True)]:
-        raise BrokenError(f"three jobs, of which the second names an unknown case, were answered {found}")
+    if answers != [(*job.key, status) for job, status in zip(jobs, statuses, strict=True)]:
+        raise BrokenError(f"three jobs, of which the second names an unknown case, were answered {answers}")
 
 
-async def known(subject: Subject) -> None:
+async def check_repeat(subject: Subject) -> None:
     """An attempt posted again before its acknowledgement, or twice in one POST, is known, and runs once."""
     job = subject.job()
     twice = await subject.post(job, job)
@@ -53,7 +53,7 @@ async def known(subject: Subject) -> None:
 async def stale(subject: Subject) -> None:
     """An attempt older than one that is here is answered stale_attempt, and does not run."""
     job = subject.job(attempt=2)
-    older = job.replaced(attempt=1)
+    older = job.replace(attempt=1)
     await subject.queue(job)
     await subject.require_status(older, "stale_attempt", "attempt 1 after attempt 2")
     events = await _require_one_run(subject, job)
@@ -64,13 +64,13 @@ async def stale(subject: Subject) -> None:
 async def other_case(subject: Subject) -> None:
     """An id that is here with another suite, case or run is answered other_case: nothing is taken."""
     job = subject.job()
-    newer = job.replaced(run=2, attempt=2)
-    others = {"run": job.replaced(run=2), "run, as a newer attempt": newer}
+    newer = job.replace(run=2, attempt=2)
+    others = {"run": job.replace(run=2), "run, as a newer attempt": newer}
     for case in subject.cases:
         if case.suite != job.case.suite:
             others.setdefault("suite", Job(job.body | {"case": case.id}, case))
         elif case.id != job.case.id:
-            others.setdefault("case", job.replaced(case=case.id))
+            others.setdefault("case", job.replace(case=case.id))
     await subject.queue(job)
     for difference, other in others.items():
         await subject.require_status(other, "other_case", f"the id of a job that is here, with another {difference},")
@@ -84,12 +84,12 @@ async def newer(subject: Subject) -> None:
     """A newer attempt replaces the older one, which is stopped."""
     older = await subject.hang()
     async with subject.stream() as stream:
-        await stream.started(older)
+        await stream.wait_started(older)
         newer = await subject.hang(NEWER_S, id=older[0], attempt=2)
-        ended = (await stream.finished(older, limit_s=subject.times.stop_s))[-1]
-        ended.require_ending("incomplete", "cancelled", "the older attempt")
-        ended = (await stream.finished(newer))[-1]
-        ended.require_ending("failed", "timed_out", "the newer attempt, which hangs,")
+        end = (await stream.wait_finished(older, limit_s=subject.times.stop_s))[-1]
+        end.require_ending("incomplete", "cancelled", "the older attempt")
+        end = (await stream.wait_finished(newer))[-1]
+        end.require_ending("failed", "timed_out", "the newer attempt, which hangs,")
 
 
 async def slots(subject: Subject) -> None:
@@ -106,17 +106,21 @@ async def slots(subject: Subject) -> None:
         elif event.type == "finished":
             at_work.discard(event.key)
         if len(at_work) > slots:
-            raise BrokenError(f"with slots {slots}, {' and '.join(map(named, sorted(at_work)))} ran at once")
+            raise BrokenError(f"with slots {slots}, {' and '.join(map(job_name, sorted(at_work)))} ran at once")
 
 
 async def order(subject: Subject) -> None:
     """Jobs run in the order in which they came."""
     subject.require_one_slot(", so they may end in any order")
     jobs = [subject.job() for _ in range(4)]
-    posted = [job.key for job in jobs]
-    begun = [event.key for event in await subject.run(*jobs) if event.type == "started" and event.key in posted]
-    if begun != posted:
-        raise BrokenError(f"jobs posted as {[id for id, _ in posted]} were started as {[id for id, _ in begun]}")
+    posted_keys = [job.key for job in jobs]
+    started_keys = [
+        event.key for event in await subject.run(*jobs) if event.type == "started" and event.key in posted_keys
+    ]
+    if started_keys != posted_keys:
+        raise BrokenError(
+            f"jobs posted as {[id for id, _ in posted_keys]} were started as {[id for id, _ in started_keys]}"
+        )
 
 
 async def full(subject: Subject) -> None:
@@ -126,21 +130,21 @@ async def full(subject: Subject) -> None:
         raise NotRunError(f"its queue_limit is {limit}; up to {MOST_QUEUED} is tried")
     subject.require_one_slot(", so its queue does not stay full")
     async with subject.stream() as stream:
-        await stream.started(await subject.hang())
+        await stream.wait_started(await subject.hang())
         jobs = [subject.job() for _ in range(limit + 2)]
         statuses: list[str] = []
         for begin in range(0, len(jobs), MAX_JOBS_PER_POST):
             statuses += await subject.post(*jobs[begin : begin + MAX_JOBS_PER_POST])
         if statuses != ["queued"] * limit + ["full"] * 2:
-            counted = ", ".join(f"{len(list(same))} {status}" for status, same in itertools.groupby(statuses))
+            counts = ", ".join(f"{len(list(same))} {status}" for status, same in itertools.groupby(statuses))
             raise BrokenError(
-                f"with queue_limit {limit} and one case running, {len(jobs)} jobs were answered: {counted}"
+                f"with queue_limit {limit} and one case running, {len(jobs)} jobs were answered: {counts}"
             )
-        refused = {job.key for job in jobs[limit:]}
-        accepted = list(subject.open)
-        for key in reversed(accepted):
+        refused_keys = {job.key for job in jobs[limit:]}
+        open_keys = list(subject.open)
+        for key in reversed(open_keys):
             await subject.delete(key)
-        if any(event.key in refused for event in await stream.finished(*accepted)):
+        if any(event.key in refused_keys for event in await stream.wait_finished(*open_keys)):
             raise BrokenError("a job that was answered 'full' has an event")
         await subject.finish(stream, jobs[-1])
 
@@ -148,7 +152,7 @@ async def full(subject: Subject) -> None:
 async def _require_one_run(subject: Subject, job: Job, *, post_again: bool = False) -> list[Event]:
     """Raise ``BrokenError`` unless a job that was posted runs once; its events and those of the next job."""
     async with subject.stream() as stream:
-        events = await stream.finished(job.key)
+        events = await stream.wait_finished(job.key)
         if post_again:
             when = "after its finished event, before its ack"
             await subject.require_status(job, "known", f"the same attempt posted again {when}")
@@ -157,5 +161,5 @@ async def _require_one_run(subject: Subject, job: Job, *, post_again: bool = Fal
     for type in ("started", "finished"):
         count = sum(event.is_of(type, job.key) for event in events)
         if count != 1:
-            raise BrokenError(f"{named(job.key)} has {count} {type} events")
+            raise BrokenError(f"{job_name(job.key)} has {count} {type} events")
     return events

@@ -48,12 +48,12 @@ async def check(
         subject = await begin(http, stranger, secret, times)
         subject.level, subject.seed, subject.restart = level, seed, restart
         findings: list[Finding] = []
-        lost: str | None = None
+        obstacle: str | None = None
         try:
             for clause in CLAUSES:
                 if (level == Level.probe and clause.level is Level.full) or (only and clause.id not in only):
                     continue
-                finding, lost = await _find(clause, subject, lost)
+                finding, obstacle = await _find(clause, subject, obstacle)
                 findings.append(finding)
                 on_finding(finding)
         finally:
@@ -61,11 +61,11 @@ async def check(
     return Report(url=url, level=level, runner=_describe(subject.info), findings=findings)
 
 
-async def _find(clause: Clause, subject: Subject, lost: str | None) -> tuple[Finding, str | None]:
+async def _find(clause: Clause, subject: Subject, obstacle: str | None) -> tuple[Finding, str | None]:
     """One finding, and why nothing more can be found after it, if so."""
     began = time.monotonic()
-    result, detail = (Result.not_run, lost) if lost else (Result.passed, None)
-    if lost is None:
+    result, detail = (Result.not_run, obstacle) if obstacle else (Result.passed, None)
+    if obstacle is None:
         try:
             await clause.check(subject)
         except NotRunError as error:
@@ -74,9 +74,9 @@ async def _find(clause: Clause, subject: Subject, lost: str | None) -> tuple[Fin
             result, detail = Result.failed, str(error)
         except httpx.HTTPError as error:
             result, detail = Result.failed, f"a call was not answered: {reason_of(error)}"
-        lost = await _settle(clause, subject)
+        obstacle = await _settle(clause, subject)
     seconds = round(time.monotonic() - began, 2)
-    return Finding(id=clause.id, sentence=clause.sentence, result=result, detail=detail, seconds=seconds), lost
+    return Finding(id=clause.id, sentence=clause.sentence, result=result, detail=detail, seconds=seconds), obstacle
 
 
 async def _settle(clause: Clause, subject: Subject) -> str | None:

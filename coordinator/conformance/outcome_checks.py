@@ -34,9 +34,9 @@ _VALID = Outcome(verdict=Verdict.passed, ending=Ending.returned, duration_s=0.0)
 
 async def output(subject: Subject) -> None:
     """log_bytes counts all that a case printed; log_tail is the end of it, 64 KiB at most."""
-    ended = (await subject.run(subject.job(ConformanceTag.prints)))[-1]
-    ended.require_ending("passed", "returned", "the case that prints")
-    outcome = ended.body["outcome"]
+    end = (await subject.run(subject.job(ConformanceTag.prints)))[-1]
+    end.require_ending("passed", "returned", "the case that prints")
+    outcome = end.body["outcome"]
     size, tail = outcome.get("log_bytes"), str(outcome.get("log_tail"))
     if not isinstance(size, int) or size < PRINTED_BYTES:
         raise BrokenError(f"it printed more than {PRINTED_BYTES} bytes; log_bytes is {size}")
@@ -51,16 +51,16 @@ async def lines(subject: Subject) -> None:
     # After one more job, so that no ending goes unread.
     await subject.run()
     for line in subject.lines:
-        shown = line[:120].decode("utf-8", "backslashreplace")
+        excerpt = line[:120].decode("utf-8", "backslashreplace")
         try:
             event = json.loads(line)
             if isinstance(event, dict) and isinstance(event.get("outcome"), dict):
                 event["outcome"] = _VALID
             EVENT.validate_python(event)
         except ValidationError as error:
-            raise BrokenError(f"an event is not as promised ({first_fault(error)}): {shown}") from error
+            raise BrokenError(f"an event is not as promised ({first_fault(error)}): {excerpt}") from error
         except ValueError as error:
-            raise BrokenError(f"a line is no JSON object ({error}): {shown}") from error
+            raise BrokenError(f"a line is no JSON object ({error}): {excerpt}") from error
 
 
 async def valid(subject: Subject) -> None:
@@ -80,23 +80,24 @@ async def own(subject: Subject) -> None:
     end = time.monotonic() + (times.probe_sample_s if probing else times.sample_s)
     limit = subject.info.get("queue_limit")
     size = min(BATCH, limit) if isinstance(limit, int) and limit > 0 else BATCH
-    timed = list(zip(cases, cycle(POLICIES), strict=False))
-    for begin in range(0, len(timed), size):
+    cases_with_timing = list(zip(cases, cycle(POLICIES), strict=False))
+    for begin in range(0, len(cases_with_timing), size):
         if time.monotonic() > end:
             return
-        await _require_valid(subject, timed[begin : begin + size])
+        await _require_valid(subject, cases_with_timing[begin : begin + size])
 
 
-async def _require_valid(subject: Subject, timed: Sequence[tuple[Case, TimingPolicy]]) -> None:
+async def _require_valid(subject: Subject, cases_with_timing: Sequence[tuple[Case, TimingPolicy]]) -> None:
     case_s = subject.times.case_s
     jobs = {
-        job.key: job for job in (subject.job(case, timing=timing.value, timeout_s=case_s) for case, timing in timed)
+        job.key: job
+        for job in (subject.job(case, timing=timing.value, timeout_s=case_s) for case, timing in cases_with_timing)
     }
     # Each by itself, as a batch has cases of one suite.
     for job in jobs.values():
         await subject.queue(job)
     async with subject.stream() as stream:
-        events = await stream.finished(*jobs)
+        events = await stream.wait_finished(*jobs)
     for event in events:
         if event.type == "finished" and event.key in jobs and (fault := subject.find_fault(event)):
             body = jobs[event.key].body
@@ -105,11 +106,11 @@ async def _require_valid(subject: Subject, timed: Sequence[tuple[Case, TimingPol
 
 def sample(cases: Sequence[Case], seed: int) -> list[Case]:
     """Its cases in an order that the seed decides: one of each function before a second, the conformance cases last."""
-    shuffled = [case for case in cases if ConformanceTag.hangs not in case.tags]
-    random.Random(seed).shuffle(shuffled)
+    candidates = [case for case in cases if ConformanceTag.hangs not in case.tags]
+    random.Random(seed).shuffle(candidates)
     before: Counter[str] = Counter()
-    ranked: list[tuple[bool, int, Case]] = []
-    for case in shuffled:
-        ranked.append((any(tag in case.tags for tag in ConformanceTag), before[case.function], case))
+    ranking: list[tuple[bool, int, Case]] = []
+    for case in candidates:
+        ranking.append((any(tag in case.tags for tag in ConformanceTag), before[case.function], case))
         before[case.function] += 1
-    return [case for *_, case in sorted(ranked, key=lambda entry: entry[:2])]
+    return [case for *_, case in sorted(ranking, key=lambda entry: entry[:2])]

@@ -103,10 +103,10 @@ async def boot(subject: Subject) -> None:
     job = subject.job()
     _require_conflict(subject, await subject.send(job, boot_id=ANOTHER))
     _require_conflict(subject, await subject.send_acknowledgement(subject.acknowledged, boot_id=ANOTHER))
-    async with subject.open_events(subject.acknowledged, boot_id=ANOTHER) as streamed:
-        if streamed.is_error:
-            await streamed.aread()
-        _require_conflict(subject, streamed)
+    async with subject.open_events(subject.acknowledged, boot_id=ANOTHER) as response:
+        if response.is_error:
+            await response.aread()
+        _require_conflict(subject, response)
     await _require_new(subject, job)
 
 

@@ -8,7 +8,7 @@ import time
 
 import httpx
 
-from coordinator.conformance.cases import named
+from coordinator.conformance.cases import job_name
 from coordinator.conformance.subject import Subject
 from coordinator.errors import BrokenError, NotRunError
 from protocol.enums import ConformanceTag
@@ -20,8 +20,8 @@ async def boot(subject: Subject) -> None:
     """A restart makes a new boot_id, numbers events from 1 again, and loses every attempt."""
     if subject.restart is None:
         raise NotRunError("nobody said how to restart it: give --restart-command")
-    lost = subject.job()
-    await subject.queue(lost)
+    job = subject.job()
+    await subject.queue(job)
     if any(ConformanceTag.hangs in case.tags for case in subject.cases):
         await subject.hang()
     old = subject.boot_id
@@ -29,12 +29,12 @@ async def boot(subject: Subject) -> None:
     subject.begin_anew(await _next_boot(subject))
     if subject.boot_id == old:
         raise BrokenError(f"boot_id is {old} as before")
-    events = await subject.run(lost)
+    events = await subject.run(job)
     if events[0].n != 1:
         raise BrokenError(f"the first event of the new boot has number {events[0].n}")
     keys = [event.key for event in events]
-    if keys != [lost.key, lost.key]:
-        raise BrokenError(f"beside {named(lost.key)}, the new boot has events of {sorted(set(keys))}")
+    if keys != [job.key, job.key]:
+        raise BrokenError(f"beside {job_name(job.key)}, the new boot has events of {sorted(set(keys))}")
 
 
 async def _next_boot(subject: Subject) -> dict[str, object]:

@@ -82,7 +82,7 @@ class Subject:
             raise NotRunError("its catalogue has no case")
         return next((case for case in self.cases if ConformanceTag.passes in case.tags), self.cases[0])
 
-    def tagged(self, tag: ConformanceTag) -> Case:
+    def case_with_tag(self, tag: ConformanceTag) -> Case:
         case = next((case for case in self.cases if tag in case.tags), None)
         if case is None:
             raise NotRunError(f"no case of its catalogue bears the tag {tag}")
@@ -95,7 +95,7 @@ class Subject:
 
     def job(self, of: Case | ConformanceTag | None = None, **fields: Any) -> Job:
         """A job that no other check has, of a case, of the case with a tag, or of any that ends soon."""
-        case = self.tagged(of) if isinstance(of, ConformanceTag) else of or self.any_case
+        case = self.case_with_tag(of) if isinstance(of, ConformanceTag) else of or self.any_case
         body = {
             "id": f"{self.PREFIX}{self._token}-{next(self._numbers)}",
             "attempt": 1,
@@ -132,16 +132,16 @@ class Subject:
     async def post(self, *jobs: Job) -> list[str]:
         """The statuses of the jobs. Raises ``BrokenError`` if they are not answered with statuses."""
         answer = await self.send(*jobs)
-        found = statuses(answer)
-        if answer.status_code != 200 or len(found) != len(jobs):
+        answers = statuses(answer)
+        if answer.status_code != 200 or len(answers) != len(jobs):
             raise BrokenError(f"POST /v1/jobs of {len(jobs)} jobs answered {answer.status_code} {answer.text[:200]}")
-        return found
+        return answers
 
-    async def require_status(self, job: Job, expected: str, description: str) -> None:
+    async def require_status(self, job: Job, wanted_status: str, description: str) -> None:
         """Post a job; raise ``BrokenError`` with its description if it is answered another status."""
         (status,) = await self.post(job)
-        if status != expected:
-            raise BrokenError(f"{description} was answered {status!r}, not {expected!r}")
+        if status != wanted_status:
+            raise BrokenError(f"{description} was answered {status!r}, not {wanted_status!r}")
 
     async def queue(self, *jobs: Job) -> list[Key]:
         """Post jobs of which each must be queued."""
@@ -158,7 +158,7 @@ class Subject:
 
     async def finish(self, stream: Stream, *jobs: Job) -> list[Event]:
         """Queue jobs, any one if none is given, and read their events from a stream up to the last finished."""
-        return await stream.finished(*await self.queue(*(jobs or (self.job(),))))
+        return await stream.wait_finished(*await self.queue(*(jobs or (self.job(),))))
 
     async def run(self, *jobs: Job) -> list[Event]:
         """Do the same on a stream of its own, which begins after what is acknowledged."""
@@ -231,7 +231,7 @@ class Subject:
         try:
             if left := await self._delete_open():
                 async with self.stream(self.last) as stream:
-                    await stream.finished(*left, limit_s=self.times.settle_s)
+                    await stream.wait_finished(*left, limit_s=self.times.settle_s)
         except BrokenError:
             return await self._is_free()
         with contextlib.suppress(BrokenError):
@@ -277,7 +277,7 @@ def statuses(answer: httpx.Response) -> list[str]:
         return []
 
 
-def require(call: str, status: int, expected: int) -> None:
+def require(call: str, status: int, wanted_status: int) -> None:
     """Raise ``BrokenError`` if a call was answered another status than it must be."""
-    if status != expected:
-        raise BrokenError(f"{call} answered {status}, not {expected}")
+    if status != wanted_status:
+        raise BrokenError(f"{call} answered {status}, not {wanted_status}")

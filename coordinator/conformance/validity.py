@@ -51,10 +51,12 @@ def find_fault(body: Any, job: Job | None, elapsed_s: float) -> str | None:
     except ValidationError as error:
         return f"outcome: {first_fault(error)}"
     contradictions = chain(_contradictions(outcome), _contradictions_to_job(outcome, job) if job else ())
-    found = next(contradictions, None)
-    if found is None and outcome.duration_s > elapsed_s + CLOCK_S:
-        found = f"duration_s is {outcome.duration_s:g}, and only {elapsed_s:.1f} s went by since the job was posted"
-    return found
+    contradiction = next(contradictions, None)
+    if contradiction is None and outcome.duration_s > elapsed_s + CLOCK_S:
+        contradiction = (
+            f"duration_s is {outcome.duration_s:g}, and only {elapsed_s:.1f} s went by since the job was posted"
+        )
+    return contradiction
 
 
 def _contradictions(outcome: Outcome) -> Iterator[str]:
@@ -94,15 +96,15 @@ def _claims_of_what_did_not_run(outcome: Outcome) -> Iterator[str]:
 
 def _contradictions_to_job(outcome: Outcome, job: Job) -> Iterator[str]:
     """Contradictions between the outcome and its job, or the catalogue's entry of the case."""
-    timing, returned = outcome.timing, outcome.ending is Ending.returned and REFUSES not in job.case.tags
+    timing, must_have_times = outcome.timing, outcome.ending is Ending.returned and REFUSES not in job.case.tags
     policy, timeout_s = TimingPolicy(job.body["timing"]), job.body["timeout_s"]
     if policy == TimingPolicy.off and timing.cold_ms is not None:
         yield "timing was off, and cold_ms is not null"
-    if policy != TimingPolicy.off and returned and timing.cold_ms is None:
+    if policy != TimingPolicy.off and must_have_times and timing.cold_ms is None:
         yield f"timing was {policy}, it returned, and cold_ms is null"
     if not policy.takes_samples and timing.samples_ms:
         yield f"timing was {policy}, and there are samples_ms"
-    if policy.takes_samples and returned and not timing.samples_ms and outcome.evidence is None:
+    if policy.takes_samples and must_have_times and not timing.samples_ms and outcome.evidence is None:
         yield f"timing was {policy}, it returned, there are no samples_ms, and no evidence says why"
     if policy == TimingPolicy.paper and timing.position:
         yield f"timing was paper, which has a process for each case, and position is {timing.position}"

@@ -20,32 +20,34 @@ _WITHOUT_ROLES = ("--no-owner", "--no-privileges")
 
 def dump(dsn: str, file: BinaryIO) -> None:
     """Write the database to an open file. Others go on writing to it meanwhile. Raises ``DatabaseError``."""
-    done = _run("pg_dump", dsn, "--format=custom", *_WITHOUT_ROLES, stdout=file)
-    if done.returncode:
-        raise DatabaseError(f"the database could not be written out: {_complaint(done)}")
+    process = _run("pg_dump", dsn, "--format=custom", *_WITHOUT_ROLES, stdout=file)
+    if process.returncode:
+        raise DatabaseError(f"the database could not be written out: {_complaint(process)}")
 
 
 async def restore(dsn: str, file: Path) -> None:
     """Fill an empty database from the file, in one transaction. Raises ``DatabaseError``; then it is empty still."""
     await run_once(dsn, _require_empty)
-    done = _run("pg_restore", dsn, "--single-transaction", "--exit-on-error", *_WITHOUT_ROLES, str(file))
-    if done.returncode:
-        raise DatabaseError(f"{file} could not be restored, and nothing is changed: {_complaint(done)}")
+    process = _run("pg_restore", dsn, "--single-transaction", "--exit-on-error", *_WITHOUT_ROLES, str(file))
+    if process.returncode:
+        raise DatabaseError(f"{file} could not be restored, and nothing is changed: {_complaint(process)}")
 
 
 def _require_empty(connection: Connection) -> None:
-    found = connection.scalar(text("SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace"))
-    if found:
+    relations = connection.scalar(
+        text("SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace")
+    )
+    if relations:
         raise DatabaseError("the database is not empty: restore into a new one (another --data-dir, or createdb)")
 
 
 def _run(program: str, dsn: str, *options: str, stdout: BinaryIO | None = None) -> subprocess.CompletedProcess[bytes]:
     parts = urlsplit(dsn)
     # Everybody sees the arguments of a process, and nobody its environment.
-    shown = urlunsplit(parts._replace(netloc=_without_password(parts.netloc)))
+    safe_dsn = urlunsplit(parts._replace(netloc=_without_password(parts.netloc)))
     secret = {} if parts.password is None else {"PGPASSWORD": unquote(parts.password)}
     return subprocess.run(
-        [str(choose(None, Path()).bin / program), f"--dbname={shown}", *options],
+        [str(choose(None, Path()).bin / program), f"--dbname={safe_dsn}", *options],
         env={**os.environ, **secret},
         stdin=subprocess.DEVNULL,
         stdout=stdout or subprocess.DEVNULL,
@@ -59,8 +61,8 @@ def _without_password(netloc: str) -> str:
     return f"{user.partition(':')[0]}{at}{place}"
 
 
-def _complaint(done: subprocess.CompletedProcess[bytes]) -> str:
+def _complaint(process: subprocess.CompletedProcess[bytes]) -> str:
     """The last line that the program wrote, which is its reason."""
-    lines = [line for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
+    lines = [line for line in process.stderr.decode(errors="replace").splitlines() if line.strip()]
     errors = [line for line in lines if "error:" in line]
-    return (errors or lines or [f"exit code {done.returncode}"])[0]
+    return (errors or lines or [f"exit code {process.returncode}"])[0]

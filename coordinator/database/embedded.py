@@ -139,11 +139,11 @@ class EmbeddedPostgres:
             self.directory.chmod(0o711)  # ours from here on; PostgreSQL's user must get through to cluster/
         self._lock.hold("stop that one, or choose another directory")
         account = _account(cluster)
-        closed = account.closed_folder(cluster)
-        if closed is not None:
+        closed_folder = account.closed_folder(cluster)
+        if closed_folder is not None:
             raise DatabaseError(
-                f"PostgreSQL runs as user {account.name} and cannot enter {closed}: allow it "
-                f"(chmod o+x {closed}), choose another data directory, or run portolan as another user"
+                f"PostgreSQL runs as user {account.name} and cannot enter {closed_folder}: allow it "
+                f"(chmod o+x {closed_folder}), choose another data directory, or run portolan as another user"
             )
         major = _data_major(cluster)
         installation = choose(major, self.directory)
@@ -166,14 +166,14 @@ class EmbeddedPostgres:
         password = _keep(self.directory / "password", secrets.token_urlsafe(24))
         try:
             making.mkdir(mode=0o700)
-            handed = making / "password"
-            handed.write_text(password)
-            for path in (handed, making):
+            password_file = making / "password"
+            password_file.write_text(password)
+            for path in (password_file, making):
                 os.chown(path, account.uid, account.gid)
             data = str(making / "cluster")
             self._run(
                 account,
-                [str(programs / "initdb"), "--pgdata", data, *INITDB_OPTIONS, "--pwfile", str(handed)],
+                [str(programs / "initdb"), "--pgdata", data, *INITDB_OPTIONS, "--pwfile", str(password_file)],
             )
             self._run(
                 account,
@@ -187,7 +187,7 @@ class EmbeddedPostgres:
 
     def _run(self, account: Account, command: list[str], text: str = "") -> None:
         """Run one of PostgreSQL's own tools to its end."""
-        done = subprocess.run(
+        process = subprocess.run(
             _launch(account, signal.SIGTERM, command),
             cwd=self.directory,
             env=_environment(),
@@ -198,22 +198,22 @@ class EmbeddedPostgres:
             timeout=INITDB_LIMIT_S,
             check=False,
         )
-        if done.returncode or "ERROR:" in done.stderr:
+        if process.returncode or "ERROR:" in process.stderr:
             raise DatabaseError(
-                f"PostgreSQL could not make its database in {self.directory}: {_complaint(done.stderr)}"
+                f"PostgreSQL could not make its database in {self.directory}: {_complaint(process.stderr)}"
             )
 
     def _serve(self, cluster: Path, programs: Path, account: Account, installation: Installation) -> None:
-        said: str | None = ""
+        output: str | None = ""
         for _ in range(3):
             port = _free_port(self.directory / "port")
-            said = self._spawn(cluster, programs, account, port)
-            if said is None:
+            output = self._spawn(cluster, programs, account, port)
+            if output is None:
                 return
-            if "could not bind" not in said:
+            if "could not bind" not in output:
                 break
         raise DatabaseError(
-            f"PostgreSQL {installation.version} does not start in {self.directory}: {_complaint(said)} "
+            f"PostgreSQL {installation.version} does not start in {self.directory}: {_complaint(output)} "
             f"(its log: {self.directory / 'postgres.log'})"
         )
 
@@ -348,26 +348,26 @@ def _ready(pid_file: Path, pid: int) -> bool:
     return len(lines) >= 8 and lines[0].strip() == str(pid) and lines[7].strip() == "ready"
 
 
-def _free_port(kept: Path) -> int:
+def _free_port(port_file: Path) -> int:
     """The port kept from last time if it is still free, else one that is."""
     with contextlib.suppress(FileNotFoundError, ValueError):
-        port = int(kept.read_text())
+        port = int(port_file.read_text())
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             with contextlib.suppress(OSError, OverflowError):
                 probe.bind(("127.0.0.1", port))
                 return port
-        kept.unlink()
+        port_file.unlink()
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        return int(_keep(kept, str(probe.getsockname()[1])))
+        return int(_keep(port_file, str(probe.getsockname()[1])))
 
 
 def _keep(path: Path, text: str) -> str:
     """The text of the private file ``path``, after writing ``text`` to it whole if it has none yet."""
     with contextlib.suppress(FileNotFoundError):
-        if said := path.read_text().strip():
-            return said
+        if stored_text := path.read_text().strip():
+            return stored_text
     write_private(path, text)
     return text
 
@@ -380,11 +380,11 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _complaint(said: str | None) -> str:
+def _complaint(output: str | None) -> str:
     """The one line of a tool's output that says what went wrong."""
-    if said and ("No space left on device" in said or "Check free disk space" in said):
+    if output and ("No space left on device" in output or "Check free disk space" in output):
         return "no space left on the disk; make room (100 MB for a new database), then start again"
-    lines = [line.strip() for line in (said or "").splitlines() if line.strip()]
+    lines = [line.strip() for line in (output or "").splitlines() if line.strip()]
     marks = ("PANIC:", "FATAL:", "ERROR:", "error:")
     return next(
         (line for line in lines if any(mark in line for mark in marks)),

@@ -116,25 +116,25 @@ SELECT c.relname, r.rolname, a.privilege_type || ' (' || t.attname || ')'
 """)
 
 
-def held(connection: Connection) -> dict[tuple[str, str], Privileges]:
+def read_privileges(connection: Connection) -> dict[tuple[str, str], Privileges]:
     """Return the privileges of the application and the reading role, from the catalogue."""
-    found: dict[tuple[str, str], set[str]] = {}
+    by_relation: dict[tuple[str, str], set[str]] = {}
     for relation, role, privilege in connection.execute(_HELD, {"roles": [APPLICATION, READING]}):
-        found.setdefault((relation, role), set()).add(privilege)
-    return {key: frozenset(privileges) for key, privileges in found.items()}
+        by_relation.setdefault((relation, role), set()).add(privilege)
+    return {key: frozenset(privileges) for key, privileges in by_relation.items()}
 
 
-def statements(held: Held, roles: Iterable[str]) -> list[str]:
+def statements(current: Held, roles: Iterable[str]) -> list[str]:
     """Return the statements that turn the privileges of these roles into the declared ones."""
     changes = []
     for role in roles:
         for relation, grant in GRANTS.items():
-            has, wanted = held.get((relation, role), frozenset()), grant.to(role)
-            if has - wanted:
+            has, declared_privileges = current.get((relation, role), frozenset()), grant.to(role)
+            if has - declared_privileges:
                 changes.append(f"REVOKE ALL ON {relation} FROM {role}")
                 has = frozenset()
-            if wanted - has:
-                changes.append(f"GRANT {_listed(wanted - has)} ON {relation} TO {role}")
+            if declared_privileges - has:
+                changes.append(f"GRANT {_grant_list(declared_privileges - has)} ON {relation} TO {role}")
     return changes
 
 
@@ -143,10 +143,10 @@ def apply(connection: Connection) -> None:
     there = connection.execute(
         text("SELECT rolname FROM pg_roles WHERE rolname = ANY(:roles) ORDER BY 1"), {"roles": [APPLICATION, READING]}
     )
-    for statement in statements(held(connection), there.scalars().all()):
+    for statement in statements(read_privileges(connection), there.scalars().all()):
         connection.exec_driver_sql(statement)
 
 
-def _listed(privileges: Privileges) -> str:
+def _grant_list(privileges: Privileges) -> str:
     """The privileges as GRANT takes them: ``SELECT ("end")``."""
     return ", ".join(privilege.replace("(", '("').replace(")", '")') for privilege in sorted(privileges))

@@ -53,10 +53,10 @@ class Notices:
                 await self._some.wait()
         if self._ended is not None:
             raise RuntimeError("notifications are no longer listened for") from self._ended
-        taken = list(self._waiting)
+        batch = list(self._waiting)
         self._waiting.clear()
         self._some.clear()
-        return taken
+        return batch
 
     async def __aiter__(self) -> AsyncIterator[Notice]:
         while True:
@@ -82,14 +82,14 @@ async def listening(dsn: str, *channels: str, times: DatabaseTimes = DEFAULT_DAT
 
 
 async def _listen(dsn: str, channels: tuple[str, ...], notices: Notices, times: DatabaseTimes) -> asyncpg.Connection:
-    def heard(_connection: object, _pid: int, channel: str, payload: str) -> None:
+    def on_notice(_connection: object, _pid: int, channel: str, payload: str) -> None:
         notices.put([Notice(channel, payload)])
 
     settings = {"application_name": f"{APPLICATION_NAME} listening"}
     connection = await wire.connect(dsn, settings=settings, statement_timeout_s=times.connect_s, times=times)
     try:
         for channel in channels:
-            await connection.add_listener(channel, heard)
+            await connection.add_listener(channel, on_notice)
     except BaseException:
         connection.terminate()
         raise

@@ -74,5 +74,5 @@ def sqlstate(error: BaseException) -> str | None:
 
 def reason_of(error: BaseException) -> str:
     """The error in one line; some have no message, then their name."""
-    told = str(getattr(error, "orig", None) or error)
-    return " ".join(told.split()) or type(error).__name__
+    message = str(getattr(error, "orig", None) or error)
+    return " ".join(message.split()) or type(error).__name__

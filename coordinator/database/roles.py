@@ -139,8 +139,8 @@ def make(connection: Connection, passwords: Mapping[str, str]) -> None:
         connection.exec_driver_sql(f"CREATE ROLE {role} LOGIN{limit}")
     for role, password in passwords.items():
         connection.exec_driver_sql(f"ALTER ROLE {role} PASSWORD '{verifier(password)}'")
-    wanted = [*_flat(SETTINGS), *(_flat(ENFORCED) if superuser else ())]
-    columns = {name: [row[i] for row in wanted] for i, name in enumerate(("roles", "settings", "values"))}
+    declared_settings = [*_flat(SETTINGS), *(_flat(ENFORCED) if superuser else ())]
+    columns = {name: [row[i] for row in declared_settings] for i, name in enumerate(("roles", "settings", "values"))}
     for role, setting, value in connection.execute(_UNSET, columns).all():
         connection.exec_driver_sql(f"ALTER ROLE {role} SET {setting} = '{value}'")
     _reset_undeclared(connection)
@@ -158,8 +158,11 @@ def make(connection: Connection, passwords: Mapping[str, str]) -> None:
 
 def _reset_undeclared(connection: Connection) -> None:
     """Every role may change its own defaults, its ``search_path`` too, for all who connect with it after that."""
-    declared = _flat(SETTINGS)
-    columns = {"roles": [role for role, _, _ in declared], "settings": [setting for _, setting, _ in declared]}
+    declared_settings = _flat(SETTINGS)
+    columns = {
+        "roles": [role for role, _, _ in declared_settings],
+        "settings": [setting for _, setting, _ in declared_settings],
+    }
     for role, database, setting in connection.execute(_UNDECLARED, {"owners": list(ROLES), **columns}).all():
         place = f" IN DATABASE {database}" if database else ""
         connection.exec_driver_sql(f"ALTER ROLE {role}{place} RESET {setting}")

@@ -23,20 +23,20 @@ def digest_of(scripts: ScriptDirectory, revision: str) -> str:
     return hashlib.sha256(b"\n".join(texts)).hexdigest()
 
 
-def kept(connection: Connection) -> str | None:
-    found = connection.scalar(text(f"SELECT obj_description(to_regclass('{VERSION_TABLE}'), 'pg_class')"))
-    return cast("str | None", found)
+def read_digest(connection: Connection) -> str | None:
+    comment = connection.scalar(text(f"SELECT obj_description(to_regclass('{VERSION_TABLE}'), 'pg_class')"))
+    return cast("str | None", comment)
 
 
 def keep(connection: Connection, digest: str) -> None:
     """Note the digest; where it is noted already, nothing is locked."""
-    if kept(connection) != digest:
+    if read_digest(connection) != digest:
         connection.exec_driver_sql(f"COMMENT ON TABLE {VERSION_TABLE} IS '{digest}'")
 
 
 def require_same(connection: Connection, scripts: ScriptDirectory, revision: str) -> None:
     """Raise ``DatabaseError`` where other migrations than ours made the tables of a revision that we know."""
-    if kept(connection) != digest_of(scripts, revision):
+    if read_digest(connection) != digest_of(scripts, revision):
         raise DatabaseError(
             f"the tables of the database are not those of revision {revision} of this Portolan: a version from before "
             "the first release made it; nothing was changed: go on with that version, or use another database "

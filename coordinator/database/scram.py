@@ -18,10 +18,10 @@ SALT_BYTES = 16
 def verifier(password: str) -> str:
     """``SCRAM-SHA-256$…`` for ALTER ROLE … PASSWORD. ASCII alone: other letters would have to be normalised first."""
     salt = os.urandom(SALT_BYTES)
-    salted = hashlib.pbkdf2_hmac("sha256", password.encode("ascii"), salt, ITERATIONS)
-    stored = hashlib.sha256(hmac.digest(salted, b"Client Key", "sha256")).digest()
-    server = hmac.digest(salted, b"Server Key", "sha256")
-    return f"SCRAM-SHA-256${ITERATIONS}:{_base64(salt)}${_base64(stored)}:{_base64(server)}"
+    salted_password = hashlib.pbkdf2_hmac("sha256", password.encode("ascii"), salt, ITERATIONS)
+    stored_key = hashlib.sha256(hmac.digest(salted_password, b"Client Key", "sha256")).digest()
+    server = hmac.digest(salted_password, b"Server Key", "sha256")
+    return f"SCRAM-SHA-256${ITERATIONS}:{_base64(salt)}${_base64(stored_key)}:{_base64(server)}"
 
 
 def _base64(octets: bytes) -> str:

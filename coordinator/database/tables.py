@@ -77,15 +77,15 @@ def _now() -> Column[object]:
     return Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now())
 
 
-def _tagged(tag: str, value: str) -> str:
+def _when_tagged(tag: str, value: str) -> str:
     """The branch of a CASE for cases with a tag."""
     return f"WHEN tags @> '[\"{tag}\"]' THEN '{value}'"
 
 
 # Told from the tags once, when a case is stored: the views ask for them at every outcome.
 _JUDGES = {FORM_ONLY: Judge.form, **{f"{JUDGED_BY}{judge}": judge for judge in Judge if judge is not Judge.form}}
-_JUDGED_BY = f"CASE {' '.join(_tagged(tag, judge) for tag, judge in _JUDGES.items())} END"
-_KINDS = " || ".join(f"CASE {_tagged(kind, f' {kind}')} ELSE '' END" for kind in InputKind)
+_JUDGED_BY = f"CASE {' '.join(_when_tagged(tag, judge) for tag, judge in _JUDGES.items())} END"
+_KINDS = " || ".join(f"CASE {_when_tagged(kind, f' {kind}')} ELSE '' END" for kind in InputKind)
 _INPUTS = f"nullif(ltrim({_KINDS}), '')"
 
 targets = Table(
@@ -547,7 +547,7 @@ matrix_cells = Table(
 )
 
 
-def _published(name: str, *columns: Column[Any], comment: str) -> Table:
+def _published_table(name: str, *columns: Column[Any], comment: str) -> Table:
     """A kind of published figure. ``number`` is the order in which they were printed."""
     return Table(
         name,
@@ -568,7 +568,7 @@ reference_sources = Table(
     comment="published figures to set campaigns beside; loaded when the schema is brought up to date",
 )
 
-reference_targets = _published(
+reference_targets = _published_table(
     "reference_targets",
     Column("framework", Text, nullable=False),
     Column("version", Text, nullable=False),
@@ -578,7 +578,7 @@ reference_targets = _published(
     comment="where published figures come from",
 )
 
-reference_functions = _published(
+reference_functions = _published_table(
     "reference_functions",
     Column("framework", Text, nullable=False),
     Column("function", Text, nullable=False, comment="as printed"),
@@ -587,7 +587,7 @@ reference_functions = _published(
     comment="functions that were tested",
 )
 
-reference_latencies = _published(
+reference_latencies = _published_table(
     "reference_latencies",
     Column("framework", Text, nullable=False),
     Column("function", Text, nullable=False, comment="as printed"),
@@ -596,7 +596,7 @@ reference_latencies = _published(
     comment="latency of each tested function on each device",
 )
 
-reference_counts = _published(
+reference_counts = _published_table(
     "reference_counts",
     Column("framework", Text, nullable=False),
     Column("device", Text, nullable=False),
@@ -607,7 +607,7 @@ reference_counts = _published(
     comment="functions by verdict",
 )
 
-reference_rates = _published(
+reference_rates = _published_table(
     "reference_rates",
     Column("figure", Text, nullable=False, comment="table-1, table-3"),
     Column("framework", Text, nullable=False),
@@ -618,7 +618,7 @@ reference_rates = _published(
     comment="functions by verdict, in percent as printed",
 )
 
-reference_failures = _published(
+reference_failures = _published_table(
     "reference_failures",
     Column("framework", Text, nullable=False),
     Column("device", Text, nullable=False),
@@ -627,7 +627,7 @@ reference_failures = _published(
     comment="functions that failed in part or completely, in percent as printed",
 )
 
-reference_speedups = _published(
+reference_speedups = _published_table(
     "reference_speedups",
     Column("framework", Text, nullable=False),
     Column("older", Text, nullable=False),
@@ -637,7 +637,7 @@ reference_speedups = _published(
     comment="functions that newer hardware made faster, in percent as printed",
 )
 
-reference_caveats = _published(
+reference_caveats = _published_table(
     "reference_caveats",
     Column("figures", ARRAY(Text), nullable=False, comment="that it touches: table-8, figure-7, names"),
     Column("framework", Text, comment="null: all"),

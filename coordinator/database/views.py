@@ -38,16 +38,16 @@ class View:
         """The statements that create or replace the view."""
         return [
             f"CREATE OR REPLACE VIEW {self.name} AS\n{self.query}",
-            f"COMMENT ON VIEW {self.name} IS {_quoted(self.comment)}",
-            *(f'COMMENT ON COLUMN {self.name}."{name}" IS {_quoted(text)}' for name, text in self.columns.items()),
+            f"COMMENT ON VIEW {self.name} IS {_quote(self.comment)}",
+            *(f'COMMENT ON COLUMN {self.name}."{name}" IS {_quote(text)}' for name, text in self.columns.items()),
         ]
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "'" + " ".join(text.split()).replace("'", "''") + "'"
 
 
-def _indented(query: str, spaces: int) -> str:
+def _indent(query: str, spaces: int) -> str:
     return query.replace("\n", "\n" + " " * spaces)
 
 
@@ -64,10 +64,10 @@ coalesce((SELECT CASE WHEN percentile_cont({LOW}) WITHIN GROUP (ORDER BY u.ms) <
 
 def failure_text(outcomes: str) -> str:
     """The failure of a run in its own words, the same on every surface; null if it passed."""
-    said = [f"{outcomes}.evidence ->> '{name}'" for name in ("mismatch", "message", "signal", "reason")]
+    texts = [f"{outcomes}.evidence ->> '{name}'" for name in ("mismatch", "message", "signal", "reason")]
     return f"""\
 CASE WHEN {outcomes}.verdict <> 'passed'
-     THEN coalesce({", ".join(said)},
+     THEN coalesce({", ".join(texts)},
                    CASE {outcomes}.ending WHEN '{Ending.timed_out}' THEN 'killed at its deadline'
                                           ELSE {outcomes}.ending END) END"""
 
@@ -189,15 +189,15 @@ SELECT o.job_id,
        CASE WHEN o.proof -> 'executed' BETWEEN '0' AND '9223372036854775807'
             THEN (o.proof -> 'executed')::bigint END AS executed,
        c.tags @> '["REFUSES"]' AS refuses,
-       {_indented(low("o"), 7)} AS low_ms,
-       o.contended OR o.steady_ms > {NOISY} * {_indented(low("o"), 7)} AS noisy,
+       {_indent(low("o"), 7)} AS low_ms,
+       o.contended OR o.steady_ms > {NOISY} * {_indent(low("o"), 7)} AS noisy,
        o.contended,
        o.evidence ->> 'operation' AS operation,
        o.evidence ->> 'after_others' AS after_others,
        c.judged_by,
        c.inputs AS input_kinds,
        c.options,
-       {_indented(failure_text("o"), 7)} AS said,
+       {_indent(failure_text("o"), 7)} AS said,
        o.contended_share,
        o.proof ->> 'unproven' AS unproven
   FROM outcomes o
@@ -453,7 +453,7 @@ SELECT campaign_id,
        mode() WITHIN GROUP (ORDER BY missing_lowering) AS missing_lowering,
        array_agg(DISTINCT inputs) FILTER (WHERE verdict = 'failed' AND inputs IS NOT NULL) AS failed_inputs,
        array_agg(DISTINCT inputs) FILTER (WHERE verdict = 'passed' AND inputs IS NOT NULL) AS passed_inputs
-  FROM ({_indented(_CASE_VERDICTS, 8)}) case_verdicts
+  FROM ({_indent(_CASE_VERDICTS, 8)}) case_verdicts
  GROUP BY campaign_id, target_id, suite_id, function"""
     )
     .replace("REFUSES", REFUSES)
@@ -470,19 +470,19 @@ def _counts(rule: CountingRule) -> dict[str, str]:
 
     No success, and no complete failure, while a case is missing.
     """
-    passed, failed, unknown, incomplete, cause = (
+    passes, failures, unknown, incomplete, cause = (
         f"n.{rule.name}_{word}" for word in ("passed", "failed", "unknown", "incomplete", "cause")
     )
     verdict = (
-        f"CASE WHEN {passed} + {failed} < {rule.least_cases} THEN 'unknown' "
-        f"WHEN {failed} = 0 THEN CASE WHEN {incomplete} = 0 THEN 'success' ELSE 'unknown' END "
-        f"WHEN {passed} + {incomplete} = 0 THEN 'complete' ELSE 'partial' END"
+        f"CASE WHEN {passes} + {failures} < {rule.least_cases} THEN 'unknown' "
+        f"WHEN {failures} = 0 THEN CASE WHEN {incomplete} = 0 THEN 'success' ELSE 'unknown' END "
+        f"WHEN {passes} + {incomplete} = 0 THEN 'complete' ELSE 'partial' END"
     )
     expressions = {
         "verdict": verdict,
-        "passed": passed,
-        "failed": failed,
-        "total": f"{passed} + {failed}",
+        "passed": passes,
+        "failed": failures,
+        "total": f"{passes} + {failures}",
         "unknown": unknown,
         "cause": cause,
     }
@@ -597,7 +597,7 @@ FUNCTION_VERDICTS = View(
        {_INDEPENDENT["total"]} AS total_independent,
        n.failed_inputs,
        n.passed_inputs
-  FROM ({_indented(FUNCTION_SUMS, 8)}) n
+  FROM ({_indent(FUNCTION_SUMS, 8)}) n
   JOIN targets t ON t.id = n.target_id
   JOIN suites s ON s.id = n.suite_id
 """,
@@ -636,7 +636,7 @@ FUNCTION_COUNTS = View(
        k.total,
        k.unknown,
        n.target_id
-  FROM ({_indented(FUNCTION_SUMS, 8)}) n
+  FROM ({_indent(FUNCTION_SUMS, 8)}) n
   JOIN targets t ON t.id = n.target_id
   JOIN suites s ON s.id = n.suite_id
  CROSS JOIN LATERAL (VALUES
@@ -670,7 +670,7 @@ FUNCTION_LATENCIES = View(
         "unconfirmed": "half of the cases with a low_ms or more are unconfirmed, and so is low_ms here; null if of "
         "none is anything known",
     },
-    function_latencies(f"({_indented(cases_measured('outcomes'), 16)})"),
+    function_latencies(f"({_indent(cases_measured('outcomes'), 16)})"),
 )
 
 CASE_LATENCIES = View(
@@ -714,7 +714,7 @@ CASE_LATENCIES = View(
        n.first_cold_ms,
        n.later_cold_ms,
        n.unconfirmed
-  FROM ({_indented(cases_measured("outcomes"), 8)}) n
+  FROM ({_indent(cases_measured("outcomes"), 8)}) n
   JOIN targets t ON t.id = n.target_id
   JOIN cases c ON c.id = n.case_id
   JOIN suites s ON s.id = c.suite_id

@@ -96,12 +96,12 @@ async def connect(
     return connection
 
 
-def keep_alive(connected: socket.socket) -> None:
+def keep_alive(connection: socket.socket) -> None:
     """Have the kernel ask whether the other end is there, and end a connection whose packets go nowhere."""
-    if connected.family not in (socket.AF_INET, socket.AF_INET6):
+    if connection.family not in (socket.AF_INET, socket.AF_INET6):
         return
-    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in _SOCKET_OPTIONS.items():
         option = getattr(socket, name, None)
         if option is not None:
-            connected.setsockopt(socket.IPPROTO_TCP, option, value)
+            connection.setsockopt(socket.IPPROTO_TCP, option, value)

@@ -15,7 +15,7 @@ from coordinator.database.connection import allow_long_statements, transact
 from coordinator.deletion import store
 from coordinator.deletion.models import DeletedCampaign, StoredSuite, StoredSuites
 from coordinator.errors import ConflictError, NotFoundError
-from coordinator.formats import listed
+from coordinator.formats import join_words
 from coordinator.results.refresh_store import lock_exclusively
 
 MOST_NAMED = 5
@@ -67,9 +67,13 @@ async def delete_suite(engine: AsyncEngine, suite_id: int) -> StoredSuite:
             raise NotFoundError(f"there is no suite {suite_id}: `portolan delete suite` lists those that are stored")
         suite = StoredSuite.model_validate(row._mapping)
         if suite.runners:
-            raise ConflictError(f"it is served by {_named('runner', suite.runners)}: remove what serves it first")
+            raise ConflictError(
+                f"it is served by {_noun_with_ids('runner', suite.runners)}: remove what serves it first"
+            )
         if suite.campaigns:
-            raise ConflictError(f"it is charted in {_named('campaign', suite.campaigns)}: delete what charts it first")
+            raise ConflictError(
+                f"it is charted in {_noun_with_ids('campaign', suite.campaigns)}: delete what charts it first"
+            )
         await store.delete_suite(connection, suite_id)
         return suite
 
@@ -79,6 +83,6 @@ async def delete_suite(engine: AsyncEngine, suite_id: int) -> StoredSuite:
         raise ConflictError(f"suite {suite_id} has just come into use: a campaign or a runner has it") from error
 
 
-def _named(noun: str, ids: Sequence[int]) -> str:
+def _noun_with_ids(noun: str, ids: Sequence[int]) -> str:
     """``campaign 3``, or ``campaigns 3, 5 and 8``; of many the first."""
-    return f"{noun}{'s' if len(ids) > 1 else ''} {listed([*map(str, ids)], MOST_NAMED)}"
+    return f"{noun}{'s' if len(ids) > 1 else ''} {join_words([*map(str, ids)], MOST_NAMED)}"

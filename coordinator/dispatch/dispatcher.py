@@ -136,8 +136,8 @@ class Dispatcher:
             return
         targets = {offer.target_id for _, offers in idle for offer in offers}
         async with self._pools.sessions.connect() as connection:
-            found = await waiting(connection, targets, len(idle))
-        for session in choose(found, idle, next(self._turns)):
+            waiting_work = await waiting(connection, targets, len(idle))
+        for session in choose(waiting_work, idle, next(self._turns)):
             session.wake()
 
     async def _follow_registry(self) -> None:
@@ -174,9 +174,9 @@ class Dispatcher:
             if runner_id in self._lingering:
                 continue
             async with self._pools.ownership.begin() as connection:
-                owned = await ownership.own(connection, runner_id, self._identity, self._times)
-            if owned is not None:
-                session = RunnerSession(owned, self._pools.sessions, self._writer, self._mark, self._times)
+                runner = await ownership.own(connection, runner_id, self._identity, self._times)
+            if runner is not None:
+                session = RunnerSession(runner, self._pools.sessions, self._writer, self._mark, self._times)
                 self._sessions[runner_id] = (session, asyncio.create_task(self._serve(runner_id, session)))
         self._supervisor.retain(SESSION, {_name(runner_id) for runner_id in ours})
 
@@ -186,7 +186,7 @@ class Dispatcher:
             await session.run()
         except Exception as error:
             # In its pause it stays among the sessions, so that it remains ours and gets no second session.
-            await asyncio.sleep(self._supervisor.ended(_name(runner_id), error))
+            await asyncio.sleep(self._supervisor.note_end(_name(runner_id), error))
         finally:
             if runner_id in self._sessions and self._sessions[runner_id][0] is session:
                 del self._sessions[runner_id]
@@ -213,23 +213,23 @@ class Dispatcher:
         if not self._sessions:
             return
         # Others may begin meanwhile, which are ours as well.
-        asked = dict(self._sessions)
+        before = dict(self._sessions)
         async with self._pools.ownership.begin() as connection:
-            ours = await ownership.renew(connection, list(asked), self._identity, self._times)
-        for runner_id in asked.keys() - ours:
-            if self._sessions.get(runner_id) != asked[runner_id]:
+            ours = await ownership.renew(connection, list(before), self._identity, self._times)
+        for runner_id in before.keys() - ours:
+            if self._sessions.get(runner_id) != before[runner_id]:
                 continue
             log.warning("the runner is served by another coordinator now", runner=runner_id)
             await self._drop(runner_id)
 
     async def _sweep(self) -> None:
         async with self._pools.sessions.begin() as connection:
-            swept = await sweep(connection, self._times)
-        if swept.jobs:
-            log.warning("jobs of runners that nobody serves are queued again", jobs=swept.jobs)
+            result = await sweep(connection, self._times)
+        if result.jobs:
+            log.warning("jobs of runners that nobody serves are queued again", jobs=result.jobs)
             self._announced.set()
-        if swept.campaigns:
-            self._on_completed(swept.campaigns)
+        if result.campaigns:
+            self._on_completed(result.campaigns)
 
     async def _disown(self) -> None:
         async with self._pools.ownership.begin() as connection:

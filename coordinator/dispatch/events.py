@@ -68,11 +68,11 @@ class PostedEvent(Event):
     @classmethod
     def from_receipts(cls, now: float, keys: Sequence[Key], status: Mapping[Key, JobStatus]) -> PostedEvent:
         """The answer to a batch of these jobs; a job that the answer leaves out is refused too."""
-        taken = (JobStatus.queued, JobStatus.known)
+        acceptance = (JobStatus.queued, JobStatus.known)
         full = tuple(key for key in keys if status.get(key) is JobStatus.full)
-        refused = tuple(key for key in keys if status.get(key) not in (*taken, JobStatus.full))
-        reasons = ", ".join(sorted({str(status.get(key, "no answer")) for key in refused}))
-        return cls(now, tuple(key for key in keys if status.get(key) in taken), full, refused, reasons)
+        refused_keys = tuple(key for key in keys if status.get(key) not in (*acceptance, JobStatus.full))
+        reasons = ", ".join(sorted({str(status.get(key, "no answer")) for key in refused_keys}))
+        return cls(now, tuple(key for key in keys if status.get(key) in acceptance), full, refused_keys, reasons)
 
 
 @dataclass(frozen=True)

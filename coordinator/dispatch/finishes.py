@@ -88,8 +88,8 @@ def column_values(rows: str, names: Iterable[str]) -> str:
 def _finish_statement() -> TextClause:
     arrays = column_arrays()
     names = ", ".join(f'"{name}"' for name in COLUMNS)
-    reported = [name for name in COLUMNS if name not in ("job_id", "attempt")]
-    values = column_values("u", reported)
+    outcome_columns = [name for name in COLUMNS if name not in ("job_id", "attempt")]
+    values = column_values("u", outcome_columns)
     return text(f"""
 WITH u AS MATERIALIZED (
     SELECT * FROM unnest({arrays}, CAST(:f_runner AS int[]), CAST(:f_token AS text[])) AS u ({names}, f_runner, f_token)
@@ -107,7 +107,7 @@ WITH u AS MATERIALIZED (
      WHERE a.job_id = ANY(CAST(:job_id AS bigint[])) AND a.job_id = done.id AND a.attempt = done.attempt
 ), stored AS (
     INSERT INTO outcomes (job_id, attempt, campaign_id, target_id, case_id, run, runner_id, fingerprint_id,
-                          {", ".join(f'"{name}"' for name in reported)})
+                          {", ".join(f'"{name}"' for name in outcome_columns)})
     SELECT done.id, done.attempt, done.campaign_id, done.target_id, done.case_id, done.run,
            done.runner_id, runners.fingerprint_id, {values}
       FROM done JOIN u ON u.job_id = done.id
@@ -189,10 +189,10 @@ async def finish(
     parameters: dict[str, Any] = dict(zip(COLUMNS, map(list, rows), strict=True))
     parameters["f_runner"] = [finish.runner_id for finish in finishes]
     parameters["f_token"] = [finish.token for finish in finishes]
-    accepted = (await connection.execute(_FINISH, parameters | cursor_arrays(cursors))).all()
-    settled = sorted({row.campaign_id for row in accepted if row.settled})
-    completed = await complete(connection, settled) if settled else []
-    return {Key(row.id, row.attempt, row.token) for row in accepted}, completed
+    finished_jobs = (await connection.execute(_FINISH, parameters | cursor_arrays(cursors))).all()
+    settled_ids = sorted({row.campaign_id for row in finished_jobs if row.settled})
+    completed_ids = await complete(connection, settled_ids) if settled_ids else []
+    return {Key(row.id, row.attempt, row.token) for row in finished_jobs}, completed_ids
 
 
 async def reclaim(connection: AsyncConnection, finishes: Sequence[Finish]) -> set[Key]:

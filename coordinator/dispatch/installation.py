@@ -64,23 +64,23 @@ async def settle(connection: AsyncConnection, directory: str | None = None) -> I
     here = {"mark": token_hex(MARK_BYTES), "cluster": cluster, "directory": directory}
     await connection.execute(_ENTER, here)
     was = (await connection.execute(_MARK)).one()
-    moved = directory is not None and was.directory is not None and was.directory != directory
-    if cluster == was.cluster and not moved:
+    has_moved = directory is not None and was.directory is not None and was.directory != directory
+    if cluster == was.cluster and not has_moved:
         if directory is not None and was.directory is None:
             await connection.execute(_MOVE, {**here, "mark": was.mark})
         return Installation(was.mark, None)
     await connection.execute(_MOVE, here)
     await connection.execute(_RETURN_ALL)
-    found = await connection.execute(select(runners.c.id, runners.c.url).where(runners.c.state != "removed"))
-    of_this_machine = [row.id for row in found if is_loopback(urlsplit(row.url).hostname or "")]
+    runner_rows = await connection.execute(select(runners.c.id, runners.c.url).where(runners.c.state != "removed"))
+    of_this_machine = [row.id for row in runner_rows if is_loopback(urlsplit(row.url).hostname or "")]
     for runner_id in of_this_machine:
         await store.remove_runner(connection, runner_id, "removed: it works for the database of which this is a copy")
     return Installation(str(here["mark"]), _note(of_this_machine))
 
 
-def _note(removed: list[int]) -> str:
-    said = "the database was copied, moved or restored: what was running is queued again"
-    if not removed:
-        return said
-    ids = ", ".join(map(str, removed))
-    return f"{said}, and the runners of this machine are removed ({ids}): register those that are to work for it"
+def _note(runner_ids: list[int]) -> str:
+    sentence = "the database was copied, moved or restored: what was running is queued again"
+    if not runner_ids:
+        return sentence
+    ids = ", ".join(map(str, runner_ids))
+    return f"{sentence}, and the runners of this machine are removed ({ids}): register those that are to work for it"

@@ -47,13 +47,13 @@ async def lose(engine: AsyncEngine, key: Key, reason: str, runner_id: int) -> Fi
     """Count the attempt as lost; returns the job's outcome, to be stored, if that ends the job."""
 
     async def work(connection: AsyncConnection) -> FinishedJob | None:
-        returned = await queue.give_back(connection, [key], reason, counted=True)
-        if not returned:
+        requeued_jobs = await queue.give_back(connection, [key], reason, is_loss=True)
+        if not requeued_jobs:
             return None
         losses = await queue.lost_attempts(connection, key.job)
         reasons = [why for why, _, _ in losses]
         # An attempt that came back from a silence after its time limit has one row, however often that happened.
-        reasons += ["silent"] * (returned[0].lost - len(reasons))
+        reasons += ["silent"] * (requeued_jobs[0].lost - len(reasons))
         ends_as = consequence(reasons)
         if ends_as == "crash" and not await queue.did_well_since(connection, losses):
             ends_as = "infrastructure"
@@ -66,14 +66,14 @@ async def lose(engine: AsyncEngine, key: Key, reason: str, runner_id: int) -> Fi
 
 
 async def give_back(
-    engine: AsyncEngine, keys: Sequence[Key], reason: str, runner_id: int, *, refused: bool
+    engine: AsyncEngine, keys: Sequence[Key], reason: str, runner_id: int, *, is_refusal: bool
 ) -> list[FinishedJob]:
     """Queue attempts again that had not started; returns the outcomes of the jobs that this was too often for."""
 
     async def work(connection: AsyncConnection) -> list[FinishedJob]:
-        returned = await queue.give_back(connection, keys, reason, counted=False, refused=refused)
+        requeued_jobs = await queue.give_back(connection, keys, reason, is_loss=False, is_refusal=is_refusal)
         outcomes = []
-        for job in returned:
+        for job in requeued_jobs:
             if job.refused < MOST_REFUSALS and job.key.attempt < MOST_ATTEMPTS:
                 continue
             await queue.lease_again(connection, job.key, runner_id)

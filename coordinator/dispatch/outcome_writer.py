@@ -59,14 +59,14 @@ class OutcomeWriter:
     def __init__(
         self,
         engine: AsyncEngine,
-        completed: Callable[[Sequence[int]], None],
+        on_completed: Callable[[Sequence[int]], None],
         pulse: Pulse | None = None,
         times: Times = DEFAULT_TIMES,
     ) -> None:
         self._engine = engine
         self._times = times
         self._pulse = pulse or Pulse()
-        self._completed = completed
+        self._completed = on_completed
         self._connection: AsyncConnection | None = None
         self._reports: deque[Report] = deque()
         self._storing: Sequence[Report] = ()
@@ -108,8 +108,8 @@ class OutcomeWriter:
     def _is_new(self, cursor: Cursor) -> bool:
         if cursor.n == 0:
             return True
-        known = self._taken_on.get(cursor.runner_id)
-        if known is not None and known.boot_id == cursor.boot_id and cursor.n <= known.n:
+        latest = self._taken_on.get(cursor.runner_id)
+        if latest is not None and latest.boot_id == cursor.boot_id and cursor.n <= latest.n:
             return False
         self._taken_on[cursor.runner_id] = cursor
         return True
@@ -151,11 +151,11 @@ class OutcomeWriter:
         self._began_at = loop.time()
 
     def _take(self, limit: int) -> list[Report]:
-        taken = [self._reports.popleft() for _ in range(min(limit, len(self._reports)))]
+        batch = [self._reports.popleft() for _ in range(min(limit, len(self._reports)))]
         self._hurried &= bool(self._reports)
         self._note_due()
         self._taken.set()
-        return taken
+        return batch
 
     def _note_due(self) -> None:
         if self._hurried or len(self._reports) >= BATCH:
@@ -168,7 +168,7 @@ class OutcomeWriter:
         failures = 0
         while True:
             try:
-                completed = await self._store_once(batch)
+                completed_ids = await self._store_once(batch)
                 break
             except DATABASE_AWAY as error:
                 metrics.store_failures.inc()
@@ -185,8 +185,8 @@ class OutcomeWriter:
         metrics.unstorable_reports.inc(sum(row.rule == UNSTORABLE for row in rows))
         for report in _furthest(batch).values():
             report.stored(report.cursor)
-        if completed:
-            self._completed(completed)
+        if completed_ids:
+            self._completed(completed_ids)
 
     async def _store_apart(self, batch: Sequence[Report], error: Exception) -> None:
         """One report that PostgreSQL refuses must not hold up the others, nor be tried for ever."""
@@ -207,32 +207,35 @@ class OutcomeWriter:
     async def _store_once(self, batch: Sequence[Report]) -> list[int]:
         cursors = [report.cursor for report in _furthest(batch).values()]
         first, second = _first_finishes(batch)
-        ended = [finish for finish, _ in first.values()]
+        attempt_finishes = [finish for finish, _ in first.values()]
         ending = {key.job for key in first}
         starts = (report.key for report in batch if report.row is None and not report.late and report.key is not None)
-        begun = [key for key in starts if key.job not in ending]
-        completed: list[int] = []
+        started_keys = [key for key in starts if key.job not in ending]
+        completed_ids: list[int] = []
         async with self._transaction() as connection:
-            if begun:
-                await queue.start(connection, begun)
-            if ended:
-                accepted, completed = await finishes.finish(connection, ended, cursors)
+            if started_keys:
+                await queue.start(connection, started_keys)
+            if attempt_finishes:
+                accepted_keys, completed_ids = await finishes.finish(connection, attempt_finishes, cursors)
             else:
-                accepted = set()
+                accepted_keys = set()
                 await queue.move_cursors(connection, cursors)
-            missed = [finish for finish in ended if finish.key not in accepted]
-            if missed:
+            not_accepted = [finish for finish in attempt_finishes if finish.key not in accepted_keys]
+            if not_accepted:
                 # A report of being stopped is no result: the attempt was given up to be made again.
-                results = [finish for finish in missed if finish.row.ending != Ending.cancelled]
-                reclaimed = await finishes.reclaim(connection, results) if results else set()
-                again = [finish for finish in missed if finish.key in reclaimed]
+                results = [finish for finish in not_accepted if finish.row.ending != Ending.cancelled]
+                reclaimed_keys = await finishes.reclaim(connection, results) if results else set()
+                again = [finish for finish in not_accepted if finish.key in reclaimed_keys]
                 if again:
-                    completed = completed + (await finishes.finish(connection, again))[1]
-                second = [*second, *(first[finish.key][1] for finish in missed if finish.key not in reclaimed)]
+                    completed_ids = completed_ids + (await finishes.finish(connection, again))[1]
+                second = [
+                    *second,
+                    *(first[finish.key][1] for finish in not_accepted if finish.key not in reclaimed_keys),
+                ]
             late = [_late(report) for report in second if report.outcome is not None]
             if late:
                 await finishes.keep_late(connection, late)
-        return completed
+        return completed_ids
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[AsyncConnection]:
@@ -282,7 +285,7 @@ def _furthest(batch: Sequence[Report]) -> dict[int, Report]:
     """By runner, the report with the furthest cursor; reports that the coordinator made itself have none."""
     furthest: dict[int, Report] = {}
     for report in batch:
-        known = furthest.get(report.cursor.runner_id)
-        if known is None or known.cursor.boot_id != report.cursor.boot_id or known.cursor.n <= report.cursor.n:
+        previous = furthest.get(report.cursor.runner_id)
+        if previous is None or previous.cursor.boot_id != report.cursor.boot_id or previous.cursor.n <= report.cursor.n:
             furthest[report.cursor.runner_id] = report
     return furthest

@@ -229,18 +229,18 @@ async def claim(
     target_id: int,
     suites: Sequence[int],
     limit: int,
-    held: int = 0,
+    held_count: int = 0,
     times: Times = DEFAULT_TIMES,
 ) -> list[HeldJob]:
     """Lease up to ``limit`` jobs, and no more than the runner's share of what is left, of which it has ``held``."""
     of_runner = {"runner": runner_id, "boot": boot_id, "token": token, "target": target_id}
     rows = await connection.execute(
-        _CLAIM, {**of_runner, "suites": list(suites), "limit": limit, "held": held, "lease_s": times.lease_s}
+        _CLAIM, {**of_runner, "suites": list(suites), "limit": limit, "held": held_count, "lease_s": times.lease_s}
     )
     return [HeldJob(Key(job, attempt, token), *columns) for job, attempt, *columns in rows]
 
 
-async def held(connection: AsyncConnection, runner_id: int) -> list[HeldJob]:
+async def leased_jobs(connection: AsyncConnection, runner_id: int) -> list[HeldJob]:
     rows = await connection.execute(_HELD, {"runner": runner_id})
     return [HeldJob(Key(job, attempt, token), *columns) for job, attempt, token, *columns in rows]
 
@@ -251,10 +251,10 @@ async def welcome_back(connection: AsyncConnection, runner_id: int, boot_id: str
 
 
 async def give_back(
-    connection: AsyncConnection, keys: Sequence[Key], reason: str, *, counted: bool, refused: bool = False
+    connection: AsyncConnection, keys: Sequence[Key], reason: str, *, is_loss: bool, is_refusal: bool = False
 ) -> list[ReturnedJob]:
     """Queue these attempts again; returns those that were still leased."""
-    values = {"reason": reason, "counted": int(counted), "refused": int(refused)}
+    values = {"reason": reason, "counted": int(is_loss), "refused": int(is_refusal)}
     rows = await connection.execute(_GIVE_BACK, {**key_arrays(keys), **values})
     return [ReturnedJob(Key(row.id, row.attempt, row.token), row.lost, row.refused) for row in rows]
 
@@ -308,7 +308,7 @@ async def lease_again(connection: AsyncConnection, key: Key, runner_id: int) -> 
     )
 
 
-async def revoked(connection: AsyncConnection, runner_id: int, keys: Sequence[Key]) -> list[Key]:
+async def find_revoked(connection: AsyncConnection, runner_id: int, keys: Sequence[Key]) -> list[Key]:
     """Those of these attempts that the runner no longer has to make: cancelled, or ended without it."""
     rows = await connection.execute(
         text(

@@ -37,8 +37,8 @@ class Sweep(NamedTuple):
 
 async def sweep(connection: AsyncConnection, times: Times = DEFAULT_TIMES) -> Sweep:
     seconds = {"lease_s": times.lease_s, "longest_quarantine_s": times.longest_quarantine_s}
-    abandoned = [Key(row.id, row.attempt, row.token) for row in await connection.execute(_ABANDONED, seconds)]
-    if abandoned:
-        await queue.give_back(connection, abandoned, "nobody serves its runner", counted=False)
+    abandoned_keys = [Key(row.id, row.attempt, row.token) for row in await connection.execute(_ABANDONED, seconds)]
+    if abandoned_keys:
+        await queue.give_back(connection, abandoned_keys, "nobody serves its runner", is_loss=False)
     running = [row.id for row in await connection.execute(_RUNNING)]
-    return Sweep(len(abandoned), await queue.complete(connection, running) if running else [])
+    return Sweep(len(abandoned_keys), await queue.complete(connection, running) if running else [])

@@ -41,17 +41,17 @@ def _is_quick(outcome: Outcome) -> bool:
 
 def record(key: Key, outcome: Outcome, *, framework: str, device: str) -> FinishedJob:
     """The row for an outcome as its runner reported it."""
-    classified = classify(outcome, framework=framework, device=device)
+    classification = classify(outcome, framework=framework, device=device)
     timing = outcome.timing
     steady_ms, iqr_ms = summary(timing.samples_ms)
     placement, proof = _proven(outcome, device)
     return FinishedJob(
         job_id=key.job,
         attempt=key.attempt,
-        verdict=classified.verdict,
+        verdict=classification.verdict,
         ending=outcome.ending,
-        cause=classified.cause,
-        rule=classified.rule,
+        cause=classification.cause,
+        rule=classification.rule,
         placement=placement,
         proof=_json(proof) if proof != NO_PROOF else "{}",
         init_ms=_zero_if_tiny(timing.init_ms),

@@ -136,47 +136,47 @@ class RunnerState:
                 self._flights = {lease.key: resume_flight(lease, now) for lease in leases}
                 return []
             case ConnectedEvent():
-                return self._connected(event)
+                return self._on_connected(event)
             case ClaimedEvent(now, leases):
-                return self._claimed(now, leases)
+                return self._on_claimed(now, leases)
             case StrayLeasesEvent(now, leases):
                 return self._adopt_strays(now, leases)
             case PostingEvent(now, keys):
-                return self._posting(now, keys)
+                return self._on_posting(now, keys)
             case PostedEvent():
-                return self._posted(event)
+                return self._on_posted(event)
             case StartedEvent(now, key):
-                return self._started(now, key)
+                return self._on_started(now, key)
             case FinishedEvent(now, key):
-                return self._finished(now, key)
+                return self._on_finished(now, key)
             case StoppedEvent(now, key):
-                return self._stopped(now, key)
+                return self._on_stopped(now, key)
             case StopAnsweredEvent(now, key):
-                return self._stop_answered(now, key)
+                return self._on_stop_answered(now, key)
             case UnreadableLineEvent(now, key, reason):
-                return self._read_failed(now, key, reason)
+                return self._on_unreadable(now, key, reason)
             case HeartbeatEvent(now, running, queued):
-                named = {key: (elapsed_s, waited_s) for key, elapsed_s, waited_s in running}
-                return self._heartbeat(now, named, queued)
+                times_by_key = {key: (elapsed_s, waited_s) for key, elapsed_s, waited_s in running}
+                return self._on_heartbeat(now, times_by_key, queued)
             case DisconnectedEvent(_, reason, fruitless):
-                return self._disconnected(reason, fruitless)
+                return self._on_disconnected(reason, fruitless)
             case RevokedEvent(_, keys):
-                return self._revoked(keys)
+                return self._on_revoked(keys)
             case WakeEvent(now):
                 self._drained = False
                 return self._refill(now)
             case TickEvent(now):
-                return self._tick(now)
+                return self._on_tick(now)
         raise TypeError(f"no rule handles {event!r}")
 
-    def _connected(self, event: ConnectedEvent) -> list[Instruction]:
+    def _on_connected(self, event: ConnectedEvent) -> list[Instruction]:
         self.online, self._last_heard = True, event.now
         self._claiming = self._drained = False
         before, self._flights = self._flights, {}
         if self._progress_at is None or not before:
             self._progress_at = event.now
         if not event.same_boot:
-            return [*self._restarted(event.leases), *self._refill(event.now)]
+            return [*self._on_restart(event.leases), *self._refill(event.now)]
         for lease in event.leases:
             # A deadline is not renewed because the stream broke.
             self._flights[lease.key] = resume_flight(lease, event.now, before.get(lease.key))
@@ -193,7 +193,7 @@ class RunnerState:
             if flight.stopped is not None and flight.stop_answered is None
         ]
 
-    def _restarted(self, leases: tuple[Lease, ...]) -> list[Instruction]:
+    def _on_restart(self, leases: tuple[Lease, ...]) -> list[Instruction]:
         """A new boot: all attempts of the old one are gone.
 
         If none is known to have started, the head of the queue counts as started: a job that
@@ -201,10 +201,10 @@ class RunnerState:
         """
         if not leases:
             return []
-        started = tuple(lease.key for lease in leases if lease.started) or (leases[0].key,)
-        waiting = tuple(lease.key for lease in leases if lease.key not in started)
+        started_keys = tuple(lease.key for lease in leases if lease.started) or (leases[0].key,)
+        waiting = tuple(lease.key for lease in leases if lease.key not in started_keys)
         self.strikes += 1
-        out: list[Instruction] = [Lose(started, "restarted")]
+        out: list[Instruction] = [Lose(started_keys, "restarted")]
         if waiting:
             out.append(GiveBack(waiting, "the runner restarted"))
         if self.strikes > 1:
@@ -213,7 +213,7 @@ class RunnerState:
             out.append(Quarantine(pause_s, "it restarted again while a job ran"))
         return out
 
-    def _claimed(self, now: float, leases: tuple[Lease, ...]) -> list[Instruction]:
+    def _on_claimed(self, now: float, leases: tuple[Lease, ...]) -> list[Instruction]:
         self._claiming = False
         if not leases:
             self._drained = True
@@ -236,7 +236,7 @@ class RunnerState:
         waiting = tuple(lease for lease in unknown if not lease.started)
         return [Post(waiting)] if waiting else []
 
-    def _posting(self, now: float, keys: tuple[Key, ...]) -> list[Instruction]:
+    def _on_posting(self, now: float, keys: tuple[Key, ...]) -> list[Instruction]:
         if not any(flight.sent for flight in self._flights.values()):
             self._progress_at = now
         for key in keys:
@@ -244,20 +244,20 @@ class RunnerState:
                 flight.sent = True
         return []
 
-    def _posted(self, event: PostedEvent) -> list[Instruction]:
+    def _on_posted(self, event: PostedEvent) -> list[Instruction]:
         for key in event.accepted:
             flight = self._flights.get(key)
             if flight is not None and flight.phase == "claimed":
                 flight.phase = "posted"
-        refused = tuple(key for key in event.refused if self._flights.pop(key, None))
+        refused_keys = tuple(key for key in event.refused if self._flights.pop(key, None))
         full = tuple(key for key in event.full if self._flights.pop(key, None))
-        out = self._full(event.now, full)
-        if refused:
-            out.append(GiveBack(refused, f"the runner refused it: {event.status}", refused=True))
-            out.append(self._refused(event.status))
+        out = self._on_full(event.now, full)
+        if refused_keys:
+            out.append(GiveBack(refused_keys, f"the runner refused it: {event.status}", refused=True))
+            out.append(self._reject_catalogue(event.status))
         return out
 
-    def _full(self, now: float, keys: tuple[Key, ...]) -> list[Instruction]:
+    def _on_full(self, now: float, keys: tuple[Key, ...]) -> list[Instruction]:
         """Full of our own jobs, it has enough; full of somebody else's, it has a while to get rid of them."""
         if any(flight.phase != "claimed" for flight in self._flights.values()):
             self._full_since = None
@@ -275,7 +275,7 @@ class RunnerState:
         back = GiveBack(keys, "the runner's queue stayed full, without a job of ours", refused=True)
         return [back, self._strike("its queue stays full, and it holds no job of ours")]
 
-    def _started(self, now: float, key: Key) -> list[Instruction]:
+    def _on_started(self, now: float, key: Key) -> list[Instruction]:
         self._last_heard = now
         flight = self._flights.get(key)
         if flight is None:
@@ -285,7 +285,7 @@ class RunnerState:
             flight.phase, flight.started_at = "started", now
         return []
 
-    def _finished(self, now: float, key: Key) -> list[Instruction]:
+    def _on_finished(self, now: float, key: Key) -> list[Instruction]:
         self._last_heard = now
         if self.is_foreign(key):
             return self._let_go()
@@ -303,7 +303,7 @@ class RunnerState:
             del self._flights[key]
         return [*stops, GiveBack(waiting, SERVES_ANOTHER)] if waiting else []
 
-    def _stopped(self, now: float, key: Key) -> list[Instruction]:
+    def _on_stopped(self, now: float, key: Key) -> list[Instruction]:
         self._last_heard = now
         flight = self._flights.pop(key, None)
         if flight is None:
@@ -312,7 +312,7 @@ class RunnerState:
         reason: LossReason = "stopped by somebody else" if flight.stopped is None else "stopped before its deadline"
         return [Lose((key,), reason), *self._refill(now)]
 
-    def _stop_answered(self, now: float, key: Key) -> list[Instruction]:
+    def _on_stop_answered(self, now: float, key: Key) -> list[Instruction]:
         if (flight := self._flights.get(key)) is not None and flight.stopped is not None:
             flight.stop_answered = now
         return []
@@ -320,7 +320,7 @@ class RunnerState:
     def _note_progress(self, now: float) -> None:
         self._progress_at, self._fruitless = now, 0
 
-    def _read_failed(self, now: float, key: Key | None, reason: str) -> list[Instruction]:
+    def _on_unreadable(self, now: float, key: Key | None, reason: str) -> list[Instruction]:
         """Costs the job that it is about; a runner that goes on like this is left alone for a while."""
         self._last_heard = now
         self._unreadable += 1
@@ -333,32 +333,34 @@ class RunnerState:
             return [*out, self._strike(f"its events cannot be read: {reason}")]
         return [*out, *self._refill(now)]
 
-    def _heartbeat(self, now: float, named: dict[Key, tuple[float, float]], queued: int) -> list[Instruction]:
+    def _on_heartbeat(
+        self, now: float, times_by_key: dict[Key, tuple[float, float]], queue_length: int
+    ) -> list[Instruction]:
         """Compare the jobs that the runner names with those that it was given."""
         self._last_heard = now
-        unknown = [key for key in named if key not in self._flights]
+        unknown = [key for key in times_by_key if key not in self._flights]
         out: list[Instruction] = [Stop(key) for key in unknown if not self.is_foreign(key)]
         if any(map(self.is_foreign, unknown)):
             out += self._let_go()
         for key, flight in self._flights.items():
-            if key in named:
+            if key in times_by_key:
                 self._fruitless = 0
-                self._seen_running(now, flight, *named[key])
-            elif flight.phase == "claimed" or (flight.phase == "posted" and queued > 0):
+                self._seen_running(now, flight, *times_by_key[key])
+            elif flight.phase == "claimed" or (flight.phase == "posted" and queue_length > 0):
                 flight.absent_since = None
             elif flight.absent_since is None:
                 flight.absent_since = now
-        waited, self.cautious = self.cautious, False
-        gone = [key for key, flight in self._flights.items() if flight.absent_s(now) > self.times.absent_s]
-        started = tuple(key for key in gone if self._flights[key].phase == "started")
-        waiting = tuple(key for key in gone if key not in started)
-        for key in gone:
+        was_cautious, self.cautious = self.cautious, False
+        missing_keys = [key for key, flight in self._flights.items() if flight.absent_s(now) > self.times.absent_s]
+        started_keys = tuple(key for key in missing_keys if self._flights[key].phase == "started")
+        waiting = tuple(key for key in missing_keys if key not in started_keys)
+        for key in missing_keys:
             del self._flights[key]
-        if started:
-            out.append(Lose(started, "no longer there"))
+        if started_keys:
+            out.append(Lose(started_keys, "no longer there"))
         if waiting:
             out.append(GiveBack(waiting, "the runner took it and no longer has it", refused=True))
-        return [*out, *(self._refill(now) if gone or waited else [])]
+        return [*out, *(self._refill(now) if missing_keys or was_cautious else [])]
 
     @staticmethod
     def _seen_running(now: float, flight: Flight, elapsed_s: float, waited_s: float) -> None:
@@ -368,7 +370,7 @@ class RunnerState:
         flight.elapsed_s = elapsed_s
         flight.waited_s = max(flight.waited_s, waited_s)
 
-    def _disconnected(self, reason: str, fruitless: bool) -> list[Instruction]:
+    def _on_disconnected(self, reason: str, fruitless: bool) -> list[Instruction]:
         self.online = False
         self._fruitless += fruitless
         if self._fruitless < FRUITLESS_LIMIT:
@@ -376,7 +378,7 @@ class RunnerState:
         self._fruitless = 0
         return [self._strike(reason)]
 
-    def _revoked(self, keys: tuple[Key, ...]) -> list[Instruction]:
+    def _on_revoked(self, keys: tuple[Key, ...]) -> list[Instruction]:
         out: list[Instruction] = []
         for key in keys:
             flight = self._flights.get(key)
@@ -389,13 +391,13 @@ class RunnerState:
                 del self._flights[key]
         return out
 
-    def _tick(self, now: float) -> list[Instruction]:
+    def _on_tick(self, now: float) -> list[Instruction]:
         if self._flights and now - self._last_heard > self.times.silence_s:
-            return self._silent()
+            return self._give_up_silent_runner()
         waits_s = 0.0 if self._progress_at is None else now - self._progress_at
-        sent = any(flight.sent for flight in self._flights.values())
-        if sent and not self.started and waits_s > self.times.start_s:
-            return self._stalled(now)
+        has_sent_jobs = any(flight.sent for flight in self._flights.values())
+        if has_sent_jobs and not self.started and waits_s > self.times.start_s:
+            return self._give_up_stalled_runner(now)
         overdue = [key for key, flight in self._flights.items() if flight.is_overdue(now, self.times)]
         out = [instruction for key in overdue for instruction in self._past_deadline(now, key)]
         if self.serves_another and self.online and not self._flights:
@@ -427,26 +429,26 @@ class RunnerState:
         lose = Lose((key,), "its end was not reported")
         return [lose, self._strike("it reported no end of a job that it was told to stop")]
 
-    def _stalled(self, now: float) -> list[Instruction]:
+    def _give_up_stalled_runner(self, now: float) -> list[Instruction]:
         """It took jobs and begins none. The first one may be why, so that one is counted."""
-        sent = [key for key, flight in self._flights.items() if flight.sent]
-        head, *others = [*sent, *(key for key in self._flights if key not in sent)]
+        sent_keys = [key for key, flight in self._flights.items() if flight.sent]
+        head, *others = [*sent_keys, *(key for key in self._flights if key not in sent_keys)]
         self._flights.clear()
         self._progress_at = now
         why = f"the runner did not begin it within {self.times.start_s:g} s"
-        out: list[Instruction] = [Stop(key) for key in sent]
+        out: list[Instruction] = [Stop(key) for key in sent_keys]
         out.append(GiveBack((head,), why, refused=True))
         if others:
             out.append(GiveBack(tuple(others), why))
         return [*out, self._strike(f"it took jobs and began none within {self.times.start_s:g} s")]
 
-    def _silent(self) -> list[Instruction]:
-        started = tuple(key for key, flight in self._flights.items() if flight.phase == "started")
-        waiting = tuple(key for key in self._flights if key not in started)
+    def _give_up_silent_runner(self) -> list[Instruction]:
+        started_keys = tuple(key for key, flight in self._flights.items() if flight.phase == "started")
+        waiting = tuple(key for key in self._flights if key not in started_keys)
         self._flights.clear()
         out: list[Instruction] = []
-        if started:
-            out.append(Lose(started, "silent"))
+        if started_keys:
+            out.append(Lose(started_keys, "silent"))
         if waiting:
             out.append(GiveBack(waiting, FELL_SILENT))
         return [*out, self._strike(f"it was silent for {self.times.silence_s:g} s")]
@@ -456,7 +458,7 @@ class RunnerState:
         self.strikes += 1
         return Quarantine(self.times.quarantine.pause_s(self.strikes), reason)
 
-    def _refused(self, status: str) -> Quarantine:
+    def _reject_catalogue(self, status: str) -> Quarantine:
         """It is wrong about some cases, and others go first now: a pause that doubles would keep them waiting."""
         self.online = False
         reason = f"it refuses jobs that its catalogue offers ({status})"

@@ -107,14 +107,14 @@ IDLE_SWEEPS = 4
 class RunnerSession:
     def __init__(
         self,
-        owned: OwnedRunner,
+        runner: OwnedRunner,
         engine: AsyncEngine,
         writer: OutcomeWriter,
         mark: str,
         times: Times = DEFAULT_TIMES,
     ) -> None:
-        self.runner = owned
-        self.address = (owned.url, owned.secret)
+        self.runner = runner
+        self.address = (runner.url, runner.secret)
         """The runner's URL and secret; one that enrols again with others gets a session of its own."""
         self._engine = engine
         # For a statement that is a transaction by itself: two round trips less.
@@ -122,20 +122,20 @@ class RunnerSession:
         self._writer = writer
         self._times = times
         self._state = RunnerState(
-            owned.queue_limit,
-            strikes=owned.strikes,
+            runner.queue_limit,
+            strikes=runner.strikes,
             times=times,
             mark=mark,
-            cautious=owned.reason == SERVES_ANOTHER,
+            cautious=runner.reason == SERVES_ANOTHER,
         )
         self._jobs: dict[Key, HeldJob] = {}
         """The jobs of leases that are about to be posted."""
         self._instructions: asyncio.Queue[Instruction] = asyncio.Queue()
         self._claims: asyncio.Queue[Claim] = asyncio.Queue()
         self._stops = StopQueue()
-        self._stored = Cursor(owned.id, owned.boot_id, owned.cursor)
-        self._acknowledged = owned.cursor
-        self._reader = StreamReader(owned, self._state, self._feed, self._on_stored)
+        self._stored = Cursor(runner.id, runner.boot_id, runner.cursor)
+        self._acknowledged = runner.cursor
+        self._reader = StreamReader(runner, self._state, self._feed, self._on_stored)
 
     @property
     def is_idle(self) -> bool:
@@ -155,32 +155,32 @@ class RunnerSession:
         keys = self._state.in_flight
         if keys:
             async with self._engine.connect() as connection:
-                revoked = await queue.revoked(connection, self.runner.id, list(keys))
-            self._feed(RevokedEvent(time.monotonic(), tuple(revoked)))
+                revoked_keys = await queue.find_revoked(connection, self.runner.id, list(keys))
+            self._feed(RevokedEvent(time.monotonic(), tuple(revoked_keys)))
 
     async def run(self) -> None:
         """Serve the runner until it is quarantined; cancel to stop."""
         bind_contextvars(runner=self.runner.id, url=self.runner.url, boot=self.runner.boot_id)
-        self._adopt(AdoptedEvent(time.monotonic(), self._leases(await self._held())))
+        self._adopt(AdoptedEvent(time.monotonic(), self._leases(await self._leased_jobs())))
         async with RunnerClient(*self.address, times=self._times) as client:
             with suppress(_EndOfSessionError):
                 await run_until_one_fails(self._serve(client), self._tick())
 
     async def _serve(self, client: RunnerClient) -> None:
-        failures, unreachable_since, skipped = 0, time.monotonic(), False
-        shown: str | None = None
+        failures, unreachable_since, has_skipped = 0, time.monotonic(), False
+        last_reason: str | None = None
         while True:
             fruitless = False
             try:
                 await self._connect(client)
-                failures, shown = 0, None
+                failures, last_reason = 0, None
                 await self._hold_session(client)
             except EventsTrimmedError as error:
                 reason = str(error)
                 await self._skip(error)
-                if not skipped:
+                if not has_skipped:
                     # It answers, so nobody is to find it offline meanwhile, as after a check.
-                    skipped = True
+                    has_skipped = True
                     self._feed(DisconnectedEvent(time.monotonic(), reason))
                     await self._flush_pending(client)
                     continue
@@ -190,12 +190,12 @@ class RunnerSession:
                 if isinstance(error, EventsAheadError):
                     async with self._engine.begin() as connection:
                         await ownership.rewind(connection, self.runner.id, self.runner.boot_id)
-            skipped = False
+            has_skipped = False
             if self._state.online:
                 unreachable_since = time.monotonic()
-            if reason != shown:
+            if reason != last_reason:
                 # A stream that ended is the first reason; why the runner is not taken back may be another.
-                shown = reason
+                last_reason = reason
                 async with self._engine.begin() as connection:
                     await ownership.set_state(connection, self.runner.id, "offline", reason)
                 log.info("the runner is offline", reason=reason)
@@ -217,22 +217,22 @@ class RunnerSession:
             log.info("the runner restarted")
         async with self._engine.begin() as connection:
             await queue.welcome_back(connection, self.runner.id, info.boot_id, self._times)
-            owned = await ownership.read(connection, self.runner.id)
-            self.runner = replace(self.runner, cursor=owned.cursor, suites=owned.suites)
+            stored_runner = await ownership.read(connection, self.runner.id)
+            self.runner = replace(self.runner, cursor=stored_runner.cursor, suites=stored_runner.suites)
             await ownership.set_state(connection, self.runner.id, "online", None)
-            held = await queue.held(connection, self.runner.id)
+            leased_jobs = await queue.leased_jobs(connection, self.runner.id)
         self._stored = Cursor(self.runner.id, info.boot_id, self.runner.cursor)
         self._acknowledged = self.runner.cursor
         self._reader.restart(self.runner)
         self._jobs.clear()
         self._writer.resume(self._stored)
         # An attempt of another boot is gone.
-        lost = [job for job in held if job.boot_id != info.boot_id]
-        if lost:
-            self._adopt(ConnectedEvent(time.monotonic(), False, self._leases(lost)))
+        lost_jobs = [job for job in leased_jobs if job.boot_id != info.boot_id]
+        if lost_jobs:
+            self._adopt(ConnectedEvent(time.monotonic(), False, self._leases(lost_jobs)))
             await self._flush_pending(client)
-        kept = [job for job in held if job.boot_id == info.boot_id]
-        self._adopt(ConnectedEvent(time.monotonic(), True, self._leases(kept)))
+        live_jobs = [job for job in leased_jobs if job.boot_id == info.boot_id]
+        self._adopt(ConnectedEvent(time.monotonic(), True, self._leases(live_jobs)))
 
     async def _hold_session(self, client: RunnerClient) -> None:
         await run_until_one_fails(
@@ -243,14 +243,14 @@ class RunnerSession:
             self._compare_leases(),
         )
 
-    async def _skip(self, trimmed: EventsTrimmedError) -> None:
+    async def _skip(self, error: EventsTrimmedError) -> None:
         """Pass over events that another client acknowledged: any attempt may have ended in them, and none counts."""
-        if trimmed.acknowledged is None:
+        if error.acknowledged is None:
             return
         async with self._engine.begin() as connection:
-            await ownership.skip_to(connection, self.runner.id, self.runner.boot_id, trimmed.acknowledged)
-            held = await queue.held(connection, self.runner.id)
-            await queue.give_back(connection, [job.key for job in held], UNTOLD, counted=False)
+            await ownership.skip_to(connection, self.runner.id, self.runner.boot_id, error.acknowledged)
+            leased_jobs = await queue.leased_jobs(connection, self.runner.id)
+            await queue.give_back(connection, [job.key for job in leased_jobs], UNTOLD, is_loss=False)
         self._adopt(AdoptedEvent(time.monotonic(), ()))
 
     async def _read_events(self, client: RunnerClient) -> None:
@@ -341,7 +341,7 @@ class RunnerSession:
                 await self._post(leases, client)
             case GiveBack(keys, reason, refused):
                 for given_up in await lost_attempts.give_back(
-                    self._engine, keys, reason, self.runner.id, refused=refused
+                    self._engine, keys, reason, self.runner.id, is_refusal=refused
                 ):
                     await self._record_own_outcome(given_up, keys)
             case Lose(keys, reason):
@@ -388,10 +388,10 @@ class RunnerSession:
             if not self._state.in_flight and not unknown and sweep % IDLE_SWEEPS:
                 continue
             await self.stop_revoked()
-            held = {job.key: job for job in await self._held()}
+            leases = {job.key: job for job in await self._leased_jobs()}
             # A finished job is held until its outcome is stored, so a stray is one that is unknown twice in a row.
-            now_unknown = held.keys() - self._state.in_flight
-            strays = [held[key] for key in sorted(unknown & now_unknown)]
+            now_unknown = leases.keys() - self._state.in_flight
+            strays = [leases[key] for key in sorted(unknown & now_unknown)]
             unknown = now_unknown
             if strays:
                 log.warning("leases had been lost from sight", jobs=[job.key.job for job in strays])
@@ -408,7 +408,7 @@ class RunnerSession:
                 target_id=self.runner.target_id,
                 suites=list(self.runner.suites),
                 limit=limit,
-                held=len(self._state.in_flight),
+                held_count=len(self._state.in_flight),
                 times=self._times,
             )
         self._feed(ClaimedEvent(time.monotonic(), self._leases(jobs)))
@@ -449,9 +449,9 @@ class RunnerSession:
             await ownership.quarantine(connection, self.runner.id, seconds, strikes, reason)
         raise _EndOfSessionError
 
-    async def _held(self) -> list[HeldJob]:
+    async def _leased_jobs(self) -> list[HeldJob]:
         async with self._engine.connect() as connection:
-            return await queue.held(connection, self.runner.id)
+            return await queue.leased_jobs(connection, self.runner.id)
 
     def _leases(self, jobs: Sequence[HeldJob]) -> tuple[Lease, ...]:
         self._jobs.update((job.key, job) for job in jobs)
@@ -471,7 +471,7 @@ def _job(job: HeldJob) -> dict[str, Any]:
 
 
 def _drain(instructions: asyncio.Queue[InstructionT]) -> list[InstructionT]:
-    drained = []
+    items = []
     while not instructions.empty():
-        drained.append(instructions.get_nowait())
-    return drained
+        items.append(instructions.get_nowait())
+    return items

@@ -38,12 +38,12 @@ class StreamReader:
         runner: OwnedRunner,
         state: RunnerState,
         feed: Callable[[Event], None],
-        stored: Callable[[Cursor], None],
+        on_stored: Callable[[Cursor], None],
     ) -> None:
         self._runner = runner
         self._state = state
         self._feed = feed
-        self._stored = stored
+        self._stored = on_stored
         self._numbers = EventNumbers(runner.cursor)
         self._stopped: set[Key] = set()
         """Attempts that were reported as stopped by others, or after they were given up: they have ended."""
@@ -66,7 +66,7 @@ class StreamReader:
         jobs that take microseconds that is half of all events.
         """
         events = list(self._numbers.admit(map(read_event, lines)))
-        finished = {(event.id, event.attempt) for event in events if isinstance(event, Finished)}
+        finished_ids = {(event.id, event.attempt) for event in events if isinstance(event, Finished)}
         reports = []
         for event in events:
             if isinstance(event, UnreadableEvent):
@@ -76,7 +76,7 @@ class StreamReader:
                 self._feed(HeartbeatEvent(time.monotonic(), tuple(running), event.queued))
             elif event.type == "finished":
                 reports.append(await self._report_finish(event))
-            elif (event.id, event.attempt) not in finished:
+            elif (event.id, event.attempt) not in finished_ids:
                 key = Key.of_wire(event.id, event.attempt)
                 self._feed(StartedEvent(time.monotonic(), key))
                 reports.append(Report(self._cursor(event.n), key, None, None, self._stored))
@@ -111,12 +111,12 @@ class StreamReader:
     def _report_unreadable(self, event: UnreadableEvent) -> list[Report]:
         """The job that the line is about, if one can be recognised, ends with it; the stream goes on."""
         log.warning("an event cannot be read", reason=event.reason, **log_fields(event.key))
-        held = event.key if event.key in self._state.in_flight and not event.is_heartbeat else None
-        self._feed(UnreadableLineEvent(time.monotonic(), held, event.reason))
+        key = event.key if event.key in self._state.in_flight and not event.is_heartbeat else None
+        self._feed(UnreadableLineEvent(time.monotonic(), key, event.reason))
         if event.is_heartbeat:
             return []
-        row = unstorable(held, f"an event of the runner cannot be read: {event.reason}") if held else None
-        return [Report(self._cursor(event.n or 0), held, row, None, self._stored)]
+        row = unstorable(key, f"an event of the runner cannot be read: {event.reason}") if key else None
+        return [Report(self._cursor(event.n or 0), key, row, None, self._stored)]
 
     def _cursor(self, n: int) -> Cursor:
         return Cursor(self._runner.id, self._runner.boot_id, n)

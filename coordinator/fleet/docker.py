@@ -120,19 +120,19 @@ class DockerEngine:
     def images(self) -> Sequence[Image]:
         """Return every image whose labels say that it holds a runner."""
         with translate_errors("the images"):
-            found = self._api.images(filters={"label": [FRAMEWORK, DEVICE], "dangling": False})
-        return [image for entry in found if (image := _image(entry, entry.get("Labels"))) is not None]
+            entries = self._api.images(filters={"label": [FRAMEWORK, DEVICE], "dangling": False})
+        return [image for entry in entries if (image := _image(entry, entry.get("Labels"))) is not None]
 
     def image(self, name: str) -> Image:
         """Return the image of this name, if it is there; none is pulled."""
         try:
             with translate_errors(f"image '{name}'"):
-                found = self._api.inspect_image(name)
+                entry = self._api.inspect_image(name)
         except GoneError as error:
             raise FleetError(
                 f"there is no image '{name}' here: build it with `make images`, or pull it first"
             ) from error
-        image = _image(found, (found.get("Config") or {}).get("Labels"), name)
+        image = _image(entry, (entry.get("Config") or {}).get("Labels"), name)
         if image is None:
             raise FleetError(
                 f"image '{name}' is no runner's: its labels {FRAMEWORK} and {DEVICE} do not say what it serves"
@@ -142,13 +142,13 @@ class DockerEngine:
     def create(self, spec: RunnerSpec, secret_file: Path, url: str | None = None) -> Container:
         """Create and start a container, at the port of this URL if that is free, else at the next free one."""
         self._prepare()
-        preferred = [int(url.rpartition(":")[2])] if url else []
+        preferred_ports = [int(url.rpartition(":")[2])] if url else []
         last = min(self._first_port + PORTS, 65536) - 1
         labels = {"label": [PORT]}
         with translate_errors("the containers"):
-            used = {container["Labels"][PORT] for container in self._api.containers(all=True, filters=labels)}
-        for port in [*preferred, *range(self._first_port, last + 1)]:
-            if str(port) not in used and _is_free(port):
+            ports_in_use = {container["Labels"][PORT] for container in self._api.containers(all=True, filters=labels)}
+        for port in [*preferred_ports, *range(self._first_port, last + 1)]:
+            if str(port) not in ports_in_use and _is_free(port):
                 with contextlib.suppress(PortTakenError):
                     return self._start(spec, secret_file, port)
         raise FleetError(f"no port from {self._first_port} to {last} is free: choose others with --first-port")
@@ -157,7 +157,7 @@ class DockerEngine:
         # The engine gives a name once, so that two calls cannot make the same container twice.
         name = f"{self._resources}-{spec.target.replace('/', '-').replace('@', '-')}"
         with translate_errors("container"):
-            created = self._client.containers.create(
+            container = self._client.containers.create(
                 spec.image.id,
                 [
                     *("serve", spec.framework, spec.device, "--host", "0.0.0.0", "--port", str(RUNNER_PORT)),
@@ -185,17 +185,17 @@ class DockerEngine:
             )
         try:
             with translate_errors("container"):
-                created.start()
+                container.start()
         except EngineError:
             with contextlib.suppress(EngineError), translate_errors("container"):
-                created.remove(force=True)
+                container.remove(force=True)
             raise
-        return Container(created.id, name, spec.target, _url(port), "running", "starting", spec)
+        return Container(container.id, name, spec.target, _url(port), "running", "starting", spec)
 
     def list(self, *, usage: bool = False) -> Sequence[Container]:
         with translate_errors("the containers"):
-            found = self._api.containers(all=True, filters={"label": [f"{FLEET}={self.fleet}"]})
-        containers = [self._container(entry, usage) for entry in found if PORT in entry["Labels"]]
+            entries = self._api.containers(all=True, filters={"label": [f"{FLEET}={self.fleet}"]})
+        containers = [self._container(entry, usage) for entry in entries if PORT in entry["Labels"]]
         return sorted(containers, key=lambda container: container.target)
 
     def _container(self, entry: dict[str, Any], usage: bool) -> Container:
@@ -291,9 +291,9 @@ def _device(spec: RunnerSpec) -> dict[str, Any]:
     """The options that let the device in."""
     access = spec.access
     gpus = [DeviceRequest(driver="nvidia", count=-1, capabilities=[["gpu"]])] if access.gpus else []
-    described = [DeviceRequest(driver="cdi", device_ids=list(access.cdi))] if access.cdi else []
+    cdi_requests = [DeviceRequest(driver="cdi", device_ids=list(access.cdi))] if access.cdi else []
     return {
-        "device_requests": gpus + described,
+        "device_requests": gpus + cdi_requests,
         "devices": [f"{path}:{path}:rwm" for path in access.paths],
         "group_add": [str(group) for group in access.groups],
     }

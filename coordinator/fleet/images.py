@@ -46,27 +46,27 @@ class Target:
 
 def devices_of(framework: str, label: str) -> tuple[str, ...]:
     """The devices that an image serves: those on its label, one or several, and those that come with them."""
-    named = label.replace(",", " ").split()
-    included = [device for name in named for device in _INCLUDED.get((framework, name), ())]
-    return tuple(dict.fromkeys([*named, *included]))
+    own_devices = label.replace(",", " ").split()
+    included_devices = [device for name in own_devices for device in _INCLUDED.get((framework, name), ())]
+    return tuple(dict.fromkeys([*own_devices, *included_devices]))
 
 
 def parse_pins(pins: Sequence[str]) -> dict[str, str]:
     """``TARGET=IMAGE`` → image by target."""
-    pinned = {}
+    image_by_target = {}
     for pin in pins:
         target, separator, image = pin.partition("=")
         if not separator or not image:
             raise FleetError(f"--image '{pin}': write TARGET=IMAGE, such as torch/cpu=portolan/torch-cpu:latest")
-        pinned[str(Target.parse(target))] = image
-    return pinned
+        image_by_target[str(Target.parse(target))] = image
+    return image_by_target
 
 
 def specify_runners(
     targets: Sequence[str],
-    pinned: Mapping[str, str],
+    image_names: Mapping[str, str],
     images: Sequence[Image],
-    named: Callable[[str], Image],
+    find_image: Callable[[str], Image],
     inventory: Inventory,
     limits: Limits,
 ) -> dict[str, RunnerSpec]:
@@ -75,18 +75,18 @@ def specify_runners(
     ``named`` looks an image up by its name. Raises ``FleetError`` if a target cannot be served,
     ``DeviceMissingError`` where the host lacks its device.
     """
-    chosen = {}
-    for text in [*targets, *pinned]:
+    image_by_target = {}
+    for text in [*targets, *image_names]:
         target = Target.parse(text)
-        image = named(pinned[str(target)]) if str(target) in pinned else find_newest(images, target)
+        image = find_image(image_names[str(target)]) if str(target) in image_names else find_newest(images, target)
         if not target.served_by(image):
             raise FleetError(
                 f"image '{image.name}' does not serve {target}: it is of "
                 f"{image.framework}@{image.version} for {' and '.join(image.devices)}"
             )
-        chosen[target] = image
-    chosen = chosen or choose_by_inventory(images, inventory)
-    if not chosen:
+        image_by_target[target] = image
+    image_by_target = image_by_target or choose_by_inventory(images, inventory)
+    if not image_by_target:
         raise FleetError("no image here serves what this host has: build some with `make images`, or name --targets")
     return {
         str(target): RunnerSpec(
@@ -97,7 +97,7 @@ def specify_runners(
             limits=limits,
             access=decide_access(inventory, target.device),
         )
-        for target, image in chosen.items()
+        for target, image in image_by_target.items()
     }
 
 
@@ -114,15 +114,15 @@ def find_newest(images: Sequence[Image], target: Target) -> Image:
     if serving:
         made_for = target.device
         return max(serving, key=lambda image: (image.devices[0] == made_for, _numbers(image.version), image.created))
-    known = sorted({f"{image.framework}/{device}" for image in images for device in image.devices})
-    if not known:
+    target_names = sorted({f"{image.framework}/{device}" for image in images for device in image.devices})
+    if not target_names:
         raise FleetError(f"no image here serves {target}: build some with `make images`, or name one with --image")
-    unversioned = Target(target.framework, target.device)
-    if versions := sorted({image.version for image in images if unversioned.served_by(image)}):
+    any_version = Target(target.framework, target.device)
+    if versions := sorted({image.version for image in images if any_version.served_by(image)}):
         close = [str(Target(target.framework, target.device, version)) for version in versions]
     else:
-        close = difflib.get_close_matches(str(unversioned), known, n=1, cutoff=0.7)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"there are images for {', '.join(known)}"
+        close = difflib.get_close_matches(str(any_version), target_names, n=1, cutoff=0.7)
+    hint = f"did you mean {' or '.join(close)}?" if close else f"there are images for {', '.join(target_names)}"
     raise FleetError(f"no image here serves {target}: {hint}")
 
 

@@ -86,11 +86,11 @@ def find_devices(runtimes: Collection[str], root: Path = Path("/")) -> Inventory
     """The devices that are there at this moment; ``runtimes`` are those of the engine."""
     dev = root / "dev"
     vendors = root.glob("sys/bus/pci/devices/*/vendor")
-    tpu = _named(dev, _ACCEL)
+    tpu = _matching_paths(dev, _ACCEL)
     if not tpu and any(vendor.read_text().strip() == GOOGLE for vendor in vendors):
-        tpu = _named(dev / "vfio", _VFIO)
+        tpu = _matching_paths(dev / "vfio", _VFIO)
     return Inventory(
-        nvidia=tuple(f"/{path.relative_to(root)}" for path in _named(dev, _NVIDIA)),
+        nvidia=tuple(f"/{path.relative_to(root)}" for path in _matching_paths(dev, _NVIDIA)),
         nvidia_runtime="nvidia" in runtimes,
         nvidia_cdi=any(list((root / place / "cdi").glob("*nvidia*")) for place in ("etc", "var/run")),
         tpu=tuple(f"/{path.relative_to(root)}" for path in tpu),
@@ -98,5 +98,5 @@ def find_devices(runtimes: Collection[str], root: Path = Path("/")) -> Inventory
     )
 
 
-def _named(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
+def _matching_paths(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
     return sorted(path for path in folder.glob("*") if pattern.fullmatch(path.name))

@@ -82,9 +82,9 @@ class Container:
             return "it is unhealthy"
         return None if self.state in ("running", "restarting", "paused") else "it has ended"
 
-    def flaw(self, desired: RunnerSpec) -> str | None:
+    def flaw(self, specification: RunnerSpec) -> str | None:
         """The reason to replace it; None where it can stay."""
-        return self.trouble if self.spec == desired else "its image or limits have changed"
+        return self.trouble if self.spec == specification else "its image or limits have changed"
 
 
 class Scheduler(Protocol):

@@ -122,7 +122,7 @@ class Reference:
 
     def strata(self) -> dict[tuple[str, str], frozenset[str]]:
         """The strata from which the study drew each function, by framework and function."""
-        return {(drawn.framework, drawn.function): frozenset(drawn.strata) for drawn in self.functions}
+        return {(row.framework, row.function): frozenset(row.strata) for row in self.functions}
 
     def sentences(self, figures: frozenset[str], frameworks: frozenset[str]) -> tuple[str, ...]:
         """The sentences that must stand beside these figures of these frameworks."""

@@ -20,18 +20,18 @@ Row = dict[str, Any]
 
 def digest() -> str:
     """A digest of all data files: a database that holds the same is not loaded again."""
-    named = sorted((file.name, file.read_bytes()) for file in DATA.iterdir() if file.name.endswith((".csv", ".toml")))
-    return hashlib.sha256(b"".join(content for _, content in named)).hexdigest()
+    files = sorted((file.name, file.read_bytes()) for file in DATA.iterdir() if file.name.endswith((".csv", ".toml")))
+    return hashlib.sha256(b"".join(content for _, content in files)).hexdigest()
 
 
 def read() -> Reference:
-    described = tomllib.loads((DATA / "reference.toml").read_text(encoding="utf-8"))
+    document = tomllib.loads((DATA / "reference.toml").read_text(encoding="utf-8"))
     functions = [
         {**row, "strata": row["stratum"].split(";"), "subtests": row["paper_subtests"]}
         for row in _rows("functions.csv")
     ]
     fields: dict[str, Any] = {
-        **described,
+        **document,
         "targets": list(_rows("targets.csv")),
         "functions": functions,
         "latencies": list(_latencies(functions)),
@@ -39,26 +39,28 @@ def read() -> Reference:
         "rates": [{**row, "figure": f"table-{row['table']}"} for row in _rows("rates.csv")],
         "failures": list(_failures()),
         "speedups": list(_rows("speedups.csv")),
-        "caveats": [{"framework": None, "device": None, **_named(caveat)} for caveat in described["caveats"]],
+        "caveats": [
+            {"framework": None, "device": None, **_own_framework_name(caveat)} for caveat in document["caveats"]
+        ],
     }
     return Reference(**fields)
 
 
 def _rows(name: str) -> Iterator[Row]:
     with (DATA / name).open(encoding="utf-8") as stream:
-        yield from map(_named, csv.DictReader(stream))
+        yield from map(_own_framework_name, csv.DictReader(stream))
 
 
-def _named(row: Mapping[str, Any]) -> Row:
+def _own_framework_name(row: Mapping[str, Any]) -> Row:
     """The row with its framework under our name."""
     return {name: _OURS.get(value, value) if name == "framework" else value for name, value in row.items()}
 
 
 def _latencies(functions: list[Row]) -> Iterator[Row]:
     """In the order in which they were printed; then without a figure those that were tested and not published."""
-    published = list(_rows("latency.csv"))
-    printed = {(row["framework"], row["function"]) for row in published}
-    for row in (*published, *(row for row in functions if (row["framework"], row["function"]) not in printed)):
+    figures = list(_rows("latency.csv"))
+    figure_keys = {(row["framework"], row["function"]) for row in figures}
+    for row in (*figures, *(row for row in functions if (row["framework"], row["function"]) not in figure_keys)):
         for column, device in MEASURED.items():
             yield {**row, "device": device, "milliseconds": row.get(column)}
 

@@ -18,8 +18,8 @@ def load(connection: Connection) -> None:
 
 
 async def find(connection: AsyncConnection, name: str) -> Reference:
-    found = await store.read(connection, name)
-    if found is None:
-        known = ", ".join(await store.names(connection)) or "none is loaded"
-        raise UnknownNameError(f"no reference is called {name!r}; there is: {known}")
-    return found
+    reference = await store.read(connection, name)
+    if reference is None:
+        names = ", ".join(await store.names(connection)) or "none is loaded"
+        raise UnknownNameError(f"no reference is called {name!r}; there is: {names}")
+    return reference

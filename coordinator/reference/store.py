@@ -31,8 +31,8 @@ TABLES = {
 def digest(connection: Connection, name: str) -> str | None:
     """The digest of the data that this reference was loaded from; None if it is not there."""
     source = tables.reference_sources
-    found: str | None = connection.scalar(select(source.c.sha256).where(source.c.name == name))
-    return found
+    stored_digest: str | None = connection.scalar(select(source.c.sha256).where(source.c.name == name))
+    return stored_digest
 
 
 def replace(connection: Connection, reference: Reference, sha256: str) -> None:

@@ -36,12 +36,12 @@ class Admission(StrEnum):
 
 
 def judge(report: Report) -> Admission:
-    failed = {finding.id for finding in report.findings if finding.result is Result.failed}
+    failing_ids = {finding.id for finding in report.findings if finding.result is Result.failed}
     # What could not be checked of the essential is not known to hold.
     broken = {finding.id for finding in report.findings if finding.result is not Result.passed} & ESSENTIAL
     if broken:
         return Admission.unusable
-    return Admission.faulty if failed else Admission.sound
+    return Admission.faulty if failing_ids else Admission.sound
 
 
 async def find_registered(
@@ -63,7 +63,7 @@ async def check(registration: RunnerRegistration) -> AsyncIterator[Finding | Rep
     """
     # In a task of its own: a page that is left cancels every await below, and a check that is cancelled
     # must still stop on the runner what it began there.
-    found: asyncio.Queue[Finding | None] = asyncio.Queue()
+    findings: asyncio.Queue[Finding | None] = asyncio.Queue()
 
     async def run() -> Report:
         try:
@@ -71,15 +71,15 @@ async def check(registration: RunnerRegistration) -> AsyncIterator[Finding | Rep
                 registration.url,
                 registration.secret,
                 level=Level.probe,
-                on_finding=found.put_nowait,
+                on_finding=findings.put_nowait,
                 networks=runner_networks(),
             )
         finally:
-            found.put_nowait(None)
+            findings.put_nowait(None)
 
     checking = asyncio.create_task(run())
     try:
-        while (finding := await found.get()) is not None:
+        while (finding := await findings.get()) is not None:
             yield finding
         yield await checking
     finally:

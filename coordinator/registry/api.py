@@ -39,7 +39,7 @@ async def register(registration: RunnerRegistration, context: Context) -> Runner
 async def _enrolment_token(
     request: Request,
     context: Context,
-    given: Annotated[HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False))],
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False))],
 ) -> EnrolmentToken:
     """The token that the request bears, made with this coordinator's key; from here on its runner is the caller."""
     if context.enrolment_key_file is None:
@@ -49,7 +49,7 @@ async def _enrolment_token(
         )
     key = enrolment_key(context.enrolment_key_file)
     try:
-        token = EnrolmentToken.parse(given.credentials if given else "")
+        token = EnrolmentToken.parse(credentials.credentials if credentials else "")
     except ValueError:
         token = None
     if token is None or not token.is_of(key):
@@ -83,8 +83,8 @@ async def enrol(
 
 
 @router.get("", dependencies=[needs(Role.viewer)])
-async def listed(context: Context) -> RunnerList:
-    return RunnerList(runners=await service.listed(context.engine))
+async def list_runners(context: Context) -> RunnerList:
+    return RunnerList(runners=await service.list_runners(context.engine))
 
 
 # ``int``: else GET /runners/enrol would be a runner's.

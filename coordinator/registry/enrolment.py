@@ -55,26 +55,29 @@ class Takeover:
     superseded: tuple[int, ...]
 
 
-def find_doubtful(request: Enrolment, known: frozenset[Registration]) -> list[Registration]:
+def find_doubtful(request: Enrolment, registrations: frozenset[Registration]) -> list[Registration]:
     """The registrations that may be another runner's: they have the name or the URL of the one that enrols, not both.
 
     A registration without a name is known by its URL alone.
     """
     return [
         registration
-        for registration in known
+        for registration in registrations
         if registration.name is not None and (registration.name == request.name) != (registration.url == request.url)
     ]
 
 
 def decide_takeover(
-    request: Enrolment, boot_id: str, known: frozenset[Registration], answering: Mapping[Registration, str | None]
+    request: Enrolment,
+    boot_id: str,
+    registrations: frozenset[Registration],
+    answering: Mapping[Registration, str | None],
 ) -> Takeover:
     """Decide which registrations the runner takes over; ``answering`` has the boot at each doubtful URL, or None.
 
     Raises ``ConflictError`` if another runner that is alive has the name or the URL.
     """
-    for registration in find_doubtful(request, known):
+    for registration in find_doubtful(request, registrations):
         if answering[registration] in (None, boot_id):
             continue
         if registration.name == request.name:
@@ -87,9 +90,9 @@ def decide_takeover(
             "give each runner a URL of its own, with --advertise"
         )
     # One of the same name before one without a name.
-    ids = {registration.name: registration.id for registration in known}
+    ids = {registration.name: registration.id for registration in registrations}
     keep = ids.get(request.name, ids.get(None))
-    return Takeover(keep, tuple(sorted(registration.id for registration in known if registration.id != keep)))
+    return Takeover(keep, tuple(sorted(registration.id for registration in registrations if registration.id != keep)))
 
 
 def require_name(token: EnrolmentToken, name: str) -> None:
@@ -125,18 +128,18 @@ async def enrol(engine: AsyncEngine, request: Enrolment, token: EnrolmentToken, 
 
 
 async def _enrol(engine: AsyncEngine, request: Enrolment, token: EnrolmentToken, times: Times) -> Entry:
-    known = await _look_up(engine, request)
+    registrations = await _look_up(engine, request)
     for _ in range(TRIES):
         info, catalogue = await probe(request.url, request.secret, times)
         require_target(token, info)
-        doubtful = find_doubtful(request, known)
+        doubtful = find_doubtful(request, registrations)
         answering = {registration: await _boot_at(registration, times) for registration in doubtful}
-        takeover = decide_takeover(request, info.boot_id, known, answering)
-        entry = await _store(engine, request, info, catalogue, known, takeover)
+        takeover = decide_takeover(request, info.boot_id, registrations, answering)
+        entry = await _store(engine, request, info, catalogue, registrations, takeover)
         if entry is not None:
             return entry
-        before, known = known, await _look_up(engine, request)
-        for registration in known - before:
+        before, registrations = registrations, await _look_up(engine, request)
+        for registration in registrations - before:
             if (registration.name, registration.url) != (request.name, request.url):
                 raise ConflictError(
                     f"the runner {registration.name or ''} at {registration.url} came at the same moment "
@@ -165,13 +168,13 @@ async def _store(
     request: Enrolment,
     info: RunnerInfo,
     catalogue: Catalogue,
-    known: frozenset[Registration],
+    registrations: frozenset[Registration],
     takeover: Takeover,
 ) -> Entry | None:
     """Store all of it; or nothing, and return None, if the registrations are no longer the known ones."""
 
     async def work(connection: AsyncConnection) -> Entry | None:
-        if await store.find_registrations(connection, request.name, request.url, locked=True) != known:
+        if await store.find_registrations(connection, request.name, request.url, for_update=True) != registrations:
             return None
         for superseded_id in takeover.superseded:
             await store.remove_runner(connection, superseded_id, SUPERSEDED)
@@ -187,6 +190,6 @@ async def _store(
         return None
     except RunnerIdentityError:
         # So may the twin have come since: then it has the name or the URL, and the runner is the same.
-        if await _look_up(engine, request) == known:
+        if await _look_up(engine, request) == registrations:
             raise
         return None

@@ -53,7 +53,7 @@ async def own(
     connection: AsyncConnection, runner_id: int, identity: str, times: Times = DEFAULT_TIMES
 ) -> OwnedRunner | None:
     """Become the runner's owner, or renew it; None while another coordinator owns it."""
-    owned = await connection.execute(
+    result = await connection.execute(
         text(f"""
         UPDATE runners SET owner = :me, owner_until = now() + make_interval(secs => :ownership_s)
          WHERE id = :id AND state <> 'removed' AND (owner = :me OR NOT {_OWNED}) AND NOT {QUARANTINED}
@@ -61,7 +61,7 @@ async def own(
         """),
         {"me": identity, "id": runner_id, **_seconds(times)},
     )
-    if owned.scalar_one_or_none() is None:
+    if result.scalar_one_or_none() is None:
         return None
     return await read(connection, runner_id)
 
@@ -74,12 +74,12 @@ async def read(connection: AsyncConnection, runner_id: int) -> OwnedRunner:
             .where(runners.c.id == runner_id)
         )
     ).one()
-    offered = await connection.execute(
+    suite_rows = await connection.execute(
         select(suites.c.id, suites.c.name, suites.c.revision)
         .join(runner_suites, runner_suites.c.suite_id == suites.c.id)
         .where(runner_suites.c.runner_id == runner_id)
     )
-    return OwnedRunner(**row._mapping, suites={suite.id: (suite.name, suite.revision) for suite in offered})
+    return OwnedRunner(**row._mapping, suites={suite.id: (suite.name, suite.revision) for suite in suite_rows})
 
 
 async def renew(
@@ -126,8 +126,8 @@ async def servable(
         """),
         {"me": identity, **_seconds(times)},
     )
-    found = list(rows)
-    return {row.id: (row.url, row.secret) for row in found}, {row.id for row in found if row.elsewhere}
+    servable_rows = list(rows)
+    return {row.id: (row.url, row.secret) for row in servable_rows}, {row.id for row in servable_rows if row.elsewhere}
 
 
 def _seconds(times: Times) -> dict[str, float]:

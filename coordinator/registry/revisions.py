@@ -40,9 +40,9 @@ class ChangedCase(NamedTuple):
     def __str__(self) -> str:
         formats: dict[str, Callable[[Any], str]] = {
             "function": short,
-            "host_only": _quoted,
-            "tags": _listed,
-            "digest": _quoted,
+            "host_only": _quote,
+            "tags": _join_tags,
+            "digest": _quote,
         }
         changes = [
             f"{member} {form(getattr(self.stored, member))} → {form(getattr(self.offered, member))}"
@@ -72,8 +72,8 @@ class Difference:
         )
         return ", ".join(
             f"{count:,} {'case' if count == 1 else 'cases'} {kind} "
-            f"({('; ' if kind == 'changed' else ', ').join(shown)}{', …' if count > SHOWN else ''})"
-            for kind, shown, count in kinds
+            f"({('; ' if kind == 'changed' else ', ').join(examples)}{', …' if count > SHOWN else ''})"
+            for kind, examples, count in kinds
             if count
         )
 
@@ -92,22 +92,22 @@ def digest(content: Content) -> str:
     return hashlib.sha256(body.encode()).hexdigest()
 
 
-def difference(stored: Content, offered: Content) -> Difference:
+def difference(before: Content, after: Content) -> Difference:
     """Compare the offered content with the stored one; the cases stay in the order of the side that lists them."""
     return Difference(
-        added=tuple(case for case in offered if case not in stored),
-        removed=tuple(case for case in stored if case not in offered),
+        added=tuple(case for case in after if case not in before),
+        removed=tuple(case for case in before if case not in after),
         changed=tuple(
-            ChangedCase(case, stored[case], content)
-            for case, content in offered.items()
-            if case in stored and stored[case] != content
+            ChangedCase(case, before[case], content)
+            for case, content in after.items()
+            if case in before and before[case] != content
         ),
     )
 
 
-def _quoted(reason: str | None) -> str:
+def _quote(reason: str | None) -> str:
     return "none" if reason is None else f"'{short(reason)}'"
 
 
-def _listed(tags: tuple[str, ...]) -> str:
+def _join_tags(tags: tuple[str, ...]) -> str:
     return short(" ".join(tags)) or "none"

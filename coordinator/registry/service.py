@@ -33,8 +33,8 @@ async def enter(engine: AsyncEngine, registration: RunnerRegistration, info: Run
     """Store the answers of a runner that is registered; its id."""
 
     async def work(connection: AsyncConnection) -> int:
-        known = await store.lock_registration_at(connection, registration.url)
-        return await put(connection, known, info, catalogue, url=registration.url, secret=registration.secret)
+        existing_id = await store.lock_registration_at(connection, registration.url)
+        return await put(connection, existing_id, info, catalogue, url=registration.url, secret=registration.secret)
 
     try:
         return await transact(engine, work)
@@ -43,26 +43,26 @@ async def enter(engine: AsyncEngine, registration: RunnerRegistration, info: Run
         return await transact(engine, work)
 
 
-async def refresh(engine: AsyncEngine, known: OwnedRunner, info: RunnerInfo, catalogue: Catalogue) -> OwnedRunner:
+async def refresh(engine: AsyncEngine, runner: OwnedRunner, info: RunnerInfo, catalogue: Catalogue) -> OwnedRunner:
     """A new boot may serve another version, environment or revision: the registration follows it.
 
     Not its address, which may be another by now: the runner enrolled again elsewhere. Raises a
     ``RunnerError`` if it serves another framework or device, says a boot that is another registration's, or
     serves other cases than are stored under the revision; then the registration, and its old boot, stay as they are.
     """
-    was, now = f"{known.framework}/{known.device}", f"{info.framework}/{info.device}"
+    was, now = f"{runner.framework}/{runner.device}", f"{info.framework}/{info.device}"
     if was != now:
         raise RunnerIdentityError(
-            f"the runner at {known.url} was registered for {was} and serves {plain_text(now)} now: "
+            f"the runner at {runner.url} was registered for {was} and serves {plain_text(now)} now: "
             "register it again if that is meant"
         )
 
     async def work(connection: AsyncConnection) -> OwnedRunner:
         # Before suites and target, as a registration or enrolment of the same runner at this moment does.
-        await store.lock_registration(connection, known.id)
-        await put(connection, known.id, info, catalogue)
-        await ownership.set_boot(connection, known.id, info.boot_id)
-        return await ownership.read(connection, known.id)
+        await store.lock_registration(connection, runner.id)
+        await put(connection, runner.id, info, catalogue)
+        await ownership.set_boot(connection, runner.id, info.boot_id)
+        return await ownership.read(connection, runner.id)
 
     return await transact(engine, work)
 
@@ -81,9 +81,9 @@ async def put(
             f"one runner; `portolan runner remove {twin.id}` first if it has moved"
         )
     try:
-        stored = await store.store_runner(connection, runner_id, info, **address)
-        await store.store_offer(connection, stored, await store_suites(connection, info.framework, catalogue))
-        return stored
+        stored_id = await store.store_runner(connection, runner_id, info, **address)
+        await store.store_offer(connection, stored_id, await store_suites(connection, info.framework, catalogue))
+        return stored_id
     except DBAPIError as error:
         if is_refused(error):
             raise RunnerIncompatibleError(
@@ -93,7 +93,7 @@ async def put(
         raise
 
 
-async def listed(engine: AsyncEngine) -> list[Runner]:
+async def list_runners(engine: AsyncEngine) -> list[Runner]:
     async with engine.connect() as connection:
         return [Runner.model_validate(row._mapping) for row in await store.list_runners(connection)]
 

@@ -42,21 +42,21 @@ async def store_target(connection: AsyncConnection, info: RunnerInfo, *, registe
         "hardware": fingerprint.hardware,
         "environment": fingerprint.environment,
     }
-    described = {
+    description = {
         "device_class": str(info.device_class),
         "simulated": info.simulated,
         "notes": list(fingerprint.notes),
     }
-    new = upsert(targets).values(**key, **described)
+    new = upsert(targets).values(**key, **description)
     new = (
-        new.on_conflict_do_update(index_elements=list(key), set_=described)
+        new.on_conflict_do_update(index_elements=list(key), set_=description)
         if registering
         else new.on_conflict_do_nothing(index_elements=list(key))
     )
-    stored = (await connection.execute(new.returning(targets.c.id))).scalar_one_or_none()
-    if stored is None:
-        stored = (await connection.execute(select(targets.c.id).filter_by(**key))).scalar_one()
-    return int(stored)
+    target_id = (await connection.execute(new.returning(targets.c.id))).scalar_one_or_none()
+    if target_id is None:
+        target_id = (await connection.execute(select(targets.c.id).filter_by(**key))).scalar_one()
+    return int(target_id)
 
 
 async def store_fingerprint(connection: AsyncConnection, fingerprint: Fingerprint) -> str:
@@ -76,10 +76,10 @@ async def lock_registration(connection: AsyncConnection, runner_id: int) -> None
 
 async def lock_registration_at(connection: AsyncConnection, url: str) -> int | None:
     """The registration of this URL, locked; None if there is none."""
-    found = await connection.execute(
+    result = await connection.execute(
         select(runners.c.id).where(runners.c.url == url, runners.c.state != "removed").with_for_update(key_share=True)
     )
-    return found.scalar_one_or_none()
+    return result.scalar_one_or_none()
 
 
 async def store_runner(connection: AsyncConnection, runner_id: int | None, info: RunnerInfo, **address: str) -> int:
@@ -118,15 +118,15 @@ async def store_offer(connection: AsyncConnection, runner_id: int, suite_ids: Se
 
 
 async def find_registrations(
-    connection: AsyncConnection, name: str, url: str, *, locked: bool = False
+    connection: AsyncConnection, name: str, url: str, *, for_update: bool = False
 ) -> frozenset[Registration]:
     """The registrations of this name and of this URL that are not removed: at most one of each."""
-    wanted = (
+    query = (
         select(runners.c.id, runners.c.name, runners.c.url, runners.c.secret)
         .where(or_(runners.c.name == name, runners.c.url == url), runners.c.state != "removed")
         .order_by(runners.c.id)
     )
-    rows = await connection.execute(wanted.with_for_update(key_share=True) if locked else wanted)
+    rows = await connection.execute(query.with_for_update(key_share=True) if for_update else query)
     return frozenset(Registration(*row) for row in rows)
 
 
@@ -199,23 +199,23 @@ async def list_recent_outcomes(connection: AsyncConnection, runner_id: int, most
 
 async def find_runner(connection: AsyncConnection, url: str, boot_id: str) -> int | None:
     """The id of the runner, not removed, that has this URL or this boot; None if there is none."""
-    found = await connection.execute(
+    result = await connection.execute(
         select(runners.c.id)
         .where(or_(runners.c.url == url, runners.c.boot_id == boot_id), runners.c.state != "removed")
         .order_by(runners.c.url != url, runners.c.id)
         .limit(1)
     )
-    return found.scalar_one_or_none()
+    return result.scalar_one_or_none()
 
 
 async def find_twin(connection: AsyncConnection, boot_id: str, runner_id: int | None) -> Registration | None:
     """Another registration than this one, not removed, that has this boot."""
-    found = await connection.execute(
+    result = await connection.execute(
         select(runners.c.id, runners.c.name, runners.c.url, runners.c.secret).where(
             runners.c.boot_id == boot_id, runners.c.state != "removed", runners.c.id != (runner_id or 0)
         )
     )
-    row = found.first()
+    row = result.first()
     return None if row is None else Registration(*row)
 
 
@@ -236,10 +236,10 @@ async def remove_runner(connection: AsyncConnection, runner_id: int, reason: str
         """),
         {"id": runner_id},
     )
-    removed = await connection.execute(
+    result = await connection.execute(
         update(runners)
         .where(runners.c.id == runner_id, runners.c.state != "removed")
         .values(state="removed", owner=None, owner_until=None, reason=reason)
         .returning(runners.c.id)
     )
-    return removed.scalar_one_or_none() is not None
+    return result.scalar_one_or_none() is not None

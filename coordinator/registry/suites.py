@@ -53,8 +53,8 @@ async def store_suites(connection: AsyncConnection, framework: str, catalogue: C
     if (reason := await asyncio.to_thread(ambiguity, catalogue)) is not None:
         raise RunnerIncompatibleError(f"the runner cannot be used: {reason}")
     # By their names, so that two transactions that store them do not wait for each other in a circle.
-    ordered = sorted(catalogue.suites, key=lambda suite: suite.name)
-    return [await store_suite(connection, framework, suite) for suite in ordered]
+    by_name = sorted(catalogue.suites, key=lambda suite: suite.name)
+    return [await store_suite(connection, framework, suite) for suite in by_name]
 
 
 async def store_suite(connection: AsyncConnection, framework: str, suite: CatalogueSuite) -> int:
@@ -63,32 +63,32 @@ async def store_suite(connection: AsyncConnection, framework: str, suite: Catalo
     Raises ``SuiteChangedError`` if its revision is stored with other content.
     """
     content, content_digest = await _content_and_digest(suite)
-    created = await _insert(connection, framework, suite, "runner", content_digest)
-    if created is not None:
+    new_id = await _insert(connection, framework, suite, "runner", content_digest)
+    if new_id is not None:
         await lock_revision(connection, framework, suite)
-        if found := await _disagreement(connection, created, framework, suite):
-            raise SuiteChangedError(_complaint("this runner's suite", framework, suite, found))
-        return created
-    served = await connection.execute(
+        if disagreement := await _disagreement(connection, new_id, framework, suite):
+            raise SuiteChangedError(_complaint("this runner's suite", framework, suite, disagreement))
+        return new_id
+    result = await connection.execute(
         select(suites.c.id, suites.c.digest).filter_by(**_key(framework, suite), origin="runner")
     )
-    stored = served.one()
-    if stored.digest != content_digest:
-        found = await asyncio.to_thread(difference, await _content(connection, stored.id), content)
-        raise SuiteChangedError(_complaint("this runner's suite", framework, suite, found))
-    return int(stored.id)
+    row = result.one()
+    if row.digest != content_digest:
+        disagreement = await asyncio.to_thread(difference, await _content(connection, row.id), content)
+        raise SuiteChangedError(_complaint("this runner's suite", framework, suite, disagreement))
+    return int(row.id)
 
 
 async def store_bundled_suite(connection: AsyncConnection, framework: str, suite: CatalogueSuite) -> int:
     """The id of the suite of all bundles with exactly these cases."""
     _, content_digest = await _content_and_digest(suite)
-    created = await _insert(connection, framework, suite, "bundle", content_digest)
-    if created is not None:
-        return created
-    found = await connection.execute(
+    new_id = await _insert(connection, framework, suite, "bundle", content_digest)
+    if new_id is not None:
+        return new_id
+    result = await connection.execute(
         select(suites.c.id).filter_by(**_key(framework, suite), origin="bundle", digest=content_digest)
     )
-    return int(found.scalar_one())
+    return int(result.scalar_one())
 
 
 async def lock_revision(connection: AsyncConnection, framework: str, suite: CatalogueSuite) -> None:
@@ -99,8 +99,8 @@ async def lock_revision(connection: AsyncConnection, framework: str, suite: Cata
 
 async def require_agreement(connection: AsyncConnection, suite_id: int, framework: str, suite: CatalogueSuite) -> None:
     """Raise ``BundleDisagreesError`` if a case of the bundle's suite is another one elsewhere under its revision."""
-    if found := await _disagreement(connection, suite_id, framework, suite):
-        raise BundleDisagreesError(_complaint("the bundle's suite", framework, suite, found))
+    if disagreement := await _disagreement(connection, suite_id, framework, suite):
+        raise BundleDisagreesError(_complaint("the bundle's suite", framework, suite, disagreement))
 
 
 async def _disagreement(
@@ -136,20 +136,20 @@ async def _disagreement(
 
 
 async def _insert(
-    connection: AsyncConnection, framework: str, suite: CatalogueSuite, origin: Origin, hashed: str
+    connection: AsyncConnection, framework: str, suite: CatalogueSuite, origin: Origin, digest: str
 ) -> int | None:
     """Insert the suite with its cases and return its id, or None if it is there; this waits for other writers."""
-    created = await connection.execute(
+    result = await connection.execute(
         upsert(suites)
-        .values(**_key(framework, suite), origin=origin, digest=hashed)
+        .values(**_key(framework, suite), origin=origin, digest=digest)
         .on_conflict_do_nothing()
         .returning(suites.c.id)
     )
-    suite_id: int | None = created.scalar_one_or_none()
+    suite_id: int | None = result.scalar_one_or_none()
     if suite_id is not None and suite.cases:
-        timed = await asyncio.to_thread(representatives, suite.cases)
+        timed_ids = await asyncio.to_thread(representatives, suite.cases)
         for start in range(0, len(suite.cases), CASES_AT_ONCE):
-            await connection.execute(_STORE_CASES, _columns(suite_id, suite.cases, start, timed))
+            await connection.execute(_STORE_CASES, _columns(suite_id, suite.cases, start, timed_ids))
     return suite_id
 
 
@@ -158,7 +158,7 @@ def _options(case: CatalogueCase) -> str | None:
     return None if case.options is None else to_json(case.options.model_dump(mode="json", exclude_unset=True))
 
 
-def _columns(suite_id: int, cases: Sequence[CatalogueCase], start: int, timed: Set[str]) -> dict[str, Any]:
+def _columns(suite_id: int, cases: Sequence[CatalogueCase], start: int, timed_ids: Set[str]) -> dict[str, Any]:
     part = cases[start : start + CASES_AT_ONCE]
     return {
         "suite": suite_id,
@@ -168,7 +168,7 @@ def _columns(suite_id: int, cases: Sequence[CatalogueCase], start: int, timed: S
         "host_only": [case.host_only for case in part],
         "tags": [to_json(case.tags) for case in part],
         "digests": [case.digest for case in part],
-        "timed": [case.id in timed for case in part],
+        "timed": [case.id in timed_ids for case in part],
         "options": list(map(_options, part)),
     }
 
@@ -196,9 +196,9 @@ def _key(framework: str, suite: CatalogueSuite) -> dict[str, str]:
     return {"name": suite.name, "framework": framework, "revision": suite.revision}
 
 
-def _complaint(whose: str, framework: str, suite: CatalogueSuite, found: Difference) -> str:
+def _complaint(whose: str, framework: str, suite: CatalogueSuite, disagreement: Difference) -> str:
     return (
         f"{whose} '{suite.name}' of {framework} is another one than is stored under its revision {suite.revision}: "
-        f"{found}; a revision keeps its cases, so give the changed suite another revision; if what is stored is wrong, "
-        "an operator deletes it: `portolan delete suite` lists what is stored and what keeps it"
+        f"{disagreement}; a revision keeps its cases, so give the changed suite another revision; if what is stored is "
+        "wrong, an operator deletes it: `portolan delete suite` lists what is stored and what keeps it"
     )

@@ -37,11 +37,11 @@ Options = Annotated[ReportOptions, Depends()]
 @router.get("/tables")
 async def tables(campaign_id: CampaignId, context: Context, caller: CurrentCaller, options: Options) -> dict[str, Any]:
     """Which tables there are, and how many rows each has."""
-    found = await _contents(context, caller, campaign_id, options, with_figures=False)
+    contents = await _contents(context, caller, campaign_id, options, with_figures=False)
     return {
         "tables": [
             {"id": table.id, "title": table.title, "rows": len(table.rows), "remade_from": table.remade_from}
-            for table in found.tables
+            for table in contents.tables
         ]
     }
 
@@ -56,9 +56,9 @@ async def table(
     format: TableForm = "json",
 ) -> Response:
     """One table, with its notes, its counting rule and the query behind it; csv holds the rows alone."""
-    found = (await _contents(context, caller, campaign_id, options, with_figures=False)).table(table)
-    headers = _attachment(f"campaign-{campaign_id}-{found.id}.csv") if format == "csv" else {}
-    return await asyncio.to_thread(table_response, found, format, headers)
+    selected_table = (await _contents(context, caller, campaign_id, options, with_figures=False)).table(table)
+    headers = _attachment(f"campaign-{campaign_id}-{selected_table.id}.csv") if format == "csv" else {}
+    return await asyncio.to_thread(table_response, selected_table, format, headers)
 
 
 @router.get("/summary")
@@ -78,8 +78,8 @@ async def summary(
 @router.get("/figures")
 async def figures(campaign_id: CampaignId, context: Context, caller: CurrentCaller, options: Options) -> dict[str, Any]:
     """Which figures there are; `drawn` is false of one that has too few points, and `silent` says why."""
-    found = await _contents(context, caller, campaign_id, options)
-    return {"figures": [describe(figure) for figure in found.figures]}
+    contents = await _contents(context, caller, campaign_id, options)
+    return {"figures": [describe(figure) for figure in contents.figures]}
 
 
 @router.get("/figures/{figure}", responses={200: {"content": {"image/svg+xml": {}, "image/png": {}}}})
@@ -95,16 +95,16 @@ async def figure(
     ),
 ) -> Response:
     """One figure. One that has too few points is 404, and says so."""
-    found = (await _contents(context, caller, campaign_id, options)).figure(figure)
-    return await picture_response(context.renderer, found.drawing(titled=True), format, theme)
+    selected_figure = (await _contents(context, caller, campaign_id, options)).figure(figure)
+    return await picture_response(context.renderer, selected_figure.drawing(with_title=True), format, theme)
 
 
 @router.get("/report", response_class=HTMLResponse, dependencies=[ROOM_FOR_DOWNLOAD])
 async def report(campaign_id: CampaignId, context: Context, caller: CurrentCaller, options: Options) -> HTMLResponse:
     """One self-contained HTML file with everything: no script, no reference to anything outside."""
     async with context.exports.hold(caller.name):
-        made = await service.report(context.engine, context.renderer, campaign_id, options)
-        return await report_file(made)
+        full_report = await service.report(context.engine, context.renderer, campaign_id, options)
+        return await report_file(full_report)
 
 
 async def _contents(

@@ -76,36 +76,36 @@ class ReportContents:
 
 
 def contents_of(data: ReportData, options: ReportOptions, *, with_figures: bool = True) -> ReportContents:
-    compared = comparisons(data, options.reference_device or None)
-    tables = _tables(data, compared, options.tolerable)
+    ratios = comparisons(data, options.reference_device or None)
+    tables = _tables(data, ratios, options.tolerable)
     figures = _figures(data, {table.id: table for table in tables}, options.tolerable) if with_figures else []
-    return ReportContents(data, tuple(tables), tuple(figures), tuple(compared))
+    return ReportContents(data, tuple(tables), tuple(figures), tuple(ratios))
 
 
-def _tables(data: ReportData, compared: Sequence[TargetRatios], tolerable: float) -> list[Table]:
+def _tables(data: ReportData, ratios: Sequence[TargetRatios], tolerable: float) -> list[Table]:
     """The tables in the order of a report."""
-    found = [portability.portability(data), portability.counts(data)]
+    tables = [portability.portability(data), portability.counts(data)]
     if data.reference is not None:
         # How often a function is used is known from the study's sample only.
-        found += [
+        tables += [
             portability.top20(data, data.reference),
             portability.failures_in_top20(data, data.reference),
             portability.failures_by_decile(data, data.reference),
         ]
     return [
-        *found,
+        *tables,
         *([references.judges(data)] if judge_counts(data.judged) else []),
         *([sample_rates.sample(data, data.sample)] if data.sample is not None else []),
         *([surface_coverage.coverage(data)] if data.coverages else []),
         *([lowerings.lowerings(data)] if data.lowered_targets else []),
         portability.causes(data),
         placements.placements(data),
-        latencies.extremes(data, compared),
-        latencies.latencies(data, compared),
-        latencies.faster(data, compared),
-        latencies.intolerable(data, compared, tolerable),
-        latencies.intolerable_functions(data, compared, tolerable),
-        latencies.scatter(data, compared),
+        latencies.extremes(data, ratios),
+        latencies.latencies(data, ratios),
+        latencies.faster(data, ratios),
+        latencies.intolerable(data, ratios, tolerable),
+        latencies.intolerable_functions(data, ratios, tolerable),
+        latencies.scatter(data, ratios),
         latencies.densities(data),
         latencies.latency_deciles(data),
         placements.first_calls(data),
@@ -133,10 +133,10 @@ def _figures(data: ReportData, tables: Mapping[str, Table], tolerable: float) ->
 
 
 def _find(kind: str, parts: Sequence[Part], id: str) -> Part:
-    found = next((part for part in parts if part.id == id), None)
-    if found is None:
+    match = next((part for part in parts if part.id == id), None)
+    if match is None:
         raise NotFoundError(f"no {kind} is called {id!r}; there are: {', '.join(part.id for part in parts)}")
-    return found
+    return match
 
 
 CHAPTERS = (

@@ -10,7 +10,7 @@ from coordinator.reference.models import PublishedTarget, Reference
 from coordinator.reports.table import Cell, Column, Table
 from coordinator.results.report_data import MEASURES, ReportData
 from coordinator.targets.models import Target
-from coordinator.targets.selectors import spelled
+from coordinator.targets.selectors import target_name
 
 Row = tuple[Cell, ...]
 Basis = Literal["verdicts", "latencies", "placements", "first_calls", "lowerings", "coverage", "judges"]
@@ -59,7 +59,7 @@ def identity(data: ReportData, target: Target, counted_by: str) -> Row:
 
 def published_identity(reference: Reference, target: PublishedTarget) -> Row:
     """The study knew one way of counting."""
-    return (reference.name, spelled(target), target.hardware, target.device_class, ANYWHERE.counted_by)
+    return (reference.name, target_name(target), target.hardware, target.device_class, ANYWHERE.counted_by)
 
 
 def report_table(
@@ -102,8 +102,8 @@ def _notes_on_reference(data: ReportData, figures: tuple[str, ...]) -> Iterator[
         f"{data.reference.name} is {data.reference.citation}: other versions, other hardware, other tests of the same "
         "functions."
     )
-    classes = {target.device_class for target in data.published()}
+    classes = {target.device_class for target in data.published_targets()}
     if data.targets and not classes & {target.device_class for target in data.targets}:
-        listed = ", ".join(sorted(classes))
-        yield f"No target here is of a class that it charted ({listed}): its figures are of others."
+        class_names = ", ".join(sorted(classes))
+        yield f"No target here is of a class that it charted ({class_names}): its figures are of others."
     yield from data.reference.sentences(frozenset(figures), frozenset(data.frameworks))

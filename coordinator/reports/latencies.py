@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from coordinator.reference.models import Reference
 from coordinator.reports.identity import Row, report_table
 from coordinator.reports.table import Cell, Column, Missing, Table
-from coordinator.results.ratios import AFTER, BEFORE, FunctionRatio, TargetRatios, published
+from coordinator.results.ratios import AFTER, BEFORE, FunctionRatio, TargetRatios, published_ratios
 from coordinator.results.report_data import ReportData
 from coordinator.results.statistics import Rate, deciles, density, geometric_mean, logarithmic, median
 from coordinator.targets.models import Target
-from coordinator.targets.selectors import spelled
+from coordinator.targets.selectors import target_name
 
 INTOLERABLE = 10.0
 """Times slower than on the reference device, from which the study calls a latency intolerable."""
@@ -56,9 +56,11 @@ def extremes(data: ReportData, comparisons: Sequence[TargetRatios]) -> Table:
 def latencies(data: ReportData, comparisons: Sequence[TargetRatios]) -> Table:
     """Tables 5 to 7: every function of a framework, the slowest to move first, beside the study's figures of it."""
     own = [comparison for comparison in comparisons if comparison.targets]
-    rows = [row for comparison in (own if data.targets else comparisons) for row in _compared(data, comparison)]
-    compared = {target for comparison in own for target in comparison.targets}
-    rows += [row for target in data.run_targets if target.id not in compared for row in _uncompared(data, target)]
+    rows = [row for comparison in (own if data.targets else comparisons) for row in _ratio_rows(data, comparison)]
+    target_ids = {target for comparison in own for target in comparison.targets}
+    rows += [
+        row for target in data.run_targets if target.id not in target_ids for row in _single_target_rows(data, target)
+    ]
     columns = (*_LATENCIES, _RATIO, *(_STUDY if data.reference else ()))
     figures = ("table-5", "table-6", "table-7")
     return _pairs_table(data, "latencies", "Latency of every function", columns, rows, figures)
@@ -129,12 +131,12 @@ def densities(data: ReportData) -> Table:
     rows: list[Row] = []
     notes = []
     for (source, framework, target), values in _series(data):
-        found = density(values, logarithmic(min(values) / MARGIN, max(values) * MARGIN, POINTS)) if values else None
-        if found is None:
+        curve = density(values, logarithmic(min(values) / MARGIN, max(values) * MARGIN, POINTS)) if values else None
+        if curve is None:
             notes.append(f"{target} ({source}) has too few different latencies for a density: {len(values)}.")
             continue
-        for place, height in zip(found.places, found.heights, strict=True):
-            rows.append((source, framework, target, place, height, found.n))
+        for place, height in zip(curve.places, curve.heights, strict=True):
+            rows.append((source, framework, target, place, height, curve.n))
     columns = (
         *_TARGET,
         Column("milliseconds", "latency", "milliseconds", "ms"),
@@ -185,29 +187,29 @@ def _function_row(comparison: TargetRatios, function: FunctionRatio) -> Row:
 
 
 def _share(holds: Iterator[bool]) -> Cell:
-    held = list(holds)
-    return Rate(sum(held), len(held)) if held else Missing.not_measured
+    values = list(holds)
+    return Rate(sum(values), len(values)) if values else Missing.not_measured
 
 
-def _compared(data: ReportData, comparison: TargetRatios) -> Iterator[Row]:
+def _ratio_rows(data: ReportData, comparison: TargetRatios) -> Iterator[Row]:
     """Also functions that were charted and cannot be compared."""
     study = _study_figures(data.reference, comparison.framework)
     for ratio in comparison.functions:
         yield (*_function_row(comparison, ratio), *study(ratio.function))
-    compared = {ratio.function for ratio in comparison.functions}
-    others = {row.function for row in data.verdicts if row.target_id in comparison.targets} - compared
+    functions = {ratio.function for ratio in comparison.functions}
+    others = {row.function for row in data.verdicts if row.target_id in comparison.targets} - functions
     host_only = {row.function for row in data.latencies if row.host_only}
     for function in sorted(others):
         why = Missing.host_only if function in host_only else Missing.not_measured
         yield (*_pair(comparison), function, why, why, why, *study(function))
 
 
-def _uncompared(data: ReportData, target: Target) -> Iterator[Row]:
+def _single_target_rows(data: ReportData, target: Target) -> Iterator[Row]:
     """A target that is set against no other still has latencies."""
     study = _study_figures(data.reference, target.framework)
-    measured = data.medians[target.id]
+    latencies = data.medians[target.id]
     for function in sorted({row.function for row in data.by_target[target.id]}):
-        milliseconds = measured.get(function, Missing.not_measured)
+        milliseconds = latencies.get(function, Missing.not_measured)
         pair = (data.name, target.framework, data.labels[target.id], None)
         yield (*pair, function, milliseconds, None, None, *study(function))
 
@@ -216,7 +218,7 @@ def _study_figures(reference: Reference | None, framework: str) -> Callable[[str
     """Look up what the study published of a function: on the GPU, on the TPU, and how many times slower."""
     if reference is None:
         return lambda function: ()
-    ratios = published(reference, framework).functions
+    ratios = published_ratios(reference, framework).functions
     rows: dict[str, Row] = {ratio.function: (ratio.base_ms, ratio.other_ms, ratio.ratio) for ratio in ratios}
     return lambda function: rows.get(function, (Missing.not_published,) * 3)
 
@@ -238,11 +240,11 @@ def _series(data: ReportData) -> Iterator[tuple[tuple[str, str, str], list[float
         yield (data.name, target.framework, data.labels[target.id]), values
     if data.reference is None:
         return
-    for place in data.published():
+    for place in data.published_targets():
         if place.device in (BEFORE, AFTER):
             values = [
                 latency.milliseconds
                 for latency in data.reference.latencies
                 if (latency.framework, latency.device) == (place.framework, place.device) and latency.milliseconds
             ]
-            yield (data.reference.name, place.framework, spelled(place)), values
+            yield (data.reference.name, place.framework, target_name(place)), values

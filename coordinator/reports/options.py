@@ -53,5 +53,5 @@ class ReportOptions:
     @property
     def query(self) -> str:
         """The options as a query string, without those that have their default."""
-        given = asdict(self) | {"tolerable": "" if self.tolerable == INTOLERABLE else f"{self.tolerable:g}"}
-        return urlencode({name: value for name, value in given.items() if value})
+        values = asdict(self) | {"tolerable": "" if self.tolerable == INTOLERABLE else f"{self.tolerable:g}"}
+        return urlencode({name: value for name, value in values.items() if value})

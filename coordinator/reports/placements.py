@@ -13,13 +13,13 @@ _TARGET = (Column("source", "source"), Column("target", "target"))
 
 
 def placements(data: ReportData) -> Table:
-    found = {(row.target_id, row.placement): row.cases for row in data.placements}
+    cases_by_placement = {(row.target_id, row.placement): row.cases for row in data.placements}
     rows: list[Row] = []
     for target in data.run_targets:
-        cases = [found.get((target.id, placement), 0) for placement in PLACEMENTS]
+        cases = [cases_by_placement.get((target.id, placement), 0) for placement in PLACEMENTS]
         total = sum(cases)
         rates: Row = tuple(Rate(count, total) if total else Missing.none_counted for count in cases)
-        host_only = found.get((target.id, "host_only"), 0)
+        host_only = cases_by_placement.get((target.id, "host_only"), 0)
         rows.append((data.name, data.labels[target.id], target.hardware, *rates, host_only))
     columns = (
         *_TARGET,

@@ -32,8 +32,8 @@ def portability(data: ReportData) -> Table:
         for target, _, tally in _tallies(data)
     ]
     for rate in data.reference.rates if data.reference else ():
-        printed = (rate.pass_pct, rate.partial_pct, rate.complete_pct, Missing.not_published)
-        rows += _published(data, rate.framework, rate.device, printed)
+        cells = (rate.pass_pct, rate.partial_pct, rate.complete_pct, Missing.not_published)
+        rows += _published_rows(data, rate.framework, rate.device, cells)
     columns = (*_rates(*VERDICTS), Column("unknown", "unknown", "number", "functions"))
     title = "Portability: functions by verdict"
     return _table(data, "portability", title, columns, rows, ("table-1", "table-3"))
@@ -47,8 +47,8 @@ def counts(data: ReportData) -> Table:
         for target, _, tally in _tallies(data)
     ]
     for count in data.reference.counts if data.reference else ():
-        printed = (count.partial, count.complete, count.success, count.total, Rate(count.failed, count.total))
-        rows += _published(data, count.framework, count.device, printed)
+        cells = (count.partial, count.complete, count.success, count.total, Rate(count.failed, count.total))
+        rows += _published_rows(data, count.framework, count.device, cells)
     columns = (
         *(Column(word, word, "number", "functions") for word in (*words, "total")),
         Column("failed", "failed in part or completely", "rate"),
@@ -62,9 +62,9 @@ def top20(data: ReportData, reference: Reference) -> Table:
         (*target, _rate(top, *FAILURES), _rate(everything, *FAILURES))
         for (target, _, top), (_, _, everything) in zip(_tallies(data, (TOP,), reference), _tallies(data), strict=True)
     ]
-    printed = {(rate.framework, rate.device, rate.stratum): rate.failed_pct for rate in reference.failures}
-    for target in data.published():
-        cells = (printed.get((target.framework, target.device, stratum)) for stratum in (TOP, ALL))
+    failure_rates = {(rate.framework, rate.device, rate.stratum): rate.failed_pct for rate in reference.failures}
+    for target in data.published_targets():
+        cells = (failure_rates.get((target.framework, target.device, stratum)) for stratum in (TOP, ALL))
         shares = (Missing.not_published if cell is None else cell for cell in cells)
         rows.append((*published_identity(reference, target), *shares))
     columns = (Column("top20_failed", "failed of the top 20", "rate"), Column("all_failed", "failed of all", "rate"))
@@ -142,7 +142,7 @@ def _tallies(
 
     Functions that never touch a device have no verdict on it. A third way of counting leaves out the host's work.
     """
-    drawn = reference.strata() if reference else {}
+    strata_by_function = reference.strata() if reference else {}
     for target in data.run_targets:
         apart = any(row.host_work for row in data.by_target[target.id])
         for rule in (*SIDE_BY_SIDE, *([WITHOUT_HOST_WORK] if apart else [])):
@@ -151,7 +151,7 @@ def _tallies(
                     row.verdict_by(rule)
                     for row in data.by_target[target.id]
                     if (row.is_rated or row.anywhere.verdict == "unknown")
-                    and (stratum == ALL or stratum in drawn.get((target.framework, row.function), ()))
+                    and (stratum == ALL or stratum in strata_by_function.get((target.framework, row.function), ()))
                 )
                 tally = Counter(verdict for verdict in verdicts if verdict is not None)
                 yield identity(data, target, rule.counted_by), stratum, tally
@@ -171,11 +171,11 @@ def _rate(tally: Counter[str], *verdicts: str) -> Cell:
     return Rate(sum(tally[verdict] for verdict in verdicts), total) if total else Missing.none_counted
 
 
-def _published(data: ReportData, framework: str, device: str, printed: Row) -> list[Row]:
+def _published_rows(data: ReportData, framework: str, device: str, cells: Row) -> list[Row]:
     """The row that the study printed of a target; no row if the report lacks the target's framework."""
     if data.reference is None or framework not in data.frameworks:
         return []
-    return [(*published_identity(data.reference, data.reference.target(framework, device)), *printed)]
+    return [(*published_identity(data.reference, data.reference.target(framework, device)), *cells)]
 
 
 def _not_published(data: ReportData, *columns: str, every: str | None = None) -> list[Row]:
@@ -183,7 +183,7 @@ def _not_published(data: ReportData, *columns: str, every: str | None = None) ->
     if data.reference is None:
         return []
     cells: Row = (*((every,) if every else ()), *(Missing.not_published for _ in columns))
-    return [(*published_identity(data.reference, target), *cells) for target in data.published()]
+    return [(*published_identity(data.reference, target), *cells) for target in data.published_targets()]
 
 
 def _no_numbers(figure: int) -> str:

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from coordinator.access.headers import DOCUMENT
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.causes.rules import readable
-from coordinator.page_text import finalized
+from coordinator.page_text import finalize
 from coordinator.reports.contents import ReportContents
 from coordinator.reports.table_renderer import cell_text
 from coordinator.results.outcomes.repeat import repeat_command
@@ -34,7 +34,7 @@ _templates = Environment(
     loader=PackageLoader("coordinator.reports"),
     autoescape=True,
     undefined=StrictUndefined,
-    finalize=finalized,
+    finalize=finalize,
     trim_blocks=True,
     lstrip_blocks=True,
 )
@@ -92,11 +92,11 @@ class Report:
     @property
     def rules(self) -> dict[str, list[str]]:
         """Each counting rule with the titles of the tables that it holds for."""
-        return _grouped((table.counting_rule, table.title) for table in self.contents.tables)
+        return _group_titles((table.counting_rule, table.title) for table in self.contents.tables)
 
     @property
     def queries(self) -> dict[str, list[str]]:
-        return _grouped((table.query, table.title) for table in self.contents.tables if table.query)
+        return _group_titles((table.query, table.title) for table in self.contents.tables if table.query)
 
     @cached_property
     def drawn(self) -> dict[str, Markup]:
@@ -151,7 +151,7 @@ def _facts(body: Mapping[str, object]) -> Iterator[tuple[str, str]]:
             yield name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _grouped(pairs: Iterator[tuple[str, str]]) -> dict[str, list[str]]:
+def _group_titles(pairs: Iterator[tuple[str, str]]) -> dict[str, list[str]]:
     titles: dict[str, list[str]] = {}
     for key, title in pairs:
         titles.setdefault(key, []).append(title)

@@ -10,18 +10,18 @@ from coordinator.results.report_data import ReportData
 from coordinator.results.samples import sample_rates
 
 
-def sample(data: ReportData, drawn: ChartedSample) -> Table:
+def sample(data: ReportData, charted_sample: ChartedSample) -> Table:
     rows: list[Row] = [
         (
             data.name,
-            found.target,
-            found.part,
-            found.drawn,
-            found.charted,
-            _cell(found.ports),
-            _cell(found.ports_on_device),
+            rate.target,
+            rate.part,
+            rate.drawn,
+            rate.charted,
+            _cell(rate.ports),
+            _cell(rate.ports_on_device),
         )
-        for found in sample_rates(drawn, data.targets, data.verdicts)
+        for rate in sample_rates(charted_sample, data.targets, data.verdicts)
     ]
     columns = (
         Column("source", "source"),
@@ -32,10 +32,10 @@ def sample(data: ReportData, drawn: ChartedSample) -> Table:
         Column("ports", "port without a failure", "rate"),
         Column("ports_on_device", "do so on the device", "rate"),
     )
-    left = drawn.not_charted
+    left = charted_sample.not_charted
     notes = (*([f"Not charted, and in no rate: {', '.join(left)}."] if left else []),)
-    return report_table(data, "verdicts", "sample", f"The sample {drawn.name}", columns, rows, (), notes)
+    return report_table(data, "verdicts", "sample", f"The sample {charted_sample.name}", columns, rows, (), notes)
 
 
-def _cell(found: PortRate) -> Cell:
-    return found.rate if found.n else Missing.none_counted
+def _cell(rate: PortRate) -> Cell:
+    return rate.rate if rate.n else Missing.none_counted

@@ -48,28 +48,28 @@ async def check(engine: AsyncEngine, campaign_id: int, options: ReportOptions) -
 async def study(engine: AsyncEngine, name: str) -> ReportContents:
     """A reference alone."""
     async with engine.connect() as connection:
-        found = await references.find(connection, name)
+        reference = await references.find(connection, name)
     # Its figures came from no query.
-    alone = ReportData(name, (), (), (), "paper", found, Queries("", "", "", ""))
+    alone = ReportData(name, (), (), (), "paper", reference, Queries("", "", "", ""))
     return await asyncio.to_thread(contents_of, alone, ReportOptions(name))
 
 
 async def report(engine: AsyncEngine, renderer: ChartRenderer, campaign_id: int, options: ReportOptions) -> Report:
     """All that a report says, with its figures drawn."""
-    found = await contents(engine, campaign_id, options)
+    report_contents = await contents(engine, campaign_id, options)
     campaign = await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
         failures = await store.failures(connection, campaign_id, FAILURES_LISTED + 1)
         fingerprints = await store.fingerprints(connection, campaign_id)
-    specs = {figure.id: figure.bare for figure in found.figures if figure.bare is not None}
-    drawn = await renderer.draw(list(specs.values()), "svg")
+    specs = {figure.id: figure.bare for figure in report_contents.figures if figure.bare is not None}
+    images = await renderer.draw(list(specs.values()), "svg")
 
     def pictures() -> dict[str, str]:
-        return {id: of_both(svg.decode()) for id, svg in zip(specs, drawn, strict=True)}
+        return {id: of_both(svg.decode()) for id, svg in zip(specs, images, strict=True)}
 
     return Report(
         campaign=campaign,
-        contents=found,
+        contents=report_contents,
         pictures=await asyncio.to_thread(pictures),
         tolerable=options.tolerable,
         failures=failures,
@@ -87,12 +87,12 @@ async def summary_of(
         await check_filters(connection, campaign_id, function=function, device=device)
     data = await read(engine, campaign_id, replace(options, reference=NO_REFERENCE))
     if function is not None:
-        data = data.narrowed(function)
+        data = data.narrow(function)
 
     def sections() -> tuple[Section, ...]:
         # Sentences say no interval of a ratio.
-        compared = comparisons(data, options.reference_device or None, with_intervals=False)
-        whole, *targets = summary(campaign, data, compared, options.tolerable)
+        ratios = comparisons(data, options.reference_device or None, with_intervals=False)
+        whole, *targets = summary(campaign, data, ratios, options.tolerable)
         if function is None and device is None:
             return (whole, *targets)
         on_device = zip(data.targets, targets, strict=True)
@@ -104,7 +104,7 @@ async def summary_of(
 async def read(engine: AsyncEngine, campaign_id: int, options: ReportOptions) -> ReportData:
     """Everything that the tables are made of, up to date. While a campaign runs, all of it is of the same moment."""
     campaign = await campaigns.detail(engine, campaign_id)
-    await matrix.refreshed(engine, campaign_id, at_any_size=True)
+    await matrix.ensure_fresh(engine, campaign_id, at_any_size=True)
     measure = cast(Measure, options.measure or ("paper" if campaign.timing is TimingPolicy.paper else "level"))
     async with engine.connect() as connection:
         await connection.execution_options(isolation_level="REPEATABLE READ")

@@ -22,12 +22,12 @@ PARTS = {
 def coverage(data: ReportData) -> Table:
     rows: list[Row] = [
         (
-            *(data.name, found.instead_of or found.release, found.release),
-            *(cell for part in PARTS for cell in _cells(getattr(found, part))),
-            found.uses.twins if found.uses is not None else None,
-            *(found.array_uses, len(found.removed), found.unresolved_uses),
+            *(data.name, row.instead_of or row.release, row.release),
+            *(cell for part in PARTS for cell in _cells(getattr(row, part))),
+            row.uses.twins if row.uses is not None else None,
+            *(row.array_uses, len(row.removed), row.unresolved_uses),
         )
-        for found in data.coverages
+        for row in data.coverages
     ]
     columns = (
         Column("source", "source"),
@@ -67,13 +67,13 @@ def _cells(share: Share | None) -> tuple[Cell, ...]:
 
 
 def _notes(data: ReportData) -> Iterator[str]:
-    for found in data.coverages:
-        yield remark(found)
-        yield from _nearest(found)
+    for row in data.coverages:
+        yield remark(row)
+        yield from _nearest(row)
     if data.reference is not None:
         yield f"{data.reference.name} did not publish this."
 
 
-def _nearest(found: Coverage) -> Iterator[str]:
-    if found.instead_of is not None:
-        yield f"No surface of {found.instead_of} comes with Portolan: {found.release} is the nearest."
+def _nearest(row: Coverage) -> Iterator[str]:
+    if row.instead_of is not None:
+        yield f"No surface of {row.instead_of} comes with Portolan: {row.release} is the nearest."

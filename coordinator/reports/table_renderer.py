@@ -73,7 +73,7 @@ def cell_text(cell: Cell, kind: Kind) -> str:
 def _rate(rate: Rate) -> str:
     if rate.share is None or rate.interval is None:
         return Missing.none_counted
-    low, high = (100 * bound for bound in rate.interval)
+    low, high = (100 * limit for limit in rate.interval)
     return f"{100 * rate.share:.1f} % ({rate.count}/{rate.n}; {low:.0f} to {high:.0f})"
 
 
@@ -82,7 +82,7 @@ def _estimate(estimate: Estimate, kind: Kind) -> str:
         return Missing.not_measured
     if estimate.interval is None:
         return f"{_number(estimate.value, kind)} (n {estimate.n})"
-    low, high = (_number(bound, kind) for bound in estimate.interval)
+    low, high = (_number(limit, kind) for limit in estimate.interval)
     return f"{_number(estimate.value, kind)} ({low} to {high}; n {estimate.n})"
 
 

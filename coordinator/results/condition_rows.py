@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.campaigns import service as campaigns
 from coordinator.csv_text import csv_text
-from coordinator.formats import listed
+from coordinator.formats import join_words
 from coordinator.results.conditions import Condition, EndedCase, FunctionCondition, function_condition
 from coordinator.results.known_names import check_filters
 from coordinator.results.query import like_pattern
@@ -144,14 +144,14 @@ async def of_campaign(
     await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
         await check_filters(connection, campaign_id, function=function, device=device)
-        charted = await targets.of_campaign(connection, campaign_id)
+        campaign_targets = await targets.of_campaign(connection, campaign_id)
         values = {"campaign": campaign_id, "function": like_pattern(function)}
         names = [(row.framework, row.function) for row in await connection.execute(_FUNCTIONS, values)]
-        shown = names[offset:] if limit is None else names[offset : offset + limit]
-        found = await of_functions(connection, campaign_id, shown)
-    named = labels(charted)
-    ids = {target.id for target in charted if device in (None, target.device)}
-    rows = [row(key, condition, named) for key, condition in found.items() if key[-1] in ids]
+        selected_names = names[offset:] if limit is None else names[offset : offset + limit]
+        conditions = await of_functions(connection, campaign_id, selected_names)
+    target_labels = labels(campaign_targets)
+    ids = {target.id for target in campaign_targets if device in (None, target.device)}
+    rows = [row(key, condition, target_labels) for key, condition in conditions.items() if key[-1] in ids]
     return CampaignConditions(campaign_id=campaign_id, found=len(names), offset=offset, rows=rows)
 
 
@@ -166,13 +166,13 @@ def _in_words(value: Any) -> Any:
     return value.words if isinstance(value, ConditionDetail) else value
 
 
-def row(key: tuple[str, str, int], condition: FunctionCondition, named: Mapping[int, str]) -> TargetCondition:
+def row(key: tuple[str, str, int], condition: FunctionCondition, target_labels: Mapping[int, str]) -> TargetCondition:
     framework, function, target_id = key
     return TargetCondition(
         framework=framework,
         function=function,
         target_id=target_id,
-        target=named[target_id],
+        target=target_labels[target_id],
         total=condition.total,
         failed=condition.failed,
         fell_back=condition.fell_back,
@@ -184,18 +184,18 @@ def row(key: tuple[str, str, int], condition: FunctionCondition, named: Mapping[
     )
 
 
-def option_words(stored: Mapping[str, Any]) -> str:
+def option_words(options: Mapping[str, Any]) -> str:
     """A case's options on a page: ``float16 and int64; 2 positional, axis=-1``; of several calls each."""
-    calls = stored.get("calls") or []
-    shown = [
+    calls = options.get("calls") or []
+    call_texts = [
         ", ".join([f"{call['positional']} positional", *map(_keyword, call.get("keywords", {}).items())])
         for call in calls
     ]
-    return "; ".join(filter(None, [listed(stored.get("dtypes", [])), *dict.fromkeys(shown)]))
+    return "; ".join(filter(None, [join_words(options.get("dtypes", [])), *dict.fromkeys(call_texts)]))
 
 
-def _keyword(given: tuple[str, Any]) -> str:
-    name, value = given
+def _keyword(item: tuple[str, Any]) -> str:
+    name, value = item
     if not isinstance(value, dict):
         return f"{name}={json.dumps(value)}"
     if "array" in value:
@@ -206,8 +206,10 @@ def _keyword(given: tuple[str, Any]) -> str:
 def _worked_out(rows: Sequence[Row[Any]]) -> dict[tuple[str, str, int], FunctionCondition]:
     cases: dict[tuple[str, str, int], list[EndedCase]] = {}
     # A case has the same options on every target.
-    stored = {case.case_id: case.options for case in rows}
-    options = {case_id: None if of_case is None else stored_options(of_case) for case_id, of_case in stored.items()}
+    options_by_case = {case.case_id: case.options for case in rows}
+    options = {
+        case_id: None if of_case is None else stored_options(of_case) for case_id, of_case in options_by_case.items()
+    }
     for case in rows:
         cases.setdefault((case.framework, case.function, case.target_id), []).append(
             EndedCase(
@@ -220,8 +222,8 @@ def _worked_out(rows: Sequence[Row[Any]]) -> dict[tuple[str, str, int], Function
     return {key: function_condition(of_function) for key, of_function in cases.items()}
 
 
-def stored_options(stored: Mapping[str, Any]) -> CaseOptions:
+def stored_options(values: Mapping[str, Any]) -> CaseOptions:
     """As they are stored: they were checked on their way in, perhaps by the wider limits of an earlier release."""
-    calls = stored.get("calls")
+    calls = values.get("calls")
     read = None if calls is None else [CallOptions.model_construct(**call) for call in calls]
-    return CaseOptions.model_construct(**{**stored, "calls": read})
+    return CaseOptions.model_construct(**{**values, "calls": read})

@@ -14,7 +14,7 @@ from functools import cached_property
 from math import comb
 from typing import Any, Literal, TypeVar
 
-from coordinator.formats import listed, plural
+from coordinator.formats import join_words, plural
 from protocol.catalogue import CallOptions, CaseOptions
 from protocol.enums import GRADIENT, InputKind, Judge, Placement, Verdict
 
@@ -30,14 +30,14 @@ End = Literal["passed", "unproven", "fell_back", "failed"]
 
 def end_of_runs(runs: Sequence[tuple[Verdict, Placement]], *, host_only: bool) -> End | None:
     """The end of a case over its runs; None if none of them counts."""
-    counted = [(verdict, placement) for verdict, placement in runs if verdict in (Verdict.passed, Verdict.failed)]
-    if not counted:
+    rated_runs = [(verdict, placement) for verdict, placement in runs if verdict in (Verdict.passed, Verdict.failed)]
+    if not rated_runs:
         return None
-    if any(verdict is Verdict.failed for verdict, _ in counted):
+    if any(verdict is Verdict.failed for verdict, _ in rated_runs):
         return "failed"
-    if any(placement is Placement.fell_back for _, placement in counted):
+    if any(placement is Placement.fell_back for _, placement in rated_runs):
         return "fell_back"
-    if host_only or all(placement is Placement.on_device for _, placement in counted):
+    if host_only or all(placement is Placement.on_device for _, placement in rated_runs):
         return "passed"
     return "unproven"
 
@@ -118,7 +118,7 @@ class Condition:
     @property
     def words(self) -> str:
         """``in float16 and bfloat16``."""
-        names = listed(self.options)
+        names = join_words(self.options)
         either = names.replace(" and ", " or ")
         match self.aspect:
             case None:
@@ -191,18 +191,18 @@ class FunctionCondition:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        told = (("fails", self.failed, self.fails), ("falls back in", self.fell_back, self.falls_back))
-        said = tuple(
+        parts = (("fails", self.failed, self.fails), ("falls back in", self.fell_back, self.falls_back))
+        texts = tuple(
             f"{verb} {count} of {plural(self.total, 'case')}: {condition or 'no option tells them from the others'}"
-            for verb, count, condition in told
+            for verb, count, condition in parts
             if count
         )
-        return (*said, self.judges) if self.total else ()
+        return (*texts, self.judges) if self.total else ()
 
 
 def function_condition(cases: Sequence[EndedCase]) -> FunctionCondition:
     """The condition of a function by its cases, in whatever order."""
-    placed = [case for case in cases if case.end in ("passed", "fell_back")]
+    cases_with_placement = [case for case in cases if case.end in ("passed", "fell_back")]
     return FunctionCondition(
         total=len(cases),
         failed=sum(case.end == "failed" for case in cases),
@@ -210,7 +210,7 @@ def function_condition(cases: Sequence[EndedCase]) -> FunctionCondition:
         independent=sum(case.judged_by is not None and case.judged_by.is_independent for case in cases),
         judged=sum(case.judged_by is not None for case in cases),
         fails=condition_of(cases, lambda case: case.end == "failed"),
-        falls_back=condition_of(placed, lambda case: case.end == "fell_back"),
+        falls_back=condition_of(cases_with_placement, lambda case: case.end == "fell_back"),
     )
 
 
@@ -222,13 +222,15 @@ def condition_of(cases: Sequence[Case], is_failing: Callable[[Case], bool]) -> C
         return None
     if not others:
         return Condition(None, (), len(failing), len(failing), 0, 0)
-    tried = [condition for aspect in Aspect for condition in _of_aspect(aspect, failing, others) if condition.others]
-    found = [
-        condition
-        for condition in tried
-        if condition.is_exact or _by_chance(condition) * comb(len(tried), len(condition.options)) <= MOST_BY_CHANCE
+    candidates = [
+        condition for aspect in Aspect for condition in _of_aspect(aspect, failing, others) if condition.others
     ]
-    return min(found, key=_rank, default=None)
+    significant = [
+        condition
+        for condition in candidates
+        if condition.is_exact or _by_chance(condition) * comb(len(candidates), len(condition.options)) <= MOST_BY_CHANCE
+    ]
+    return min(significant, key=_rank, default=None)
 
 
 def _of_aspect(aspect: Aspect, failing: Sequence[EndedCase], others: Sequence[EndedCase]) -> Iterator[Condition]:
@@ -249,23 +251,23 @@ def _of_aspect(aspect: Aspect, failing: Sequence[EndedCase], others: Sequence[En
 
     for name in sorted(of_failing):
         yield condition((name,), of_failing[name], of_others[name])
-    chosen = _cover(known_wrong, of_failing.keys() - of_others.keys())
+    cover = _cover(known_wrong, of_failing.keys() - of_others.keys())
     # Several keywords that are missing would not say of which case which.
-    if len(chosen) > 1 and aspect is not Aspect.without:
-        yield condition(chosen, sum(not names.isdisjoint(chosen) for names in known_wrong), 0)
+    if len(cover) > 1 and aspect is not Aspect.without:
+        yield condition(cover, sum(not names.isdisjoint(cover) for names in known_wrong), 0)
 
 
 def _cover(cases: Sequence[frozenset[str]], names: Set[str]) -> tuple[str, ...]:
     """A few names of which as many cases as can be have one: the fewest, as near as a greedy choice comes."""
-    left, chosen = list(cases), list[str]()
-    while len(chosen) < MOST_OPTIONS:
+    left, cover = list(cases), list[str]()
+    while len(cover) < MOST_OPTIONS:
         counts = Counter(name for case in left for name in case & names)
         if not counts:
             break
         best = min(counts, key=lambda name: (-counts[name], name))
-        chosen.append(best)
+        cover.append(best)
         left = [case for case in left if best not in case]
-    return tuple(sorted(chosen))
+    return tuple(sorted(cover))
 
 
 def _by_chance(condition: Condition) -> float:
@@ -327,13 +329,13 @@ def matching(site: CallSite, cases: Iterable[Case]) -> list[Case]:
 
 def site_verdict(site: CallSite, cases: Iterable[EndedCase]) -> SiteVerdict | None:
     """The verdict of the cases on a caller's call; None if none of them is like it."""
-    found = matching(site, cases)
-    if not found:
+    matches = matching(site, cases)
+    if not matches:
         return None
     return SiteVerdict(
-        failed=sum(case.end == "failed" for case in found),
-        fell_back=sum(case.end == "fell_back" for case in found),
-        of=len(found),
+        failed=sum(case.end == "failed" for case in matches),
+        fell_back=sum(case.end == "fell_back" for case in matches),
+        of=len(matches),
     )
 
 

@@ -27,7 +27,7 @@ _recent: dict[tuple[int, str, datetime | None], list[Coverage]] = {}
 
 async def of_campaign(engine: AsyncEngine, campaign_id: int) -> CampaignCoverage:
     campaign = await campaigns.detail(engine, campaign_id)
-    await matrix.refreshed(engine, campaign_id)
+    await matrix.ensure_fresh(engine, campaign_id)
     return CampaignCoverage(campaign_id=campaign_id, releases=await of_matrix(engine, campaign_id, campaign.suite))
 
 
@@ -39,33 +39,33 @@ async def of_matrix(engine: AsyncEngine, campaign_id: int, suite: str) -> list[C
         if (recent := _recent.get(key)) is not None:
             return recent
         rows = await store.charted_functions(connection, campaign_id, list(ROOTS))
-    charted: dict[tuple[str, str], set[str]] = {}
+    functions_by_release: dict[tuple[str, str], set[str]] = {}
     for row in rows:
-        charted.setdefault((row.framework, row.version), set()).add(row.function)
+        functions_by_release.setdefault((row.framework, row.version), set()).add(row.function)
     # A surface is read when it is first asked for, which takes a moment.
-    found = await asyncio.to_thread(coverages, suite, charted)
-    _recent[key] = found
+    coverage_list = await asyncio.to_thread(coverages, suite, functions_by_release)
+    _recent[key] = coverage_list
     while len(_recent) > MOST_RECENT:
         del _recent[next(iter(_recent))]
-    return found
+    return coverage_list
 
 
 def of_report(suite: str, data: ReportData) -> list[Coverage]:
     """The same of a report's rows, which are of one moment."""
     targets = {target.id: (target.framework, target.version) for target in data.targets}
-    charted: dict[tuple[str, str], set[str]] = {}
+    functions_by_release: dict[tuple[str, str], set[str]] = {}
     for row in data.verdicts:
         if row.anywhere.total or row.lowering is not None:
-            charted.setdefault(targets[row.target_id], set()).add(row.function)
-    return coverages(suite, charted)
+            functions_by_release.setdefault(targets[row.target_id], set()).add(row.function)
+    return coverages(suite, functions_by_release)
 
 
-def coverages(suite: str, charted: ChartedFunctions) -> list[Coverage]:
+def coverages(suite: str, functions_by_release: ChartedFunctions) -> list[Coverage]:
     """One for each release charted, against its own surface or the nearest that comes with Portolan."""
-    found = []
-    for (framework, version), functions in sorted(charted.items()):
+    release_coverages = []
+    for (framework, version), functions in sorted(functions_by_release.items()):
         name, charted_release = nearest(framework, version), f"{framework}@{version}"
         if name is not None:
             instead_of = charted_release if name != charted_release else None
-            found.append(shipped_coverage(suite, frozenset(functions), name, instead_of))
-    return found
+            release_coverages.append(shipped_coverage(suite, frozenset(functions), name, instead_of))
+    return release_coverages

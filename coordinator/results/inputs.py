@@ -4,35 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from coordinator.formats import listed
+from coordinator.formats import join_words
 from protocol.enums import InputKind
 
 Combination = str
 """The kinds of one case's inputs, as the database has them: ``empty 0-dim``."""
 
 
-def failing_inputs(failed: Collection[Combination], passed: Collection[Combination]) -> str | None:
+def failing_inputs(failing: Collection[Combination], passing: Collection[Combination]) -> str | None:
     """``only on empty and 0-dim input``, or ``on some plain input``; None if nothing failed or nothing passed.
 
     *Only* holds if every failed case has a kind of input that no passed case has.
     """
-    wrong, right = [[frozenset(kinds.split()) for kinds in side] for side in (failed, passed)]
+    wrong, right = [[frozenset(kinds.split()) for kinds in side] for side in (failing, passing)]
     if not wrong or not right:
         return None
     alone = frozenset[str]().union(*wrong) - frozenset[str]().union(*right)
     if all(kinds & alone for kinds in wrong):
-        return f"only on {listed(_cover(wrong, alone))} input"
-    return f"on some {listed(_in_order(frozenset[str]().union(*wrong)))} input"
+        return f"only on {join_words(_cover(wrong, alone))} input"
+    return f"on some {join_words(_in_order(frozenset[str]().union(*wrong)))} input"
 
 
 def _cover(wrong: Collection[frozenset[str]], kinds: frozenset[str]) -> list[str]:
     """The fewest kinds, as near as a greedy choice comes, of which each failed case has one."""
-    left, chosen = list(wrong), set[str]()
+    left, cover = list(wrong), set[str]()
     while left:
-        best = max(_in_order(kinds - chosen), key=lambda kind: sum(kind in case for case in left))
-        chosen.add(best)
+        best = max(_in_order(kinds - cover), key=lambda kind: sum(kind in case for case in left))
+        cover.add(best)
         left = [case for case in left if best not in case]
-    return _in_order(chosen)
+    return _in_order(cover)
 
 
 def _in_order(kinds: Collection[str]) -> list[str]:

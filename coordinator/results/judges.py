@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from coordinator.formats import listed, percent, plural
+from coordinator.formats import join_words, percent, plural
 from protocol.enums import Judge
 
 WORDS: Mapping[Judge, str] = {
@@ -38,30 +38,30 @@ class JudgeCount:
     """With such a case."""
 
 
-def judge_counts(judged: Sequence[JudgedCases]) -> list[JudgeCount]:
+def judge_counts(case_groups: Sequence[JudgedCases]) -> list[JudgeCount]:
     """By judge of any case, the most independent first; empty where no suite says who judged."""
-    rows = {judge: [row for row in judged if row.judged_by == judge] for judge in Judge}
+    rows = {judge: [row for row in case_groups if row.judged_by == judge] for judge in Judge}
     return [
-        JudgeCount(judge, sum(row.cases for row in found), len({(row.framework, row.function) for row in found}))
-        for judge, found in rows.items()
-        if found
+        JudgeCount(judge, sum(row.cases for row in groups), len({(row.framework, row.function) for row in groups}))
+        for judge, groups in rows.items()
+        if groups
     ]
 
 
-def independent_functions(judged: Sequence[JudgedCases]) -> int:
+def independent_functions(case_groups: Sequence[JudgedCases]) -> int:
     """Functions with a case that an independent reference judged."""
     independent = [judge for judge in Judge if judge.is_independent]
-    return len({(row.framework, row.function) for row in judged if row.judged_by in independent})
+    return len({(row.framework, row.function) for row in case_groups if row.judged_by in independent})
 
 
-def judges_sentence(judged: Sequence[JudgedCases]) -> str | None:
-    counts = judge_counts(judged)
+def judges_sentence(case_groups: Sequence[JudgedCases]) -> str | None:
+    counts = judge_counts(case_groups)
     if not counts:
         return None
-    cases = sum(row.cases for row in judged)
-    functions = len({(row.framework, row.function) for row in judged})
-    independent = independent_functions(judged)
-    by_judge = listed([f"{count.cases:,} by {count.judge}" for count in counts if count.cases])
+    cases = sum(row.cases for row in case_groups)
+    functions = len({(row.framework, row.function) for row in case_groups})
+    independent = independent_functions(case_groups)
+    by_judge = join_words([f"{count.cases:,} by {count.judge}" for count in counts if count.cases])
     return (
         f"Of {plural(cases, 'case')} that ran, {by_judge}: {independent:,} of {plural(functions, 'function')} "
         f"({percent(independent / functions)}) have a case that an independent reference judged."

@@ -51,12 +51,14 @@ async def check_filters(
     values = {"campaign": campaign_id, "function": like_pattern(function)}
     if not (await connection.execute(_HAS_FUNCTION, values)).scalar_one():
         rows = await connection.execute(_ALL_FUNCTIONS, {"campaign": campaign_id, "function": "%"})
-        if known := {row.function for row in rows}:
-            raise UnknownNameError(f"in campaign {campaign_id} {no_function_matches([function], known)}", "function")
+        if all_names := {row.function for row in rows}:
+            raise UnknownNameError(
+                f"in campaign {campaign_id} {no_function_matches([function], all_names)}", "function"
+            )
 
 
-def _check(campaign_id: int, field: str, name: str | None, known: Iterable[str]) -> None:
-    names = sorted(known)
+def _check(campaign_id: int, field: str, name: str | None, valid_names: Iterable[str]) -> None:
+    names = sorted(valid_names)
     if name is not None and names and name not in names:
         raise UnknownNameError(
             f"campaign {campaign_id} has no target of the {field} '{name}'{did_you_mean(name, names) or ';'} "

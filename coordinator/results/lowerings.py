@@ -47,8 +47,8 @@ def lowering_rate(lowerings: Iterable[str | None]) -> Rate:
     return Rate(counts[Cause.lowered], counts[Cause.lowered] + counts[Cause.not_lowered])
 
 
-def lowering_sentence(found: Rate) -> str:
+def lowering_sentence(rate: Rate) -> str:
     """The rate in words, the same in the terminal, on the pages and in the report."""
-    if not found.n:
+    if not rate.n:
         return "No function was lowered."
-    return f"{found.count:,} of {found.n:,} {LABEL} ({percent(found.share or 0)})."
+    return f"{rate.count:,} of {rate.n:,} {LABEL} ({percent(rate.share or 0)})."

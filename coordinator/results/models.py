@@ -76,15 +76,15 @@ class Cell(CountedFunction, Figures):
         """Of no case, with the cause where none of the function's counts."""
         return replace(NOTHING_COUNTED, cause=None if self.anywhere.total else self.not_counted_cause)
 
-    def counted(self, rule: CountingRule) -> Counts | None:
+    def counts_by(self, rule: CountingRule) -> Counts | None:
         """The rule's counts, with the cause of what is not counted where none of the function's cases is; None of a
         rule by which the function has no verdict."""
         counts = self.by(rule)
         return counts and replace(counts, cause=counts.cause or self.uncounted.cause)
 
-    def shown(self, rule: CountingRule) -> Counts:
+    def shown_counts(self, rule: CountingRule) -> Counts:
         """The rule's counts; those anywhere of a function that has no verdict by it."""
-        return self.counted(rule) or self.counted(ANYWHERE) or self.uncounted
+        return self.counts_by(rule) or self.counts_by(ANYWHERE) or self.uncounted
 
     @property
     def main_cause(self) -> str | None:

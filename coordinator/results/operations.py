@@ -128,17 +128,17 @@ SELECT m.target_id, s.framework, c.function, c.name AS "case", m.met, count(*) A
 
 async def of_campaign(engine: AsyncEngine, campaign_id: int, name: str = "") -> CampaignOperations:
     """The operations with these letters in their name, on each target where one was met so."""
-    named, rows = await _read(engine, campaign_id, _SUMMARIES, MOST_OPERATIONS, name=name)
+    target_labels, rows = await _read(engine, campaign_id, _SUMMARIES, MOST_OPERATIONS, name=name)
     return CampaignOperations(
         campaign_id=campaign_id,
-        operations=[OperationSummary(target=named[row["target_id"]], **row) for row in rows[:MOST_OPERATIONS]],
+        operations=[OperationSummary(target=target_labels[row["target_id"]], **row) for row in rows[:MOST_OPERATIONS]],
         more=len(rows) > MOST_OPERATIONS,
     )
 
 
 async def cases_of(engine: AsyncEngine, campaign_id: int, operation: str) -> OperationCases:
     """Raises ``NotFoundError`` if no case of the campaign met it so."""
-    named, rows = await _read(engine, campaign_id, _CASES, MOST_CASES, operation=operation)
+    target_labels, rows = await _read(engine, campaign_id, _CASES, MOST_CASES, operation=operation)
     if not rows:
         raise NotFoundError(
             f"no case of campaign {campaign_id} fell back or failed at operation {operation!r}: whether it ran on a "
@@ -148,7 +148,7 @@ async def cases_of(engine: AsyncEngine, campaign_id: int, operation: str) -> Ope
         campaign_id=campaign_id,
         operation=operation,
         cases=[
-            OperationCase(**row | {"target": named[row["target_id"]], "dtypes": row["dtypes"] or []})
+            OperationCase(**row | {"target": target_labels[row["target_id"]], "dtypes": row["dtypes"] or []})
             for row in rows[:MOST_CASES]
         ],
         more=len(rows) > MOST_CASES,
@@ -161,6 +161,6 @@ async def _read(
     """The labels of the campaign's targets, and the rows, one more than are shown if there are more."""
     await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
-        named = labels(await targets.of_campaign(connection, campaign_id))
-        found = await connection.execute(sql, {"campaign": campaign_id, "most": most + 1, **values})
-        return named, [dict(row._mapping) for row in found]
+        target_labels = labels(await targets.of_campaign(connection, campaign_id))
+        result = await connection.execute(sql, {"campaign": campaign_id, "most": most + 1, **values})
+        return target_labels, [dict(row._mapping) for row in result]

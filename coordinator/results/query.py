@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from coordinator.errors import QueryError, UnknownNameError
-from coordinator.targets.selectors import NumberedTarget, Selector, spelled
+from coordinator.targets.selectors import NumberedTarget, Selector, target_name
 from protocol.enums import Cause
 
 MOST_WORDS = 50
@@ -120,53 +120,53 @@ def parse(text: str) -> Query:
 def check_targets(query: Query, targets: Sequence[NumberedTarget], text: str = "") -> None:
     """Raises ``QueryError`` for a word whose target names none of these."""
     for term, word in zip(query, re.finditer(r"\S+", text), strict=False):
-        if not isinstance(term, NameTerm) and term.target is not None and not named(term, targets):
-            there = ", ".join(map(spelled, targets)) or "none"
+        if not isinstance(term, NameTerm) and term.target is not None and not matching_ids(term, targets):
+            there = ", ".join(map(target_name, targets)) or "none"
             raise QueryError(f"{word.group()} names no target of this campaign; it has: {there}", word.start())
 
 
-def named(term: OnTarget, targets: Sequence[NumberedTarget]) -> list[int]:
+def matching_ids(term: OnTarget, targets: Sequence[NumberedTarget]) -> list[int]:
     """Ids of the targets that a word speaks of."""
     return [target.id for target in targets if term.target is None or term.target.matches(target)]
 
 
 def _term(word: str, at: int) -> Term:
-    excluded = word.startswith("-")
-    body = word[1:] if excluded else word
+    is_excluded = word.startswith("-")
+    body = word[1:] if is_excluded else word
     if not body:
         raise QueryError("a minus alone excludes nothing: write what to leave out behind it, such as -torch.nn.*", at)
     key, colon, value = body.partition(":")
     if not colon:
-        return NameTerm(body, excluded=excluded)
+        return NameTerm(body, excluded=is_excluded)
     at += len(word) - len(value)
     if key == "module":
         if not value:
             raise QueryError("which module? write it like module:torch.nn or module:torch.*", at)
-        return NameTerm(value, "module", excluded)
+        return NameTerm(value, "module", is_excluded)
     if key == "function":
         if not value:
             raise QueryError("which function? write it like function:torch.add or function:torch.nn.*", at)
-        return NameTerm(value, "function", excluded)
+        return NameTerm(value, "function", is_excluded)
     if key in _VERDICT_KEYS:
-        return VerdictTerm(_target(value, at), _VERDICT_KEYS[key], excluded)
+        return VerdictTerm(_target(value, at), _VERDICT_KEYS[key], is_excluded)
     if key in _COUNTED_KEYS:
-        return CountTerm(_target(value, at), _COUNTED_KEYS[key], excluded)
+        return CountTerm(_target(value, at), _COUNTED_KEYS[key], is_excluded)
     if key in _WITH_VALUE:
-        return _WITH_VALUE[key](value, at, excluded)
+        return _WITH_VALUE[key](value, at, is_excluded)
     raise QueryError(f"no word of the language begins with '{key}:'{_close(key, KEYS)}", at - len(key) - 1)
 
 
-def _cause(text: str, at: int, excluded: bool) -> Term:
-    target, word = _assigned(text, at, [str(cause) for cause in Cause], "cause")
-    return CauseTerm(target, word, excluded)
+def _cause(text: str, at: int, is_excluded: bool) -> Term:
+    target, word = _parse_assignment(text, at, [str(cause) for cause in Cause], "cause")
+    return CauseTerm(target, word, is_excluded)
 
 
-def _verdict(text: str, at: int, excluded: bool) -> Term:
-    target, word = _assigned(text, at, VERDICTS, "verdict")
-    return VerdictTerm(target, (word,), excluded)
+def _verdict(text: str, at: int, is_excluded: bool) -> Term:
+    target, word = _parse_assignment(text, at, VERDICTS, "verdict")
+    return VerdictTerm(target, (word,), is_excluded)
 
 
-def _slower(text: str, at: int, excluded: bool) -> Term:
+def _slower(text: str, at: int, is_excluded: bool) -> Term:
     match = re.fullmatch(r"([^<>]*)([<>])([^<>]+)", text)
     try:
         than = float(match[3]) if match else math.nan
@@ -174,18 +174,18 @@ def _slower(text: str, at: int, excluded: bool) -> Term:
         than = math.nan
     if match is None or not (math.isfinite(than) and than > 0):
         raise QueryError("say how many times slower, as a number over 0: slower:xla>10, or slower:xla<1", at)
-    return RatioTerm(_target(match[1], at), than, match[2] == ">", excluded)
+    return RatioTerm(_target(match[1], at), than, match[2] == ">", is_excluded)
 
 
 _WITH_VALUE: dict[str, Callable[[str, int, bool], Term]] = {"cause": _cause, "verdict": _verdict, "slower": _slower}
 
 
-def _assigned(text: str, at: int, known: Sequence[str], what: str) -> tuple[Selector | None, str]:
+def _parse_assignment(text: str, at: int, choices: Sequence[str], what: str) -> tuple[Selector | None, str]:
     """``WORD`` or ``TARGET=WORD``."""
     target, equals, word = text.rpartition("=")
-    if word not in known:
+    if word not in choices:
         raise QueryError(
-            f"no {what} is called '{word}'{_close(word, known)}; there are: {', '.join(known)}",
+            f"no {what} is called '{word}'{_close(word, choices)}; there are: {', '.join(choices)}",
             at + len(text) - len(word),
         )
     return (_target(target, at) if equals else None), word
@@ -202,12 +202,12 @@ def _target(text: str, at: int) -> Selector | None:
         ) from error
 
 
-def _close(word: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(word, known, n=2, cutoff=0.6)
+def _close(word: str, choices: Sequence[str]) -> str:
+    close = difflib.get_close_matches(word, choices, n=2, cutoff=0.6)
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
 def like_pattern(glob: str) -> str:
     """The LIKE pattern of a glob."""
-    escaped = glob.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    return escaped.replace("*", "%").replace("?", "_")
+    literal = glob.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return literal.replace("*", "%").replace("?", "_")

@@ -15,7 +15,7 @@ from coordinator.reference.models import Reference
 from coordinator.results.report_data import FunctionLatencies, ReportData
 from coordinator.results.statistics import Estimate, geometric_means
 from coordinator.targets.models import Target
-from coordinator.targets.selectors import spelled
+from coordinator.targets.selectors import target_name
 
 BEFORE, AFTER = "gpu-t4", "tpu-v3-8"
 """The two devices of which the study published latencies."""
@@ -62,36 +62,38 @@ def with_bases(
     Simulated targets are not compared, and none whose programs are lowered and not run.
     """
     real = [target for target in targets if target.is_compared]
-    found = []
+    pairs = []
     for other in real:
         bases = _bases([target for target in real if target.framework == other.framework], base)
         nearest = next((target for target in bases if target.id == cpu_bases.get(other.id)), None)
-        chosen = nearest or _base_of(other, bases)
-        if chosen is not None:
-            found.append((chosen, other))
-    return found
+        base_target = nearest or _base_of(other, bases)
+        if base_target is not None:
+            pairs.append((base_target, other))
+    return pairs
 
 
 def comparisons(data: ReportData, base: str | None = None, *, with_intervals: bool = True) -> list[TargetRatios]:
     """The campaign's, and then the reference's of the same frameworks."""
-    measured = _by_case(data.latencies)
-    found = [
+    latencies_by_target = _by_case(data.latencies)
+    target_ratios = [
         TargetRatios(
             data.name,
             one.framework,
             data.labels[one.id],
             data.labels[other.id],
-            _slowest_first(_ratios(measured.get(one.id, {}), measured.get(other.id, {}), with_intervals)),
+            _slowest_first(
+                _ratios(latencies_by_target.get(one.id, {}), latencies_by_target.get(other.id, {}), with_intervals)
+            ),
             (one.id, other.id),
         )
         for one, other in with_bases(data.targets, base, data.cpu_bases)
     ]
     if data.reference:
-        found += [published(data.reference, framework) for framework in data.frameworks]
-    return found
+        target_ratios += [published_ratios(data.reference, framework) for framework in data.frameworks]
+    return target_ratios
 
 
-def published(reference: Reference, framework: str) -> TargetRatios:
+def published_ratios(reference: Reference, framework: str) -> TargetRatios:
     """The study's measurements of a framework: from the GPU to the TPU."""
     latencies = {
         (latency.function, latency.device): latency.milliseconds
@@ -100,8 +102,10 @@ def published(reference: Reference, framework: str) -> TargetRatios:
     }
     names = dict.fromkeys(function for function, _ in latencies)
     both = [(name, latencies[name, BEFORE], latencies[name, AFTER]) for name in names]
-    known = [target for target in reference.targets if target.framework == framework]
-    base, other = (next((spelled(t) for t in known if t.device == device), device) for device in (BEFORE, AFTER))
+    published_targets = [target for target in reference.targets if target.framework == framework]
+    base, other = (
+        next((target_name(t) for t in published_targets if t.device == device), device) for device in (BEFORE, AFTER)
+    )
     return TargetRatios(
         reference.name,
         framework,
@@ -130,11 +134,11 @@ def _base_of(other: Target, bases: Sequence[Target]) -> Target | None:
 
 def _by_case(latencies: Sequence[FunctionLatencies]) -> dict[int, Cases]:
     """By target, of functions that touch a device."""
-    found: dict[int, Cases] = {}
+    by_target: dict[int, Cases] = {}
     for row in latencies:
         if not row.host_only:
-            found.setdefault(row.target_id, {})[row.function] = row.by_case
-    return found
+            by_target.setdefault(row.target_id, {})[row.function] = row.by_case
+    return by_target
 
 
 def _ratios(base: Cases, other: Cases, with_intervals: bool) -> Iterator[FunctionRatio]:

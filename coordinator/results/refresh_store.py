@@ -134,13 +134,13 @@ SELECT n.campaign_id, p.state = 'running' AS running, n.done, coalesce(m.done, 0
 
 async def now(connection: AsyncConnection, campaign_id: int) -> Row[Any] | None:
     """The progress of the campaign, and of its matrix."""
-    found = await connection.execute(
+    result = await connection.execute(
         text(f"{_NOW} WHERE n.campaign_id = :campaign"), {"campaign": campaign_id, "definition": DEFINITION}
     )
-    return found.one_or_none()
+    return result.one_or_none()
 
 
-async def outdated(connection: AsyncConnection) -> Sequence[Row[Any]]:
+async def outdated_campaigns(connection: AsyncConnection) -> Sequence[Row[Any]]:
     """The campaigns whose matrix is behind, newest first."""
     rows = await connection.execute(
         text(f"SELECT * FROM ({_NOW}) matrix WHERE NOT current ORDER BY campaign_id DESC"), {"definition": DEFINITION}
@@ -166,7 +166,7 @@ async def refresh(connection: AsyncConnection, campaign_id: int, *, anew: bool) 
     await connection.execute(text(f"SET LOCAL work_mem = '{WORK_MEMORY}'"))
     # PostgreSQL expects one row of each view, and would go through the latencies once for every verdict.
     await connection.execute(text("SET LOCAL enable_nestloop = off"))
-    begun = time.monotonic()
+    started_at = time.monotonic()
     if anew:
         for table in ("matrix_cells", "matrix_latencies", "matrix_rows", "matrix_targets"):
             await connection.execute(
@@ -175,5 +175,5 @@ async def refresh(connection: AsyncConnection, campaign_id: int, *, anew: bool) 
     await connection.execute(text(_REFRESH), {"campaign": campaign_id, "definition": DEFINITION})
     await connection.execute(
         text("UPDATE matrices SET took_s = :took WHERE campaign_id = :campaign"),
-        {"campaign": campaign_id, "took": time.monotonic() - begun},
+        {"campaign": campaign_id, "took": time.monotonic() - started_at},
     )

@@ -157,18 +157,18 @@ class ReportData:
 
     @cached_property
     def by_target(self) -> dict[int, list[FunctionVerdict]]:
-        found: dict[int, list[FunctionVerdict]] = {target.id: [] for target in self.targets}
+        by_target: dict[int, list[FunctionVerdict]] = {target.id: [] for target in self.targets}
         for verdict in self.verdicts:
-            found[verdict.target_id].append(verdict)
-        return found
+            by_target[verdict.target_id].append(verdict)
+        return by_target
 
     @cached_property
     def medians(self) -> dict[int, dict[str, float]]:
         """By target: of each function the median over its cases."""
-        found: dict[int, dict[str, float]] = {target.id: {} for target in self.targets}
+        by_target: dict[int, dict[str, float]] = {target.id: {} for target in self.targets}
         for row in self.latencies:
-            found[row.target_id][row.function] = statistics.median(row.by_case.values())
-        return found
+            by_target[row.target_id][row.function] = statistics.median(row.by_case.values())
+        return by_target
 
     @cached_property
     def run_targets(self) -> tuple[Target, ...]:
@@ -187,7 +187,7 @@ class ReportData:
     def labels(self) -> dict[int, str]:
         return labels(self.targets)
 
-    def narrowed(self, function: str) -> ReportData:
+    def narrow(self, function: str) -> ReportData:
         """The same of the functions that a glob matches."""
         return replace(
             self,
@@ -195,7 +195,7 @@ class ReportData:
             latencies=tuple(row for row in self.latencies if fnmatchcase(row.function, function)),
         )
 
-    def published(self) -> tuple[PublishedTarget, ...]:
+    def published_targets(self) -> tuple[PublishedTarget, ...]:
         """The targets of the reference, of the frameworks at hand."""
         if self.reference is None:
             return ()

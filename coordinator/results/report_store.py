@@ -125,7 +125,7 @@ async def read(
         name=f"campaign {campaign_id}",
         targets=tuple(await targets.of_campaign(connection, campaign_id)),
         verdicts=await _rows(connection, _verdict, _KEPT_VERDICTS, campaign=campaign_id),
-        latencies=tuple(_measured(latencies)),
+        latencies=tuple(_latency_rows(latencies)),
         measure=measure,
         reference=reference,
         queries=queries(campaign_id, measure),
@@ -145,7 +145,7 @@ def _verdict(target: int, function: str, counts: str, *figures: Any) -> Function
     return FunctionVerdict(target, function, counts_of(counts), *figures)
 
 
-def _measured(rows: Iterable[Sequence[Any]]) -> Iterator[FunctionLatencies]:
+def _latency_rows(rows: Iterable[Sequence[Any]]) -> Iterator[FunctionLatencies]:
     """Functions with a measured case; a case that took no time that a clock shows is in no ratio."""
     for target, function, host_only, cases, values in rows:
         by_case = {case: value for case, value in zip(cases, values, strict=True) if value is not None and value > 0}

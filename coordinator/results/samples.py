@@ -42,7 +42,7 @@ async def of_campaign(engine: AsyncEngine, campaign_id: int) -> CampaignSample:
     sample = await campaigns.sample(engine, campaign_id)
     if sample is None:
         raise NotFoundError(f"the functions of campaign {campaign_id} are no sample: submit one with --sample")
-    await matrix.refreshed(engine, campaign_id)
+    await matrix.ensure_fresh(engine, campaign_id)
     targets = await matrix.targets(engine, campaign_id)
     async with engine.connect() as connection:
         cells = await store.campaign_cells(connection, campaign_id)
@@ -56,27 +56,27 @@ async def of_campaign(engine: AsyncEngine, campaign_id: int) -> CampaignSample:
 
 
 def sample_rates(
-    sample: ChartedSample, targets: Sequence[Target], judged: Iterable[JudgedFunction]
+    sample: ChartedSample, targets: Sequence[Target], verdicts: Iterable[JudgedFunction]
 ) -> list[SampleRate]:
     """The rates on each target on which cases ran. Pure."""
     by_target: dict[int, list[JudgedFunction]] = {}
-    for row in judged:
+    for row in verdicts:
         by_target.setdefault(row.target_id, []).append(row)
-    named = labels(targets)
+    target_labels = labels(targets)
     return [
         SampleRate(
             target_id=target.id,
-            target=named[target.id],
+            target=target_labels[target.id],
             part=part,
-            drawn=drawn,
+            drawn=sample_size,
             charted=len(functions),
-            ports=_rate([row.anywhere for row in rated if row.function in functions]),
-            ports_on_device=_rate([row.on_device for row in rated if row.function in functions]),
+            ports=_rate([row.anywhere for row in rated_functions if row.function in functions]),
+            ports_on_device=_rate([row.on_device for row in rated_functions if row.function in functions]),
         )
         for target in targets
         if not target.is_lowered
-        for rated in [[row for row in by_target.get(target.id, []) if row.is_rated]]
-        for part, drawn, functions in _parts(sample)
+        for rated_functions in [[row for row in by_target.get(target.id, []) if row.is_rated]]
+        for part, sample_size, functions in _parts(sample)
     ]
 
 
@@ -91,5 +91,5 @@ def _parts(sample: ChartedSample) -> Iterator[tuple[str, int, Collection[str]]]:
 
 
 def _rate(counts: Sequence[Counts | None]) -> PortRate:
-    counted = [of.verdict for of in counts if of is not None and of.verdict in COUNTED]
-    return PortRate.of(Rate(counted.count("success"), len(counted)))
+    verdicts = [of.verdict for of in counts if of is not None and of.verdict in COUNTED]
+    return PortRate.of(Rate(verdicts.count("success"), len(verdicts)))

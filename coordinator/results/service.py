@@ -58,52 +58,54 @@ class MatrixQuery:
     limit: int | None = None
 
 
-async def page(engine: AsyncEngine, campaign_id: int, wanted: MatrixQuery) -> MatrixPage:
+async def page(engine: AsyncEngine, campaign_id: int, request: MatrixQuery) -> MatrixPage:
     """Raises ``QueryError`` for a query that cannot be read, or names no target of the campaign.
 
     And ``UnknownNameError`` for a device that the campaign has not.
     """
-    query = parse(wanted.query)
+    query = parse(request.query)
     campaign = await campaigns.detail(engine, campaign_id)
-    freshness = await refreshed(engine, campaign_id)
+    freshness = await ensure_fresh(engine, campaign_id)
     async with engine.connect() as connection:
-        await check_filters(connection, campaign_id, device=wanted.device)
+        await check_filters(connection, campaign_id, device=request.device)
     whole = await targets(engine, campaign_id)
-    chosen = [target for target in whole if wanted.device in (None, target.device)]
-    check_targets(query, chosen, wanted.query)
+    selected_targets = [target for target in whole if request.device in (None, target.device)]
+    check_targets(query, selected_targets, request.query)
     async with engine.connect() as connection:
-        found, functions = await store.keys(
-            connection, campaign_id, query, chosen, wanted.rule, of_all=len(chosen) == len(whole)
+        keys, functions = await store.keys(
+            connection, campaign_id, query, selected_targets, request.rule, of_all=len(selected_targets) == len(whole)
         )
-        shown = found[wanted.offset :] if wanted.limit is None else found[wanted.offset : wanted.offset + wanted.limit]
-        cells = await store.cells(connection, campaign_id, shown)
-    ids = {target.id for target in chosen}
+        page_keys = (
+            keys[request.offset :] if request.limit is None else keys[request.offset : request.offset + request.limit]
+        )
+        cells = await store.cells(connection, campaign_id, page_keys)
+    ids = {target.id for target in selected_targets}
     return MatrixPage(
         campaign_id=campaign_id,
         name=campaign.name,
         suite=campaign.suite,
         sample=campaign.sample,
         state=campaign.state,
-        rule=wanted.rule.name,
-        query=wanted.query,
+        rule=request.rule.name,
+        query=request.query,
         freshness=freshness,
-        targets=chosen,
-        modules=modules(found),
-        found=len(found),
+        targets=selected_targets,
+        modules=modules(keys),
+        found=len(keys),
         functions=functions,
-        offset=wanted.offset,
-        rows=rows(shown, [cell for cell in cells if cell.target_id in ids]),
+        offset=request.offset,
+        rows=rows(page_keys, [cell for cell in cells if cell.target_id in ids]),
     )
 
 
-async def pages(engine: AsyncEngine, campaign_id: int, wanted: MatrixQuery) -> AsyncIterator[MatrixPage]:
+async def pages(engine: AsyncEngine, campaign_id: int, request: MatrixQuery) -> AsyncIterator[MatrixPage]:
     """All rows that the query finds, some at a time."""
-    wanted = replace(wanted, offset=0, limit=AT_ONCE_ROWS)
+    request = replace(request, offset=0, limit=AT_ONCE_ROWS)
     while True:
-        found = await page(engine, campaign_id, wanted)
-        yield found
-        wanted = replace(wanted, offset=wanted.offset + AT_ONCE_ROWS)
-        if wanted.offset >= found.found:
+        matrix = await page(engine, campaign_id, request)
+        yield matrix
+        request = replace(request, offset=request.offset + AT_ONCE_ROWS)
+        if request.offset >= matrix.found:
             return
 
 
@@ -112,29 +114,29 @@ async def targets(engine: AsyncEngine, campaign_id: int) -> list[Target]:
         return await targets_store.of_campaign(connection, campaign_id)
 
 
-async def refreshed(engine: AsyncEngine, campaign_id: int, *, at_any_size: bool = False) -> Freshness:
+async def ensure_fresh(engine: AsyncEngine, campaign_id: int, *, at_any_size: bool = False) -> Freshness:
     """The freshness of the matrix; that of a small campaign is first brought up to date, or any ``at_any_size``."""
     async with engine.connect() as connection:
-        found = await refresh_store.now(connection, campaign_id)
-    if found is not None and not found.current and (at_any_size or found.done <= SMALL):
+        state = await refresh_store.now(connection, campaign_id)
+    if state is not None and not state.current and (at_any_size or state.done <= SMALL):
         await _refresh(engine, campaign_id, wait=True)
         async with engine.connect() as connection:
-            found = await refresh_store.now(connection, campaign_id)
-    if found is None:
+            state = await refresh_store.now(connection, campaign_id)
+    if state is None:
         return Freshness(outcomes=0, of=0, at=None, current=True)
-    return Freshness(outcomes=found.kept, of=found.done, at=found.made_at, current=found.current)
+    return Freshness(outcomes=state.kept, of=state.done, at=state.made_at, current=state.current)
 
 
 async def cells_of(engine: AsyncEngine, campaign_id: int, framework: str, function: str) -> list[Cell]:
     """One row of the matrix."""
-    await refreshed(engine, campaign_id)
+    await ensure_fresh(engine, campaign_id)
     async with engine.connect() as connection:
         return await store.cells(connection, campaign_id, [FunctionKey(framework, "", function)])
 
 
 async def column_of(engine: AsyncEngine, campaign_id: int, target_id: int) -> list[Cell]:
     """One column of the matrix."""
-    await refreshed(engine, campaign_id)
+    await ensure_fresh(engine, campaign_id)
     async with engine.connect() as connection:
         return await store.all_cells(connection, campaign_id, target_id)
 
@@ -143,15 +145,17 @@ async def history(engine: AsyncEngine, framework: str, function: str) -> History
     """Every cell that any campaign has of the function; of campaigns that have just ended too, if they are small."""
     async with engine.connect() as connection:
         behind = [
-            campaign.campaign_id for campaign in await refresh_store.outdated(connection) if campaign.done <= SMALL
+            campaign.campaign_id
+            for campaign in await refresh_store.outdated_campaigns(connection)
+            if campaign.done <= SMALL
         ]
     for campaign_id in behind[:AT_ONCE]:
-        await refreshed(engine, campaign_id)
+        await ensure_fresh(engine, campaign_id)
     async with engine.connect() as connection:
-        found = await store.history(connection, framework, function)
-        if not found:
+        cells = await store.history(connection, framework, function)
+        if not cells:
             raise NotFoundError(await nobody_charted(connection, framework, function))
-    return History(framework=framework, function=function, cells=mark_changes([_history_cell(row) for row in found]))
+    return History(framework=framework, function=function, cells=mark_changes([_history_cell(row) for row in cells]))
 
 
 def _history_cell(row: Row[Any]) -> HistoryCell:
@@ -164,14 +168,14 @@ def _history_cell(row: Row[Any]) -> HistoryCell:
 def mark_changes(newest_first: Sequence[HistoryCell]) -> list[HistoryCell]:
     """Each cell compared with the one before it in time that it can be compared with: of one suite, with the same
     cases."""
-    marked: list[HistoryCell] = []
+    cells: list[HistoryCell] = []
     earlier: dict[tuple[str, ...], tuple[str, str | None]] = {}
     for cell in reversed(newest_first):
         line = (cell.device, cell.hardware, cell.suite, cell.cases_digest or cell.suite_revision)
         verdicts = (cell.anywhere.verdict, cell.verdict_by(ON_DEVICE))
-        marked.append(cell.model_copy(update={"changed": earlier.get(line, verdicts) != verdicts}))
+        cells.append(cell.model_copy(update={"changed": earlier.get(line, verdicts) != verdicts}))
         earlier[line] = verdicts
-    return marked[::-1]
+    return cells[::-1]
 
 
 async def refresh_forever(engine: AsyncEngine) -> None:
@@ -187,7 +191,7 @@ async def refresh_forever(engine: AsyncEngine) -> None:
 async def refresh_outdated(engine: AsyncEngine) -> None:
     """Refresh each matrix that is behind. One that takes long while its campaign runs is given a rest in between."""
     async with engine.connect() as connection:
-        behind = await refresh_store.outdated(connection)
+        behind = await refresh_store.outdated_campaigns(connection)
     for matrix in behind:
         if not matrix.running or matrix.age_s * SHARE >= matrix.took_s:
             await _refresh(engine, matrix.campaign_id, wait=False)
@@ -196,29 +200,29 @@ async def refresh_outdated(engine: AsyncEngine) -> None:
 async def _refresh(engine: AsyncEngine, campaign_id: int, *, wait: bool) -> None:
     async with engine.begin() as connection:
         if await refresh_store.lock_exclusively(connection, campaign_id, wait=wait):
-            found = await refresh_store.now(connection, campaign_id)
+            state = await refresh_store.now(connection, campaign_id)
             # Another coordinator may have refreshed it while it held the lock.
-            if found is not None and not found.current:
-                await refresh_store.refresh(connection, campaign_id, anew=not found.as_defined)
+            if state is not None and not state.current:
+                await refresh_store.refresh(connection, campaign_id, anew=not state.as_defined)
 
 
-def modules(found: Sequence[FunctionKey]) -> list[Module]:
+def modules(all_keys: Sequence[FunctionKey]) -> list[Module]:
     groups = []
     first = 0
-    for (framework, name), keys in groupby(found, key=lambda key: (key.framework, key.module)):
+    for (framework, name), keys in groupby(all_keys, key=lambda key: (key.framework, key.module)):
         functions = len(list(keys))
         groups.append(Module(framework=framework, name=name, functions=functions, first=first))
         first += functions
     return groups
 
 
-def rows(shown: Sequence[FunctionKey], cells: Sequence[Cell]) -> list[MatrixRow]:
+def rows(page_keys: Sequence[FunctionKey], cells: Sequence[Cell]) -> list[MatrixRow]:
     by_row: dict[tuple[str, str], dict[int, Cell]] = defaultdict(dict)
     for cell in cells:
         by_row[cell.framework, cell.function][cell.target_id] = cell
-    found = []
-    for key in shown:
+    matrix_rows = []
+    for key in page_keys:
         of_key = by_row[key.framework, key.function]
         host_only = any(cell.host_only for cell in of_key.values())
-        found.append(MatrixRow.model_construct(**key._asdict(), host_only=host_only, cells=of_key))
-    return found
+        matrix_rows.append(MatrixRow.model_construct(**key._asdict(), host_only=host_only, cells=of_key))
+    return matrix_rows

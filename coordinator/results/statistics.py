@@ -75,8 +75,8 @@ NOTHING = Estimate(None, None, 0)
 
 def middle(values: Iterable[float | None]) -> float | None:
     """The median of the values that there are; None of none."""
-    known = [value for value in values if value is not None]
-    return statistics.median(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return statistics.median(numbers) if numbers else None
 
 
 def low_interval(samples: Sequence[float]) -> tuple[float, float] | None:
@@ -92,8 +92,8 @@ def median(values: Sequence[float]) -> Estimate:
 
 def geometric_mean(ratios: Sequence[float], *, with_interval: bool = True) -> Estimate:
     """The mean that fits ratios: of 2 times and half it says 1. Every ratio must be over 0."""
-    (found,) = geometric_means([ratios], with_intervals=with_interval)
-    return found
+    (estimate,) = geometric_means([ratios], with_intervals=with_interval)
+    return estimate
 
 
 def geometric_means(sets: Sequence[Sequence[float]], *, with_intervals: bool = True) -> list[Estimate]:
@@ -159,23 +159,23 @@ def _intervals_of_means(sets: Sequence[Sequence[float]]) -> list[tuple[float, fl
     by_size: dict[int, list[int]] = {}
     for place, values in enumerate(sets):
         by_size.setdefault(len(values), []).append(place)
-    found: list[tuple[float, float] | None] = [None] * len(sets)
+    intervals: list[tuple[float, float] | None] = [None] * len(sets)
     for size, places in by_size.items():
         if FEWEST <= size <= KEPT_UP_TO:
-            intervals: Iterable[tuple[float, float] | None] = _intervals_of_one_size([sets[place] for place in places])
+            of_size: Iterable[tuple[float, float] | None] = _intervals_of_one_size([sets[place] for place in places])
         else:
-            intervals = (_bootstrap(sets[place], "mean") for place in places)
-        for place, interval in zip(places, intervals, strict=True):
-            found[place] = interval
-    return found
+            of_size = (_bootstrap(sets[place], "mean") for place in places)
+        for place, interval in zip(places, of_size, strict=True):
+            intervals[place] = interval
+    return intervals
 
 
 def _intervals_of_one_size(sets: Sequence[Sequence[float]]) -> Iterator[tuple[float, float]]:
     import numpy as np
 
-    drawn = _kept(len(sets[0]))
-    shares = np.zeros(drawn.shape)
-    np.add.at(shares, (np.arange(RESAMPLES)[:, None], drawn), 1 / drawn.shape[1])
+    resamples = _cached_resamples(len(sets[0]))
+    shares = np.zeros(resamples.shape)
+    np.add.at(shares, (np.arange(RESAMPLES)[:, None], resamples), 1 / resamples.shape[1])
     at_once = max(1, BLOCK // RESAMPLES)
     for begin in range(0, len(sets), at_once):
         means = np.asarray(sets[begin : begin + at_once], dtype=float) @ shares.T
@@ -188,8 +188,8 @@ def _bootstrap(values: Sequence[float], figure: Literal["median", "mean", "low"]
         return None
     import numpy as np
 
-    given = np.asarray(values, dtype=float)
-    figures = np.concatenate([_figures(given[drawn], figure) for drawn in _resamples(len(values))])
+    array = np.asarray(values, dtype=float)
+    figures = np.concatenate([_figures(array[indices], figure) for indices in _resamples(len(values))])
     low, high = np.quantile(figures, _TAILS)
     return float(low), float(high)
 
@@ -204,18 +204,18 @@ def _figures(resamples: NDArray[Any], figure: Literal["median", "mean", "low"]) 
 
 def _resamples(n: int) -> Iterable[NDArray[Any]]:
     """The values that each resample draws: rows of n, in blocks that fit in memory."""
-    return (_kept(n),) if n <= KEPT_UP_TO else _drawn(n)
+    return (_cached_resamples(n),) if n <= KEPT_UP_TO else _draw_resamples(n)
 
 
 @lru_cache(maxsize=32)
-def _kept(n: int) -> NDArray[Any]:
+def _cached_resamples(n: int) -> NDArray[Any]:
     """Small sets are many, and drawing is most of their work: all of one size share it."""
     import numpy as np
 
-    return np.concatenate(list(_drawn(n))).astype(np.int16)
+    return np.concatenate(list(_draw_resamples(n))).astype(np.int16)
 
 
-def _drawn(n: int) -> Iterator[NDArray[Any]]:
+def _draw_resamples(n: int) -> Iterator[NDArray[Any]]:
     import numpy as np
 
     generator = np.random.default_rng(SEED)

@@ -21,7 +21,7 @@ from coordinator.results.query import (
     RatioTerm,
     VerdictTerm,
     like_pattern,
-    named,
+    matching_ids,
 )
 from coordinator.targets.models import Target
 
@@ -55,7 +55,7 @@ async def keys(
             " WHERE campaign_id = :campaign AND target_id = ANY(CAST(:targets AS int[])))"
         )
         values["targets"] = [target.id for target in targets]
-    found = await connection.execute(
+    result = await connection.execute(
         text(
             f"SELECT framework, module, function FROM matrix_rows WHERE campaign_id = :campaign AND {there}"
             f' AND {condition} ORDER BY framework COLLATE "C", module COLLATE "C", function COLLATE "C"'
@@ -65,11 +65,11 @@ async def keys(
     count = await connection.execute(
         text("SELECT count(*) FROM matrix_rows WHERE campaign_id = :campaign"), {"campaign": campaign_id}
     )
-    return [FunctionKey._make(row) for row in found], count.scalar_one()
+    return [FunctionKey._make(row) for row in result], count.scalar_one()
 
 
 async def cells(connection: AsyncConnection, campaign_id: int, rows: Sequence[FunctionKey]) -> list[Cell]:
-    found = await connection.execute(
+    result = await connection.execute(
         text(
             f"SELECT {_CELL} FROM matrix_cells m"
             " JOIN unnest(CAST(:frameworks AS text[]), CAST(:functions AS text[])) u (framework, function)"
@@ -81,7 +81,7 @@ async def cells(connection: AsyncConnection, campaign_id: int, rows: Sequence[Fu
             "functions": [row.function for row in rows],
         },
     )
-    return [cell_of(row) for row in found]
+    return [cell_of(row) for row in result]
 
 
 def cell_of(row: Row[Any]) -> Cell:
@@ -91,26 +91,26 @@ def cell_of(row: Row[Any]) -> Cell:
 
 async def campaign_cells(connection: AsyncConnection, campaign_id: int) -> list[Cell]:
     """All cells of a campaign that has few functions."""
-    found = await connection.execute(
+    result = await connection.execute(
         text(f"SELECT {_CELL} FROM matrix_cells m WHERE campaign_id = :campaign ORDER BY function, target_id"),
         {"campaign": campaign_id},
     )
-    return [cell_of(row) for row in found]
+    return [cell_of(row) for row in result]
 
 
 async def made_at(connection: AsyncConnection, campaign_id: int) -> datetime | None:
     """The moment at which the cells were made last; None of no cells."""
-    found = await connection.execute(
+    result = await connection.execute(
         text("SELECT made_at FROM matrices WHERE campaign_id = :campaign"), {"campaign": campaign_id}
     )
-    return cast("datetime | None", found.scalar_one_or_none())
+    return cast("datetime | None", result.scalar_one_or_none())
 
 
 async def charted_functions(
     connection: AsyncConnection, campaign_id: int, frameworks: Sequence[str]
 ) -> Sequence[Row[Any]]:
     """The functions of these frameworks that have a case that counts, or was lowered, on a target of a version."""
-    found = await connection.execute(
+    result = await connection.execute(
         text(
             "SELECT DISTINCT t.framework, t.version, c.function"
             "  FROM matrix_cells c JOIN targets t ON t.id = c.target_id"
@@ -119,19 +119,19 @@ async def charted_functions(
         ),
         {"campaign": campaign_id, "frameworks": list(frameworks)},
     )
-    return found.all()
+    return result.all()
 
 
 async def all_cells(connection: AsyncConnection, campaign_id: int, target_id: int) -> list[Cell]:
     """One target's column, by function."""
-    found = await connection.execute(
+    result = await connection.execute(
         text(
             f"SELECT {_CELL} FROM matrix_cells m WHERE campaign_id = :campaign AND target_id = :target"
             " ORDER BY function"
         ),
         {"campaign": campaign_id, "target": target_id},
     )
-    return [cell_of(row) for row in found]
+    return [cell_of(row) for row in result]
 
 
 def count_of(rule: CountingRule, figure: str) -> str:
@@ -148,7 +148,7 @@ END"""
 
 async def history(connection: AsyncConnection, framework: str, function: str) -> list[Row[Any]]:
     """Every cell that any campaign has of the function, newest campaign first."""
-    found = await connection.execute(
+    result = await connection.execute(
         text(f"""
         SELECT {_CELL}, p.name AS campaign, p.created_at, t.id, t.version, t.device, t.device_class, t.hardware,
                t.environment, t.simulated, t.notes, s.name AS suite, s.revision AS suite_revision,
@@ -165,7 +165,7 @@ async def history(connection: AsyncConnection, framework: str, function: str) ->
         """),
         {"framework": framework, "function": function},
     )
-    return list(found.all())
+    return list(result.all())
 
 
 def _condition(query: Query, targets: Sequence[Target], rule: CountingRule) -> tuple[str, dict[str, Any]]:
@@ -180,7 +180,7 @@ def _condition(query: Query, targets: Sequence[Target], rule: CountingRule) -> t
             cell, value = _on_target(term, rule, f"v{number}")
             if value is not None:
                 values[f"v{number}"] = value
-            values[f"t{number}"] = named(term, targets)
+            values[f"t{number}"] = matching_ids(term, targets)
             holds = (
                 "(framework, function) IN (SELECT framework, function FROM matrix_cells"
                 f" WHERE campaign_id = :campaign AND target_id = ANY(CAST(:t{number} AS int[])) AND {cell})"

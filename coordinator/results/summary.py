@@ -11,7 +11,7 @@ from coordinator.campaigns.models import CampaignDetail
 from coordinator.catalogue.coverage import sentence
 from coordinator.catalogue.sample import sample_sentence
 from coordinator.counting import INDEPENDENT, ON_DEVICE, WITHOUT_HOST_WORK
-from coordinator.formats import listed, percent, plural, significant
+from coordinator.formats import join_words, percent, plural, significant
 from coordinator.results.judges import judge_counts, judges_sentence
 from coordinator.results.lowerings import lowering_sentence, lowering_words
 from coordinator.results.ratios import TargetRatios
@@ -56,17 +56,17 @@ def _of_all(campaign: CampaignDetail, data: ReportData) -> list[str]:
     functions = len({verdict.function for verdict in data.verdicts})
     counters = campaign.counters
     sentences = [
-        *_cancelled(campaign),
+        *_cancellation(campaign),
         *_missing_cases(campaign, data),
-        f"This campaign charted {plural(functions, 'function')} of {listed(data.frameworks) or 'no framework'} on "
+        f"This campaign charted {plural(functions, 'function')} of {join_words(data.frameworks) or 'no framework'} on "
         f"{plural(len(data.targets), 'target')}: {plural(counters.total, 'job')}, "
         f"each case run {_times(campaign.runs)} on each target.",
     ]
     if data.sample is not None:
         sentences.append(sample_sentence(data.sample, campaign.suite))
     sentences += [sentence(coverage) for coverage in data.coverages]
-    if (judged := judges_sentence(data.judged)) is not None:
-        sentences.append(judged)
+    if (judges := judges_sentence(data.judged)) is not None:
+        sentences.append(judges)
     if campaign.state == "running":
         sentences.append(
             f"It still runs: {counters.done:,} of {counters.total:,} jobs are done, and figures will change."
@@ -80,7 +80,7 @@ def _of_all(campaign: CampaignDetail, data: ReportData) -> list[str]:
     return sentences
 
 
-def _cancelled(campaign: CampaignDetail) -> list[str]:
+def _cancellation(campaign: CampaignDetail) -> list[str]:
     if campaign.state != "cancelled":
         return []
     return [
@@ -112,37 +112,37 @@ def _of_target(data: ReportData, target: Target, comparisons: Sequence[TargetRat
     verdicts = data.by_target[target.id]
     notes = [f"{_capital(sentence)}." for sentence in target.sentences]
     if target.is_lowered:
-        return [where, *notes, *_lowered(data, target)]
-    counted = [verdict for verdict in verdicts if verdict.is_rated]
-    if not counted:
+        return [where, *notes, *_lowering_rate(data, target)]
+    rated_verdicts = [verdict for verdict in verdicts if verdict.is_rated]
+    if not rated_verdicts:
         nothing = "No function has a verdict here, so nothing is known of what ports."
         return [where, *notes, nothing, *_of_another_device(verdicts), *_unknown(verdicts)]
     return [
         where,
         *notes,
-        _ports(counted, sum(verdict.is_missing_cases for verdict in verdicts)),
-        *_judged_by_itself(data, counted),
-        *_in_part(data, counted),
-        *_not_at_all(counted),
-        *_without_host_work(counted),
+        _ports(rated_verdicts, sum(verdict.is_missing_cases for verdict in verdicts)),
+        *_judged_by_itself(data, rated_verdicts),
+        *_in_part(data, rated_verdicts),
+        *_not_at_all(rated_verdicts),
+        *_without_host_work(rated_verdicts),
         *_on_device(
             data, [verdict for verdict in verdicts if verdict.is_rated or verdict.anywhere.verdict == "unknown"]
         ),
-        *_causes(counted),
+        *_causes(rated_verdicts),
         *_of_another_device(verdicts),
         *_unknown(verdicts),
         *_slow(data, target, comparisons, tolerable),
     ]
 
 
-def _lowered(data: ReportData, target: Target) -> list[str]:
+def _lowering_rate(data: ReportData, target: Target) -> list[str]:
     """The one rate of a target whose programs are not run, and the functions that lack a lowering."""
     lacking = [verdict for verdict in data.by_target[target.id] if verdict.not_lowered]
-    named = [f"{verdict.function} ({lowering_words(verdict)})" for verdict in lacking[:NAMED]]
+    examples = [f"{verdict.function} ({lowering_words(verdict)})" for verdict in lacking[:NAMED]]
     more = [f"{len(lacking) - NAMED:,} more"] if len(lacking) > NAMED else []
     return [
         f"{_capital(NOT_RUN)}: {lowering_sentence(data.lowering_rate(target))}",
-        *([f"Without one: {listed([*named, *more])}."] if lacking else []),
+        *([f"Without one: {join_words([*examples, *more])}."] if lacking else []),
         *_unknown([verdict for verdict in data.by_target[target.id] if verdict.lowering is None]),
     ]
 
@@ -152,44 +152,45 @@ def ports_in_short(anywhere: Mapping[str, int], on_device: Mapping[str, int]) ->
 
     None if no function has a verdict.
     """
-    (ported, of), (own, own_of) = (
+    (passing, of), (own, own_of) = (
         (words["success"], words["success"] + words["partial"] + words["complete"]) for words in (anywhere, on_device)
     )
     if not of:
         return None
     itself = f", {own:,} of {own_of:,} on the device itself" if own_of else ""
-    return f"{_ported(ported, of)}{itself}"
+    return f"{_passing_text(passing, of)}{itself}"
 
 
-def _ported(ported: int, of: int) -> str:
-    return f"{ported:,} of {plural(of, 'function')} {'ports' if of == 1 else 'port'} without a failure"
+def _passing_text(passing: int, of: int) -> str:
+    return f"{passing:,} of {plural(of, 'function')} {'ports' if of == 1 else 'port'} without a failure"
 
 
-def _ports(counted: Sequence[FunctionVerdict], missing: int) -> str:
+def _ports(rated_verdicts: Sequence[FunctionVerdict], missing: int) -> str:
     """The rate of the functions with a verdict, and its bounds over all functions, if some miss cases."""
-    words = Counter(verdict.anywhere.verdict for verdict in counted)
-    rate = Rate(words["success"], len(counted))
+    words = Counter(verdict.anywhere.verdict for verdict in rated_verdicts)
+    rate = Rate(words["success"], len(rated_verdicts))
     assert rate.interval is not None
-    low, high = (100 * bound for bound in rate.interval)
-    line = f"{_ported(words['success'], len(counted))} ({percent(rate.share or 0)}, interval {low:.0f} to {high:.0f} %)"
+    low, high = (100 * share for share in rate.interval)
+    passing = _passing_text(words["success"], len(rated_verdicts))
+    line = f"{passing} ({percent(rate.share or 0)}, interval {low:.0f} to {high:.0f} %)"
     others = [(words["partial"], "in part"), (words["complete"], "not at all")]
     line += "".join(f", {count:,} {how}" for count, how in others if count)
     if not missing:
         return f"{line}."
-    of = len(counted) + missing
+    of = len(rated_verdicts) + missing
     least, most = (100 * count / of for count in (words["success"], words["success"] + missing))
     return f"{line}; {missing:,} more miss cases, so of all {of:,} it is between {least:.0f} and {most:.0f} %."
 
 
 def named_with_condition(data: ReportData) -> list[tuple[str, str]]:
     """The functions, with their frameworks, of which sentences say on which options they fail or fall back."""
-    named = {
+    functions = {
         (target.framework, verdict.function)
         for target in data.run_targets
         for verdicts in [data.by_target[target.id]]
-        for verdict in (*_partial(verdicts)[:NAMED], *_fallen(verdicts)[:NAMED])
+        for verdict in (*_partial(verdicts)[:NAMED], *_falling_back(verdicts)[:NAMED])
     }
-    return sorted(named)
+    return sorted(functions)
 
 
 def _partial(verdicts: Sequence[FunctionVerdict]) -> list[FunctionVerdict]:
@@ -198,82 +199,86 @@ def _partial(verdicts: Sequence[FunctionVerdict]) -> list[FunctionVerdict]:
     return sorted(partial, key=lambda row: (-row.anywhere.failed, row.function))
 
 
-def _fallen(verdicts: Sequence[FunctionVerdict]) -> list[FunctionVerdict]:
+def _falling_back(verdicts: Sequence[FunctionVerdict]) -> list[FunctionVerdict]:
     """The functions that passed a case by falling back, those with the most such cases first."""
-    fallen = [row for row in verdicts if row.verdict_by(ON_DEVICE) not in (None, "unknown") and row.fell_back]
-    return sorted(fallen, key=lambda row: (-row.fell_back, row.function))
+    falling_back = [row for row in verdicts if row.verdict_by(ON_DEVICE) not in (None, "unknown") and row.fell_back]
+    return sorted(falling_back, key=lambda row: (-row.fell_back, row.function))
 
 
-def _in_part(data: ReportData, counted: Sequence[FunctionVerdict]) -> list[str]:
+def _in_part(data: ReportData, rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
     """The functions of which some cases fail, and on which options, as far as these tell them apart."""
-    partial = _partial(counted)
+    partial = _partial(rated_verdicts)
     if not partial:
         return []
-    named = []
+    examples = []
     for verdict in partial:
         condition = data.conditions.get((verdict.target_id, verdict.function))
         short = condition.short_failing if condition else f"{verdict.anywhere.failed} of {verdict.anywhere.total}"
-        named.append(f"{verdict.function} ({short})")
-    return [f"In part, by their failed cases: {listed(named, NAMED)}."]
+        examples.append(f"{verdict.function} ({short})")
+    return [f"In part, by their failed cases: {join_words(examples, NAMED)}."]
 
 
-def _judged_by_itself(data: ReportData, counted: Sequence[FunctionVerdict]) -> list[str]:
+def _judged_by_itself(data: ReportData, rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
     """How many of the functions only the same framework judged, and the rate of the others."""
     if not judge_counts(data.judged):
         return []  # no suite says who judged
-    independent = [verdict for verdict in counted if verdict.verdict_by(INDEPENDENT) not in (None, "unknown")]
-    alone = len(counted) - len(independent)
+    independent = [verdict for verdict in rated_verdicts if verdict.verdict_by(INDEPENDENT) not in (None, "unknown")]
+    alone = len(rated_verdicts) - len(independent)
     if not alone:
         return []
     line = f"{alone:,} of these were judged by the same framework on the CPU alone"
     if not independent:
         return [f"{line}."]
-    passed = sum(verdict.verdict_by(INDEPENDENT) == "success" for verdict in independent)
-    return [f"{line}; by the others' independent references {passed:,} of {len(independent):,} port without a failure."]
+    passing = sum(verdict.verdict_by(INDEPENDENT) == "success" for verdict in independent)
+    return [
+        f"{line}; by the others' independent references {passing:,} of {len(independent):,} port without a failure."
+    ]
 
 
-def _not_at_all(counted: Sequence[FunctionVerdict]) -> list[str]:
+def _not_at_all(rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
     """The functions of which no case passes: those that most cases say it of first, and how many hang on one alone."""
-    failed = sorted(
-        (verdict for verdict in counted if verdict.anywhere.verdict == "complete"),
+    failing = sorted(
+        (verdict for verdict in rated_verdicts if verdict.anywhere.verdict == "complete"),
         key=lambda row: (-row.anywhere.total, row.function),
     )
-    if not failed:
+    if not failing:
         return []
-    by_one = sum(verdict.anywhere.total == 1 for verdict in failed)
+    by_one = sum(verdict.anywhere.total == 1 for verdict in failing)
     alone = f"; {by_one:,} of these by one case alone" if by_one else ""
-    named = listed([f"{verdict.function} (0 of {plural(verdict.anywhere.total, 'case')})" for verdict in failed], NAMED)
-    return [f"Not at all: {named}{alone}."]
+    examples = join_words(
+        [f"{verdict.function} (0 of {plural(verdict.anywhere.total, 'case')})" for verdict in failing], NAMED
+    )
+    return [f"Not at all: {examples}{alone}."]
 
 
-def _without_host_work(counted: Sequence[FunctionVerdict]) -> list[str]:
+def _without_host_work(rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
     """The same rate without the cases that no accelerator or compiler is made for."""
-    cases = sum(verdict.host_work for verdict in counted)
+    cases = sum(verdict.host_work for verdict in rated_verdicts)
     if not cases:
         return []
-    left = [word for verdict in counted if (word := verdict.verdict_by(WITHOUT_HOST_WORK)) != "unknown"]
-    ported = left.count("success")
-    share = f" ({percent(ported / len(left))})" if left else ""
+    left = [word for verdict in rated_verdicts if (word := verdict.verdict_by(WITHOUT_HOST_WORK)) != "unknown"]
+    passing = left.count("success")
+    share = f" ({percent(passing / len(left))})" if left else ""
     return [
         f"Without {plural(cases, 'failed case')} of data sets, strings, tables, files and prints, which are work of "
-        f"the host, {ported:,} of {plural(len(left), 'function')} do{share}."
+        f"the host, {passing:,} of {plural(len(left), 'function')} do{share}."
     ]
 
 
 def _on_device(data: ReportData, verdicts: Sequence[FunctionVerdict]) -> list[str]:
-    known = [verdict for verdict in verdicts if verdict.verdict_by(ON_DEVICE) not in (None, "unknown")]
-    fallen = _fallen(known)
+    proven = [verdict for verdict in verdicts if verdict.verdict_by(ON_DEVICE) not in (None, "unknown")]
+    falling_back = _falling_back(proven)
     unproven = [verdict for verdict in verdicts if verdict.unproven]
-    own = sum(verdict.verdict_by(ON_DEVICE) == "success" for verdict in known)
+    own = sum(verdict.verdict_by(ON_DEVICE) == "success" for verdict in proven)
     sentences = []
-    if fallen:
+    if falling_back:
         sentences.append(
-            f"On the device itself {own:,} of {len(known):,} do: {len(fallen):,} passed a case by silently falling "
-            f"back to the host, such as {listed([_falling(data, row) for row in fallen], NAMED)}."
+            f"On the device itself {own:,} of {len(proven):,} do: {len(falling_back):,} passed a case by silently "
+            f"falling back to the host, such as {join_words([_falling(data, row) for row in falling_back], NAMED)}."
         )
     elif unproven:
-        sentences.append(f"On the device itself {own:,} of {len(known):,} are known to.")
-    elif known:
+        sentences.append(f"On the device itself {own:,} of {len(proven):,} are known to.")
+    elif proven:
         sentences.append("Nothing that passed is known to have fallen back to the host.")
     if unproven:
         cases = sum(verdict.unproven for verdict in unproven)
@@ -289,19 +294,19 @@ def _falling(data: ReportData, verdict: FunctionVerdict) -> str:
     return f"{verdict.function} ({condition.short_falling_back})" if condition else verdict.function
 
 
-def _causes(counted: Sequence[FunctionVerdict]) -> list[str]:
-    found = Counter(
+def _causes(rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
+    causes = Counter(
         counts.cause or "unknown"
-        for counts in (verdict.anywhere for verdict in counted)
+        for counts in (verdict.anywhere for verdict in rated_verdicts)
         if counts.verdict in ("partial", "complete")
     )
-    if not found:
+    if not causes:
         return []
-    failed = sum(verdict.anywhere.failed for verdict in counted)
-    unknown = sum(verdict.unknown_cause for verdict in counted)
+    failing_cases = sum(verdict.anywhere.failed for verdict in rated_verdicts)
+    unknown = sum(verdict.unknown_cause for verdict in rated_verdicts)
     return [
-        f"The main causes of failure are {_most_frequent(found)}.",
-        *([f"No rule knows the cause of {unknown:,} of {plural(failed, 'failed case')}."] if unknown else []),
+        f"The main causes of failure are {_most_frequent(causes)}.",
+        *([f"No rule knows the cause of {unknown:,} of {plural(failing_cases, 'failed case')}."] if unknown else []),
     ]
 
 
@@ -317,9 +322,9 @@ def _of_another_device(verdicts: Sequence[FunctionVerdict]) -> list[str]:
 
 def _unknown(verdicts: Sequence[FunctionVerdict]) -> list[str]:
     unknown = [verdict for verdict in verdicts if verdict.anywhere.verdict == "unknown"]
-    skipped = [verdict for verdict in unknown if not verdict.is_missing_cases]
+    without_run = [verdict for verdict in unknown if not verdict.is_missing_cases]
     missing = [verdict for verdict in unknown if verdict.is_missing_cases]
-    reasons = ((skipped, "every case was skipped"), (missing, "a case is incomplete and none that ran failed"))
+    reasons = ((without_run, "every case was skipped"), (missing, "a case is incomplete and none that ran failed"))
     return [
         f"{plural(len(functions), 'function')} {_are(len(functions))} unknown: {reason} "
         f"({_most_frequent(Counter(row.not_counted_cause or 'unknown' for row in functions))}), such as of "
@@ -332,7 +337,7 @@ def _unknown(verdicts: Sequence[FunctionVerdict]) -> list[str]:
 def _most_frequent(causes: Counter[str]) -> str:
     # The alphabet decides between equals, as in the tables.
     main = sorted(causes.items(), key=lambda counted: (-counted[1], counted[0]))[:MAIN]
-    return listed([f"{cause} ({functions:,})" for cause, functions in main])
+    return join_words([f"{cause} ({functions:,})" for cause, functions in main])
 
 
 def _slow(data: ReportData, target: Target, comparisons: Sequence[TargetRatios], tolerable: float) -> list[str]:
@@ -354,10 +359,12 @@ def _slow(data: ReportData, target: Target, comparisons: Sequence[TargetRatios],
         )
         slow = [function for function in ratios if function.value > tolerable]
         if slow:
-            named = listed([f"{function.function} ({significant(function.value)} times)" for function in slow[:NAMED]])
+            examples = join_words(
+                [f"{function.function} ({significant(function.value)} times)" for function in slow[:NAMED]]
+            )
             sentences.append(
                 f"{len(slow):,} of {len(ratios):,} run intolerably slow, more than {tolerable:g} times as long: "
-                f"such as {named}."
+                f"such as {examples}."
             )
         else:
             sentences.append(f"None takes more than {tolerable:g} times as long.")
@@ -367,11 +374,11 @@ def _slow(data: ReportData, target: Target, comparisons: Sequence[TargetRatios],
 
 def _without_latency(data: ReportData, target: Target) -> list[str]:
     """Functions that are in no ratio because of where they ran: the slowest may be among them."""
-    measured = data.medians[target.id]
+    latencies = data.medians[target.id]
     left_out = [
         verdict.function
         for verdict in data.by_target[target.id]
-        if (verdict.fell_back or verdict.unproven) and verdict.function not in measured
+        if (verdict.fell_back or verdict.unproven) and verdict.function not in latencies
     ]
     if not left_out:
         return []
@@ -383,9 +390,9 @@ def _without_latency(data: ReportData, target: Target) -> list[str]:
     ]
 
 
-def _none_passed(failed: int, skipped: int, incomplete: int) -> str:
-    parts = [(failed, "failed"), (skipped, "skipped"), (incomplete, "incomplete")]
-    counts = listed([f"{count:,} {word}" for count, word in parts if count]) or "none done"
+def _none_passed(failures: int, skips: int, incomplete: int) -> str:
+    parts = [(failures, "failed"), (skips, "skipped"), (incomplete, "incomplete")]
+    counts = join_words([f"{count:,} {word}" for count, word in parts if count]) or "none done"
     return (
         f"No job passed: {counts}. Where everything fails, suspect the installation before the device: run one of the "
         "commands below by hand."
@@ -393,7 +400,7 @@ def _none_passed(failed: int, skipped: int, incomplete: int) -> str:
 
 
 def _names(functions: Sequence[str]) -> str:
-    return listed(sorted(functions), NAMED)
+    return join_words(sorted(functions), NAMED)
 
 
 def _are(n: int) -> str:

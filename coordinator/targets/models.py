@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel, ConfigDict, computed_field
 
-from coordinator.targets.selectors import spelled
+from coordinator.targets.selectors import target_name
 from protocol.enums import is_lowered
 
 NOT_RUN = "lowered, not run"
@@ -35,7 +35,7 @@ class Target(BaseModel):
     @property
     def target(self) -> str:
         """Its name as people and selectors write it."""
-        return spelled(self)
+        return target_name(self)
 
     @computed_field  # type: ignore[prop-decorator]
     @property
@@ -70,12 +70,12 @@ def labels(targets: Sequence[Target]) -> dict[int, str]:
     """By target: its name; with its hardware and environment, where only these tell two apart."""
     names = Counter(target.target for target in targets)
     machines = Counter((target.target, target.hardware) for target in targets)
-    found = {}
+    label_by_id = {}
     for target in targets:
         hardware = f" on {target.hardware}" if names[target.target] > 1 else ""
         environment = f" in {target.environment}" if machines[target.target, target.hardware] > 1 else ""
-        found[target.id] = f"{target.target}{hardware}{environment}"
-    return found
+        label_by_id[target.id] = f"{target.target}{hardware}{environment}"
+    return label_by_id
 
 
 def notes(targets: Iterable[Target]) -> list[str]:

@@ -40,7 +40,7 @@ class NumberedTarget(Named, Protocol):
     def id(self) -> int: ...
 
 
-def spelled(target: Named) -> str:
+def target_name(target: Named) -> str:
     """``torch@2.9.0/xla``: a target as people and selectors write it."""
     return f"{target.framework}@{target.version}/{target.device}"
 
@@ -55,7 +55,7 @@ class TargetName:
     device: str
 
     def __str__(self) -> str:
-        return spelled(self)
+        return target_name(self)
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,8 @@ class Selector:
         )
 
 
-def _version_matches(version: str, wanted: str) -> bool:
-    return version == wanted or version.startswith(wanted + ".") or fnmatchcase(version, wanted)
+def _version_matches(version: str, pattern: str) -> bool:
+    return version == pattern or version.startswith(pattern + ".") or fnmatchcase(version, pattern)
 
 
 def select_targets(selectors: Sequence[str], live: Iterable[TargetName], away: Sequence[str] = ()) -> list[TargetName]:
@@ -116,14 +116,14 @@ def _select(
     selectors: Sequence[str], targets: Iterable[TargetName], noun: str, whose: str, nothing: str
 ) -> list[TargetName]:
     targets = list(targets)
-    chosen: dict[int, TargetName] = {}
+    target_by_id: dict[int, TargetName] = {}
     for text in selectors:
-        matched = [target for target in targets if Selector.parse(text).matches(target)]
-        if not matched:
+        matches = [target for target in targets if Selector.parse(text).matches(target)]
+        if not matches:
             there = ", ".join(sorted(str(target) for target in targets)) or nothing
             raise UnknownNameError(f"the selector '{text}' matches no {noun} ({whose}: {there})", "targets")
-        chosen.update((target.id, target) for target in matched)
-    return list(chosen.values())
+        target_by_id.update((target.id, target) for target in matches)
+    return list(target_by_id.values())
 
 
 def select_functions(globs: Sequence[str], functions: Iterable[str]) -> ChosenFunctions:
@@ -131,8 +131,8 @@ def select_functions(globs: Sequence[str], functions: Iterable[str]) -> ChosenFu
 
     Raises ``UnknownNameError`` if none of the globs names one, with names that are close to each.
     """
-    known = set(functions)
-    chosen = choose_functions(globs, known)
-    if chosen.unknown and not chosen.functions:
-        raise UnknownNameError(no_function_matches(chosen.unknown, known), "functions")
-    return chosen
+    all_functions = set(functions)
+    selection = choose_functions(globs, all_functions)
+    if selection.unknown and not selection.functions:
+        raise UnknownNameError(no_function_matches(selection.unknown, all_functions), "functions")
+    return selection

@@ -87,8 +87,8 @@ async def logout(
 
 @router.get("/tokens", dependencies=[needs(Role.admin)])
 async def tokens(request: Request, context: Context) -> Response:
-    found = await service.list_tokens(context.engine)
-    return page(request, "tokens.html", found, rows=[token.model_dump(mode="json") for token in found])
+    tokens_list = await service.list_tokens(context.engine)
+    return page(request, "tokens.html", tokens_list, rows=[token.model_dump(mode="json") for token in tokens_list])
 
 
 @router.post("/tokens/{token_id}/revoke", dependencies=[needs(Role.admin)])
@@ -102,9 +102,9 @@ async def revoke(token_id: int, request: Request, context: Context, caller: Curr
 async def audit(
     request: Request, context: Context, before: Annotated[int | None, Query(ge=1, le=LARGEST_BIGINT)] = None
 ) -> Response:
-    found = await service.audit(context.engine, before=before, limit=ROWS)
-    rows: list[dict[str, Any]] = [entry.model_dump(mode="json") for entry in found.entries]
-    return page(request, "audit.html", found, rows=rows)
+    entries = await service.audit(context.engine, before=before, limit=ROWS)
+    rows: list[dict[str, Any]] = [entry.model_dump(mode="json") for entry in entries.entries]
+    return page(request, "audit.html", entries, rows=rows)
 
 
 async def _sign_in(request: Request, context: Context, token_sha256: bytes, next: str | None) -> Response:

@@ -19,7 +19,7 @@ from coordinator.atlas.overview import Atlas, Column, Framework, column_of
 from coordinator.atlas.portability import published
 from coordinator.atlas.search import search
 from coordinator.catalogue.releases import shipped_release
-from coordinator.catalogue.surfaces import ROOTS, shipped
+from coordinator.catalogue.surfaces import ROOTS, shipped_releases
 from coordinator.context import Context
 from coordinator.errors import NotFoundError
 from coordinator.parameters import PathName
@@ -47,23 +47,23 @@ Keeper = Annotated[AtlasKeeper, Depends(_keeper)]
 async def front(
     request: Request, keeper: Keeper, q: Annotated[Text, Query(max_length=200, description="a part of a name")] = ""
 ) -> Response:
-    kept = await keeper.current()
-    matches = search(kept.atlas, q, MOST_MATCHES) if q else ()
+    current = await keeper.current()
+    matches = search(current.atlas, q, MOST_MATCHES) if q else ()
     search_values = {"search_action": "/", "found": matches, "query": q}
-    return _page(request, kept.front, _summary(kept), kept=kept, **search_values)
+    return _page(request, current.front, _summary(current), kept=current, **search_values)
 
 
 @router.get("/atlas/functions/{file}")
 async def function(request: Request, file: PathName, context: Context, keeper: Keeper) -> Response:
-    kept = await keeper.current()
-    name = _named(kept.atlas, file.removesuffix(".html"))
+    current = await keeper.current()
+    name = _function_of_file(current.atlas, file.removesuffix(".html"))
     # Surfaces are read at first.
-    if (charted_as := await asyncio.to_thread(_charted_name, kept.atlas, name)) != name:
+    if (charted_as := await asyncio.to_thread(_charted_name, current.atlas, name)) != name:
         return RedirectResponse(f"{ROOT}{as_link(function_path(charted_as))}")
-    framework = await asyncio.to_thread(_framework_of, kept.atlas, name)
+    framework = await asyncio.to_thread(_framework_of, current.atlas, name)
     evidence = await service.evidence_of_function(context.engine, framework.name, name)
     view = function_view(framework, name, [column_of(target, frozenset()) for target in evidence])
-    return _page(request, bodies.function_page(view), published(view), kept=kept)
+    return _page(request, bodies.function_page(view), published(view), kept=current)
 
 
 @router.get("/atlas/frameworks/{file}")
@@ -78,23 +78,23 @@ async def framework(request: Request, file: PathName, keeper: Keeper) -> Respons
 
 @router.get("/atlas/modules/{file}")
 async def module(request: Request, file: PathName, keeper: Keeper) -> Response:
-    kept = await keeper.current()
+    current = await keeper.current()
     name = name_of(file.removesuffix(".html"))
-    for framework in kept.atlas.frameworks:
+    for framework in current.atlas.frameworks:
         if name is not None and name in framework.modules:
             data = {function: _marks(framework, function) for function in framework.modules[name]}
-            return _page(request, bodies.module_page(framework, name), data, kept=kept)
+            return _page(request, bodies.module_page(framework, name), data, kept=current)
     raise NotFoundError(f"no function of a module {name or file} was charted: search the atlas for a part of its name")
 
 
 @router.get("/atlas/targets/{file}")
 async def target(request: Request, file: PathName, keeper: Keeper) -> Response:
-    kept = await keeper.current()
-    for framework in kept.atlas.frameworks:
+    current = await keeper.current()
+    for framework in current.atlas.frameworks:
         for column in framework.columns:
             if target_path(column.target, column.evidence.hardware) == f"targets/{file}":
                 data = {"target": column.target, "hardware": column.evidence.hardware, "counts": column.counts}
-                return _page(request, bodies.target_page(framework, column), data, kept=kept)
+                return _page(request, bodies.target_page(framework, column), data, kept=current)
     raise NotFoundError("nothing was charted on a target of that address: the front of the atlas lists all")
 
 
@@ -105,7 +105,7 @@ def _page(request: Request, content: bodies.Page, data: Any, **more: Any) -> Res
     )
 
 
-def _named(atlas: Atlas, file: str) -> str:
+def _function_of_file(atlas: Atlas, file: str) -> str:
     """The function whose page a file is: a name that was too long is found among those that were charted."""
     name = name_of(file)
     names = (name for framework in atlas.frameworks for name in framework.functions)
@@ -127,9 +127,11 @@ def _framework_of(atlas: Atlas, function: str) -> Framework:
             return framework
     root = function.partition(".")[0]
     name = next((framework for framework, own in ROOTS.items() if own == root), root)
-    known = next((one for one in atlas.frameworks if one.name == name), Framework(name, (), (), {}))
-    if any(function in shipped_release(release).kinds for release in shipped() if release.startswith(f"{name}@")):
-        return known
+    framework_or_empty = next((one for one in atlas.frameworks if one.name == name), Framework(name, (), (), {}))
+    if any(
+        function in shipped_release(release).kinds for release in shipped_releases() if release.startswith(f"{name}@")
+    ):
+        return framework_or_empty
     guess = did_you_mean(function, [name for framework in atlas.frameworks for name in framework.functions])
     raise NotFoundError(f"there is no function {function} in the atlas{guess or ': search for a part of its name'}")
 
@@ -142,10 +144,10 @@ def _with(columns: Iterable[Column], function: str) -> Iterable[Column]:
     return (column for column in columns if function in column.cells)
 
 
-def _summary(kept: KeptAtlas) -> dict[str, Any]:
+def _summary(current: KeptAtlas) -> dict[str, Any]:
     """The front as json."""
     return {
-        "is_behind": kept.is_behind,
+        "is_behind": current.is_behind,
         "frameworks": [
             {
                 "framework": framework.name,
@@ -155,6 +157,6 @@ def _summary(kept: KeptAtlas) -> dict[str, Any]:
                     for column in framework.columns
                 ],
             }
-            for framework in kept.atlas.frameworks
+            for framework in current.atlas.frameworks
         ],
     }

@@ -111,14 +111,14 @@ class Overview:
 
 
 @router.get("/campaigns")
-async def listed(request: Request, context: Context, before: CampaignNumber = None) -> Response:
-    found = await service.listed(context.engine, before=before, limit=50)
-    rows = [campaign.model_dump(mode="json", exclude={"targets", "functions"}) for campaign in found.campaigns]
-    return page(request, "campaigns.html", found, rows=rows)
+async def list_campaigns(request: Request, context: Context, before: CampaignNumber = None) -> Response:
+    campaign_page = await service.list_campaigns(context.engine, before=before, limit=50)
+    rows = [campaign.model_dump(mode="json", exclude={"targets", "functions"}) for campaign in campaign_page.campaigns]
+    return page(request, "campaigns.html", campaign_page, rows=rows)
 
 
 @router.get("/campaigns/{campaign_id}")
-async def shown(request: Request, campaign_id: CampaignId, context: Context) -> Response:
+async def show_campaign(request: Request, campaign_id: CampaignId, context: Context) -> Response:
     data = await overview(context.engine, campaign_id)
     return page(
         request,
@@ -146,7 +146,7 @@ async def cancel(campaign_id: CampaignId, context: Context, caller: CurrentCalle
 async def overview(engine: AsyncEngine, campaign_id: int) -> Overview:
     campaign = await service.detail(engine, campaign_id)
     # The matrix of a running campaign is refreshed beside the requests, a moment behind.
-    freshness = None if campaign.state == "running" else await matrix.refreshed(engine, campaign_id)
+    freshness = None if campaign.state == "running" else await matrix.ensure_fresh(engine, campaign_id)
     verdicts = await service.verdicts(engine, campaign_id)
     failures = await service.failures(engine, campaign_id, FAILURES) if campaign.counters.failed else []
     coverages = await of_matrix(engine, campaign_id, campaign.suite)
@@ -158,7 +158,7 @@ async def overview(engine: AsyncEngine, campaign_id: int) -> Overview:
         progress=progress(campaign.counters, elapsed_s, campaign.estimate.seconds),
         targets=tuple(_line(campaign, target, verdicts, elapsed_s) for target in campaign.by_target),
         causes=causes(campaign_id, verdicts),
-        failed_lately=grouped(failures)[:GROUPS],
+        failed_lately=group_failures(failures)[:GROUPS],
         coverage=tuple(map(sentence, coverages)),
         sample=sample,
     )
@@ -181,28 +181,28 @@ def progress(counters: Counters, elapsed_s: float, seconds_left: float | None) -
 
 def causes(campaign_id: int, verdicts: Iterable[VerdictCount]) -> tuple[CauseCount, ...]:
     """The main causes of all that did not pass, the most frequent first. A function counts once a target."""
-    counted: dict[str, Counter[str]] = {rule.name: Counter() for rule in SIDE_BY_SIDE}
+    functions_by_cause: dict[str, Counter[str]] = {rule.name: Counter() for rule in SIDE_BY_SIDE}
     for row in verdicts:
         # Of functions that were lowered nothing did not pass.
         if row.cause is not None and row.lowering != Cause.lowered:
-            counted[row.rule][row.cause] += row.functions
-    found = [
+            functions_by_cause[row.rule][row.cause] += row.functions
+    cause_counts = [
         CauseCount(
             cause=cause,
-            functions={name: causes[cause] for name, causes in counted.items()},
+            functions={name: causes[cause] for name, causes in functions_by_cause.items()},
             addresses={
                 name: f"/campaigns/{campaign_id}/matrix?{urlencode({'q': f'cause:{cause}', 'rule': name})}"
-                for name in counted
+                for name in functions_by_cause
             },
         )
-        for cause in {cause for causes in counted.values() for cause in causes}
+        for cause in {cause for causes in functions_by_cause.values() for cause in causes}
     ]
     return tuple(
-        sorted(found, key=lambda count: (*(-functions for functions in count.functions.values()), count.cause))
+        sorted(cause_counts, key=lambda count: (*(-functions for functions in count.functions.values()), count.cause))
     )
 
 
-def grouped(failures: Iterable[RecentFailure]) -> tuple[FailureGroup, ...]:
+def group_failures(failures: Iterable[RecentFailure]) -> tuple[FailureGroup, ...]:
     """Failures of one function on one target by one cause as one, in the order of their latest."""
     groups: dict[tuple[str, str, str | None], list[RecentFailure]] = defaultdict(list)
     for failure in failures:

@@ -25,7 +25,7 @@ from coordinator.results.comparison.models import (
 from coordinator.results.comparison.pairs import SideSelector
 from coordinator.routers import PageRouter
 from coordinator.storable import Text
-from coordinator.web.pages import page, streamed
+from coordinator.web.pages import page, stream_page
 
 router = PageRouter()
 
@@ -38,29 +38,31 @@ Side = Annotated[Text, Query(max_length=300)]
 async def compare(
     request: Request, context: Context, rule: FunctionRuleParameter, a: Side = "", b: Side = ""
 ) -> Response:
-    listed = (await campaigns.listed(context.engine, before=None, limit=50)).campaigns
-    form: dict[str, Any] = {"a": a, "b": b, "rule": rule, "rules": RULES, "campaigns": listed}
+    recent_campaigns = (await campaigns.list_campaigns(context.engine, before=None, limit=50)).campaigns
+    form: dict[str, Any] = {"a": a, "b": b, "rule": rule, "rules": RULES, "campaigns": recent_campaigns}
     if not (a and b):
-        return page(request, "compare.html", {"campaigns": [campaign.id for campaign in listed]}, error=None, **form)
+        return page(
+            request, "compare.html", {"campaigns": [campaign.id for campaign in recent_campaigns]}, error=None, **form
+        )
     try:
         sides = SideSelector.parse(a, "A"), SideSelector.parse(b, "B")
         if request.query_params.get("as") in ("json", "csv"):
-            found = await service.compare(context.engine, *sides, rule)
-            return page(request, "compare.html", found, rows=list(_records(found)))
-        paired = await service.paired(context.engine, *sides, rule)
+            comparison = await service.compare(context.engine, *sides, rule)
+            return page(request, "compare.html", comparison, rows=list(_records(comparison)))
+        pairing = await service.pair_targets(context.engine, *sides, rule)
     except RequestError as error:
         return page(request, "compare.html", {"error": str(error)}, status=error.status, error=str(error), **form)
 
     async def verdicts(pair: Pair) -> VerdictComparison:
-        return await service.verdicts(context.engine, paired, pair)
+        return await service.verdicts(context.engine, pairing, pair)
 
     async def latencies(pair: Pair) -> LatencyComparison:
-        return await service.latencies(context.engine, paired, pair)
+        return await service.latencies(context.engine, pairing, pair)
 
-    return streamed(
+    return stream_page(
         request,
         "compared.html",
-        paired,
+        pairing,
         verdicts=verdicts,
         latencies=latencies,
         by_heading=by_heading,
@@ -72,38 +74,42 @@ async def compare(
 
 def by_heading(changes: Iterable[VerdictChange]) -> dict[str, list[VerdictChange]]:
     """The most important changes first; headings without any are left out."""
-    found: dict[str, list[VerdictChange]] = {heading: [] for heading in _HEADINGS}
+    changes_by_heading: dict[str, list[VerdictChange]] = {heading: [] for heading in _HEADINGS}
     for change in changes:
-        found[_heading(change)].append(change)
-    return {heading: under for heading, under in found.items() if under}
+        changes_by_heading[_heading(change)].append(change)
+    return {heading: under for heading, under in changes_by_heading.items() if under}
 
 
 def by_speed(changes: Iterable[LatencyChange]) -> dict[str, list[LatencyChange]]:
     """The greatest change first; then those that lack data."""
-    ordered = sorted(changes, key=lambda change: change.ratio or 0)
-    slower = [change for change in reversed(ordered) if change.change == "slower"]
-    faster = [change for change in ordered if change.change == "faster"]
+    by_ratio = sorted(changes, key=lambda change: change.ratio or 0)
+    slower = [change for change in reversed(by_ratio) if change.change == "slower"]
+    faster = [change for change in by_ratio if change.change == "faster"]
     unsure = [change for change in changes if change.change == "insufficient data"]
-    found = {"slower": slower, "faster": faster, "insufficient data": unsure}
-    return {word: under for word, under in found.items() if under}
+    changes_by_word = {"slower": slower, "faster": faster, "insufficient data": unsure}
+    return {word: under for word, under in changes_by_word.items() if under}
 
 
-def _records(found: Comparison) -> Iterator[dict[str, Any]]:
+def _records(comparison: Comparison) -> Iterator[dict[str, Any]]:
     """One record a function and pair whose verdict or latency changed, or cannot be compared."""
-    for pair in found.pairs:
+    for pair in comparison.pairs:
         latencies = {change.function: change for change in pair.latencies.changes}
         verdicts = {change.function: change for change in pair.verdicts.changes}
         for function in sorted(latencies.keys() | verdicts.keys()):
-            yield _record(found, pair, function, verdicts.get(function), latencies.get(function))
+            yield _record(comparison, pair, function, verdicts.get(function), latencies.get(function))
 
 
 def _record(
-    found: Comparison, pair: PairComparison, function: str, verdict: VerdictChange | None, latency: LatencyChange | None
+    comparison: Comparison,
+    pair: PairComparison,
+    function: str,
+    verdict: VerdictChange | None,
+    latency: LatencyChange | None,
 ) -> dict[str, Any]:
     low, high = (latency and latency.interval) or (None, None)
     return {
-        "campaign_a": found.a.campaign,
-        "campaign_b": found.b.campaign,
+        "campaign_a": comparison.a.campaign,
+        "campaign_b": comparison.b.campaign,
         "target_a": pair.a.target,
         "target_b": pair.b.target,
         "function": function,
@@ -147,16 +153,16 @@ _HEADINGS = (
 
 
 def _heading(change: VerdictChange) -> str:
-    broke, worse, mixed, otherwise, mended, better, lost, unsure = _HEADINGS
+    broke, worse, both_ways, otherwise, passes_again, better, no_outcome, unsure = _HEADINGS
     match change.kind:
         case "regression":
             return broke if change.a and change.a.verdict == "success" else worse
         case "mixed":
-            return mixed
+            return both_ways
         case "change":
             return otherwise
         case "fix":
-            return mended if change.b and change.b.verdict == "success" else better
+            return passes_again if change.b and change.b.verdict == "success" else better
         case "lost":
-            return lost
+            return no_outcome
     return unsure

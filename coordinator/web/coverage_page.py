@@ -18,15 +18,17 @@ router = PageRouter()
 
 @router.get("/coverage")
 async def coverage(request: Request, context: Context) -> Response:
-    found = await service.coverage_of_suites(context.engine)
-    records = [_record(row) for release in found.releases for row in rows_of(release)]
-    return page(request, "coverage.html", found, rows=records, rows_of=rows_of, share_text=share_text, remark=remark)
+    coverage_list = await service.coverage_of_suites(context.engine)
+    records = [_record(row) for release in coverage_list.releases for row in rows_of(release)]
+    return page(
+        request, "coverage.html", coverage_list, rows=records, rows_of=rows_of, share_text=share_text, remark=remark
+    )
 
 
-def _record(found: Coverage) -> dict[str, Any]:
+def _record(row: Coverage) -> dict[str, Any]:
     """A line of the csv: each share as its numbers."""
     line: dict[str, Any] = {}
-    for name, value in found:
+    for name, value in row:
         if name == "removed":
             line["not_in_it"] = len(value)
         elif name in ("uses", "guessed") or isinstance(value, Share):

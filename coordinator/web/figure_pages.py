@@ -23,7 +23,7 @@ from coordinator.reports.report import TEMPLATE, Report, frame
 from coordinator.reports.table_renderer import to_json
 from coordinator.results.report_data import MEASURES
 from coordinator.routers import PageRouter
-from coordinator.web.pages import page, streamed
+from coordinator.web.pages import page, stream_page
 
 router = PageRouter()
 
@@ -48,7 +48,7 @@ async def figures(
     if request.query_params.get("as") == "json":
         return page(request, "figures.html", contents_data(await contents()))
     await service.check(context.engine, campaign_id, options)
-    return streamed(
+    return stream_page(
         request,
         "figures.html",
         campaign,
@@ -102,7 +102,9 @@ async def report(
         return JSONResponse(report_data(await make_report()))
     if download:
         return await report_file(await make_report())
-    return streamed(request, TEMPLATE, campaign, headers={POLICY: REPORT}, make_report=make_report, **frame(campaign))
+    return stream_page(
+        request, TEMPLATE, campaign, headers={POLICY: REPORT}, make_report=make_report, **frame(campaign)
+    )
 
 
 @router.get("/reference")
@@ -113,11 +115,13 @@ async def reference(request: Request, context: Context) -> Response:
 
     async def contents() -> ReportContents:
         """Without the figures that the study leaves nothing to draw of."""
-        found = await service.study(context.engine, PAPER)
-        drawn = tuple(figure for figure in found.figures if figure.bare is not None)
-        return replace(found, figures=drawn, tables=tuple(table for table in found.tables if table.rows))
+        study = await service.study(context.engine, PAPER)
+        figures = tuple(figure for figure in study.figures if figure.bare is not None)
+        return replace(study, figures=figures, tables=tuple(table for table in study.tables if table.rows))
 
-    return streamed(request, "reference.html", None, contents=contents, remember=context.renderer.remember, rows=1000)
+    return stream_page(
+        request, "reference.html", None, contents=contents, remember=context.renderer.remember, rows=1000
+    )
 
 
 @router.get("/reference/figures/{figure}.{form}")
@@ -167,5 +171,5 @@ async def _picture(
     theme: Theme,
 ) -> Response:
     """The figure that a page has drawn, if that is still there; else it is computed again."""
-    spec = context.renderer.recall(drawn) or (await contents()).figure(figure).drawing(titled=False)
+    spec = context.renderer.recall(drawn) or (await contents()).figure(figure).drawing(with_title=False)
     return await picture_response(context.renderer, spec, form, theme, {} if drawn is None else UNCHANGING)

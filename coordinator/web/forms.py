@@ -35,10 +35,10 @@ class FormProtection:
 async def protect(request: Request, context: Context) -> None:
     """Refuse a form without the token of its reader: a dependency of every page."""
     key = await context.form_key.get()
-    given = request.cookies.get(COOKIE)
+    cookie = request.cookies.get(COOKIE)
     session = session_secret(request) or ""
-    request.state.forms = FormProtection(key, given if tokens.is_cookie(given) else None, session)
-    if request.method not in SAFE and not tokens.belongs(key, given, session, (await request.form()).get(FIELD)):
+    request.state.forms = FormProtection(key, cookie if tokens.is_cookie(cookie) else None, session)
+    if request.method not in SAFE and not tokens.belongs(key, cookie, session, (await request.form()).get(FIELD)):
         raise ForgedFormError
 
 

@@ -29,22 +29,22 @@ SAID = 600
 async def function(
     request: Request, campaign_id: CampaignId, framework: PathName, function: PathName, context: Context
 ) -> Response:
-    found = await details.function(context.engine, campaign_id, framework, function)
+    detail = await details.function(context.engine, campaign_id, framework, function)
     cells = await matrix.cells_of(context.engine, campaign_id, framework, function)
-    scale = scale_of(run.samples_ms for target in found.targets for case in target.cases for run in case.runs)
+    scale = scale_of(run.samples_ms for target in detail.targets for case in target.cases for run in case.runs)
     return page(
         request,
         "function.html",
-        found,
-        rows=list(_records(found)),
+        detail,
+        rows=list(_records(detail)),
         cells={cell.target_id: cell for cell in cells},
         summary_of=partial(_summary, scale),
     )
 
 
-def _records(found: FunctionDetail) -> Iterator[dict[str, Any]]:
+def _records(detail: FunctionDetail) -> Iterator[dict[str, Any]]:
     """One record a run, for csv."""
-    for target in found.targets:
+    for target in detail.targets:
         for case in target.cases:
             for run in case.runs:
                 values = run.model_dump(exclude={"samples_ms", "fallbacks"})

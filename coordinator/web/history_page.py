@@ -24,14 +24,16 @@ Line = tuple[str, str, str]
 
 @router.get("/history/{framework}/{function:path}")
 async def history(request: Request, framework: PathName, function: PathName, context: Context) -> Response:
-    found = await service.history(context.engine, framework, function)
+    cell_history = await service.history(context.engine, framework, function)
     rows = [
         cell.model_dump(exclude={"sentences", "module", "counts"})
         | cell.columns()
         | {"notes": "; ".join(cell.sentences)}
-        for cell in found.cells
+        for cell in cell_history.cells
     ]
-    return page(request, "history.html", found, rows=rows, lines=lines(found.cells), scale_of_line=_scale, dot=dot)
+    return page(
+        request, "history.html", cell_history, rows=rows, lines=lines(cell_history.cells), scale_of_line=_scale, dot=dot
+    )
 
 
 def lines(cells: Sequence[HistoryCell]) -> dict[Line, list[HistoryCell]]:
@@ -42,5 +44,5 @@ def lines(cells: Sequence[HistoryCell]) -> dict[Line, list[HistoryCell]]:
 
 def _scale(cells: Sequence[HistoryCell]) -> Scale | None:
     """One that the steady times of all these cells fit on."""
-    found = scale_of([[cell.low_ms for cell in cells if cell.low_ms is not None]])
-    return found and found.at_least(10)
+    scale = scale_of([[cell.low_ms for cell in cells if cell.low_ms is not None]])
+    return scale and scale.at_least(10)

@@ -77,7 +77,7 @@ async def matrix(
         q=q,
         examples=EXAMPLES,
         sample=await _sample_sentence(context.engine, campaign_id, part),
-        coverage=[sentence(found) for found in await of_matrix(context.engine, campaign_id, part.suite)],
+        coverage=[sentence(coverage) for coverage in await of_matrix(context.engine, campaign_id, part.suite)],
     )
 
 
@@ -103,19 +103,19 @@ def tables(part: MatrixPage, rule: CountingRule) -> Iterator[FrameworkTable]:
     by_name = {(module.framework, module.name): module for module in part.modules}
     for framework, own in groupby(part.rows, key=lambda row: row.framework):
         rows = list(own)
-        charted = {target_id for row in rows for target_id in row.cells}
-        targets = tuple(target for target in part.targets if target.id in charted)
+        target_ids = {target_id for row in rows for target_id in row.cells}
+        targets = tuple(target for target in part.targets if target.id in target_ids)
         modules = (
             (
                 by_name[framework, name],
-                [(row, [_counted(row, target, rule) for target in targets]) for row in of_module],
+                [(row, [_cell_counts(row, target, rule) for target in targets]) for row in of_module],
             )
             for name, of_module in groupby(rows, key=lambda row: row.module)
         )
         yield FrameworkTable(framework, targets, tuple(modules))
 
 
-def _counted(row: MatrixRow, target: Target, rule: CountingRule) -> tuple[Any, ...]:
+def _cell_counts(row: MatrixRow, target: Target, rule: CountingRule) -> tuple[Any, ...]:
     cell = row.cells.get(target.id)
     return (target, cell, *by_two_rules(cell, rule)) if cell else (target, None, None, None)
 
@@ -127,7 +127,7 @@ def other_rule(rule: CountingRule) -> CountingRule:
 
 def by_two_rules(cell: Cell, rule: CountingRule) -> tuple[Counts, Counts | None]:
     """The counts that are shown first, and those by the other rule where they differ."""
-    first, second = cell.shown(rule), cell.counted(other_rule(rule))
+    first, second = cell.shown_counts(rule), cell.counts_by(other_rule(rule))
     same = second is None or (second.verdict, second.fraction) == (first.verdict, first.fraction)
     return first, None if same else second
 

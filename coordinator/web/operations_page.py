@@ -28,6 +28,6 @@ async def operations(
     if operation:
         cases = await found_operations.cases_of(context.engine, campaign_id, operation)
         return page(request, "operation.html", cases, rows=[case.model_dump(mode="json") for case in cases.cases])
-    found = await found_operations.of_campaign(context.engine, campaign_id, name)
-    rows = [row.model_dump(mode="json") for row in found.operations]
-    return page(request, "operations.html", found, rows=rows, name=name)
+    campaign_operations = await found_operations.of_campaign(context.engine, campaign_id, name)
+    rows = [row.model_dump(mode="json") for row in campaign_operations.operations]
+    return page(request, "operations.html", campaign_operations, rows=rows, name=name)

@@ -62,13 +62,13 @@ async def override(
     cause: Typed = "",
     why: Typed = "",
 ) -> Response:
-    typed = {"cause": cause, "why": why}
+    form_values = {"cause": cause, "why": why}
     try:
-        override = Override.model_validate(typed)
+        override = Override.model_validate(form_values)
         await review.override_outcome(context.engine, campaign_id, job_id, override.cause, caller.name, override.why)
     except (ValidationError, ConflictError) as error:
-        found = await details.outcome(context.engine, campaign_id, job_id)
-        return _page(request, found, typed=typed, errors=problems(error))
+        outcome = await details.outcome(context.engine, campaign_id, job_id)
+        return _page(request, outcome, form_values=form_values, errors=problems(error))
     return _back(campaign_id, job_id)
 
 
@@ -97,26 +97,30 @@ def cut(text: str) -> tuple[str, int]:
 
 
 def _page(
-    request: Request, found: OutcomeDetail, *, typed: dict[str, str] | None = None, errors: dict[str, str] | None = None
+    request: Request,
+    outcome: OutcomeDetail,
+    *,
+    form_values: dict[str, str] | None = None,
+    errors: dict[str, str] | None = None,
 ) -> Response:
-    row = found.row
-    log, left_out = cut(found.log)
-    message = readable((found.evidence and found.evidence.message) or "")
-    stored = {"cause": row["cause"] or "", "why": row["overridden_why"] or ""}
+    row = outcome.row
+    log, left_out = cut(outcome.log)
+    message = readable((outcome.evidence and outcome.evidence.message) or "")
+    stored_values = {"cause": row["cause"] or "", "why": row["overridden_why"] or ""}
     return page(
         request,
         "outcome.html",
-        found,
+        outcome,
         rows=[{name: value for name, value in row.items() if name != "fingerprint"}],
         status=422 if errors else 200,
         row=row,
         log=log,
         left_out=left_out,
         message=message[:MOST_TEXT],
-        drawing=strips([found.samples_ms], scale_of([found.samples_ms]), width=640),
+        drawing=strips([outcome.samples_ms], scale_of([outcome.samples_ms]), width=640),
         causes=list(Cause),
         judges=WORDS,
-        typed=typed or stored,
+        typed=form_values or stored_values,
         errors=errors or {},
     )
 

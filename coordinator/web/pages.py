@@ -19,7 +19,7 @@ from coordinator.atlas.pages import install
 from coordinator.csv_text import csv_text
 from coordinator.level import UNCONFIRMED
 from coordinator.logs import get_logger
-from coordinator.page_text import finalized
+from coordinator.page_text import finalize
 from coordinator.reports.table_renderer import cell_text
 from coordinator.web import filters
 from coordinator.web.forms import form_token, keep_cookie
@@ -38,7 +38,7 @@ templates = Environment(
     ),
     autoescape=select_autoescape(default=True),
     undefined=StrictUndefined,
-    finalize=finalized,
+    finalize=finalize,
     trim_blocks=True,
     lstrip_blocks=True,
 )
@@ -94,7 +94,7 @@ def page(
     return response
 
 
-def streamed(
+def stream_page(
     request: Request, template: str, data: Any, *, headers: Mapping[str, str] | None = None, **more: Any
 ) -> Response:
     """A page that begins at once. A coroutine function that is called in it is awaited where it stands.
@@ -150,7 +150,7 @@ def problem_page(request: Request, problem: Problem) -> Response | None:
 def _link(request: Request) -> Any:
     def link(**changed: Any) -> str:
         query = dict(request.query_params) | changed
-        kept = {name: value for name, value in query.items() if value not in (None, "")}
-        return f"{request.url.path}?{urlencode(kept)}" if kept else request.url.path
+        parameters = {name: value for name, value in query.items() if value not in (None, "")}
+        return f"{request.url.path}?{urlencode(parameters)}" if parameters else request.url.path
 
     return link

@@ -37,22 +37,22 @@ class Scale:
 
 def scale_of(runs: Iterable[Sequence[float]]) -> Scale | None:
     """One that all samples of these runs fit on; None if there is none."""
-    measured = [value for run in runs for value in run if value > 0]
-    return Scale(min(measured), max(measured)) if measured else None
+    samples = [value for run in runs for value in run if value > 0]
+    return Scale(min(samples), max(samples)) if samples else None
 
 
 def strips(runs: Sequence[Sequence[float]], scale: Scale | None, width: int = 220) -> Markup | None:
     """One row of dots a run, its median a line; None if nothing was measured."""
-    measured = {number: [value for value in run if value > 0] for number, run in enumerate(runs, 1)}
-    measured = {number: values for number, values in measured.items() if values}
-    if scale is None or not measured:
+    samples_by_run = {number: [value for value in run if value > 0] for number, run in enumerate(runs, 1)}
+    samples_by_run = {number: values for number, values in samples_by_run.items() if values}
+    if scale is None or not samples_by_run:
         return None
     height = ROW * len(runs)
     label = "; ".join(
         f"run {number}: {len(values)} sample{'' if len(values) == 1 else 's'}, median {milliseconds(middle(values))}"
-        for number, values in measured.items()
+        for number, values in samples_by_run.items()
     )
-    dots = "".join(_strip(values, scale, width, (number - 0.5) * ROW) for number, values in measured.items())
+    dots = "".join(_strip(values, scale, width, (number - 0.5) * ROW) for number, values in samples_by_run.items())
     return Markup(
         '<svg class="strips" role="img" width="{0}" height="{1}" viewBox="0 0 {0} {1}" aria-label="{2}">{3}</svg>'
     ).format(width, height, label, Markup(dots))
@@ -70,10 +70,10 @@ def dot(value: float | None, scale: Scale | None, width: int = 120) -> Markup | 
 
 def thin(values: Sequence[float], most: int = MOST_DOTS) -> list[float]:
     """In order of size; never more than ``most``, the least and the greatest among them."""
-    ordered = sorted(values)
-    if len(ordered) <= most:
-        return ordered
-    return [ordered[round(step * (len(ordered) - 1) / (most - 1))] for step in range(most)]
+    by_size = sorted(values)
+    if len(by_size) <= most:
+        return by_size
+    return [by_size[round(step * (len(by_size) - 1) / (most - 1))] for step in range(most)]
 
 
 def _strip(values: Sequence[float], scale: Scale, width: int, y: float) -> str:

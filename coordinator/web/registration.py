@@ -20,7 +20,7 @@ from coordinator.registry.admission import Admission
 from coordinator.registry.models import Runner, RunnerRegistration
 from coordinator.routers import PageRouter
 from coordinator.storable import Text
-from coordinator.web.pages import page, streamed
+from coordinator.web.pages import page, stream_page
 from protocol.fault_words import words_of
 
 router = PageRouter()
@@ -84,14 +84,14 @@ async def send(
     """A mistake that shows at once stands beside its field; the rest is a page that goes on while the check does."""
     try:
         registration = RunnerRegistration(url=url.strip(), secret=secret.strip())
-        known = await admission.find_registered(context.engine, registration, context.times)
-        if known is not None:
-            return await _update(context, registration, known)
+        runner_id = await admission.find_registered(context.engine, registration, context.times)
+        if runner_id is not None:
+            return await _update(context, registration, runner_id)
         findings = aiter(admission.check(registration))
         check = RunningCheck(context, registration, bool(anyway), await anext(findings), findings)
     except (ValidationError, RunnerError, UnicodeError) as error:
         return _page(request, url, anyway=bool(anyway), errors=problems(error))
-    return streamed(
+    return stream_page(
         request,
         "checking.html",
         {"url": registration.url},
@@ -101,15 +101,15 @@ async def send(
     )
 
 
-async def _update(context: Shared, registration: RunnerRegistration, known: int) -> Response:
+async def _update(context: Shared, registration: RunnerRegistration, runner_id: int) -> Response:
     """It is served already: nothing may take its events, so it is brought up to date without a check."""
-    runner = await service.get(context.engine, known)
+    runner = await service.get(context.engine, runner_id)
     where = "elsewhere"
     if runner.url == registration.url:
         await service.register(context.engine, registration, context.times)
         await context.announce("runners")
         where = "again"
-    return RedirectResponse(f"/runners/{known}?registered={where}", status.HTTP_303_SEE_OTHER)
+    return RedirectResponse(f"/runners/{runner_id}?registered={where}", status.HTTP_303_SEE_OTHER)
 
 
 def problems(error: ValidationError | RunnerError | UnicodeError) -> dict[str, str]:

@@ -25,16 +25,17 @@ HAS_PLACE = frozenset({"notes", "libraries", "hardware", "environment", "image"}
 
 
 @router.get("/runners")
-async def listed(request: Request, context: Context) -> Response:
+async def list_runners(request: Request, context: Context) -> Response:
     waiting = await service.waiting(context.engine)
     data: list[dict[str, Any]] = [
-        {"runner": runner, "waiting": waiting.get(runner.id, 0)} for runner in await service.listed(context.engine)
+        {"runner": runner, "waiting": waiting.get(runner.id, 0)}
+        for runner in await service.list_runners(context.engine)
     ]
     return page(request, "runners.html", data, rows=[_row(**runner) for runner in data])
 
 
 @router.get("/runners/{runner_id}")
-async def shown(request: Request, runner_id: RunnerId, context: Context) -> Response:
+async def show_runner(request: Request, runner_id: RunnerId, context: Context) -> Response:
     runner = await service.get(context.engine, runner_id)
     work = await service.work(context.engine, runner_id, RECENT)
     waiting = (await service.waiting(context.engine)).get(runner_id, 0)

@@ -124,13 +124,13 @@ async def form(
     like: CampaignNumber = None,
 ) -> Response:
     """Empty, or filled in from a campaign, or from the query: its address can be sent to somebody."""
-    offered = offer(await registry.listed(context.engine))
+    choices = offer(await registry.list_runners(context.engine))
     earlier = rerun or like
     if earlier is None:
-        filled = first(offered)
+        fields = first(choices)
     else:
-        filled = of_campaign(await service.detail(context.engine, earlier), which if rerun else None)
-    return _page(request, offered, from_query(filled, request.query_params.multi_items()))
+        fields = of_campaign(await service.detail(context.engine, earlier), which if rerun else None)
+    return _page(request, choices, from_query(fields, request.query_params.multi_items()))
 
 
 @router.post("/campaigns/new", dependencies=[needs(Role.submitter)])
@@ -138,39 +138,39 @@ async def send(
     request: Request,
     context: Context,
     caller: CurrentCaller,
-    filled: Annotated[Filled, Depends()],
+    fields: Annotated[Filled, Depends()],
     do: Annotated[Literal["preview", "submit"], Form()] = "preview",
     key: Annotated[str | None, Form(max_length=200, pattern="^[!-~]+$")] = None,
 ) -> Response:
     """With a ``key`` that this form was sent with before, as by a reload after an outage, nothing more is submitted."""
     plan, errors = None, {}
     try:
-        wanted = filled.request()
+        campaign_request = fields.request()
         if do == "submit":
-            campaign, _ = await service.submit(context.engine, wanted, context.bounds, caller.name, key)
+            campaign, _ = await service.submit(context.engine, campaign_request, context.bounds, caller.name, key)
             await context.announce("jobs")
             return RedirectResponse(f"/campaigns/{campaign.id}", status.HTTP_303_SEE_OTHER)
-        plan = await service.dry_run(context.engine, wanted, context.bounds)
+        plan = await service.dry_run(context.engine, campaign_request, context.bounds)
     except (ValidationError, RequestError) as error:
         errors = problems(error)
-    return _page(request, offer(await registry.listed(context.engine)), filled, plan=plan, errors=errors)
+    return _page(request, offer(await registry.list_runners(context.engine)), fields, plan=plan, errors=errors)
 
 
 def problems(error: ValidationError | RequestError) -> dict[str, str]:
     """The sentence beside each field that is wrong; under ``form`` the first about no single field."""
     if isinstance(error, RequestError):
         return {(error.field if isinstance(error, UnknownNameError) else None) or "form": str(error)}
-    found: dict[str, str] = {}
+    sentences: dict[str, str] = {}
     for problem in error.errors():
         field = str(problem["loc"][0]) if problem["loc"] else "form"
-        given = problem.get("input")
+        value = problem.get("input")
         sentence = words_of(problem)
-        sentence += f" (it is {given[:80]!r})" if isinstance(given, str) else ""
+        sentence += f" (it is {value[:80]!r})" if isinstance(value, str) else ""
         if field in FIELDS:
-            found.setdefault(field, sentence)
+            sentences.setdefault(field, sentence)
         else:
-            found.setdefault("form", f"{field}: {sentence}")
-    return found
+            sentences.setdefault("form", f"{field}: {sentence}")
+    return sentences
 
 
 def words(text: str) -> list[str]:
@@ -191,9 +191,9 @@ def offer(runners: Sequence[Runner]) -> Choices:
         targets=tuple(
             Choice(
                 target=target,
-                hardware=_sorted(runner.hardware for runner in serving),
-                suites=_sorted(suite for runner in serving for suite in runner.suites),
-                notes=_sorted(str(note) for runner in serving for note in runner.fingerprint.get("notes", ())),
+                hardware=_sort_unique(runner.hardware for runner in serving),
+                suites=_sort_unique(suite for runner in serving for suite in runner.suites),
+                notes=_sort_unique(str(note) for runner in serving for note in runner.fingerprint.get("notes", ())),
                 simulated=any(runner.simulated for runner in serving),
             )
             for target, serving in sorted(by_target.items())
@@ -202,16 +202,16 @@ def offer(runners: Sequence[Runner]) -> Choices:
     )
 
 
-def _sorted(values: Iterable[str]) -> tuple[str, ...]:
+def _sort_unique(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(values)))
 
 
-def first(offered: Choices) -> Filled:
+def first(choices: Choices) -> Filled:
     """The likeliest choice: the study's suite, else another, on all targets that have it."""
     suite = DEFAULT_SUITE
-    if offered.suites and suite not in offered.suites:
-        suite = offered.suites[0]
-    return Filled(suite=suite, targets=tuple(choice.target for choice in offered.targets if suite in choice.suites))
+    if choices.suites and suite not in choices.suites:
+        suite = choices.suites[0]
+    return Filled(suite=suite, targets=tuple(choice.target for choice in choices.targets if suite in choice.suites))
 
 
 def of_campaign(campaign: CampaignDetail, which: Which | None) -> Filled:
@@ -231,46 +231,46 @@ def of_campaign(campaign: CampaignDetail, which: Which | None) -> Filled:
     )
 
 
-def from_query(filled: Filled, query: Sequence[tuple[str, str]]) -> Filled:
+def from_query(fields: Filled, query: Sequence[tuple[str, str]]) -> Filled:
     """The query's fields before the others. ``targets`` may come several times."""
-    given: dict[str, Any] = {name: value for name, value in query if name in (*FIELDS, "other")}
-    if "targets" in given:
-        given["targets"] = tuple(value for name, value in query if name == "targets")
-    return replace(filled, **given)
+    from_url: dict[str, Any] = {name: value for name, value in query if name in (*FIELDS, "other")}
+    if "targets" in from_url:
+        from_url["targets"] = tuple(value for name, value in query if name == "targets")
+    return replace(fields, **from_url)
 
 
-def address(filled: Filled) -> str:
+def address(fields: Filled) -> str:
     """The address of the form, filled in like this."""
-    values = asdict(filled) | {"which": filled.which if filled.rerun else ""}
+    values = asdict(fields) | {"which": fields.which if fields.rerun else ""}
     return f"/campaigns/new?{urlencode({name: value for name, value in values.items() if value}, doseq=True)}"
 
 
-def apart(filled: Filled, offered: Choices) -> Filled:
+def apart(fields: Filled, choices: Choices) -> Filled:
     """Selectors that have no checkbox stand among the others."""
-    there = {choice.target for choice in offered.targets}
-    gone = [target for target in filled.targets if target not in there]
+    there = {choice.target for choice in choices.targets}
+    without_checkbox = [target for target in fields.targets if target not in there]
     return replace(
-        filled,
-        targets=tuple(target for target in filled.targets if target in there),
-        other="\n".join([*filter(None, [filled.other.strip()]), *gone]),
+        fields,
+        targets=tuple(target for target in fields.targets if target in there),
+        other="\n".join([*filter(None, [fields.other.strip()]), *without_checkbox]),
     )
 
 
 def _page(
     request: Request,
-    offered: Choices,
-    filled: Filled,
+    choices: Choices,
+    fields: Filled,
     *,
     plan: DryRun | None = None,
     errors: Mapping[str, str] | None = None,
 ) -> Response:
-    filled = apart(filled, offered)
+    fields = apart(fields, choices)
     return page(
         request,
         "submission.html",
-        {"filled": filled, "offered": offered, "plan": plan, "errors": errors or {}, "key": token_hex(16)},
+        {"filled": fields, "offered": choices, "plan": plan, "errors": errors or {}, "key": token_hex(16)},
         status=status.HTTP_422_UNPROCESSABLE_CONTENT if errors else status.HTTP_200_OK,
         timings=TIMINGS,
         timed_cases=TIMED_CASES,
-        address=address(filled),
+        address=address(fields),
     )

@@ -25,7 +25,7 @@ from protocol.exit_codes import UNKNOWN_TARGET
 from protocol.function_names import did_you_mean
 from protocol.jobs import Job
 from protocol.outcomes import Outcome
-from protocol.redaction import redacted
+from protocol.redaction import redact
 from runners import frameworks
 from runners.cli import environments
 from runners.cli.suite_choice import chosen_suites
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
             case _:
                 return asyncio.run(_cases(options))
     except RunnerError as error:
-        print(f"portolan-runner: {redacted(str(error))}", file=sys.stderr)
+        print(f"portolan-runner: {redact(str(error))}", file=sys.stderr)
         is_misspelt = options.command == "serve" and isinstance(error, UnknownFrameworkError)
         return UNKNOWN_TARGET if is_misspelt else error.exit_code
     except UnicodeEncodeError as error:

@@ -23,7 +23,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from protocol.events import HEARTBEAT_S
-from protocol.redaction import redacted
+from protocol.redaction import redact
 from protocol.runner import RunnerInfo
 from runners.errors import FrameworkBrokenError, RefusedError, UnservableError
 from runners.http.access import Access
@@ -135,7 +135,7 @@ async def _refusal(enrolment: EnrolmentOptions | None, listening: socket.socket,
 
 
 def _say(line: str) -> None:
-    print(f"portolan-runner: {redacted(line)}", file=sys.stderr, flush=True)
+    print(f"portolan-runner: {redact(line)}", file=sys.stderr, flush=True)
 
 
 async def _start(supervisor: Supervisor) -> tuple[bytes, dict[str, SuiteIndex], dict[str, Any]]:

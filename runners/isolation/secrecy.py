@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 
 from protocol.outcomes import Evidence, Outcome, PlacementProof
-from protocol.redaction import SHORTEST, masked, masked_tail, secret_values, without_own_secrets
+from protocol.redaction import SHORTEST, mask, mask_tail, secret_values, without_own_secrets
 
 _PR_SET_DUMPABLE = 4
 _libc = ctypes.CDLL(None)
@@ -47,7 +47,7 @@ class Redaction:
         if outcome.log_tail:
             tail = outcome.log_tail
             whole = len(tail.encode()) >= outcome.log_bytes
-            updates["log_tail"] = masked(tail, self._secrets) if whole else masked_tail(tail, self._secrets)
+            updates["log_tail"] = mask(tail, self._secrets) if whole else mask_tail(tail, self._secrets)
         if outcome.evidence is not None:
             updates["evidence"] = self._evidence(outcome.evidence)
         if self._stand_in(outcome.proof):
@@ -56,7 +56,7 @@ class Redaction:
 
     def _evidence(self, evidence: Evidence) -> Evidence:
         texts = {
-            name: masked(value, self._secrets)
+            name: mask(value, self._secrets)
             for name in ("exception", "message", "stage", "mismatch", "reason", "operation")
             if (value := getattr(evidence, name)) is not None
         }
@@ -68,9 +68,9 @@ class Redaction:
     def _proof(self, proof: PlacementProof) -> PlacementProof:
         fallbacks: dict[str, int] = {}
         for operation, count in proof.fallbacks.items():
-            name = masked(operation, self._secrets)
+            name = mask(operation, self._secrets)
             fallbacks[name] = fallbacks.get(name, 0) + count
         return proof.model_copy(update={"devices": self._lines(proof.devices), "fallbacks": fallbacks})
 
     def _lines(self, lines: Iterable[str]) -> list[str]:
-        return [masked(line, self._secrets) for line in lines]
+        return [mask(line, self._secrets) for line in lines]

@@ -19,7 +19,7 @@ from typing import Any, Union
 import numpy as np
 
 from protocol.enums import REFUSES, CaseKind
-from protocol.host_only import declared
+from protocol.host_only import load_host_only
 from runners.suite.checks import TOLERANCES, Tolerance
 
 MakeArguments = Callable[["Inputs"], Sequence[Any]]
@@ -295,7 +295,7 @@ class Function:
                 tolerance=tolerance or TOLERANCES[dtype],
                 reference=reference,
                 check=check,
-                host_only=self.host_only or declared().reason(self.name),
+                host_only=self.host_only or load_host_only().reason(self.name),
                 looked_up=self.alias_of or self.name,
                 given=self.given,
                 refuses=refuses,

@@ -17,7 +17,7 @@ import pytest
 from coordinator.assess import evidence_file
 from coordinator.atlas.marks import cell_of
 from coordinator.cli.output import writing
-from protocol.host_only import declared
+from protocol.host_only import load_host_only
 from tests.portolan_process import Portolan
 
 MOST_OF_FRONT = 150_000
@@ -75,7 +75,7 @@ def test_every_link_leads_to_a_file_of_the_site(site: Path) -> None:
 
 
 def test_every_function_that_touches_a_device_has_its_page_and_its_data(site: Path) -> None:
-    host_only = declared()
+    host_only = load_host_only()
     for target in evidence_file.shipped().targets:
         data = json.loads((site / "data" / f"portability-{target.framework}.json").read_text())
         names = {name for name in target.functions if name not in host_only}

@@ -14,7 +14,7 @@ async def kept_key(connection: AsyncConnection, fresh: bytes) -> bytes:
         text("INSERT INTO signing_keys (purpose, key) VALUES (:purpose, :key) ON CONFLICT DO NOTHING"),
         {"purpose": PURPOSE, "key": fresh},
     )
-    found = await connection.execute(
+    result = await connection.execute(
         text("SELECT key FROM signing_keys WHERE purpose = :purpose"), {"purpose": PURPOSE}
     )
-    return bytes(found.scalar_one())
+    return bytes(result.scalar_one())

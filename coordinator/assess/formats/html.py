@@ -11,7 +11,7 @@ from coordinator import formats
 from coordinator.assess.code import Code
 from coordinator.assess.report import Report, kind_sentence
 from coordinator.assess.verdicts import Kind, Weight
-from coordinator.page_text import finalized
+from coordinator.page_text import finalize
 
 SHOWN_PLACES = 20
 """Places of a finding whose code is shown; the others are named."""
@@ -42,7 +42,7 @@ def _template() -> Template:
         loader=FileSystemLoader(Path(__file__).parent.parent / "templates"),
         autoescape=select_autoescape(default=True),
         undefined=StrictUndefined,
-        finalize=finalized,
+        finalize=finalize,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -11,7 +11,7 @@ from coordinator.assess.recorded_run import WAYS, RecordedRun
 from coordinator.assess.report import Report, kind_sentence
 from coordinator.assess.sites import Certainty, Site
 from coordinator.assess.verdicts import Kind, Weight
-from coordinator.formats import listed, plural
+from coordinator.formats import join_words, plural
 
 WIDTH = 80
 SHOWN_PLACES = 3
@@ -36,7 +36,7 @@ def _lines(report: Report, whole: bool) -> Iterator[str]:
     for sentence in report.target.sentences:
         yield from _wrapped(f"  {sentence}.", hanging="  ")
     if report.others:
-        others = listed([f"{other.target} on {other.hardware}" for other in report.others], 3)
+        others = join_words([f"{other.target} on {other.hardware}" for other in report.others], 3)
         yield from _wrapped(f"  Also charted, and not used here: {others}.", hanging="  ")
     yield from _wrapped(f"{'Run' if report.run else 'Code'}: {report.charted_line}.", hanging="  ")
     for finding in report.assessment.of_weight(Weight.finding):
@@ -143,7 +143,7 @@ def _callers(report: Report) -> Iterator[str]:
     yield ""
     yield from _wrapped(f"{plural(len(further), 'function')} of this code reach a finding by calling another:")
     for caller in further[:SHOWN_CALLERS]:
-        names = listed([verdict.function for verdict in caller.verdicts], 3)
+        names = join_words([verdict.function for verdict in caller.verdicts], 3)
         yield from _wrapped(f"  {' > '.join(caller.path)}: {names}", hanging="      ")
     yield from _more(len(further), SHOWN_CALLERS, False, "--format json has all")
 
@@ -180,11 +180,11 @@ def _around(report: Report, whole: bool) -> Iterator[str]:
 
 def _guards(finding: Finding) -> str:
     texts = dict.fromkeys(guard.text for site in finding.places for guard in site.guards)
-    return listed([f"`{text}`" for text in texts], 2)
+    return join_words([f"`{text}`" for text in texts], 2)
 
 
 def _places(sites: Sequence[Site], report: Report) -> str:
-    return f"at {listed(list(dict.fromkeys(_place(site, report) for site in sites)), SHOWN_PLACES)}"
+    return f"at {join_words(list(dict.fromkeys(_place(site, report) for site in sites)), SHOWN_PLACES)}"
 
 
 def _place(site: Site, report: Report) -> str:

@@ -46,7 +46,7 @@ def count_corpus(
     """Count how often the corpus uses each name; goes on where the state ends."""
     total = state.tally()
     ahead = processes or len(os.sched_getaffinity(0))
-    pool = Workers(ahead, parse_files, _ended, _prepare, (dict(methods),))
+    pool = Workers(ahead, parse_files, _crash_tally, _prepare, (dict(methods),))
     try:
         waiting: deque[tuple[Batch, Future[Tally]]] = deque()
         for batch in batches(sources(corpus), state):
@@ -62,19 +62,19 @@ def count_corpus(
     return total.counts(corpus.name or str(corpus))
 
 
-def _finish(batch: Batch, parsed: Future[Tally], pool: Workers[Tally], state: CountState, total: Tally) -> None:
-    for tally in pool.results(batch.files, parsed):
+def _finish(batch: Batch, pending_tally: Future[Tally], pool: Workers[Tally], state: CountState, total: Tally) -> None:
+    for tally in pool.results(batch.files, pending_tally):
         batch.tally.add(tally)
     total.add(batch.tally)
     state.write(total, batch.digests, batch.last)
 
 
-def batches(found: Iterator[Source], state: CountState) -> Iterator[Batch]:
+def batches(sources: Iterator[Source], state: CountState) -> Iterator[Batch]:
     """Take files together, without those that another equals and those that name no framework."""
     files: list[Source] = []
     tally, digests, size, number = Tally(), [], 0, 0
     pending: set[bytes] = set()
-    for number, source in enumerate(found, 1):
+    for number, source in enumerate(sources, 1):
         if number <= state.position:
             continue
         tally.files["seen"] += 1
@@ -108,7 +108,7 @@ def _prepare(methods: Methods) -> None:
     _methods = methods
 
 
-def _ended(source: Source) -> Tally:
+def _crash_tally(source: Source) -> Tally:
     """The tally of a file that ended the process that parsed it."""
     tally = Tally()
     tally.refuse("ended its process", source.name)

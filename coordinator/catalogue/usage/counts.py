@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
 
-from coordinator.catalogue.surfaces import Surface, plain_name, unpacked
+from coordinator.catalogue.surfaces import Surface, plain_name, unpack
 from coordinator.errors import CatalogueError
 from protocol.model import first_fault
 
@@ -92,7 +92,7 @@ def open_counts(path: Path | None) -> Counts:
     name = "the counts that come with Portolan" if path is None else str(path)
     try:
         content = DEFAULT.read_bytes() if path is None else path.read_bytes()
-        return Counts.model_validate_json(unpacked(content))
+        return Counts.model_validate_json(unpack(content))
     except ValidationError as error:
         raise CatalogueError(
             f"{name}: no counts of use ({first_fault(error)}); make them by `portolan catalogue count CORPUS`"
@@ -120,17 +120,17 @@ class ResolvedCounts:
 def resolve_counts(counts: Counts, surface: Surface, root: str) -> ResolvedCounts:
     """Give every counted name to the entry that the release has for it. Pure."""
     by_name: dict[str, dict[str, UseCount]] = {}
-    unresolved: dict[str, UseCount] = {}
+    unresolved_counts: dict[str, UseCount] = {}
     framework = counts.frameworks.get(root)
     for name, count in sorted(framework.names.items()) if framework is not None else ():
         entry = surface.resolve(name)
         if entry is None:
-            unresolved[name] = count
+            unresolved_counts[name] = count
             continue
-        uses, given = by_name.setdefault(entry.name, {}), plain_name(name)
+        uses, written_name = by_name.setdefault(entry.name, {}), plain_name(name)
         # A module that holds the same names once more gives no others.
-        uses[given] = uses[given] + count if given in uses else count
-    return ResolvedCounts(by_name, unresolved)
+        uses[written_name] = uses[written_name] + count if written_name in uses else count
+    return ResolvedCounts(by_name, unresolved_counts)
 
 
 @dataclass
@@ -152,8 +152,8 @@ class Tally:
         self.remember(reason, [name])
 
     def remember(self, reason: str, names: Iterable[str]) -> None:
-        kept = self.examples.setdefault(reason, [])
-        kept.extend(list(names)[: EXAMPLES - len(kept)])
+        examples = self.examples.setdefault(reason, [])
+        examples.extend(list(names)[: EXAMPLES - len(examples)])
 
     def add(self, other: Tally) -> None:
         for name, counter in vars(other).items():
@@ -186,8 +186,8 @@ class Tally:
             ),
             star_imports=self.files["star_imports"],
             frameworks={
-                root: FrameworkCounts(files=self.framework_files[root], names=found)
-                for root, found in sorted(names.items())
+                root: FrameworkCounts(files=self.framework_files[root], names=counts)
+                for root, counts in sorted(names.items())
             },
         )
 

@@ -74,15 +74,15 @@ def uses_of(source: bytes, methods: Mapping[str, frozenset[str]]) -> Uses:
     """
     resolver = _Counting()
     resolver.visit(ast.parse(source))
-    found = resolver.uses
-    found.frameworks, found.star_imports = resolver.frameworks, resolver.star_imports
-    if len(found.frameworks) == 1:
+    uses = resolver.uses
+    uses.frameworks, uses.star_imports = resolver.frameworks, resolver.star_imports
+    if len(uses.frameworks) == 1:
         # Where a file uses two frameworks, a method's name says of neither that it is meant.
-        (root,) = found.frameworks
+        (root,) = uses.frameworks
         for name, times in resolver.unknown_methods.items():
             if name in methods.get(root, ()):
-                found.guessed[f"{ARRAYS[root]}.{name}"] += times
-    return found
+                uses.guessed[f"{ARRAYS[root]}.{name}"] += times
+    return uses
 
 
 _LITERALS = (
@@ -97,7 +97,7 @@ class Resolver:
         ast.Import: "_import",
         ast.ImportFrom: "_import_from",
         ast.Assign: "_assign",
-        ast.AnnAssign: "_annotated",
+        ast.AnnAssign: "_annotated_assignment",
         ast.With: "_with",
         ast.AsyncWith: "_with",
         ast.FunctionDef: "_function",
@@ -157,25 +157,25 @@ class Resolver:
     def _import(self, node: ast.Import) -> None:
         for alias in node.names:
             root, _, rest = alias.name.partition(".")
-            bound = alias.asname or root
+            local_name = alias.asname or root
             if root not in ROOTS:
-                self._bind(bound, OTHER)
+                self._bind(local_name, OTHER)
                 continue
             self.frameworks.add(ROOTS[root])
             full = f"{ROOTS[root]}.{rest}" if rest and alias.asname else ROOTS[root]
-            self._bind(bound, full)
+            self._bind(local_name, full)
 
     def _import_from(self, node: ast.ImportFrom) -> None:
         root, _, rest = (node.module or "").partition(".")
-        known = not node.level and root in ROOTS
-        if known:
+        is_framework = not node.level and root in ROOTS
+        if is_framework:
             self.frameworks.add(ROOTS[root])
-        module = f"{ROOTS[root]}.{rest}".rstrip(".") if known else ""
+        module = f"{ROOTS[root]}.{rest}".rstrip(".") if is_framework else ""
         for alias in node.names:
             if alias.name == "*":
-                self.star_imports += known
+                self.star_imports += is_framework
             else:
-                self._bind(alias.asname or alias.name, f"{module}.{alias.name}" if known else None)
+                self._bind(alias.asname or alias.name, f"{module}.{alias.name}" if is_framework else None)
 
     def _assign(self, node: ast.Assign) -> None:
         binding = self._value(node.value)
@@ -188,11 +188,11 @@ class Resolver:
             else:
                 self.visit(target)
 
-    def _annotated(self, node: ast.AnnAssign) -> None:
-        stated = self._annotation(node.annotation)
+    def _annotated_assignment(self, node: ast.AnnAssign) -> None:
+        annotation = self._annotation(node.annotation)
         binding = self._value(node.value) if node.value is not None else None
         if isinstance(node.target, ast.Name):
-            self._bind(node.target.id, stated or binding)
+            self._bind(node.target.id, annotation or binding)
         else:
             self.visit(node.target)
 
@@ -263,8 +263,8 @@ class Resolver:
             return self._operation(node)  # type: ignore[arg-type]
         handler = self.EXPRESSIONS.get(kind)
         if handler is not None:
-            made: Binding = getattr(self, handler)(node)
-            return made
+            binding: Binding = getattr(self, handler)(node)
+            return binding
         self._visit_children(node)
         return OTHER if isinstance(node, _LITERALS) else None
 
@@ -274,10 +274,10 @@ class Resolver:
             return None
         binding = self._lookup(node.id)
         if outer and type(binding) is str and "." in binding:
-            self._named(binding, node)
+            self._note_name(binding, node)
         return binding
 
-    def _named(self, name: str, node: ast.expr) -> None:
+    def _note_name(self, name: str, node: ast.expr) -> None:
         """Take note that a name of a framework stands here, known through imports."""
 
     def _member(self, owner: Binding, node: ast.Attribute, outer: bool) -> Binding:
@@ -285,7 +285,7 @@ class Resolver:
         if type(owner) is str:
             name = f"{owner}.{node.attr}"
             if outer:
-                self._named(name, node)
+                self._note_name(name, node)
             return name
         return owner
 
@@ -304,7 +304,7 @@ class _Counting(Resolver):
         self.uses = Uses()
         self.unknown_methods: Counter[str] = Counter()
 
-    def _named(self, name: str, node: ast.expr) -> None:
+    def _note_name(self, name: str, node: ast.expr) -> None:
         self.uses.resolved[name] += 1
 
     def _member(self, owner: Binding, node: ast.Attribute, outer: bool) -> Binding:
@@ -315,7 +315,7 @@ class _Counting(Resolver):
 
     def _call(self, node: ast.Call) -> Binding:
         function = node.func
-        made: Binding
+        binding: Binding
         callee = self._value(function)
         if callee is None and type(function) is ast.Attribute:
             self.unknown_methods[function.attr] += 1
@@ -324,14 +324,14 @@ class _Counting(Resolver):
         for keyword in node.keywords:
             self._value(keyword.value)
         if type(callee) is str:
-            made = _made_by(callee)
+            binding = _made_by(callee)
         elif isinstance(callee, Instance):
             # A method of an array mostly returns an array.
             array = ARRAYS[callee.of.partition(".")[0]]
-            made = Instance(array, False) if callee.of.startswith(f"{array}.") else None
+            binding = Instance(array, False) if callee.of.startswith(f"{array}.") else None
         else:
-            made = callee
-        return made
+            binding = callee
+        return binding
 
     def _operation(self, node: ast.BinOp) -> Binding:
         left, right = self._value(node.left), self._value(node.right)

@@ -99,36 +99,36 @@ def _folder(folder: Path, corpus: Path, choice: Choice) -> Iterator[Source]:
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
-        yield Source(_shown(folder, corpus), "", refusal=_reason(error))
+        yield Source(_relative_name(folder, corpus), "", refusal=_reason(error))
         return
     for entry in entries:
         path = Path(entry.path)
         if entry.is_symlink():
             if choice.takes(entry.name) or (choice.names_linked_folders and entry.is_dir()):
-                yield Source(_shown(path, corpus), "", refusal="a link")
+                yield Source(_relative_name(path, corpus), "", refusal="a link")
         elif entry.is_dir(follow_symlinks=False):
             if choice.enters(entry):
                 yield from _folder(path, corpus, choice)
         elif choice.takes(entry.name):
             if not entry.is_file(follow_symlinks=False):
-                yield Source(_shown(path, corpus), "", refusal="no plain file")
+                yield Source(_relative_name(path, corpus), "", refusal="no plain file")
             elif choice.opens_archives and _reader_of(entry.name) is not None:
-                yield from _archive(path, _shown(path, corpus), choice)
+                yield from _archive(path, _relative_name(path, corpus), choice)
             else:
-                yield read_file(path, _shown(path, corpus))
+                yield read_file(path, _relative_name(path, corpus))
 
 
 def read_file(path: Path, name: str) -> Source:
     """Read one plain file."""
     try:
         with path.open("rb") as stream:
-            content, refusal = _bounded(stream)
+            content, refusal = _read_bounded(stream)
     except OSError as error:
         return Source(name, "", refusal=_reason(error))
     return Source(name, "", content, refusal)
 
 
-def _shown(path: Path, corpus: Path) -> str:
+def _relative_name(path: Path, corpus: Path) -> str:
     return path.relative_to(corpus).as_posix()
 
 
@@ -146,8 +146,8 @@ def _archive(path: Path, name: str, choice: Choice) -> Iterator[Source]:
     read = {"tar": _tar, "zip": _zip, "lines": _json_lines}[reader]
     try:
         for member, content, refusal in read(path, choice.suffixes):
-            shown = f"{name}!{member}" if member else name
-            yield Source(shown, package, content, refusal)
+            source_name = f"{name}!{member}" if member else name
+            yield Source(source_name, package, content, refusal)
     except _UNREADABLE as error:
         yield Source(name, package, refusal=f"damaged archive ({type(error).__name__})")
 
@@ -166,7 +166,7 @@ def _zip(path: Path, suffixes: tuple[str, ...]) -> Iterator[Member]:
                 continue
             try:
                 with archive.open(info) as stream:
-                    content, refusal = _bounded(stream)
+                    content, refusal = _read_bounded(stream)
             except _UNREADABLE as error:
                 content, refusal = b"", f"damaged member ({type(error).__name__})"
             allowance -= len(content)
@@ -194,12 +194,12 @@ def _tar(path: Path, suffixes: tuple[str, ...]) -> Iterator[Member]:
                 yield info.name, b"", "a link" if info.issym() or info.islnk() else "no plain file"
             elif (stream := archive.extractfile(info)) is not None:
                 with stream:
-                    yield info.name, *_bounded(stream)
+                    yield info.name, *_read_bounded(stream)
 
 
 def _json_lines(path: Path, _: tuple[str, ...]) -> Iterator[Member]:
     allowance = _allowance(path)
-    with _unpacked(path) as stream:
+    with _open_unpacked(path) as stream:
         number = 0
         while line := stream.readline(LARGEST_LINE):
             number += 1
@@ -229,7 +229,7 @@ def _content_of(line: bytes) -> tuple[bytes, str | None]:
     return (b"", "too large") if len(content) > LARGEST_FILE else (content, None)
 
 
-def _unpacked(path: Path) -> Any:
+def _open_unpacked(path: Path) -> Any:
     with path.open("rb") as stream:
         start = stream.read(6)
     if start.startswith(b"\x1f\x8b"):
@@ -243,7 +243,7 @@ def _allowance(path: Path) -> int:
     return ALWAYS_EXPANDED + MOST_EXPANDED * path.stat().st_size
 
 
-def _bounded(stream: IO[bytes]) -> tuple[bytes, str | None]:
+def _read_bounded(stream: IO[bytes]) -> tuple[bytes, str | None]:
     content = stream.read(LARGEST_FILE + 1)
     return (b"", "too large") if len(content) > LARGEST_FILE else (content, None)
 

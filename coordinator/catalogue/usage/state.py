@@ -51,8 +51,8 @@ class CountState:
         return tally
 
     def knows(self, digest: bytes) -> bool:
-        found = self._connection.execute("SELECT 1 FROM digests WHERE digest = ?", (digest,))
-        return found.fetchone() is not None
+        row = self._connection.execute("SELECT 1 FROM digests WHERE digest = ?", (digest,))
+        return row.fetchone() is not None
 
     def write(self, tally: Tally, digests: Sequence[bytes], position: int) -> None:
         """Store a batch: all of it, or nothing."""

@@ -34,17 +34,17 @@ class Workers(Generic[Result]):
         self,
         processes: int,
         parse: Callable[[Sequence[Source]], Result],
-        ended: Callable[[Source], Result],
+        on_crash: Callable[[Source], Result],
         prepare: Callable[..., None],
         arguments: tuple[Any, ...],
     ) -> None:
         self._processes = processes
         self._parse = parse
-        self._ended = ended
+        self._ended = on_crash
         self._prepare = prepare, arguments
-        self._executor = self._started(processes)
+        self._executor = self._start_executor(processes)
 
-    def _started(self, processes: int) -> ProcessPoolExecutor:
+    def _start_executor(self, processes: int) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(
             processes,
             mp_context=multiprocessing.get_context("forkserver"),
@@ -59,28 +59,28 @@ class Workers(Generic[Result]):
             self._restart()
             return self._executor.submit(self._parse, files)
 
-    def results(self, files: Sequence[Source], parsed: Future[Result]) -> Sequence[Result]:
+    def results(self, files: Sequence[Source], batch_result: Future[Result]) -> Sequence[Result]:
         """The result of a batch; results of its files one by one if a worker died under it."""
         try:
-            return [parsed.result()]
+            return [batch_result.result()]
         except BrokenProcessPool:
             # Any of the batches that were under way may hold the file that did it.
             return list(self._one_by_one(files))
 
     def _one_by_one(self, files: Sequence[Source]) -> Iterator[Result]:
-        alone = self._started(1)
+        alone = self._start_executor(1)
         for source in files:
             try:
                 yield alone.submit(self._parse, [source]).result()
             except BrokenProcessPool:
                 yield self._ended(source)
                 alone.shutdown()
-                alone = self._started(1)
+                alone = self._start_executor(1)
         alone.shutdown()
 
     def _restart(self) -> None:
         self._executor.shutdown(wait=False)
-        self._executor = self._started(self._processes)
+        self._executor = self._start_executor(self._processes)
 
     def close(self) -> None:
         self._executor.shutdown(wait=True, cancel_futures=True)

@@ -46,9 +46,9 @@ class Figure:
         subtitle = [line for sentence in self.subtitle for line in textwrap.wrap(sentence, WIDE)]
         return {**self.bare, "title": {"text": self.title, "subtitle": subtitle}, "description": self.alternative}
 
-    def drawing(self, *, titled: bool) -> Spec:
+    def drawing(self, *, with_title: bool) -> Spec:
         """The specification with or without the title; raises ``NotFoundError`` where there is nothing to draw."""
-        spec = self.spec if titled else self.bare
+        spec = self.spec if with_title else self.bare
         if spec is None:
             raise NotFoundError(f"the figure {self.id!r} cannot be drawn: {self.silent}")
         return spec
@@ -60,7 +60,7 @@ def figure(
     id: str,
     *,
     drawing: Spec | None,
-    counted: str,
+    caption: str,
     alternative: str,
     silent: str = "",
     title: str | None = None,
@@ -73,7 +73,7 @@ def figure(
     return Figure(
         id=id,
         title=title or table.title,
-        subtitle=(*_nothing_own(data, drawing), f"{_source(data)}{counted}", *_of_targets(data)),
+        subtitle=(*_nothing_own(data, drawing), f"{_source(data)}{caption}", *_of_targets(data)),
         alternative=silent if drawing is None else alternative,
         table=table,
         bare=drawing,
@@ -81,18 +81,18 @@ def figure(
     )
 
 
-def share_of(cell: Cell, unpublished: str = "") -> dict[str, Any]:
+def share_of(cell: Cell, note: str = "") -> dict[str, Any]:
     """A share as a mark shows it, in percent, with n and interval as far as they are known; empty where there is none.
 
     Its text ends in ``unpublished`` where n is not known.
     """
     if isinstance(cell, Rate) and cell.share is not None and cell.interval is not None:
-        low, high = (100 * bound for bound in cell.interval)
+        low, high = (100 * limit for limit in cell.interval)
         percent = 100 * cell.share
-        shown = f"{percent:.1f} % ({cell.count} of {cell.n})"
-        return {"percent": percent, "shown": shown, "n": cell.n, "low": low, "high": high}
+        share_text = f"{percent:.1f} % ({cell.count} of {cell.n})"
+        return {"percent": percent, "shown": share_text, "n": cell.n, "low": low, "high": high}
     if isinstance(cell, int | float):
-        return {"percent": float(cell), "shown": f"{cell:g} %{unpublished}", "n": None}
+        return {"percent": float(cell), "shown": f"{cell:g} %{note}", "n": None}
     return {}
 
 
@@ -106,8 +106,8 @@ def label(data: ReportData, record: Record) -> str:
     name = str(record["target"])
     if record["source"] != data.name:
         return f"{record['source']}: {name}"
-    simulated = {data.labels[target.id] for target in data.targets if target.simulated}
-    return f"{name} (simulated)" if name in simulated else name
+    simulated_labels = {data.labels[target.id] for target in data.targets if target.simulated}
+    return f"{name} (simulated)" if name in simulated_labels else name
 
 
 def label_of_pair(data: ReportData, record: Record) -> str:

@@ -34,7 +34,7 @@ def faster(data: ReportData, table: Table) -> Figure:
         table,
         "faster",
         drawing=_share_dots(rows, distinct(rows, "pair"), tuple(parts.values()), "functions that are faster there"),
-        counted="Of the functions that passed on both devices. Lines are Wilson intervals of 95 %; what was published "
+        caption="Of the functions that passed on both devices. Lines are Wilson intervals of 95 %; what was published "
         "without n has none.",
         alternative=f"Functions that are faster on the second device: {_in_words(rows, 'faster')}.",
         silent=NOTHING_COMPARED,
@@ -50,7 +50,7 @@ def intolerable(data: ReportData, table: Table, tolerable: float) -> Figure:
         table,
         "intolerable",
         drawing=_share_dots(rows, distinct(rows, "pair"), (slower,), f"functions {slower}"),
-        counted="Of the functions that passed on both devices: they run, and are too slow to be used. Lines are Wilson "
+        caption="Of the functions that passed on both devices: they run, and are too slow to be used. Lines are Wilson "
         "intervals of 95 %.",
         alternative=f"Functions that run {slower}: {_in_words(rows, slower)}.",
         silent=NOTHING_COMPARED,
@@ -79,7 +79,7 @@ def slowdown(data: ReportData, table: Table) -> Figure:
         "slowdown",
         title="How many times slower, on the whole",
         drawing=_ratio_dots(rows, distinct(rows, "pair"), low, high),
-        counted="Geometric mean over functions of how many times as long the second device takes; lines are bootstrap "
+        caption="Geometric mean over functions of how many times as long the second device takes; lines are bootstrap "
         "intervals of 95 %, of five functions and more.",
         alternative="On the whole the second device takes: "
         + "; ".join(f"{row['pair']} {row['ratio']:.3g} times as long (n {row['n']})" for row in rows)
@@ -89,11 +89,11 @@ def slowdown(data: ReportData, table: Table) -> Figure:
 
 
 @chart_of_rows
-def _share_dots(pairs: tuple[str, ...], parts: tuple[str, ...], counted: str) -> AnyChart:
+def _share_dots(pairs: tuple[str, ...], parts: tuple[str, ...], axis_title: str) -> AnyChart:
     """Of several parts each has a colour, a shape and a line of its own."""
     several = len(parts) > 1
     legend = alt.Undefined if several else None
-    axis = percent(counted)
+    axis = percent(axis_title)
     place: dict[str, Any] = {
         "y": alt.Y("pair:N", title=None, sort=list(pairs)),
         "yOffset": alt.YOffset("part:N", sort=list(parts)),

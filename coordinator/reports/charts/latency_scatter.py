@@ -35,16 +35,16 @@ NOTHING_COMPARED = (
 
 def scatter(data: ReportData, table: Table, tolerable: float) -> Figure:
     """Figure 1: from one device to the other."""
-    rows, thinned = _points(data, table, "base_ms", "other_ms", label_of_pair)
+    rows, thinning_note = _points(data, table, "base_ms", "other_ms", label_of_pair)
     axes = ("latency on the first device", "latency on the second device")
     return figure(
         data,
         table,
         "scatter",
         drawing=_point_panels(rows, distinct(rows, "pair"), axes, _decades(rows), tolerable),
-        counted=f"Each point is a function; measured is {MEASURES[data.measure]}. Functions that passed on both, "
+        caption=f"Each point is a function; measured is {MEASURES[data.measure]}. Functions that passed on both, "
         f"proven on the device. On the line both take as long; above the dashed one the second takes more than "
-        f"{tolerable:g} times as long.{thinned}",
+        f"{tolerable:g} times as long.{thinning_note}",
         alternative="Latency of each function on two devices: "
         + "; ".join(f"{pair}, {_slower(rows, pair)} slower" for pair in distinct(rows, "pair"))
         + ".",
@@ -54,15 +54,15 @@ def scatter(data: ReportData, table: Table, tolerable: float) -> Figure:
 
 def first_calls(data: ReportData, table: Table) -> Figure:
     """First calls, which hold the compilation, against calls after warm-up."""
-    rows, thinned = _points(data, table, "steady_ms", "first_cold_ms", label)
+    rows, thinning_note = _points(data, table, "steady_ms", "first_cold_ms", label)
     axes = ("median after warm-up", "latency of a process's first call")
     return figure(
         data,
         table,
         "first_calls",
         drawing=_point_panels(rows, distinct(rows, "pair"), axes, _decades(rows), LONG_FIRST_CALL),
-        counted=f"Each point is a function that passed on the device; the first call holds compilation. Above the "
-        f"dashed line it takes more than {LONG_FIRST_CALL} times as long.{thinned}",
+        caption=f"Each point is a function that passed on the device; the first call holds compilation. Above the "
+        f"dashed line it takes more than {LONG_FIRST_CALL} times as long.{thinning_note}",
         alternative="First calls against calls after warm-up, the geometric mean of how many times as long the first "
         "takes: "
         + "; ".join(
@@ -124,15 +124,17 @@ def _points(
             pair = name(data, record)
             point = {"pair": pair, "function": record["function"], "x": across, "y": up}
             by_pair.setdefault(pair, []).append({**point, "published": record["source"] != data.name})
-    kept: Rows = []
-    thinned = ""
+    selection: Rows = []
+    thinning_note = ""
     for points in by_pair.values():
         if len(points) > MOST:
-            thinned = f" Of panels with more than {MOST:,} functions, evenly drawn ones are shown; the table has all."
+            thinning_note = (
+                f" Of panels with more than {MOST:,} functions, evenly drawn ones are shown; the table has all."
+            )
             points = [points[math.floor(place * len(points) / MOST)] for place in range(MOST)]
         if len(points) >= FEWEST:
-            kept += points
-    return kept, thinned
+            selection += points
+    return selection, thinning_note
 
 
 def _decades(rows: Rows) -> tuple[float, float]:

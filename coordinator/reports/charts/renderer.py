@@ -40,8 +40,8 @@ LIBRARY = f"vl-convert {version('vl-convert-python')}"
 
 def key(spec: Spec | None, form: Form | Literal["json"]) -> str:
     """The name of the file that holds a figure in one form: a digest of the figure and of the library that draws it."""
-    shown = json.dumps([LIBRARY, form, spec], sort_keys=True, ensure_ascii=False)
-    return f"{hashlib.sha256(shown.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.{form}"
+    content = json.dumps([LIBRARY, form, spec], sort_keys=True, ensure_ascii=False)
+    return f"{hashlib.sha256(content.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.{form}"
 
 
 class Renderer:
@@ -73,12 +73,12 @@ class Renderer:
             _write(path, json.dumps(spec).encode())
         return path.stem
 
-    def recall(self, known: str | None) -> Spec | None:
+    def recall(self, key: str | None) -> Spec | None:
         """The specification that was kept under this key, if it is still there."""
-        if known is None:
+        if key is None:
             return None
         try:
-            spec: Spec = json.loads((self._place() / f"{known}.json").read_bytes())
+            spec: Spec = json.loads((self._place() / f"{key}.json").read_bytes())
         except (OSError, ValueError):
             return None
         return spec
@@ -187,9 +187,9 @@ def _has_lost_one(pool: ProcessPoolExecutor) -> bool:
 
 
 def _prune(folder: Path) -> None:
-    kept = []
+    files = []
     for path in folder.iterdir():
         with suppress(OSError):
-            kept.append((path.stat().st_mtime, path))
-    for _, path in sorted(kept)[: max(0, len(kept) - KEPT)]:
+            files.append((path.stat().st_mtime, path))
+    for _, path in sorted(files)[: max(0, len(files) - KEPT)]:
         path.unlink(missing_ok=True)

@@ -46,7 +46,7 @@ def portability(data: ReportData, table: Table) -> Figure:
         table,
         "portability",
         drawing=_stacked_bars(rows, distinct(rows, "who"), tuple(VERDICTS.items()), "functions"),
-        counted=f"{COUNTED} {WILSON}",
+        caption=f"{COUNTED} {WILSON}",
         alternative="Functions that succeed: "
         + "; ".join(f"{row['who']} {row['percent']:.0f} % of {row['n'] or 'unpublished n'}" for row in successes)
         + ".",
@@ -64,7 +64,7 @@ def failures_by_decile(data: ReportData, table: Table) -> Figure:
         table,
         "failures_by_decile",
         drawing=_decile_panels(rows, distinct(rows, "who")),
-        counted=f"{COUNTED} Over each bar stands n, the functions of that decile in the study's sample.",
+        caption=f"{COUNTED} Over each bar stands n, the functions of that decile in the study's sample.",
         alternative="Functions that fail in part or completely, by how often they are used: " + _worst(rows, "decile"),
         silent="No function of this campaign is in the study's sample with a case that passed or failed, so there "
         "are no deciles to draw: submit the suite `paper` to have them.",
@@ -79,7 +79,7 @@ def failures_in_top20(data: ReportData, table: Table) -> Figure:
         table,
         "failures_in_top20",
         drawing=_stacked_bars(rows, distinct(rows, "who"), tuple(FAILURES.items()), "functions"),
-        counted=COUNTED,
+        caption=COUNTED,
         alternative="Functions among the 20 most used that fail in part or completely: " + _worst(rows, None),
         silent="None of the 20 functions that the study found most used has a case here that passed or failed: submit "
         "the suite `paper` to have them.",
@@ -95,7 +95,7 @@ def placement(data: ReportData, table: Table) -> Figure:
         table,
         "placement",
         drawing=_stacked_bars(rows, distinct(rows, "who"), tuple(PLACED.items()), "cases that passed"),
-        counted="A case fell back if any of its passed runs did. Functions that never touch a device are left out.",
+        caption="A case fell back if any of its passed runs did. Functions that never touch a device are left out.",
         alternative="Cases that passed by falling back to the host: "
         + "; ".join(f"{row['who']} {row['shown']}" for row in fallbacks)
         + ".",
@@ -104,10 +104,10 @@ def placement(data: ReportData, table: Table) -> Figure:
 
 
 @chart_of_rows
-def _stacked_bars(targets: tuple[str, ...], colours: tuple[tuple[str, str], ...], counted: str) -> AnyChart:
+def _stacked_bars(targets: tuple[str, ...], colours: tuple[tuple[str, str], ...], axis_title: str) -> AnyChart:
     """The parts of a bar lie in their order, the interval of the first over it, n at its end."""
     y = alt.Y("who:N", title=None, sort=list(targets))
-    axis = percent(counted)
+    axis = percent(axis_title)
     bars = (
         alt.Chart()
         .mark_bar(height=alt.RelativeBandSize(band=0.7))
@@ -116,7 +116,7 @@ def _stacked_bars(targets: tuple[str, ...], colours: tuple[tuple[str, str], ...]
             x=alt.X("percent:Q", stack="zero", **axis),
             order=alt.Order("order:O"),
             color=by_name(alt.Color, "verdict:N", *zip(*colours, strict=True), legend=alt.Legend(columns=3)),
-            tooltip=tooltips(who="target", verdict="part", shown=counted),
+            tooltip=tooltips(who="target", verdict="part", shown=axis_title),
         )
     )
     sizes = (
@@ -170,12 +170,12 @@ def _parts(
         shares = {column: share_of(record[column]) for column in columns}
         if not all(shares.values()):
             continue
-        failed = sum(shares[column]["percent"] for column in FAILURES if column in shares)
+        failed_percent = sum(shares[column]["percent"] for column in FAILURES if column in shares)
         for order, (column, share) in enumerate(shares.items()):
             if column != interval_of:
                 share = {name: value for name, value in share.items() if name not in ("low", "high")}
             part = {"who": _bar_label(data, record), "published": record["source"] != data.name, **share}
-            part |= {"verdict": columns[column] or column, "failed": failed, "order": order}
+            part |= {"verdict": columns[column] or column, "failed": failed_percent, "order": order}
             rows.append(part | {name: record[name] for name in also})
     return rows
 

@@ -38,7 +38,7 @@ def enough(cases: dict[str, SideCase], least: int) -> dict[str, SideCase]:
 
 
 def case_change(name: str, a: SideCase | None, b: SideCase | None, *, comparable: bool = True) -> CaseChange:
-    kind, why = _judged(a, b) if comparable else ("not compared", ANOTHER_CASE)
+    kind, why = _compare_case(a, b) if comparable else ("not compared", ANOTHER_CASE)
     return CaseChange(case=name, kind=kind, a=a, b=b, why=why)
 
 
@@ -56,32 +56,32 @@ def case_counts(changes: Sequence[CaseChange]) -> CaseCounts:
     )
 
 
-def _judged(a: SideCase | None, b: SideCase | None) -> tuple[CaseKind, str | None]:
+def _compare_case(a: SideCase | None, b: SideCase | None) -> tuple[CaseKind, str | None]:
     """The kind of the change, and of what is not compared the reason."""
-    counted = [side is not None and side.verdict in COUNTED for side in (a, b)]
-    if not any(counted):
+    has_verdict = [side is not None and side.verdict in COUNTED for side in (a, b)]
+    if not any(has_verdict):
         return "not compared", UNCOUNTED
-    if a is None or not counted[0]:
+    if a is None or not has_verdict[0]:
         return "insufficient data", f"{a.verdict if a else 'no outcome'} on A"
     if b is None or b.verdict == "incomplete":
         return "lost", f"{b.verdict if b else 'no outcome'} on B"
-    if not counted[1]:
+    if not has_verdict[1]:
         return "insufficient data", f"{b.verdict} on B"
     if a.verdict != b.verdict:
-        return _turned(a, b)
+        return _compare_verdicts(a, b)
     if a.verdict == "passed":
-        return _moved(a.placements, b.placements, "placement")
-    return _moved(a.causes, b.causes, "cause")
+        return _compare_labels(a.placements, b.placements, "placement")
+    return _compare_labels(a.causes, b.causes, "cause")
 
 
-def _turned(a: SideCase, b: SideCase) -> tuple[CaseKind, str | None]:
+def _compare_verdicts(a: SideCase, b: SideCase) -> tuple[CaseKind, str | None]:
     flaky = next((side for side, case in (("A", a), ("B", b)) if case.verdict == "flaky"), None)
     if flaky:
         return "insufficient data", f"its runs disagree on {flaky}"
     return ("worse" if b.verdict == "failed" else "better"), None
 
 
-def _moved(a: Sequence[str], b: Sequence[str], kind: CaseKind) -> tuple[CaseKind, str | None]:
+def _compare_labels(a: Sequence[str], b: Sequence[str], kind: CaseKind) -> tuple[CaseKind, str | None]:
     """Runs of a case can differ here too; what some runs of both sides say is no certain change."""
     if set(a) == set(b):
         return "same", None

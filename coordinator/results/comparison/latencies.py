@@ -129,9 +129,9 @@ class LatencyChange:
         """The cases that changed by themselves: ``torch.cat/0 ×3.1, torch.cat/1 ×2.2, … of 14 cases``."""
         if not self.changed_cases:
             return ""
-        named = [f"{case.case} {ratio(case.ratio)}" for case in self.changed_cases[:NAMED]]
+        changes = [f"{case.case} {ratio(case.ratio)}" for case in self.changed_cases[:NAMED]]
         more = [f"{len(self.changed_cases) - NAMED:,} more"] if len(self.changed_cases) > NAMED else []
-        return f"{', '.join([*named, *more])} of {plural(self.cases, 'case')}"
+        return f"{', '.join([*changes, *more])} of {plural(self.cases, 'case')}"
 
 
 Runs = MutableMapping[int, float]
@@ -191,14 +191,14 @@ class Scale(NamedTuple):
     factor: float
     """The change that is looked for."""
 
-    def of(self, waited: float) -> Scale:
+    def of(self, contended_share: float) -> Scale:
         """The scale of a function of which this share of the samples waited for a core.
 
         The samples that did not wait were longer, too, on caches that others had filled: on one side alone by up to as
         much again as the share, past what two runs on one host differ by.
         """
-        usual = NOTHING_USUAL if waited > SHAKEN else self.usual
-        return Scale(usual, self.least + math.log1p(waited), self.factor)
+        usual = NOTHING_USUAL if contended_share > SHAKEN else self.usual
+        return Scale(usual, self.least + math.log1p(contended_share), self.factor)
 
 
 def compare_latencies(
@@ -213,7 +213,7 @@ def compare_latencies(
     return [_latency_change(function, scale) for function in functions]
 
 
-def between_halves(measured: Sequence[Measurement]) -> float | None:
+def between_halves(measurements: Sequence[Measurement]) -> float | None:
     """The change that a campaign's halves show where nothing changed; None where it has no halves.
 
     The runs of a case are dealt to two halves by turns, the best to one and the next best to the other, so the levels
@@ -221,7 +221,7 @@ def between_halves(measured: Sequence[Measurement]) -> float | None:
     more than the ratio says.
     """
     differences = []
-    for cases in _by_function(measured).values():
+    for cases in _by_function(measurements).values():
         bests = [sorted(side.runs.values())[:2] for side in cases.values() if len(side.runs) > 1]
         if bests:
             differences.append(statistics.median(following - best for best, following in bests))
@@ -243,9 +243,9 @@ def difference(
 
     Of the two estimates of the spread the one counts that bounds more; both together miss no more than ``alpha``.
     """
-    pooled = [_pooled(spread, prior) for spread, prior in zip(spreads, usual, strict=True)]
+    bounds = [_pool(spread, prior) for spread, prior in zip(spreads, usual, strict=True)]
     # The best run after exceeds its undisturbed time by at most this, so the true ratio can be so much lower.
-    below, above = (min(greatest_excess(spread, n, alpha / 4) for spread in pooled) for n in (runs[1], runs[0]))
+    below, above = (min(greatest_excess(spread, n, alpha / 4) for spread in bounds) for n in (runs[1], runs[0]))
     return Difference(value, value - below, value + above)
 
 
@@ -278,8 +278,8 @@ def runs_to_tell(runs: tuple[int, int], spreads: Spreads, scale: Scale) -> int |
     for more in range(1, MOST_RUNS + 1):
         there = runs[0] + more, runs[1] + more
         lower = Spread(spreads.lower.excess, 2 * sum(n // 2 for n in there))
-        grown = Spreads(lower, Spread(spreads.all.excess, 2 * sum(n - 1 for n in there)))
-        if _tells(difference(0.0, there, grown, scale.usual), scale):
+        more_runs_spreads = Spreads(lower, Spread(spreads.all.excess, 2 * sum(n - 1 for n in there)))
+        if _tells(difference(0.0, there, more_runs_spreads, scale.usual), scale):
             return more
     return None
 
@@ -290,12 +290,12 @@ class _Function:
     def __init__(self, name: str, before: Mapping[str, Side], after: Mapping[str, Side]) -> None:
         self.name = name
         both = {case: (before[case], after[case]) for case in sorted(before.keys() & after.keys())}
-        compared = {case: sides for case, sides in both.items() if not any(side.is_contended for side in sides)}
-        self.is_contended = bool(both) and not compared
-        self.common = {case: (one.runs, other.runs) for case, (one, other) in compared.items()}
+        usable_cases = {case: sides for case, sides in both.items() if not any(side.is_contended for side in sides)}
+        self.is_contended = bool(both) and not usable_cases
+        self.common = {case: (one.runs, other.runs) for case, (one, other) in usable_cases.items()}
         self.runs = _count(before), _count(after)
         self.contended = _contended_share(before.values()), _contended_share(after.values())
-        shares = [_share_of_runs(sides[place] for sides in compared.values()) for place in (0, 1)]
+        shares = [_share_of_runs(sides[place] for sides in usable_cases.values()) for place in (0, 1)]
         self.waited = max(share or 0.0 for share in shares)
         self.case_spreads = {case: _spreads(*runs) for case, runs in self.common.items()}
 
@@ -320,21 +320,21 @@ def _latency_change(function: _Function, scale: Scale) -> LatencyChange:
         missing = _missing(function)
         return LatencyChange(function.name, "insufficient data", None, None, cases, runs, contended, why=missing)
     scale = scale.of(function.waited)
-    found = difference(function.value, runs, function.spreads, scale.usual)
+    estimate = difference(function.value, runs, function.spreads, scale.usual)
     own = _changed_cases(function, scale)
-    change = _decided(found, own, scale)
+    change = _decide(estimate, own, scale)
     why = _advice(function, scale) if change == "insufficient data" else None
-    return LatencyChange(function.name, change, found.ratio, found.interval, cases, runs, contended, own, why)
+    return LatencyChange(function.name, change, estimate.ratio, estimate.interval, cases, runs, contended, own, why)
 
 
-def _decided(found: Difference, own: Sequence[CaseLatencyChange], scale: Scale) -> Speed:
+def _decide(estimate: Difference, own: Sequence[CaseLatencyChange], scale: Scale) -> Speed:
     """One case that certainly became slower makes its function slower; many that may have, too."""
-    words = {found.direction(scale.least), *(case.change for case in own)}
+    words = {estimate.direction(scale.least), *(case.change for case in own)}
     if "slower" in words:
         return "slower"
     if "faster" in words:
         return "faster"
-    return "same" if _tells(found, scale) else "insufficient data"
+    return "same" if _tells(estimate, scale) else "insufficient data"
 
 
 def _changed_cases(function: _Function, scale: Scale) -> tuple[CaseLatencyChange, ...]:
@@ -344,15 +344,15 @@ def _changed_cases(function: _Function, scale: Scale) -> tuple[CaseLatencyChange
     more than the usual spread says; so the runs of a case must part as well, every one.
     """
     alpha = ALPHA / len(function.common)
-    pooled = [_pooled(spread, prior).excess for spread, prior in zip(function.spreads, scale.usual, strict=True)]
-    prior = Spreads(*(Spread(excess, WORTH) for excess in pooled))
-    found = []
+    excesses = [_pool(spread, prior).excess for spread, prior in zip(function.spreads, scale.usual, strict=True)]
+    prior = Spreads(*(Spread(excess, WORTH) for excess in excesses))
+    changes = []
     for case, sides in function.common.items():
         own = difference(_value(*sides), (len(sides[0]), len(sides[1])), function.case_spreads[case], prior, alpha)
         change = own.sure_direction(scale.least)
         if min(map(len, sides)) >= 2 and change and _are_apart(*sides, scale.least):
-            found.append(CaseLatencyChange(case, change, own.ratio, own.interval))
-    return tuple(sorted(found, key=lambda change: -abs(math.log(change.ratio))))
+            changes.append(CaseLatencyChange(case, change, own.ratio, own.interval))
+    return tuple(sorted(changes, key=lambda change: -abs(math.log(change.ratio))))
 
 
 def _are_apart(before: Runs, after: Runs, least: float) -> bool:
@@ -361,10 +361,10 @@ def _are_apart(before: Runs, after: Runs, least: float) -> bool:
     return min(slow) - max(fast) > least
 
 
-def _tells(found: Difference, scale: Scale) -> bool:
+def _tells(estimate: Difference, scale: Scale) -> bool:
     """Whether a change by the factor could have been told from none, and there is none."""
     looked_for = math.log(scale.factor)
-    return scale.least < looked_for and -looked_for < found.low and found.high < looked_for
+    return scale.least < looked_for and -looked_for < estimate.low and estimate.high < looked_for
 
 
 def _missing(function: _Function) -> str:
@@ -390,15 +390,15 @@ def _advice(function: _Function, scale: Scale) -> str:
     return f"{plural(more, 'run')} more a side would tell {change}"
 
 
-def _by_function(measured: Sequence[Measurement]) -> dict[str, dict[str, Side]]:
-    found: dict[str, dict[str, Side]] = {}
-    for one in measured:
+def _by_function(measurements: Sequence[Measurement]) -> dict[str, dict[str, Side]]:
+    by_function: dict[str, dict[str, Side]] = {}
+    for one in measurements:
         if one.milliseconds > 0:
-            side = found.setdefault(one.function, {}).setdefault(one.case, Side({}, {}))
+            side = by_function.setdefault(one.function, {}).setdefault(one.case, Side({}, {}))
             side.shares[one.run] = one.contended_share
             if not one.contended:
                 side.runs[one.run] = math.log(one.milliseconds)
-    return found
+    return by_function
 
 
 def _contended_share(sides: Iterable[Side]) -> float | None:
@@ -411,16 +411,16 @@ def _share_of_runs(sides: Iterable[Side]) -> float | None:
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return statistics.fmean(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return statistics.fmean(numbers) if numbers else None
 
 
-def _milliseconds(measured: Sequence[Measurement]) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {}
-    for one in measured:
+def _milliseconds(measurements: Sequence[Measurement]) -> dict[str, list[float]]:
+    by_function: dict[str, list[float]] = {}
+    for one in measurements:
         if one.milliseconds > 0:
-            found.setdefault(one.function, []).append(one.milliseconds)
-    return found
+            by_function.setdefault(one.function, []).append(one.milliseconds)
+    return by_function
 
 
 def _count(cases: Mapping[str, Side]) -> int:
@@ -439,7 +439,7 @@ def _spreads(before: Runs, after: Runs) -> Spreads:
     """
     sides = [list(runs.values()) for runs in (before, after)]
     lower, every = ([estimate(runs) for runs in sides] for estimate in (_lower_half, _all_runs))
-    return Spreads(_pooled(*lower), _pooled(*every))
+    return Spreads(_pool(*lower), _pool(*every))
 
 
 def _all_runs(runs: Sequence[float]) -> Spread:
@@ -463,7 +463,7 @@ def _median_spread(spreads: Sequence[Spread]) -> Spread:
     )
 
 
-def _pooled(spread: Spread, usual: Spread) -> Spread:
+def _pool(spread: Spread, usual: Spread) -> Spread:
     freedom = spread.freedom + usual.freedom
     if not freedom:
         return spread

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from coordinator.formats import listed, percent, ratio
+from coordinator.formats import join_words, percent, ratio
 from coordinator.results.comparison.latencies import AGREEING, LatencyChange
 from coordinator.targets.models import Target
 
@@ -171,8 +171,8 @@ class LatencyComparison(BaseModel):
             for letter, change in zip("AB", self.between_halves, strict=True)
         ]
         return (
-            f"Between its own halves, where nothing changed, {listed(halves)} in {percent(AGREEING)} of the functions: "
-            "no smaller change counts"
+            f"Between its own halves, where nothing changed, {join_words(halves)} in {percent(AGREEING)} of the "
+            "functions: no smaller change counts"
         )
 
 

@@ -48,14 +48,14 @@ def chosen_targets(side: SideSelector, targets: Sequence[Target]) -> list[Target
     if side.selector is None:
         return list(targets)
     selector = Selector.parse(side.selector if "/" in side.selector else f"*/{side.selector}")
-    named = [target for target in targets if selector.matches(target)]
-    if len(named) != 1:
+    matches = [target for target in targets if selector.matches(target)]
+    if len(matches) != 1:
         there = ", ".join(target.target for target in targets) or "none"
         raise UnknownNameError(
-            f"'{side.selector}' names {len(named)} targets of campaign {side.campaign}, it must be one "
+            f"'{side.selector}' names {len(matches)} targets of campaign {side.campaign}, it must be one "
             f"(it has: {there})"
         )
-    return named
+    return matches
 
 
 def _why_not(target: Target) -> str:
@@ -63,7 +63,7 @@ def _why_not(target: Target) -> str:
 
 
 def match_targets(
-    a: Sequence[Target], b: Sequence[Target], *, named: bool
+    a: Sequence[Target], b: Sequence[Target], *, single_targets: bool
 ) -> tuple[list[tuple[Target, Target]], list[Omission]]:
     """The pairs to compare, and what is left out. ``named``: each side is one target that a person chose.
 
@@ -77,24 +77,24 @@ def match_targets(
         if not target.is_compared
     ]
     a, b = ([target for target in side if target.is_compared] for side in (a, b))
-    pairs = list(product(a, b)) if named else _nearest(a, b)
-    if not named:
-        taken = {id(target) for pair in pairs for target in pair}
+    pairs = list(product(a, b)) if single_targets else _nearest(a, b)
+    if not single_targets:
+        paired_ids = {id(target) for pair in pairs for target in pair}
         why = "the other campaign has no target of this framework and device"
         left_out += [
             Omission(target=target.target, side=side, why=why, absent=True)
             for side, targets in _sides(a, b)
             for target in targets
-            if id(target) not in taken
+            if id(target) not in paired_ids
         ]
-    kept = []
+    comparable = []
     for one, other in pairs:
-        refused = _refused(one, other)
-        if refused is None:
-            kept.append((one, other))
+        objection = _find_objection(one, other)
+        if objection is None:
+            comparable.append((one, other))
         else:
-            left_out.append(_both(one, other, refused))
-    return kept, left_out
+            left_out.append(_both(one, other, objection))
+    return comparable, left_out
 
 
 def _sides(a: Sequence[Target], b: Sequence[Target]) -> tuple[tuple[Letter, Sequence[Target]], ...]:
@@ -123,7 +123,7 @@ def _distance(one: Target, other: Target) -> tuple[bool, bool, bool] | None:
     return one.version != other.version, one.hardware != other.hardware, one.environment != other.environment
 
 
-def _refused(one: Target, other: Target) -> str | None:
+def _find_objection(one: Target, other: Target) -> str | None:
     if one.framework != other.framework:
         return f"functions of {one.framework} and of {other.framework} are not the same functions"
     if one.suite != other.suite:
@@ -141,8 +141,8 @@ def other_cases(a: Mapping[str, CaseDigest], b: Mapping[str, CaseDigest]) -> lis
     """
     both = [(name, a[name], b[name]) for name in a.keys() & b.keys()]
     same = {name for name, one, other in both if one.digest is not None and one.digest == other.digest}
-    charted = {case.function for side in (a, b) for case in side.values() if case.charted}
-    others = {name for side in (a, b) for name, case in side.items() if case.function in charted} - same
+    functions = {case.function for side in (a, b) for case in side.values() if case.charted}
+    others = {name for side in (a, b) for name, case in side.items() if case.function in functions} - same
     return sorted(others) if same else None
 
 

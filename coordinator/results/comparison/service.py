@@ -37,7 +37,7 @@ from coordinator.targets.models import Target
 from protocol.enums import TimingPolicy
 
 
-async def paired(engine: AsyncEngine, a: SideSelector, b: SideSelector, rule: CountingRule) -> Pairing:
+async def pair_targets(engine: AsyncEngine, a: SideSelector, b: SideSelector, rule: CountingRule) -> Pairing:
     """The pairs, and all that is left out, with the reason: other suites, simulated targets, cases that are other ones
     on the two sides."""
     if a == b:
@@ -50,9 +50,9 @@ async def paired(engine: AsyncEngine, a: SideSelector, b: SideSelector, rule: Co
     targets_a, targets_b = [
         chosen_targets(selector, await matrix.targets(engine, selector.campaign)) for selector in (a, b)
     ]
-    matched, left_out = match_targets(targets_a, targets_b, named=a.selector is not None)
+    target_pairs, left_out = match_targets(targets_a, targets_b, single_targets=a.selector is not None)
     pairs = []
-    for one, other in matched:
+    for one, other in target_pairs:
         others = await _other_cases(engine, (a.campaign, one), (b.campaign, other))
         if others is None:
             left_out.append(no_common_case(one, other))
@@ -69,51 +69,51 @@ async def paired(engine: AsyncEngine, a: SideSelector, b: SideSelector, rule: Co
 
 
 async def compare(engine: AsyncEngine, a: SideSelector, b: SideSelector, rule: CountingRule) -> Comparison:
-    found = await paired(engine, a, b, rule)
+    pairing = await pair_targets(engine, a, b, rule)
     pairs = [
         PairComparison(
             **dict(pair),
-            verdicts=await verdicts(engine, found, pair),
-            latencies=await latencies(engine, found, pair),
+            verdicts=await verdicts(engine, pairing, pair),
+            latencies=await latencies(engine, pairing, pair),
         )
-        for pair in found.pairs
+        for pair in pairing.pairs
     ]
-    return Comparison(**{**dict(found), "pairs": pairs})
+    return Comparison(**{**dict(pairing), "pairs": pairs})
 
 
-async def verdicts(engine: AsyncEngine, found: Pairing, pair: Pair) -> VerdictComparison:
-    rule = rule_named(found.rule)
-    before = await matrix.column_of(engine, found.a.campaign, pair.a.id)
-    after = await matrix.column_of(engine, found.b.campaign, pair.b.id)
+async def verdicts(engine: AsyncEngine, pairing: Pairing, pair: Pair) -> VerdictComparison:
+    rule = rule_named(pairing.rule)
+    before = await matrix.column_of(engine, pairing.a.campaign, pair.a.id)
+    after = await matrix.column_of(engine, pairing.b.campaign, pair.b.id)
     async with engine.connect() as connection:
-        cases_before = await store.cases(connection, found.a.campaign, pair.a.id, rule)
-        cases_after = await store.cases(connection, found.b.campaign, pair.b.id, rule)
+        cases_before = await store.cases(connection, pairing.a.campaign, pair.a.id, rule)
+        cases_after = await store.cases(connection, pairing.b.campaign, pair.b.id, rule)
     others = frozenset(pair.other_cases)
     changes = await asyncio.to_thread(compare_verdicts, before, after, (cases_before, cases_after), rule, others)
-    compared = comparison(changes)
-    functions = [(pair.framework, change.function) for change in compared.changes if change.kind in TOLD]
+    verdict_comparison = comparison(changes)
+    functions = [(pair.framework, change.function) for change in verdict_comparison.changes if change.kind in TOLD]
     async with engine.connect() as connection:
         conditions = [
             await condition_rows.of_functions(connection, campaign, functions)
-            for campaign in (found.a.campaign, found.b.campaign)
+            for campaign in (pairing.a.campaign, pairing.b.campaign)
         ]
     by_side = [
         {function: condition for (_, function, target), condition in side.items() if target == of.id}
         for side, of in zip(conditions, (pair.a, pair.b), strict=True)
     ]
-    return with_conditions(compared, by_side[0], by_side[1])
+    return with_conditions(verdict_comparison, by_side[0], by_side[1])
 
 
-async def latencies(engine: AsyncEngine, found: Pairing, pair: Pair) -> LatencyComparison:
+async def latencies(engine: AsyncEngine, pairing: Pairing, pair: Pair) -> LatencyComparison:
     """Compare the pair's latencies, if both campaigns were timed, and alike."""
-    if found.a.timing != found.b.timing:
-        return _refused(f"they were timed otherwise: {found.a.timing} and {found.b.timing}")
-    if found.a.timing == TimingPolicy.off:
-        return _refused("neither campaign was timed")
-    column = "cold_ms" if found.a.timing == TimingPolicy.paper else "low_ms"
+    if pairing.a.timing != pairing.b.timing:
+        return _decline(f"they were timed otherwise: {pairing.a.timing} and {pairing.b.timing}")
+    if pairing.a.timing == TimingPolicy.off:
+        return _decline("neither campaign was timed")
+    column = "cold_ms" if pairing.a.timing == TimingPolicy.paper else "low_ms"
     async with engine.connect() as connection:
-        before = await store.measurements(connection, found.a.campaign, pair.a.id, column)
-        after = await store.measurements(connection, found.b.campaign, pair.b.id, column)
+        before = await store.measurements(connection, pairing.a.campaign, pair.a.id, column)
+        after = await store.measurements(connection, pairing.b.campaign, pair.b.id, column)
     others = frozenset(pair.other_cases)
     before, after = ([one for one in side if one.case not in others] for side in (before, after))
     changes = await asyncio.to_thread(compare_latencies, before, after)
@@ -148,19 +148,19 @@ def _notes(one: Target, other: Target, others: int) -> list[str]:
     return list(dict.fromkeys(notes))
 
 
-def _refused(why: str) -> LatencyComparison:
+def _decline(why: str) -> LatencyComparison:
     return _latency_comparison([], (None, None), why)
 
 
 def _latency_comparison(
-    changes: Sequence[LatencyChange], halves: tuple[float | None, float | None], refused: str | None = None
+    changes: Sequence[LatencyChange], halves: tuple[float | None, float | None], reason: str | None = None
 ) -> LatencyComparison:
     number = Counter(change.change for change in changes)
     return LatencyComparison(
         factor=FACTOR,
         least=LEAST,
         between_halves=halves,
-        refused=refused,
+        refused=reason,
         slower=number["slower"],
         faster=number["faster"],
         same=number["same"],

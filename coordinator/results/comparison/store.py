@@ -51,25 +51,25 @@ async def cases(
         text(_CASES.format(verdict=rule.verdict_column, cause=rule.cause_column, counts=rule.cases)),
         {"campaign": campaign_id, "target": target_id},
     )
-    found: dict[str, dict[str, SideCase]] = {}
+    by_function: dict[str, dict[str, SideCase]] = {}
     # Tens of thousands of cases are of a few kinds, and each kind is one object.
     kinds: dict[tuple[Any, ...], SideCase] = {}
     for function, case, runs, placements, verdict, causes in rows:
         kind = verdict, tuple(causes or ()), tuple(placements or ()), runs
         if kind not in kinds:
             kinds[kind] = SideCase(verdict=verdict, causes=causes or [], placements=placements or [], runs=runs)
-        found.setdefault(function, {})[case] = kinds[kind]
-    return {function: enough(cases, rule.least_cases) for function, cases in found.items()}
+        by_function.setdefault(function, {})[case] = kinds[kind]
+    return {function: enough(cases, rule.least_cases) for function, cases in by_function.items()}
 
 
 async def measurements(connection: AsyncConnection, campaign_id: int, target_id: int, column: str) -> list[Measurement]:
     """One target's levels, run by run: passed, and proven to have run where it should."""
     if column not in ("low_ms", "cold_ms"):
         raise ValueError(column)
-    waited = "contended, contended_share" if column == "low_ms" else "false, NULL"
+    contention_columns = "contended, contended_share" if column == "low_ms" else "false, NULL"
     rows = await connection.execute(
         text(f"""
-        SELECT function, "case", run, {column} AS milliseconds, {waited}
+        SELECT function, "case", run, {column} AS milliseconds, {contention_columns}
           FROM outcome_rows
          WHERE campaign_id = :campaign AND target_id = :target AND verdict = 'passed' AND {column} > 0
            AND placement = 'on_device' AND NOT host_only

@@ -56,36 +56,36 @@ def compare_verdicts(
 def verdict_change(
     function: str, a: SideVerdict | None, b: SideVerdict | None, cases: Sequence[CaseChange]
 ) -> VerdictChange:
-    counted = case_counts(cases)
-    kind = kind_of(counted)
+    case_changes = case_counts(cases)
+    kind = kind_of(case_changes)
     return VerdictChange(
         function=function,
         kind=kind,
         a=a,
         b=b,
-        counts=counted,
+        counts=case_changes,
         cases=[case for case in cases if case.kind != "same"],
         why=_why(cases) if kind in WITHOUT_DATA else None,
     )
 
 
-def kind_of(counted: CaseCounts) -> Kind:
+def kind_of(case_changes: CaseCounts) -> Kind:
     """One case that changed is a change of its function, whatever the others say."""
-    if counted.worse and counted.better:
+    if case_changes.worse and case_changes.better:
         return "mixed"
-    if counted.worse:
+    if case_changes.worse:
         return "regression"
-    if counted.better:
+    if case_changes.better:
         return "fix"
-    if counted.cause or counted.placement:
+    if case_changes.cause or case_changes.placement:
         return "change"
-    if counted.lost:
+    if case_changes.lost:
         return "lost"
-    return "same" if counted.same and not counted.insufficient else "insufficient data"
+    return "same" if case_changes.same and not case_changes.insufficient else "insufficient data"
 
 
 def side_verdict(cell: Cell, rule: CountingRule) -> SideVerdict:
-    counts = cell.counted(rule) or cell.uncounted
+    counts = cell.counts_by(rule) or cell.uncounted
     return SideVerdict(
         verdict=counts.verdict, passed=counts.passed, total=counts.total, flaky=cell.flaky, cause=counts.cause
     )
@@ -100,30 +100,33 @@ def comparison(changes: Sequence[VerdictChange]) -> VerdictComparison:
 
 
 def with_conditions(
-    compared: VerdictComparison, a: Mapping[str, FunctionCondition], b: Mapping[str, FunctionCondition]
+    verdicts: VerdictComparison, a: Mapping[str, FunctionCondition], b: Mapping[str, FunctionCondition]
 ) -> VerdictComparison:
     """The comparison with the conditions of its functions on both sides, by function."""
 
-    def told(side: SideVerdict | None, condition: FunctionCondition | None) -> SideVerdict | None:
+    def add_conditions(side: SideVerdict | None, condition: FunctionCondition | None) -> SideVerdict | None:
         if side is None or condition is None:
             return side
         return side.model_copy(update={"conditions": list(condition.accusing_sentences)})
 
     changes = [
         change.model_copy(
-            update={"a": told(change.a, a.get(change.function)), "b": told(change.b, b.get(change.function))}
+            update={
+                "a": add_conditions(change.a, a.get(change.function)),
+                "b": add_conditions(change.b, b.get(change.function)),
+            }
         )
-        for change in compared.changes
+        for change in verdicts.changes
     ]
-    return compared.model_copy(update={"changes": changes})
+    return verdicts.model_copy(update={"changes": changes})
 
 
 def counts(changes: Sequence[VerdictChange]) -> Counts:
     kinds = Counter(change.kind for change in changes)
-    known = [(c.a.verdict, c.b.verdict) for c in changes if c.kind in KNOWN and c.a and c.b]
+    verdict_pairs = [(c.a.verdict, c.b.verdict) for c in changes if c.kind in KNOWN and c.a and c.b]
     return Counts(
-        fails_on_a_passes_on_b=sum(a in FAILING and b == "success" for a, b in known),
-        passes_on_a_fails_on_b=sum(a == "success" and b in FAILING for a, b in known),
+        fails_on_a_passes_on_b=sum(a in FAILING and b == "success" for a, b in verdict_pairs),
+        passes_on_a_fails_on_b=sum(a == "success" and b in FAILING for a, b in verdict_pairs),
         regressions=kinds["regression"],
         fixes=kinds["fix"],
         mixed=kinds["mixed"],

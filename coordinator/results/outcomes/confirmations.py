@@ -35,10 +35,10 @@ def confirmations(evidence: Evidence | None, *, passed: bool) -> list[Confirmati
 
     An outcome that ``passed`` may have failed in a process that had run other cases.
     """
-    found: list[Confirmation] = []
+    repetitions: list[Confirmation] = []
     for field, way in _WAYS.items():
         end: Repetition | None = getattr(evidence, field, None)
         if end is not None:
-            told = "it failed, and only there" if passed else _ENDS[end]
-            found.append(Confirmation(way=way, end=end, sentence=f"{way}: {told}"))
-    return found
+            end_text = "it failed, and only there" if passed else _ENDS[end]
+            repetitions.append(Confirmation(way=way, end=end, sentence=f"{way}: {end_text}"))
+    return repetitions

@@ -60,17 +60,17 @@ async def outcome(engine: AsyncEngine, campaign_id: int, job_id: int) -> Outcome
 
 async def log(engine: AsyncEngine, campaign_id: int, job_id: int) -> str:
     async with engine.connect() as connection:
-        found = await store.log_of(connection, campaign_id, job_id)
-    if found is None:
+        log_text = await store.log_of(connection, campaign_id, job_id)
+    if log_text is None:
         raise _no_outcome(campaign_id, job_id)
-    return found
+    return log_text
 
 
 async def function(engine: AsyncEngine, campaign_id: int, framework: str, name: str) -> FunctionDetail:
     campaign = await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
         rows = await store.of_function(connection, campaign_id, framework, name)
-        if not rows and not await store.planned(connection, campaign_id, framework, name):
+        if not rows and not await store.is_planned(connection, campaign_id, framework, name):
             raise NotFoundError(
                 f"campaign {campaign_id} has no function {name} of {framework}: see /campaigns/{campaign_id}/matrix"
             )
@@ -78,8 +78,8 @@ async def function(engine: AsyncEngine, campaign_id: int, framework: str, name: 
         latencies = await store.latencies_of_function(connection, campaign_id, framework, name)
         bodies = await store.fingerprints(connection, sorted({row.fingerprint_id for row in rows} - {None}))
         conditions = await condition_rows.of_functions(connection, campaign_id, [(framework, name)])
-    named = labels(targets)
-    by_target = {key[-1]: condition_rows.row(key, condition, named) for key, condition in conditions.items()}
+    target_labels = labels(targets)
+    by_target = {key[-1]: condition_rows.row(key, condition, target_labels) for key, condition in conditions.items()}
     return FunctionDetail(
         campaign_id=campaign_id,
         campaign=campaign.name,
@@ -100,9 +100,9 @@ async def function(engine: AsyncEngine, campaign_id: int, framework: str, name: 
     )
 
 
-def _evidence(stored: dict[str, Any]) -> Evidence:
+def _evidence(values: dict[str, Any]) -> Evidence:
     """As it is stored: it was checked on its way in, perhaps by the wider limits of an earlier release."""
-    return Evidence.model_construct(**{name: stored[name] for name in Evidence.model_fields if name in stored})
+    return Evidence.model_construct(**{name: values[name] for name in Evidence.model_fields if name in values})
 
 
 _WAS = ("verdict", "cause", "rule")

@@ -36,10 +36,10 @@ def repeat_command(framework: str, device: str, case: str, run: int, fingerprint
     if words is None:
         return f"ask whoever runs {host}: what this runner gives for repeating a case is no command of a shell"
     values = {CASE_PLACE: case, RUN_PLACE: str(run)}
-    filled = [_PLACES.sub(lambda found: values[found[0]], word) for word in words]
-    if case.startswith("-") or any(terminal_text(word) != word or "\n" in word for word in filled):
+    command = [_PLACES.sub(lambda found: values[found[0]], word) for word in words]
+    if case.startswith("-") or any(terminal_text(word) != word or "\n" in word for word in command):
         return f"ask whoever runs {host}: a shell cannot be given the name of this case"
-    return shlex.join(filled)
+    return shlex.join(command)
 
 
 # An export has hundreds of thousands of rows and a template for each target.

@@ -66,7 +66,7 @@ async def as_csv(engine: AsyncEngine, campaign_id: int, filters: Filters) -> Exp
     It is whole before its first byte is sent: what fails in the middle is an error and no shorter file, and a client
     that reads slowly holds nothing of the database.
     """
-    with _written() as export, export.path.open("w", encoding="utf-8", newline="") as file:
+    with _open_export() as export, export.path.open("w", encoding="utf-8", newline="") as file:
         async with engine.connect() as connection:
             file.write(csv_text([await store.columns(connection)]))
         async for rows in pages(engine, campaign_id, filters):
@@ -84,8 +84,8 @@ async def as_parquet(dsn: str, campaign_id: int, filters: Filters, within_s: flo
     Written by a process of its own: the library that writes it takes more memory than the
     rest of the coordinator.
     """
-    with _written() as export:
-        asked = json.dumps({"campaign": campaign_id, "filters": vars(filters), "path": str(export.path)})
+    with _open_export() as export:
+        request = json.dumps({"campaign": campaign_id, "filters": vars(filters), "path": str(export.path)})
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
@@ -97,7 +97,7 @@ async def as_parquet(dsn: str, campaign_id: int, filters: Filters, within_s: flo
         )
         try:
             async with asyncio.timeout(within_s):
-                _, complaint = await process.communicate(asked.encode())
+                _, complaint = await process.communicate(request.encode())
         except TimeoutError as error:
             raise PortolanError(f"the parquet file was not written within {within_s:g} s: export fewer rows") from error
         finally:
@@ -126,7 +126,7 @@ class ExportFile:
 
 
 @contextmanager
-def _written() -> Iterator[ExportFile]:
+def _open_export() -> Iterator[ExportFile]:
     """Yield an empty file, which stays open if the block ends well."""
     file = ExportFile()
     try:

@@ -41,8 +41,8 @@ class Filters:
         if self.function is not None:
             values["function"] = like_pattern(self.function)
             conditions["function"] = "function LIKE :function"
-        counted = (f"{rule.verdict_column} IS NOT NULL", f"({rule.cases})")
-        return "".join(f" AND {condition}" for condition in (*counted, *conditions.values())), values
+        rule_conditions = (f"{rule.verdict_column} IS NOT NULL", f"({rule.cases})")
+        return "".join(f" AND {condition}" for condition in (*rule_conditions, *conditions.values())), values
 
 
 async def page(
@@ -78,7 +78,7 @@ def _outward(row: dict[str, Any]) -> dict[str, Any]:
 
 async def one(connection: AsyncConnection, campaign_id: int, job_id: int) -> dict[str, Any] | None:
     """A row of ``outcome_rows`` with what the view leaves out: evidence, samples and log."""
-    found = await connection.execute(
+    result = await connection.execute(
         text("""
         SELECT v.*, o.evidence, o.proof, o.samples_ms, o.calls_per_sample, o.log_tail, o.fingerprint_id,
                c.host_only AS host_only_because, c.tags, w.was_verdict, w.was_cause, w.was_rule,
@@ -93,17 +93,17 @@ async def one(connection: AsyncConnection, campaign_id: int, job_id: int) -> dic
         """),
         {"job": job_id, "campaign": campaign_id},
     )
-    row = found.one_or_none()
+    row = result.one_or_none()
     return None if row is None else dict(row._mapping)
 
 
 async def log_of(connection: AsyncConnection, campaign_id: int, job_id: int) -> str | None:
     """All that is kept of what the case printed; None if there is no such outcome."""
-    found = await connection.execute(
+    result = await connection.execute(
         text("SELECT coalesce(log_tail, '') FROM outcomes WHERE job_id = :job AND campaign_id = :campaign"),
         {"job": job_id, "campaign": campaign_id},
     )
-    return found.scalar_one_or_none()
+    return result.scalar_one_or_none()
 
 
 async def attempts(connection: AsyncConnection, job_id: int) -> Sequence[Row[Any]]:
@@ -179,12 +179,12 @@ async def latencies_of_function(
     return {(row.target_id, row.case_id): row for row in rows}
 
 
-async def planned(connection: AsyncConnection, campaign_id: int, framework: str, function: str) -> bool:
+async def is_planned(connection: AsyncConnection, campaign_id: int, framework: str, function: str) -> bool:
     """Whether the campaign has jobs of the function at all."""
     values = {"campaign": campaign_id, "framework": framework, "function": function}
     query = f"SELECT EXISTS (SELECT {_JOBS_OF_FUNCTION} WHERE ct.campaign_id = :campaign)"
-    found = await connection.execute(text(query), values)
-    return bool(found.scalar_one())
+    result = await connection.execute(text(query), values)
+    return bool(result.scalar_one())
 
 
 async def fingerprints(connection: AsyncConnection, ids: Sequence[str]) -> dict[str, dict[str, Any]]:

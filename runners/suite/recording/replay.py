@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from protocol.enums import FORM_ONLY, GRADIENT, JUDGED_BY, Judge
-from protocol.host_only import declared
+from protocol.host_only import load_host_only
 from runners.errors import UntestedError
 from runners.suite.cases import Case, Context
 from runners.suite.checks import EXACT, TOLERANCES, Expected, Leaf, Mismatch, Tolerance, compare, leaves
@@ -74,7 +74,7 @@ def case_of(call: RecordedCall, prepare: Replayed, openness: Openness, *, framew
         options={},
         tolerance=TOLERANCES[call.dtype],
         check=AgainstHost(call.function, call.dtype, prepare, openness, call.is_drawn),
-        host_only=declared().reason(call.function),
+        host_only=load_host_only().reason(call.function),
         looked_up=call.function,
         # Of another name not even its module is imported.
         given=None if is_known else _nothing,

@@ -82,7 +82,7 @@ async def test_a_runner_of_two_names_has_the_first(engine: AsyncEngine, database
     others = forestall(engine, database, enrolling(url, "beta"))
     with pytest.raises(ConflictError, match=r"beta at .* came at the same moment as alpha"):
         await enrolling(url, "alpha")(engine)
-    assert [runner.id for runner in await service.listed(engine)] == [others[0].runner_id]
+    assert [runner.id for runner in await service.list_runners(engine)] == [others[0].runner_id]
 
 
 async def test_a_runner_registered_twice_is_there_once(engine: AsyncEngine, database: str, url: str) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.formats import duration, fraction, latency, listed, number, plural, ratio, significant
+from coordinator.formats import duration, fraction, join_words, latency, number, plural, ratio, significant
 
 
 @pytest.mark.parametrize(
@@ -59,4 +59,4 @@ def test_a_ratio_a_count_and_a_fraction() -> None:
     assert [number(value) for value in (None, 0, 1002)] == ["–", "0", "1,002"]
     assert [fraction(3, 4), fraction(0, 0)] == ["3/4", "–"]
     assert [plural(1, "case"), plural(1002, "case")] == ["1 case", "1,002 cases"]
-    assert [listed([]), listed(["a"]), listed(["a", "b", "c"])] == ["", "a", "a, b and c"]
+    assert [join_words([]), join_words(["a"]), join_words(["a", "b", "c"])] == ["", "a", "a, b and c"]

@@ -85,7 +85,7 @@ async def test_of_a_kind_only_what_is_to_run_can_be_down() -> None:
     supervisor = Supervisor()
     for name in ("link 1", "link 2"):
         supervisor.began(name, "link")
-        supervisor.ended(name, ValueError("broken"))
+        supervisor.note_end(name, ValueError("broken"))
     supervisor.retain("link", {"link 2"})
     assert [down.task for down in supervisor.down()] == ["link 2"]
 

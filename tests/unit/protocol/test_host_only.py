@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from protocol.host_only import HostOnly, declared
+from protocol.host_only import HostOnly, load_host_only
 from runners.suite.cases import Function
 
 ROOT = Path(__file__).parents[3]
@@ -40,12 +40,12 @@ def test_a_case_of_a_declared_function_is_host_only_whichever_suite_has_it() -> 
     size.value("square", lambda inputs: [inputs.normal(2, 2)])
     total = Function("torch.sum", np.sum)
     total.value("square", lambda inputs: [inputs.normal(2, 2)])
-    assert size.cases[0].host_only == declared().reason("torch.Tensor.size")
+    assert size.cases[0].host_only == load_host_only().reason("torch.Tensor.size")
     assert total.cases[0].host_only is None
 
 
 def test_no_name_is_declared_beside_a_glob_that_has_it() -> None:
-    reasons = declared().reasons
+    reasons = load_host_only().reasons
     globs = [name for name in reasons if "*" in name]
     assert [(name, glob) for name in reasons for glob in globs if name != glob and fnmatchcase(name, glob)] == []
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from coordinator.access.tokens import new_token
 from protocol.enrolment_tokens import EnrolmentToken
-from protocol.redaction import MASK, masked, masked_tail, redacted, secret_values
+from protocol.redaction import MASK, mask, mask_tail, redact, secret_values
 
 HIDDEN = "Zq3vN8-hidden_Tt7w"
 
@@ -46,26 +46,26 @@ LINES = {
 @pytest.mark.parametrize("line", LINES.values(), ids=LINES)
 def test_a_secret_is_known_by_its_form(line: str) -> None:
     assert HIDDEN in line
-    without = redacted(line)
+    without = redact(line)
     assert HIDDEN not in without
     assert MASK in without
-    assert redacted(without) == without
+    assert redact(without) == without
 
 
 def test_every_token_that_is_given_out_has_the_form() -> None:
     for _ in range(200):
         token = new_token()
-        assert redacted(f"the token {token.text} is revoked") == f"the token {token.prefix}_{MASK} is revoked"
+        assert redact(f"the token {token.text} is revoked") == f"the token {token.prefix}_{MASK} is revoked"
 
 
 def test_the_code_of_an_enrolment_token_goes_and_says_still_whose_it_is() -> None:
     token = EnrolmentToken.make("k" * 32, "lab3-torch-cuda", "torch/cuda")
-    assert redacted(f"{token} is refused") == f"portolan-enrol~lab3-torch-cuda~torch/cuda~{MASK} is refused"
+    assert redact(f"{token} is refused") == f"portolan-enrol~lab3-torch-cuda~torch/cuda~{MASK} is refused"
 
 
 def test_a_line_of_json_stays_json() -> None:
     line = {"event": f'x secret="{HIDDEN}" postgresql://a:{HIDDEN}@h/d', "secret": HIDDEN, "n": 1}
-    kept = json.loads(redacted(json.dumps(line)))
+    kept = json.loads(redact(json.dumps(line)))
     assert kept == {"event": f'x secret="{MASK}" postgresql://a:{MASK}@h/d', "secret": MASK, "n": 1}
 
 
@@ -79,13 +79,13 @@ def test_a_line_of_json_stays_json() -> None:
     ],
 )
 def test_what_is_no_secret_stays(line: str) -> None:
-    assert redacted(line) == line
+    assert redact(line) == line
 
 
 def test_a_known_value_goes_wherever_it_stands() -> None:
-    assert masked(f"a{HIDDEN}b {HIDDEN}", {HIDDEN}) == f"a{MASK}b {MASK}"
-    assert masked_tail(f"{HIDDEN[5:]} and {HIDDEN}", {HIDDEN}) == f"{MASK} and {MASK}"
-    assert masked_tail("nothing of it", {HIDDEN}) == "nothing of it"
+    assert mask(f"a{HIDDEN}b {HIDDEN}", {HIDDEN}) == f"a{MASK}b {MASK}"
+    assert mask_tail(f"{HIDDEN[5:]} and {HIDDEN}", {HIDDEN}) == f"{MASK} and {MASK}"
+    assert mask_tail("nothing of it", {HIDDEN}) == "nothing of it"
 
 
 def test_variables_say_by_their_names_what_is_secret() -> None:

@@ -36,7 +36,7 @@ async def test_what_was_refused_goes_last(place: Place) -> None:
     await place.campaign(cases=8)
     refused = {job.key for job in await place.claim(3)}
     async with place.engine.begin() as connection:
-        await queue.give_back(connection, sorted(refused), "the runner refused it", counted=False, refused=True)
+        await queue.give_back(connection, sorted(refused), "the runner refused it", is_loss=False, is_refusal=True)
     cases = [job.case for job in await place.claim(8)]
     assert cases == [f"torch.cat/{number}" for number in (3, 4, 5, 6, 7, 0, 1, 2)]
 

@@ -27,7 +27,7 @@ async def test_three_restarts_are_a_crash_only_if_the_runner_finished_another_jo
         if did_well:
             await finish(place, [other.key])
         else:
-            await lost_attempts.give_back(place.engine, [other.key], "it went away", place.runner_id, refused=False)
+            await lost_attempts.give_back(place.engine, [other.key], "it went away", place.runner_id, is_refusal=False)
         ends.append(await lost_attempts.lose(place.engine, restarting.key, "restarted", place.runner_id))
     *earlier, last = ends
     assert earlier == [None, None]
@@ -40,7 +40,7 @@ async def test_a_job_that_runners_refuse_three_times_ends_and_its_outcome_is_acc
     rules: list[list[str | None]] = []
     for _ in range(PROMISED):
         (job,) = await place.claim()
-        given_up = await lost_attempts.give_back(place.engine, [job.key], "refused", place.runner_id, refused=True)
+        given_up = await lost_attempts.give_back(place.engine, [job.key], "refused", place.runner_id, is_refusal=True)
         rules.append([row.rule for row in given_up])
     assert rules == [[], [], ["never-begun"]]
     assert await place.claim() == []
@@ -51,4 +51,4 @@ async def test_a_job_that_comes_back_without_a_refusal_goes_on(place: Place) -> 
     await place.campaign(cases=1)
     for _ in range(2 * PROMISED):
         (job,) = await place.claim()
-        assert await lost_attempts.give_back(place.engine, [job.key], "gone", place.runner_id, refused=False) == []
+        assert await lost_attempts.give_back(place.engine, [job.key], "gone", place.runner_id, is_refusal=False) == []

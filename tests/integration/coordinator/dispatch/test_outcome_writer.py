@@ -107,7 +107,7 @@ async def test_what_follows_a_late_finish_is_no_first_one(place: Place, together
     await place.campaign(cases=1)
     (job,) = await place.claim()
     async with place.engine.begin() as connection:
-        await queue.give_back(connection, [job.key], "silent", counted=True)
+        await queue.give_back(connection, [job.key], "silent", is_loss=True)
     stop = report(place, job.key, 1, Outcome(verdict=Verdict.incomplete, ending=Ending.cancelled, duration_s=1.0))
     reports = [stop._replace(row=None, late=True), report(place, job.key, 2)]
     for batch in [reports] if together else [[reports[0]], [reports[1]]]:
@@ -190,7 +190,7 @@ async def test_the_start_of_a_newer_attempt_beside_the_end_of_the_older_keeps_it
     await place.campaign(cases=1)
     (job,) = await place.claim()
     async with place.engine.begin() as connection:
-        await queue.give_back(connection, [job.key], "silent", counted=True)
+        await queue.give_back(connection, [job.key], "silent", is_loss=True)
     (again,) = await place.claim()
     begun = Report(Cursor(place.runner_id, "boot-1", 2), again.key, None, None, lambda cursor: None)
     await stored(place, report(place, job.key, 1), begun)

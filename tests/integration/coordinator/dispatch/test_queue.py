@@ -159,7 +159,7 @@ async def test_the_outcome_of_an_earlier_attempt_is_refused_and_kept_as_late(pla
     await place.campaign(cases=1)
     (first,) = await place.claim()
     async with place.engine.begin() as connection:
-        (back,) = await queue.give_back(connection, [first.key], "silent", counted=True)
+        (back,) = await queue.give_back(connection, [first.key], "silent", is_loss=True)
     assert (back.key, back.lost, back.refused) == (first.key, 1, 0)
     (second,) = await place.claim()
     assert second.key == Key(first.key.job, 2, TOKEN)
@@ -191,7 +191,7 @@ async def test_a_late_report_is_the_outcome_while_no_newer_attempt_has_begun(pla
     await place.campaign(cases=2)
     jobs = await place.claim()
     async with place.engine.begin() as connection:
-        await queue.give_back(connection, [job.key for job in jobs], "silent", counted=True)
+        await queue.give_back(connection, [job.key for job in jobs], "silent", is_loss=True)
     again = await place.claim(token="fedcba9876543210")
     async with place.engine.begin() as connection:
         await queue.start(connection, [again[1].key])
@@ -200,7 +200,7 @@ async def test_a_late_report_is_the_outcome_while_no_newer_attempt_has_begun(pla
         assert await finishes.reclaim(connection, reports) == {jobs[0].key}
         accepted, _ = await finishes.finish(connection, reports)
         assert accepted == {jobs[0].key}
-        assert await queue.revoked(connection, place.runner_id, [job.key for job in again]) == [again[0].key]
+        assert await queue.find_revoked(connection, place.runner_id, [job.key for job in again]) == [again[0].key]
     (outcome,) = await rows(place, "SELECT job_id, attempt FROM outcomes")
     assert (outcome.job_id, outcome.attempt) == (jobs[0].key.job, 1)
     attempts = await rows(place, 'SELECT attempt, "end", reason FROM attempts WHERE job_id = 1 ORDER BY attempt')
@@ -215,13 +215,13 @@ async def test_a_runner_that_was_silent_comes_back_with_what_nobody_else_has_had
     running, waiting, taken = await place.claim()
     async with place.engine.begin() as connection:
         await queue.start(connection, [running.key])
-        await queue.give_back(connection, [running.key, taken.key], "silent", counted=True)
-        await queue.give_back(connection, [waiting.key], FELL_SILENT, counted=False)
+        await queue.give_back(connection, [running.key, taken.key], "silent", is_loss=True)
+        await queue.give_back(connection, [waiting.key], FELL_SILENT, is_loss=False)
         await connection.execute(text("UPDATE jobs SET attempt = 2, state = 'leased' WHERE id = :id"), {"id": 3})
         await queue.welcome_back(connection, place.runner_id, "another boot")
-        assert await queue.held(connection, place.runner_id) == []
+        assert await queue.leased_jobs(connection, place.runner_id) == []
         await queue.welcome_back(connection, place.runner_id, "boot-1")
-        held = await queue.held(connection, place.runner_id)
+        held = await queue.leased_jobs(connection, place.runner_id)
     assert [(job.key, job.running) for job in held] == [(running.key, True), (waiting.key, False)]
     assert await finish(place, [running.key, waiting.key]) == {1, 2}
 
@@ -235,7 +235,7 @@ async def test_a_silence_counts_only_past_the_time_limit_of_the_case(place: Plac
         await connection.execute(
             text("UPDATE attempts SET started_at = now() - make_interval(secs => :ran_s)"), {"ran_s": ran_s}
         )
-        await queue.give_back(connection, [job.key], "silent", counted=True)
+        await queue.give_back(connection, [job.key], "silent", is_loss=True)
         await queue.welcome_back(connection, place.runner_id, "boot-1")
     (row,) = await rows(place, "SELECT lost FROM jobs")
     assert row.lost == counted
@@ -245,9 +245,9 @@ async def test_what_a_runner_lost_otherwise_it_does_not_get_back(place: Place) -
     await place.campaign(cases=1)
     (job,) = await place.claim()
     async with place.engine.begin() as connection:
-        await queue.give_back(connection, [job.key], "restarted", counted=True)
+        await queue.give_back(connection, [job.key], "restarted", is_loss=True)
         await queue.welcome_back(connection, place.runner_id, "boot-1")
-        assert await queue.held(connection, place.runner_id) == []
+        assert await queue.leased_jobs(connection, place.runner_id) == []
 
 
 async def test_a_cancelled_job_takes_no_outcome(place: Place) -> None:
@@ -258,7 +258,7 @@ async def test_a_cancelled_job_takes_no_outcome(place: Place) -> None:
     assert await finish(place, [job.key for job in jobs]) == set()
     assert await place.claim() == []
     async with place.engine.connect() as connection:
-        assert await queue.revoked(connection, place.runner_id, [jobs[0].key]) == [jobs[0].key]
+        assert await queue.find_revoked(connection, place.runner_id, [jobs[0].key]) == [jobs[0].key]
     (counters,) = await rows(place, "SELECT * FROM campaign_targets")
     assert (counters.done, counters.cancelled, counters.total) == (0, 2, 2)
 
@@ -284,11 +284,11 @@ async def test_only_attempts_that_started_count_as_lost(place: Place) -> None:
     await place.campaign(cases=1)
     (job,) = await place.claim()
     async with place.engine.begin() as connection:
-        await queue.give_back(connection, [job.key], "the runner restarted", counted=False)
+        await queue.give_back(connection, [job.key], "the runner restarted", is_loss=False)
         assert await queue.lost_attempts(connection, job.key.job) == []
     (job,) = await place.claim()
     async with place.engine.begin() as connection:
-        await queue.give_back(connection, [job.key], "restarted", counted=True)
+        await queue.give_back(connection, [job.key], "restarted", is_loss=True)
         assert [reason for reason, *_ in await queue.lost_attempts(connection, job.key.job)] == ["restarted"]
 
 

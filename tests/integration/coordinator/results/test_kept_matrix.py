@@ -273,7 +273,7 @@ async def test_what_comes_in_or_is_named_anew_shows_at_the_next_look(
     number = await campaign(connection, 5)
     await connection.execute("update campaigns set state = 'done' where id = $1", number)
     await kept(engine, number)
-    assert (await service.refreshed(engine, number)).current
+    assert (await service.ensure_fresh(engine, number)).current
     row = await connection.fetchrow(
         "select o.*, c.function, t.device from outcomes o join cases c on c.id = o.case_id"
         " join targets t on t.id = o.target_id where campaign_id = $1 and verdict = 'failed' limit 1",
@@ -310,7 +310,7 @@ async def test_a_large_campaign_is_added_up_beside_its_readers(
     part = await service.page(engine, number, MatrixQuery())
     assert (len(part.rows), part.freshness.current) == (len(FUNCTIONS), True)
     async with engine.connect() as reader:
-        assert list(await refresh_store.outdated(reader)) == []
+        assert list(await refresh_store.outdated_campaigns(reader)) == []
 
 
 async def test_a_campaign_without_any_outcome_has_an_empty_matrix(

@@ -97,7 +97,7 @@ async def test_a_history_goes_on_over_revisions_as_long_as_the_cases_are_the_sam
     engine: AsyncEngine, two_revisions: asyncpg.Connection[Any]
 ) -> None:
     for number in (1, 2):
-        await service.refreshed(engine, number)
+        await service.ensure_fresh(engine, number)
     for function in FUNCTIONS:
         cells = (await service.history(engine, "torch", function)).cells
         digests = {cell.cases_digest for cell in cells}

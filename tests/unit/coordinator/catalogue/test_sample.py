@@ -51,7 +51,7 @@ def test_a_replacement_comes_from_the_same_decile_and_changes_nothing_else(
     if not before.drawn:
         return
     gone = data.draw(st.sampled_from(before.drawn))
-    after = draw(uses, top=0, per_decile=3, seed=seed, replaced={gone.function: "it is gone"})
+    after = draw(uses, top=0, per_decile=3, seed=seed, replacements={gone.function: "it is gone"})
     kept = [row for row in after.drawn if row.instead_of is None]
     assert kept == [row for row in before.drawn if row != gone]
     for row in after.drawn:
@@ -62,7 +62,7 @@ def test_a_replacement_comes_from_the_same_decile_and_changes_nothing_else(
 
 def test_what_is_in_no_population_cannot_be_replaced() -> None:
     with pytest.raises(CatalogueError, match=r"torch\.rage is not in the population"):
-        draw({"torch.range": 3}, top=1, per_decile=1, seed=0, replaced={"torch.rage": "a reason"})
+        draw({"torch.range": 3}, top=1, per_decile=1, seed=0, replacements={"torch.rage": "a reason"})
 
 
 def sample(*drawn: DrawnFunction) -> Sample:
@@ -91,8 +91,8 @@ def test_a_function_is_charted_under_its_own_name_else_another_of_its_names_else
 
 def test_what_never_reaches_a_device_is_not_drawn_from() -> None:
     release = make_release(SMALL, counts(NAMES), HostOnly({"torch.no_*": "it sets a mode"}))
-    assert population(release, members=False, guessed=False) == {"torch.add": 9, "torch.mul": 2}
-    assert population(release, members=True, guessed=True) == {
+    assert population(release, members=False, with_guesses=False) == {"torch.add": 9, "torch.mul": 2}
+    assert population(release, members=True, with_guesses=True) == {
         "torch.add": 11, "torch.mul": 2, "torch.Module.train": 5,
     }  # fmt: skip
 

@@ -8,10 +8,17 @@ from typing import Any
 
 import pytest
 
-from coordinator.catalogue.surfaces import Move, Surface, array_methods, compare_surfaces, open_surface, shipped
+from coordinator.catalogue.surfaces import (
+    Move,
+    Surface,
+    array_methods,
+    compare_surfaces,
+    open_surface,
+    shipped_releases,
+)
 from coordinator.errors import CatalogueError
 from coordinator.reference.reader import read
-from protocol.host_only import declared
+from protocol.host_only import load_host_only
 from protocol.surface import SurfaceEntry, SurfaceHeader
 
 
@@ -81,7 +88,7 @@ def test_two_releases_are_compared_by_name() -> None:
 
 
 def test_every_shipped_surface_can_be_read_and_knows_its_arrays() -> None:
-    assert {name.partition("@")[0] for name in shipped()} == {"torch", "tensorflow", "jax"}
+    assert {name.partition("@")[0] for name in shipped_releases()} == {"torch", "tensorflow", "jax"}
     methods = array_methods()
     assert "view" in methods["torch"]
     assert "get_shape" in methods["tf"]
@@ -89,11 +96,11 @@ def test_every_shipped_surface_can_be_read_and_knows_its_arrays() -> None:
 
 
 def test_a_declaration_of_the_host_names_what_a_shipped_release_or_the_study_has() -> None:
-    releases = [open_surface(name) for name in shipped()]
+    releases = [open_surface(name) for name in shipped_releases()]
     of_the_study = {function.function for function in read().functions}
     unknown = [
         name
-        for name in declared().reasons
+        for name in load_host_only().reasons
         # A surface has public names alone.
         if name not in of_the_study
         and "._" not in name

@@ -20,7 +20,7 @@ def test_what_is_said_goes_before_the_environment_and_that_before_the_directory(
     monkeypatch.setenv("PORTOLAN_DATA", str(tmp_path / "data"))
     directory = DataDirectory()
     assert find_url(None, directory) == DEFAULT_URL
-    with directory.held():
+    with directory.hold():
         directory.announce(HERE)
         assert find_url(None, directory) == HERE.url
         monkeypatch.setenv("PORTOLAN_URL", "http://there:1/")
@@ -36,14 +36,14 @@ def test_a_directory_that_is_given_stands_for_its_own_instance_alone(
     with pytest.raises(CoordinatorError, match=r"no instance runs on .*/data: start it with `portolan up --data-dir"):
         find_url(None, directory)
     assert find_url("http://elsewhere:2", directory) == "http://elsewhere:2"
-    with directory.held():
+    with directory.hold():
         directory.announce(HERE)
         assert find_url(None, directory) == HERE.url
 
 
 def test_an_instance_that_ended_is_not_found(tmp_path: Path) -> None:
     directory = DataDirectory(tmp_path)
-    with directory.held():
+    with directory.hold():
         directory.announce(HERE)
         left_by_a_kill = (tmp_path / "coordinator.json").read_text()
         assert directory.running() == HERE
@@ -53,17 +53,17 @@ def test_an_instance_that_ended_is_not_found(tmp_path: Path) -> None:
 
 
 def test_two_instances_cannot_hold_one_directory(tmp_path: Path) -> None:
-    with DataDirectory(tmp_path).held():
-        with pytest.raises(DirectoryHeldError, match="held by another portolan"), DataDirectory(tmp_path).held():
+    with DataDirectory(tmp_path).hold():
+        with pytest.raises(DirectoryHeldError, match="held by another portolan"), DataDirectory(tmp_path).hold():
             pass
         assert DataDirectory(tmp_path).running() is None
-    with DataDirectory(tmp_path).held():
+    with DataDirectory(tmp_path).hold():
         pass
 
 
 def test_what_holds_a_password_is_for_its_owner_only(tmp_path: Path) -> None:
     directory = DataDirectory(tmp_path)
-    with directory.held():
+    with directory.hold():
         directory.announce(HERE)
         assert stat.S_IMODE((tmp_path / "coordinator.json").stat().st_mode) == 0o600
         assert stat.S_IMODE(directory.runner("torch/cpu").stat().st_mode) == 0o700

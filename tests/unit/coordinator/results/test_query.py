@@ -19,7 +19,7 @@ from coordinator.results.query import (
     Term,
     VerdictTerm,
     check_targets,
-    named,
+    matching_ids,
     parse,
 )
 from coordinator.targets.selectors import Selector, TargetName
@@ -139,7 +139,11 @@ def test_a_word_speaks_of_every_target_that_its_selector_matches() -> None:
     assert not isinstance(cpu, NameTerm)
     assert not isinstance(one, NameTerm)
     assert not isinstance(any_, NameTerm)
-    assert (named(cpu, TARGETS), named(one, TARGETS), named(any_, TARGETS)) == ([1, 3], [1], [1, 2, 3])
+    assert (matching_ids(cpu, TARGETS), matching_ids(one, TARGETS), matching_ids(any_, TARGETS)) == (
+        [1, 3],
+        [1],
+        [1, 2, 3],
+    )
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ def test_the_line_of_a_function_has_the_verdict_that_counts() -> None:
 
 def test_the_same_framework_and_device_belong_together_whatever_the_version() -> None:
     pairs, left_out = match_targets(
-        [column(1), column(2, "xla")], [column(3, version="2.13.0"), column(4, "cuda")], named=False
+        [column(1), column(2, "xla")], [column(3, version="2.13.0"), column(4, "cuda")], single_targets=False
     )
     assert [(one.id, other.id) for one, other in pairs] == [(1, 3)]
     assert {(each.target, each.side) for each in left_out} == {
@@ -205,12 +205,12 @@ def test_the_same_framework_and_device_belong_together_whatever_the_version() ->
 def test_of_several_the_nearest_belong_together() -> None:
     a = [column(1, hardware="T4"), column(2, hardware="L4")]
     b = [column(3, hardware="L4"), column(4, hardware="T4")]
-    pairs, _ = match_targets(a, b, named=False)
+    pairs, _ = match_targets(a, b, single_targets=False)
     assert sorted((one.id, other.id) for one, other in pairs) == [(1, 4), (2, 3)]
 
 
 def test_other_suites_are_refused_although_they_are_of_the_same_revision() -> None:
-    pairs, left_out = match_targets([column(1)], [column(2, suite="library")], named=False)
+    pairs, left_out = match_targets([column(1)], [column(2, suite="library")], single_targets=False)
     assert pairs == []
     assert [left.why for left in left_out] == [
         "their suites differ (paper and library): only cells of one suite are compared; run both on the same"
@@ -231,10 +231,10 @@ def test_a_case_is_compared_over_two_revisions_where_its_digest_is_the_same() ->
 
 
 def test_simulated_targets_and_other_frameworks_are_left_out() -> None:
-    pairs, left_out = match_targets([column(1, simulated=True)], [column(2)], named=False)
+    pairs, left_out = match_targets([column(1, simulated=True)], [column(2)], single_targets=False)
     assert not pairs
     assert {each.why.partition(":")[0] for each in left_out} >= {"simulated"}
-    pairs, left_out = match_targets([column(1)], [column(2, framework="jax")], named=True)
+    pairs, left_out = match_targets([column(1)], [column(2, framework="jax")], single_targets=True)
     assert not pairs
     assert "not the same functions" in left_out[0].why
 

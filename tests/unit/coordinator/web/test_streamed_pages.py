@@ -10,14 +10,14 @@ from fastapi import Request
 from structlog.testing import capture_logs
 
 from coordinator.reports.options import ReportOptions
-from coordinator.web.pages import streamed
+from coordinator.web.pages import stream_page
 
 
 async def written(contents: Any) -> str:
     """The page of figures of a campaign."""
     request = Request({"type": "http", "path": "/campaigns/3/figures", "query_string": b"", "headers": []})
     counters = SimpleNamespace(done=1, total=2)
-    answer = streamed(
+    answer = stream_page(
         request,
         "figures.html",
         SimpleNamespace(id=3, name="<b>November</b>", state="running", counters=counters, by_target=[]),
