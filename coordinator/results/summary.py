@@ -69,14 +69,15 @@ def _of_all(campaign: CampaignDetail, data: ReportData) -> list[str]:
         sentences.append(judges)
     if campaign.state == "running":
         sentences.append(
-            f"It still runs: {counters.done:,} of {counters.total:,} jobs are done, and figures will change."
+            f"The campaign is still running: {counters.done:,} of {counters.total:,} jobs are done. "
+            "Figures will change."
         )
     if not data.verdicts:
-        sentences.append("No job has an outcome yet, so there is nothing to say of any function.")
+        sentences.append("No job has an outcome yet, so no function has a verdict.")
     elif not counters.passed and data.run_targets:
         sentences.append(_none_passed(counters.failed, counters.skipped, counters.incomplete))
     if len(data.targets) == 1:
-        sentences.append("There is one target only, so nothing can be said of moving from one device to another.")
+        sentences.append("The campaign has only one target, so devices cannot be compared.")
     return sentences
 
 
@@ -84,13 +85,13 @@ def _cancellation(campaign: CampaignDetail) -> list[str]:
     if campaign.state != "cancelled":
         return []
     return [
-        f"It was cancelled: {plural(campaign.counters.cancelled, 'job')} never ran, and a function that misses a case "
-        "for that is in no rate below."
+        f"The campaign was cancelled: {plural(campaign.counters.cancelled, 'job')} never ran. A function that misses a "
+        "case because of this is excluded from the rates below."
     ]
 
 
 def _missing_cases(campaign: CampaignDetail, data: ReportData) -> list[str]:
-    """First of all: what nothing can be said of because cases ended without a result."""
+    """The first sentence of a summary: cases that ended without a result, and the functions that are unknown for it."""
     missing = [verdict for verdict in data.verdicts if verdict.incomplete]
     if not missing:
         return []
@@ -98,12 +99,12 @@ def _missing_cases(campaign: CampaignDetail, data: ReportData) -> list[str]:
     unknown = {verdict.function for verdict in missing if verdict.anywhere.verdict == "unknown"}
     of = len({verdict.function for verdict in data.verdicts})
     cases = sum(verdict.incomplete for verdict in missing)
-    lack = "for lack of a package or of a runner"
-    reasons = f"because it was cancelled, or {lack}" if campaign.state == "cancelled" else lack
+    lack = "because a package or a runner was missing"
+    reasons = f"because the campaign was cancelled, or {lack}" if campaign.state == "cancelled" else lack
     return [
         f"Results are missing: {plural(cases, 'case')} of {len(functions):,} of {plural(of, 'function')} ended without "
-        f"one, {reasons}. These say nothing of a device; {len(unknown):,} of the functions "
-        f"{_are(len(unknown))} unknown for it."
+        f"one, {reasons}. They say nothing about a device. {len(unknown):,} of the functions "
+        f"{_are(len(unknown))} unknown because of them."
     ]
 
 
@@ -115,7 +116,7 @@ def _of_target(data: ReportData, target: Target, comparisons: Sequence[TargetRat
         return [where, *notes, *_lowering_rate(data, target)]
     rated_verdicts = [verdict for verdict in verdicts if verdict.is_rated]
     if not rated_verdicts:
-        nothing = "No function has a verdict here, so nothing is known of what ports."
+        nothing = "No function has a verdict here, so portability is unknown."
         return [where, *notes, nothing, *_of_another_device(verdicts), *_unknown(verdicts)]
     return [
         where,
@@ -142,13 +143,13 @@ def _lowering_rate(data: ReportData, target: Target) -> list[str]:
     more = [f"{len(lacking) - NAMED:,} more"] if len(lacking) > NAMED else []
     return [
         f"{_capital(NOT_RUN)}: {lowering_sentence(data.lowering_rate(target))}",
-        *([f"Without one: {join_words([*examples, *more])}."] if lacking else []),
+        *([f"Functions without a lowering: {join_words([*examples, *more])}."] if lacking else []),
         *_unknown([verdict for verdict in data.by_target[target.id] if verdict.lowering is None]),
     ]
 
 
 def ports_in_short(anywhere: Mapping[str, int], on_device: Mapping[str, int]) -> str | None:
-    """``47 of 60 functions port without a failure, 33 of 54 on the device itself``, from functions by their verdicts.
+    """``47 of 60 functions pass every case, 33 of 54 on the device``, from the counts of functions by verdict.
 
     None if no function has a verdict.
     """
@@ -157,12 +158,12 @@ def ports_in_short(anywhere: Mapping[str, int], on_device: Mapping[str, int]) ->
     )
     if not of:
         return None
-    itself = f", {own:,} of {own_of:,} on the device itself" if own_of else ""
-    return f"{_passing_text(passing, of)}{itself}"
+    on_it = f", {own:,} of {own_of:,} on the device" if own_of else ""
+    return f"{_passing_text(passing, of)}{on_it}"
 
 
 def _passing_text(passing: int, of: int) -> str:
-    return f"{passing:,} of {plural(of, 'function')} {'ports' if of == 1 else 'port'} without a failure"
+    return f"{passing:,} of {plural(of, 'function')} {'passes' if of == 1 else 'pass'} every case"
 
 
 def _ports(rated_verdicts: Sequence[FunctionVerdict], missing: int) -> str:
@@ -173,13 +174,17 @@ def _ports(rated_verdicts: Sequence[FunctionVerdict], missing: int) -> str:
     low, high = (100 * share for share in rate.interval)
     passing = _passing_text(words["success"], len(rated_verdicts))
     line = f"{passing} ({percent(rate.share or 0)}, interval {low:.0f} to {high:.0f} %)"
-    others = [(words["partial"], "in part"), (words["complete"], "not at all")]
-    line += "".join(f", {count:,} {how}" for count, how in others if count)
+    others = [(words["partial"], "some"), (words["complete"], "all")]
+    line += "".join(f", {count:,} {'fails' if count == 1 else 'fail'} {how}" for count, how in others if count)
     if not missing:
         return f"{line}."
     of = len(rated_verdicts) + missing
     least, most = (100 * count / of for count in (words["success"], words["success"] + missing))
-    return f"{line}; {missing:,} more miss cases, so of all {of:,} it is between {least:.0f} and {most:.0f} %."
+    lack = "lacks" if missing == 1 else "lack"
+    return (
+        f"{line}. {missing:,} more {lack} results of some cases, so the rate over all {of:,} is between {least:.0f} "
+        f"and {most:.0f} %."
+    )
 
 
 def named_with_condition(data: ReportData) -> list[tuple[str, str]]:
@@ -215,7 +220,7 @@ def _in_part(data: ReportData, rated_verdicts: Sequence[FunctionVerdict]) -> lis
         condition = data.conditions.get((verdict.target_id, verdict.function))
         short = condition.short_failing if condition else f"{verdict.anywhere.failed} of {verdict.anywhere.total}"
         examples.append(f"{verdict.function} ({short})")
-    return [f"In part, by their failed cases: {join_words(examples, NAMED)}."]
+    return [f"Functions that fail some cases: {join_words(examples, NAMED)}."]
 
 
 def _judged_by_itself(data: ReportData, rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
@@ -226,17 +231,18 @@ def _judged_by_itself(data: ReportData, rated_verdicts: Sequence[FunctionVerdict
     alone = len(rated_verdicts) - len(independent)
     if not alone:
         return []
-    line = f"{alone:,} of these were judged by the same framework on the CPU alone"
+    line = f"For {alone:,} of these, the same framework on the CPU is the only reference"
     if not independent:
         return [f"{line}."]
     passing = sum(verdict.verdict_by(INDEPENDENT) == "success" for verdict in independent)
     return [
-        f"{line}; by the others' independent references {passing:,} of {len(independent):,} port without a failure."
+        f"{line}. Of the {len(independent):,} with an independent reference, {passing:,} "
+        f"{'passes' if passing == 1 else 'pass'} every case that it judges."
     ]
 
 
 def _not_at_all(rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
-    """The functions of which no case passes: those that most cases say it of first, and how many hang on one alone."""
+    """The functions of which no case passes, those with the most cases first, and how many have a single case."""
     failing = sorted(
         (verdict for verdict in rated_verdicts if verdict.anywhere.verdict == "complete"),
         key=lambda row: (-row.anywhere.total, row.function),
@@ -244,11 +250,11 @@ def _not_at_all(rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
     if not failing:
         return []
     by_one = sum(verdict.anywhere.total == 1 for verdict in failing)
-    alone = f"; {by_one:,} of these by one case alone" if by_one else ""
+    alone = f". {by_one:,} of these {'has' if by_one == 1 else 'have'} only one case" if by_one else ""
     examples = join_words(
         [f"{verdict.function} (0 of {plural(verdict.anywhere.total, 'case')})" for verdict in failing], NAMED
     )
-    return [f"Not at all: {examples}{alone}."]
+    return [f"Functions that fail all cases: {examples}{alone}."]
 
 
 def _without_host_work(rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
@@ -260,8 +266,9 @@ def _without_host_work(rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
     passing = left.count("success")
     share = f" ({percent(passing / len(left))})" if left else ""
     return [
-        f"Without {plural(cases, 'failed case')} of data sets, strings, tables, files and prints, which are work of "
-        f"the host, {passing:,} of {plural(len(left), 'function')} do{share}."
+        f"Without the {plural(cases, 'failed case')} that {_are(cases)} host work (data sets, strings, tables, files, "
+        f"prints), {passing:,} of {plural(len(left), 'function')} {'passes' if len(left) == 1 else 'pass'} every "
+        f"case{share}."
     ]
 
 
@@ -273,18 +280,19 @@ def _on_device(data: ReportData, verdicts: Sequence[FunctionVerdict]) -> list[st
     sentences = []
     if falling_back:
         sentences.append(
-            f"On the device itself {own:,} of {len(proven):,} do: {len(falling_back):,} passed a case by silently "
-            f"falling back to the host, such as {join_words([_falling(data, row) for row in falling_back], NAMED)}."
+            f"On the device: {own:,} of {len(proven):,}. {plural(len(falling_back), 'function')} passed a case only "
+            f"because the framework silently ran it on the host, such as "
+            f"{join_words([_falling(data, row) for row in falling_back], NAMED)}."
         )
     elif unproven:
-        sentences.append(f"On the device itself {own:,} of {len(proven):,} are known to.")
+        sentences.append(f"On the device: {own:,} of {len(proven):,} with proven placement.")
     elif proven:
-        sentences.append("Nothing that passed is known to have fallen back to the host.")
+        sentences.append("No passing case is known to have fallen back to the host.")
     if unproven:
         cases = sum(verdict.unproven for verdict in unproven)
         sentences.append(
-            f"Where it ran is unknown of {plural(cases, 'case')} that passed, such as of "
-            f"{_names([verdict.function for verdict in unproven])}: in no count on the device."
+            f"{plural(cases, 'passing case')} {'has' if cases == 1 else 'have'} unknown placement (such as cases of "
+            f"{_names([verdict.function for verdict in unproven])}) and {_are(cases)} excluded from on-device counts."
         )
     return sentences
 
@@ -306,7 +314,7 @@ def _causes(rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
     unknown = sum(verdict.unknown_cause for verdict in rated_verdicts)
     return [
         f"The main causes of failure are {_most_frequent(causes)}.",
-        *([f"No rule knows the cause of {unknown:,} of {plural(failing_cases, 'failed case')}."] if unknown else []),
+        *([f"No rule explains {unknown:,} of {plural(failing_cases, 'failed case')}."] if unknown else []),
     ]
 
 
@@ -315,8 +323,8 @@ def _of_another_device(verdicts: Sequence[FunctionVerdict]) -> list[str]:
     if not others:
         return []
     return [
-        f"{plural(len(others), 'function')} {_are(len(others))} about a device that this target is not, and in no rate"
-        f": {_names(others)}."
+        f"{plural(len(others), 'function')} {'needs' if len(others) == 1 else 'need'} another device than this target "
+        f"and {_are(len(others))} excluded from the rates: {_names(others)}."
     ]
 
 
@@ -324,10 +332,10 @@ def _unknown(verdicts: Sequence[FunctionVerdict]) -> list[str]:
     unknown = [verdict for verdict in verdicts if verdict.anywhere.verdict == "unknown"]
     without_run = [verdict for verdict in unknown if not verdict.is_missing_cases]
     missing = [verdict for verdict in unknown if verdict.is_missing_cases]
-    reasons = ((without_run, "every case was skipped"), (missing, "a case is incomplete and none that ran failed"))
+    reasons = ((without_run, "every case was skipped"), (missing, "a case is incomplete, and no case that ran failed"))
     return [
         f"{plural(len(functions), 'function')} {_are(len(functions))} unknown: {reason} "
-        f"({_most_frequent(Counter(row.not_counted_cause or 'unknown' for row in functions))}), such as of "
+        f"({_most_frequent(Counter(row.not_counted_cause or 'unknown' for row in functions))}), such as "
         f"{_names([row.function for row in functions])}."
         for functions, reason in reasons
         if functions
@@ -348,7 +356,7 @@ def _slow(data: ReportData, target: Target, comparisons: Sequence[TargetRatios],
             continue
         ratios, base = comparison.functions, comparison.base
         if not ratios:
-            sentences.append(f"No function was measured both here and on {base}, so its latency is compared with none.")
+            sentences.append(f"No function was measured both here and on {base}, so latencies cannot be compared.")
             continue
         whole = geometric_mean([function.value for function in ratios], with_interval=False).value or 0
         faster = sum(function.value < 1 for function in ratios)
@@ -363,11 +371,11 @@ def _slow(data: ReportData, target: Target, comparisons: Sequence[TargetRatios],
                 [f"{function.function} ({significant(function.value)} times)" for function in slow[:NAMED]]
             )
             sentences.append(
-                f"{len(slow):,} of {len(ratios):,} run intolerably slow, more than {tolerable:g} times as long: "
-                f"such as {examples}."
+                f"{len(slow):,} of {len(ratios):,} {_are(len(slow))} intolerably slow (more than {tolerable:g} times "
+                f"as long), such as {examples}."
             )
         else:
-            sentences.append(f"None takes more than {tolerable:g} times as long.")
+            sentences.append(f"No function takes more than {tolerable:g} times as long.")
         sentences += _without_latency(data, target)
     return sentences
 
@@ -384,9 +392,8 @@ def _without_latency(data: ReportData, target: Target) -> list[str]:
         return []
     have = "has" if len(left_out) == 1 else "have"
     return [
-        f"{plural(len(left_out), 'function')} that fell back, or ran nobody knows where, {have} no latency and "
-        f"{_are(len(left_out))} in no ratio, such as {_names(left_out)}: the slowest may be among "
-        "them."
+        f"{plural(len(left_out), 'function')} that fell back or {have} unknown placement {have} no latency here, such as "
+        f"{_names(left_out)}. The slowest functions may be among them."
     ]
 
 
@@ -394,7 +401,7 @@ def _none_passed(failures: int, skips: int, incomplete: int) -> str:
     parts = [(failures, "failed"), (skips, "skipped"), (incomplete, "incomplete")]
     counts = join_words([f"{count:,} {word}" for count, word in parts if count]) or "none done"
     return (
-        f"No job passed: {counts}. Where everything fails, suspect the installation before the device: run one of the "
+        f"No job passed: {counts}. When everything fails, check the installation before the device: run one of the "
         "commands below by hand."
     )
 

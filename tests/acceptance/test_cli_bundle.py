@@ -67,7 +67,10 @@ def test_a_bundle_is_imported_and_shown_like_any_campaign(portolan: Portolan, bu
     assert json.loads(portolan.ask("runner", "list", "--json")) == []
     shown = portolan.ask("results", "1")
     assert "2 of 2 functions port" in shown
-    assert "1 function is about a device that this target is not, and in no rate: torch.cuda.synchronize." in shown
+    assert (
+        "1 function needs another device than this target and is excluded from the rates: torch.cuda.synchronize."
+        in shown
+    )
     assert "portolan-runner run torch cpu torch.cuda.synchronize" in shown
     rows = json.loads(portolan.ask("results", "1", "--format", "json"))
     assert [(row["case"], row["run"], row["verdict"]) for row in rows] == [

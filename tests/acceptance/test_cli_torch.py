@@ -88,7 +88,10 @@ def test_functions_of_pytorch_are_charted_on_the_cpu(portolan: Portolan) -> None
     assert timed
     assert all(row["steady_ms"] > 0 and row["cold_ms"] > 0 for row in timed)
     assert "2 of 2 functions port" in shown
-    assert "1 function is about a device that this target is not, and in no rate: torch.cuda.synchronize." in shown
+    assert (
+        "1 function needs another device than this target and is excluded from the rates: torch.cuda.synchronize."
+        in shown
+    )
 
 
 @pytest.mark.level(2)

@@ -59,11 +59,11 @@ def without_all_but_first(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def test_a_function_that_misses_cases_is_unknown_and_the_first_line_says_how_many_are(portolan: Portolan) -> None:
     whole, lost = (portolan.ask("results", str(campaign)) for campaign in (1, 2))
-    assert "1 of 2 functions port without a failure (50 %" in whole
+    assert "1 of 2 functions pass every case (50 %" in whole
     assert "Results are missing" not in whole
     missing = lost.index("Results are missing: 3 cases of 1 of 2 functions ended without one")
-    assert missing < lost.index("1 of 1 function ports without a failure"), "the rate comes after what it leaves out"
-    assert "1 more miss cases, so of all 2 it is between 50 and 100 %." in lost
+    assert missing < lost.index("1 of 1 function passes every case"), "the rate comes after what it leaves out"
+    assert "1 more lacks results of some cases, so the rate over all 2 is between 50 and 100 %." in lost
 
 
 def test_only_what_ran_was_judged(portolan: Portolan) -> None:

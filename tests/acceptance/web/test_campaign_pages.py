@@ -34,7 +34,7 @@ def test_a_campaign_says_what_was_asked_for_how_far_it_is_and_what_failed(visito
     said = text(page)
     assert "10 of 10 jobs are done." in said
     assert "hazards.add, hazards.segfault" in said
-    assert "hazards@1.0/cpu : 0 of 2 functions port without a failure, 0 of 2 on the device itself." in said
+    assert "hazards@1.0/cpu : 0 of 2 functions pass every case, 0 of 2 on the device." in said
     assert f'href="/campaigns/{ended}/matrix?q=cause%3Acrash&amp;rule=anywhere"' in page
     assert "<b>Bold</b> & ended" in said, "a name is text, whatever it holds"
     assert "<b>Bold" not in page

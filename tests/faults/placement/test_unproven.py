@@ -154,8 +154,8 @@ def test_where_they_ran_is_not_proven(coordinator: CoordinatorProcess, campaign:
 
 def test_the_report_says_it_in_words(coordinator: CoordinatorProcess, campaign: int) -> None:
     report = text(get(coordinator, f"/campaigns/{campaign}/report").text)
-    assert "On the device itself 0 of 1 are known to." in report
-    assert re.search(r"Where it ran is unknown of 7 cases that passed, such as of hazards\.add and hazards\.", report)
+    assert "On the device: 0 of 1 with proven placement." in report
+    assert re.search(r"7 passing cases have unknown placement \(such as cases of hazards\.add and hazards\.", report)
     assert "Nothing that passed is known to have fallen back" not in report
 
 
@@ -163,7 +163,7 @@ def test_the_command_line_says_it(coordinator: CoordinatorProcess, campaign: int
     portolan = Portolan(tmp_path, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}", COLUMNS="200")
     shown = portolan.ask("results", str(campaign))
     assert "on device: unknown, 4 cases passed without proof of where" in shown
-    assert "On the device itself 0 of 1 are known to." in shown
+    assert "On the device: 0 of 1 with proven placement." in shown
     assert "Where it ran is unknown of 7 cases that passed" in shown
     assert "unknown 0/0" in portolan.ask("history", PASSES, "--framework", "hazards")
 

@@ -159,8 +159,8 @@ def test_a_level_that_no_second_run_confirms_is_marked(unconfirmed: bool | None,
 
 def test_the_answer_is_a_sentence_for_each_target(matrix: MatrixPage) -> None:
     assert answers(matrix) == [
-        "torch@2.9.0/cpu: 2 of 2 functions port without a failure, 2 of 2 on the device itself.",
-        "torch@2.9.0/xla: 2 of 3 functions port without a failure, 1 of 3 on the device itself.",
+        "torch@2.9.0/cpu: 2 of 2 functions pass every case, 2 of 2 on the device.",
+        "torch@2.9.0/xla: 2 of 3 functions pass every case, 1 of 3 on the device.",
     ]
 
 

@@ -75,8 +75,8 @@ def test_a_function_of_another_device_is_in_no_rate_and_named() -> None:
         assert row(portability.portability(data), counted_by=way)["success"] == Rate(1, 2)
         assert row(portability.counts(data), counted_by=way)["total"] == 2
     sentences = " ".join(summary._of_target(data, CPU, [], 10.0))
-    assert "1 of 2 functions port without a failure" in sentences
-    assert "1 function is about a device that this target is not, and in no rate: torch.cuda." in sentences
+    assert "1 of 2 functions pass every case" in sentences
+    assert "1 function needs another device than this target and is excluded from the rates: torch.cuda." in sentences
 
 
 def test_every_table_of_rates_has_the_line_without_work_of_the_host() -> None:

@@ -74,10 +74,10 @@ def test_the_whole_says_how_many_functions_targets_jobs_and_runs() -> None:
 def test_a_target_says_what_ports_what_does_not_and_why() -> None:
     xla = told(FLEET)["torch@2.9.0/xla"]
     assert "Hardware: a CPU." in xla
-    assert "2 of 4 functions port without a failure (50 %, interval 15 to 85 %), 1 in part, 1 not at all." in xla
+    assert "2 of 4 functions pass every case (50 %, interval 15 to 85 %), 1 fails some, 1 fails all." in xla
     assert "The main causes of failure are not_implemented (1) and type (1)." in xla
-    assert "No rule knows the cause of 1 of 2 failed cases." in xla
-    assert "1 function is unknown: every case was skipped (removed (1)), such as of torch.e." in xla
+    assert "No rule explains 1 of 2 failed cases." in xla
+    assert "1 function is unknown: every case was skipped (removed (1)), such as torch.e." in xla
 
 
 def test_functions_that_fail_in_part_or_fall_back_are_named_with_their_condition() -> None:
@@ -92,7 +92,7 @@ def test_functions_that_fail_in_part_or_fall_back_are_named_with_their_condition
         },
     )
     xla = told(of)["torch@2.9.0/xla"]
-    assert "In part, by their failed cases: torch.b (2 of 5; in float16)." in xla
+    assert "Functions that fail some cases: torch.b (2 of 5; in float16)." in xla
     assert "such as torch.d (2 of 5; in complex64)." in xla
     assert named_with_condition(FLEET) == [("torch", "torch.b"), ("torch", "torch.d")]
 
@@ -108,8 +108,8 @@ def test_functions_that_fail_altogether_are_ranked_by_how_many_cases_say_so() ->
     )
     said = told(of)["torch@2.9.0/xla"]
     assert (
-        "Not at all: torch.by_twenty (0 of 20 cases), torch.by_two (0 of 2 cases) and torch.by_one (0 of 1 case); "
-        "1 of these by one case alone." in said
+        "Functions that fail all cases: torch.by_twenty (0 of 20 cases), torch.by_two (0 of 2 cases) and "
+        "torch.by_one (0 of 1 case). 1 of these has only one case." in said
     )
 
 
@@ -124,34 +124,34 @@ def test_work_of_the_host_has_a_line_of_its_own_with_the_rate_without_it() -> No
         ],
     )
     xla = told(fleet)["torch@2.9.0/xla"]
-    assert "1 of 4 functions port without a failure (25 %" in xla
+    assert "1 of 4 functions pass every case (25 %" in xla
     assert (
-        "Without 6 failed cases of data sets, strings, tables, files and prints, which are work of the host, "
-        "2 of 3 functions do (67 %)." in xla
+        "Without the 6 failed cases that are host work (data sets, strings, tables, files, prints), 2 of 3 functions "
+        "pass every case (67 %)." in xla
     )
-    assert "work of the host" not in told(FLEET)["torch@2.9.0/xla"]
+    assert "host work" not in told(FLEET)["torch@2.9.0/xla"]
 
 
 def test_a_target_says_what_fell_back() -> None:
     assert (
-        "On the device itself 1 of 4 do: 1 passed a case by silently falling back to the host, such as torch.d."
-        in told(FLEET)["torch@2.9.0/xla"]
+        "On the device: 1 of 4. 1 function passed a case only because the framework silently ran it on the host, "
+        "such as torch.d." in told(FLEET)["torch@2.9.0/xla"]
     )
-    assert "Nothing that passed is known to have fallen back to the host." in told(FLEET)["torch@2.9.0/cpu"]
+    assert "No passing case is known to have fallen back to the host." in told(FLEET)["torch@2.9.0/cpu"]
 
 
 def test_a_target_says_what_is_intolerably_slow_and_against_what() -> None:
     xla = told(FLEET)["torch@2.9.0/xla"]
     assert "takes 25 times as long as on torch@2.9.0/cpu (geometric mean over 1 function; 0 are faster)." in xla
-    assert "1 of 1 run intolerably slow, more than 10 times as long: such as torch.a (25 times)." in xla
-    assert "None takes more than 30 times as long." in told(FLEET, tolerable=30)["torch@2.9.0/xla"]
+    assert "1 of 1 is intolerably slow (more than 10 times as long), such as torch.a (25 times)." in xla
+    assert "No function takes more than 30 times as long." in told(FLEET, tolerable=30)["torch@2.9.0/xla"]
 
 
 def test_functions_without_a_latency_are_said_to_be_in_no_ratio() -> None:
     xla = told(FLEET)["torch@2.9.0/xla"]
     assert (
-        "1 function that fell back, or ran nobody knows where, has no latency and is in no ratio, such as torch.d"
-        in xla
+        "1 function that fell back or has unknown placement has no latency here, such as torch.d. The slowest "
+        "functions may be among them." in xla
     )
 
 
@@ -168,25 +168,25 @@ def test_a_simulated_target_is_said_to_be_one() -> None:
 
 def test_an_empty_campaign() -> None:
     found = told(charted([CPU, XLA]), campaign(state="running", done=0))
-    assert "It still runs: 0 of 12 jobs are done, and figures will change." in found["in November"]
+    assert "The campaign is still running: 0 of 12 jobs are done. Figures will change." in found["in November"]
     assert "No job has an outcome yet" in found["in November"]
-    assert "nothing is known of what ports" in found["torch@2.9.0/cpu"]
+    assert "portability is unknown" in found["torch@2.9.0/cpu"]
 
 
 def test_a_campaign_in_which_everything_failed_suspects_the_installation() -> None:
     of = charted([CPU], [verdict(CPU, "torch.a", "complete", cause="crash")])
     whole = told(of, campaign(failed=10, incomplete=2))["in November"]
-    assert "No job passed: 10 failed and 2 incomplete. Where everything fails, suspect the installation" in whole
-    assert "There is one target only" in whole
+    assert "No job passed: 10 failed and 2 incomplete. When everything fails, check the installation" in whole
+    assert "The campaign has only one target" in whole
 
 
 def test_a_cancelled_campaign_says_what_never_ran() -> None:
     of = charted([CPU], [verdict(CPU, "torch.a", "unknown", not_counted_cause="cancelled", incomplete=3)])
     whole = told(of, campaign(state="cancelled", passed=4, cancelled=8))["in November"]
     assert whole.startswith(
-        "It was cancelled: 8 jobs never ran, and a function that misses a case for that is in no rate below. "
-        "Results are missing: 3 cases of 1 of 1 function ended without one, because it was cancelled, or for lack of "
-        "a package or of a runner."
+        "The campaign was cancelled: 8 jobs never ran. A function that misses a case because of this is excluded from "
+        "the rates below. Results are missing: 3 cases of 1 of 1 function ended without one, because the campaign was "
+        "cancelled, or because a package or a runner was missing."
     )
 
 
@@ -204,23 +204,23 @@ def test_a_campaign_that_misses_cases_says_so_first_and_bounds_its_rate() -> Non
     )
     found = told(of, campaign(passed=3, failed=1, incomplete=7, skipped=1))
     assert found["in November"].startswith(
-        "Results are missing: 7 cases of 3 of 5 functions ended without one, for lack of a package or of a runner. "
-        "These say nothing of a device; 2 of the functions are unknown for it."
+        "Results are missing: 7 cases of 3 of 5 functions ended without one, because a package or a runner was "
+        "missing. They say nothing about a device. 2 of the functions are unknown because of them."
     )
     cpu = found["torch@2.9.0/cpu"]
     assert (
-        "1 of 2 functions port without a failure (50 %, interval 9 to 91 %), 1 in part; 2 more miss cases, so " in cpu
+        "1 of 2 functions pass every case (50 %, interval 9 to 91 %), 1 fails some. 2 more lack results of some cases, "
+        "so the rate over all 4 is between 25 and 75 %." in cpu
     )
-    assert "so of all 4 it is between 25 and 75 %." in cpu
-    assert "2 functions are unknown: a case is incomplete and none that ran failed (infrastructure (2))" in cpu
-    assert "1 function is unknown: every case was skipped (removed (1)), such as of torch.e." in cpu
+    assert "2 functions are unknown: a case is incomplete, and no case that ran failed (infrastructure (2))" in cpu
+    assert "1 function is unknown: every case was skipped (removed (1)), such as torch.e." in cpu
 
 
 def test_a_target_whose_functions_all_miss_cases_has_no_rate() -> None:
     of = charted([CPU], [verdict(CPU, "torch.a", "unknown", not_counted_cause="infrastructure", incomplete=1)])
     cpu = told(of, campaign(passed=3, incomplete=9))["torch@2.9.0/cpu"]
     assert "No function has a verdict here" in cpu
-    assert "port without a failure" not in cpu
+    assert "pass every case" not in cpu
 
 
 def test_many_names_are_cut_short() -> None:
@@ -241,8 +241,8 @@ def test_how_many_functions_the_same_framework_judged_alone_is_said_beside_the_r
     )
     xla = told(replace(charted([XLA], verdicts), judged=judged))["torch@2.9.0/xla"]
     assert (
-        "2 of these were judged by the same framework on the CPU alone; by the others' independent references 1 of 1 "
-        "port without a failure."
+        "For 2 of these, the same framework on the CPU is the only reference. Of the 1 with an independent reference, "
+        "1 passes every case that it judges."
     ) in xla
 
 
@@ -251,4 +251,4 @@ def test_where_no_suite_says_who_judged_nothing_is_said_of_it() -> None:
     verdicts = [replace(one, counts={**one.counts, INDEPENDENT.name: NOTHING_COUNTED})]
     judged = (JudgedCases("torch", "torch.cat", None, 3),)
     xla = told(replace(charted([XLA], verdicts), judged=judged))["torch@2.9.0/xla"]
-    assert "judged by the same framework" not in xla
+    assert "is the only reference" not in xla
