@@ -224,7 +224,7 @@ class SiteResolver(Resolver):
         if any(isinstance(side, (Thing, Symbol, Alternatives)) for side in (left, right)):
             self._note(form, left, node, other=right, operator=operator, dtypes=dtypes_of((left, right)))
 
-    def _named(self, name: str, node: ast.expr) -> None:
+    def _note_name(self, name: str, node: ast.expr) -> None:
         if name.rpartition(".")[2] not in DTYPES:
             self._note(Form.named, name, node)
 
@@ -285,7 +285,7 @@ class SiteResolver(Resolver):
         for target in node.targets:
             self._bind_target(target, value, node.value)
 
-    def _annotated(self, node: ast.AnnAssign) -> None:
+    def _annotated_assignment(self, node: ast.AnnAssign) -> None:
         stated = self._annotation(node.annotation)
         value = self._value(node.value) if node.value is not None else None
         self._bind_target(node.target, stated if stated is not None else value, node.value)
@@ -487,7 +487,7 @@ class SiteResolver(Resolver):
             return None
         value = self._lookup(node.id)
         if outer and type(value) is str and "." in value:
-            self._named(value, node)
+            self._note_name(value, node)
         elif outer and isinstance(value, Symbol) and value.is_plain_name:
             self._note(Form.named, value, node)
         return value

@@ -392,8 +392,8 @@ def _without_latency(data: ReportData, target: Target) -> list[str]:
         return []
     have = "has" if len(left_out) == 1 else "have"
     return [
-        f"{plural(len(left_out), 'function')} that fell back or {have} unknown placement {have} no latency here, such as "
-        f"{_names(left_out)}. The slowest functions may be among them."
+        f"{plural(len(left_out), 'function')} that fell back or {have} unknown placement {have} no latency here, such "
+        f"as {_names(left_out)}. The slowest functions may be among them."
     ]
 
 
