@@ -18,16 +18,16 @@ class Bounds:
     """Every bound, with its default. ``PORTOLAN_LIMITS`` changes them by name."""
 
     body_bytes: int = 1 << 20
-    """Of one request. A bundle has a limit of its own."""
+    """The largest body of a request. Bundles have their own limit."""
     body_seconds: int = 30
     """For the whole body, however its bytes come."""
     stranger_body_bytes: int = 1 << 16
-    """Of a request without a token: to sign in, or to enrol."""
+    """The largest body of a request without a token (sign in, enrol)."""
     stranger_body_seconds: int = 5
     bundle_seconds: int = 600
     json_depth: int = 32
     json_members: int = 20_000
-    """Of a body in all: values of its lists and objects; also the fields of a form."""
+    """The most members of a body: all values of its lists and objects, or the fields of a form."""
     header_seconds: int = 10
     """From a connection, or from the first byte of its next request, to the end of the headers."""
     stalled_seconds: int = 30
@@ -35,14 +35,14 @@ class Bounds:
     connections: int = 1000
     """Past it the connection that has been idle for the longest makes room, or the oldest unfinished request."""
     runner_connections: int = 250
-    """Of these, at the port for runners alone."""
+    """The most of these at the port for runners."""
     address_connections: int = 500
-    """Of these, from one address at one port."""
+    """The most of these from one address at one port."""
     exports: int = 2
     """Made at a time: files of outcomes, tables, figures and reports."""
     exports_waiting: int = 30
     exports_each: int = 16
-    """Of one caller, those that wait among them; callers without a token count as one."""
+    """The most exports of one caller, waiting ones included; all callers without a token count as one."""
     export_seconds: int = 600
     streams: int = 500
     """Event streams that are open at a time."""
@@ -59,7 +59,7 @@ class Bounds:
         for part in filter(None, (part.strip() for part in text.split(","))):
             name, _, value = (word.strip() for word in part.partition("="))
             if name not in names:
-                raise SettingError(f"{LIMITS}: there is no limit '{name}'; there are: {', '.join(names)}")
+                raise SettingError(f"{LIMITS}: there is no limit '{name}'; the limits are: {', '.join(names)}")
             if not (value.isascii() and value.isdecimal() and 1 <= int(value[:20]) <= LARGEST):
                 raise SettingError(f"{LIMITS}: {name} is {value!r}: give a whole number from 1 to {LARGEST:,}")
             limits[name] = int(value)
@@ -70,7 +70,7 @@ def require_campaign_jobs(jobs: int, bounds: Bounds) -> None:
     """Raises ``RequestError`` for a plan that is too large."""
     if jobs > bounds.campaign_jobs:
         raise RequestError(
-            f"this would be {jobs:,} jobs, and a campaign has at most {bounds.campaign_jobs:,}: "
+            f"this campaign would have {jobs:,} jobs, but the limit is {bounds.campaign_jobs:,}: "
             "choose fewer functions, targets or runs"
         )
 

@@ -73,7 +73,7 @@ LOGGED = {"campaign_id": "campaign", "job_id": "job", "runner_id": "runner"}
 
 
 async def _shared_context(request: Request) -> Shared:
-    # A coroutine, because what a function binds in FastAPI's threads is bound for nobody else.
+    # A coroutine: FastAPI runs plain functions in threads, and context variables bound there are lost.
     ids = {LOGGED[name]: value for name, value in request.path_params.items() if name in LOGGED}
     bind_contextvars(**{field: int(id) for field, id in ids.items() if str(id).isdecimal()})
     context: Shared = request.app.state.shared

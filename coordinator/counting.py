@@ -113,11 +113,11 @@ WITHOUT_ONE_CASE_VERDICTS = CountingRule(
 RULES = (ANYWHERE, ON_DEVICE, WITHOUT_HOST_WORK, INDEPENDENT, WITHOUT_ONE_CASE_VERDICTS)
 NAMES = tuple(rule.name for rule in RULES)
 SIDE_BY_SIDE = (ANYWHERE, ON_DEVICE)
-"""The rules whose figures stand side by side where nobody chooses one."""
+"""The rules whose figures are shown side by side if the reader does not choose one."""
 
 
 def rule_named(name: str) -> CountingRule:
-    """Raises ``UnknownNameError``, which names the rules that there are."""
+    """Raises ``UnknownNameError`` with the names of all rules."""
     for rule in RULES:
         if rule.name == name:
             return rule

@@ -34,7 +34,7 @@ def csv_text(rows: Iterable[Sequence[Any]]) -> str:
 def _cell(value: Any) -> Any:
     if isinstance(value, dict | list | tuple):
         value = json.dumps(value, ensure_ascii=False)
-    # An enum's member is a text of ours, and a number no text.
+    # Members of enums and numbers cannot hold a formula.
     if not isinstance(value, str) or _FORMULA.match(value) is None or _NUMBER.fullmatch(value) is not None:
         return value
     return f"'{value}"

@@ -81,7 +81,7 @@ class PortolanError(Exception):
 
 
 class RequestError(PortolanError):
-    """The request cannot be carried out as it stands."""
+    """The request is not valid or cannot be carried out."""
 
     status = 422
     title = "The request cannot be carried out"
@@ -95,7 +95,7 @@ class UnknownNameError(RequestError):
     def __init__(self, message: str | None = None, field: str | None = None) -> None:
         super().__init__(message)
         self.field = field
-        """The field of the request in which it stands."""
+        """The field of the request that holds the name."""
 
 
 class QueryError(RequestError):
@@ -142,14 +142,14 @@ class ForbiddenError(RequestError):
 class RoleMissingError(ForbiddenError):
     """The caller's role does not allow it."""
 
-    title = "Not allowed to you"
+    title = "Not allowed"
 
 
 class ForeignHostError(RequestError):
     """This coordinator is not known by that name."""
 
     status = 421
-    title = "Unknown name of the coordinator"
+    title = "Unknown host name"
 
 
 class ForeignSiteError(RequestError):
@@ -159,7 +159,7 @@ class ForeignSiteError(RequestError):
     """
 
     status = 403
-    title = "Sent by another site"
+    title = "Request from another site"
 
 
 class ForgedFormError(RequestError):
@@ -169,14 +169,14 @@ class ForgedFormError(RequestError):
     """
 
     status = 403
-    title = "Not a form of ours"
+    title = "Invalid form token"
 
 
 class MediaTypeError(RequestError):
     """The body is of another type than this address takes."""
 
     status = 415
-    title = "The body is of another type"
+    title = "Unsupported media type"
 
 
 class ConflictError(RequestError):
@@ -197,14 +197,14 @@ class BodyTimeoutError(RequestError):
     """The body of the request did not come in time."""
 
     status = 408
-    title = "The request came too slowly"
+    title = "The request was too slow"
 
 
 class TooManyError(RequestError):
     """There are too many of these already; try again later."""
 
     status = 429
-    title = "Too many at once"
+    title = "Too many requests"
 
 
 class BundleError(RequestError):
@@ -224,7 +224,7 @@ class BundleDisagreesError(BundleError):
     """A case of the bundle is another one than the one that is stored under the suite's revision."""
 
     status = 409
-    title = "Another suite has this revision"
+    title = "The revision is stored with other cases"
 
 
 class RunnerError(PortolanError):
@@ -249,7 +249,7 @@ class RunnerRefusedError(RunnerError):
 class RunnerIncompatibleError(RunnerError):
     """The server there is not a runner of this protocol version."""
 
-    title = "Not a compatible runner"
+    title = "Incompatible runner"
 
 
 class RunnerAddressError(RunnerError):
@@ -263,14 +263,14 @@ class RunnerIdentityError(RunnerError):
     """The runner says that it is another one: a boot that is another registration's, or another target's device."""
 
     status = 409
-    title = "The runner's identity is another one's"
+    title = "The runner is already registered"
 
 
 class SuiteChangedError(RunnerError):
     """The runner's suite has the revision of a stored one, and other cases."""
 
     status = 409
-    title = "Another suite has this revision"
+    title = "The revision is stored with other cases"
 
 
 class GapError(RunnerIncompatibleError):
@@ -328,10 +328,10 @@ class PublicationError(PortolanError):
 
 
 class SettingError(PortolanError):
-    """A setting cannot be used as it stands."""
+    """A setting has an invalid value."""
 
     status = 503
-    title = "A setting of the coordinator cannot be used"
+    title = "A setting is not valid"
 
 
 class DirectoryHeldError(DatabaseError):

@@ -31,7 +31,7 @@ async def readyz(request: Request, context: Context) -> Response | dict[str, str
         return {"status": "ready"}
     tasks = [{"task": task.task, "since": task.since.isoformat(), "reason": task.reason} for task in down]
     description = "; ".join(f"{task.task} since {task.since:%Y-%m-%d %H:%M:%S} UTC ({task.reason})" for task in down)
-    return problem(request, 503, "Not ready", f"down: {description}; it goes on by itself", tasks=tasks)
+    return problem(request, 503, "Not ready", f"down: {description}; they restart by themselves", tasks=tasks)
 
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})

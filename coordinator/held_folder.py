@@ -1,4 +1,4 @@
-"""The lock of a folder that one process may use at a time; the process's pid stands in it."""
+"""A lock file for a folder that one process may use at a time; it holds the process's pid."""
 
 from __future__ import annotations
 

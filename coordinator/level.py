@@ -3,7 +3,7 @@
 LOW = 0.05
 """The share of a run's samples below its level."""
 ALIKE = 1.2
-"""Two levels are alike within this ratio: runs of one call on a host that is shared differ by up to this much."""
+"""Two levels agree within this ratio: runs of one call on a shared host differ by up to this much."""
 UNCONFIRMED = (
     f"no second run came within {ALIKE:g} times of it, or threads waited for a core in most samples of every run"
 )

@@ -80,7 +80,7 @@ class _Line(NamedTuple):
 
 
 class _Waiting(logging.Handler):
-    """Puts lines into a queue, unfinished; one that is full makes nobody wait."""
+    """Puts records into a queue before formatting; a full queue drops them instead of blocking."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ class _Writer(Thread):
 
 
 def _left_out(count: int) -> logging.LogRecord:
-    message = f"{count} lines were left out: the log is not read or written as fast as it grows"
+    message = f"{count} lines were dropped: the log is written faster than its reader takes it"
     return logging.LogRecord(__name__, logging.WARNING, __file__, 0, message, None, None)
 
 

@@ -44,7 +44,7 @@ def head() -> str:
 
 
 async def current(dsn: str) -> str | None:
-    """The revision that the database has, or None if nothing of ours is in it."""
+    """The revision of the database; None if it has no tables of Portolan."""
     return await run_once(dsn, _current)
 
 
@@ -88,7 +88,7 @@ def _upgrade(connection: Connection, require_roles: bool) -> str | None:
         )
     if revision is not None:
         require_same(connection, scripts(), revision)
-    # A table that somebody reads must not stop everybody behind us: give up soon, and say so.
+    # Waiting for a lock blocks every later statement on the table, so give up soon with an error.
     connection.execute(text("set local lock_timeout = '4s'"))
     lacking = become_owner(connection)
     if lacking and require_roles:

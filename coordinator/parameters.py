@@ -1,4 +1,4 @@
-"""Parameters of requests, each kind once: within what the database can hold, for REST and pages alike."""
+"""Parameter types of REST and pages, bounded by what the database can hold."""
 
 from __future__ import annotations
 

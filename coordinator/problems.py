@@ -26,7 +26,7 @@ METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 DATABASE_PROBLEM = Problem(
     title="The database cannot be used",
     status=503,
-    detail="the database did not do its part; try again in a moment",
+    detail="the database is not available; try again in a moment",
 )
 REALM = 'Bearer realm="portolan"'
 """Sent with 401; a runner's has no realm, so that clients can tell the two apart."""
@@ -57,27 +57,27 @@ def install(app: FastAPI, page: ProblemPage) -> None:
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> Response:
-        detail = f"{request.method} {request.url.path}: {error.detail}; see /docs for what there is"
+        detail = f"{request.method} {request.url.path}: {error.detail}; see /docs for the existing paths"
         headers = {"Allow": _allowed_methods(request)} if error.status_code == 405 else error.headers
         return problem(request, error.status_code, str(error.detail), detail, headers=headers)
 
     async def _database(request: Request, error: Exception) -> Response:
         if is_refused(error):
-            detail = "it holds a value that no database takes; check its ids and texts"
+            detail = "the request holds a value that the database cannot store; check its ids and texts"
             return problem(request, 422, "The request is not valid", detail)
         if not is_outage(error):
             return await _answer_unexpected(request, error)
         log.warning("the database is away", method=request.method, path=request.url.path, reason=reason_of(error))
         return problem(request, DATABASE_PROBLEM.status, DATABASE_PROBLEM.title, DATABASE_PROBLEM.detail)
 
-    # Not every OSError: that of a disk is a fault of ours.
+    # Not every OSError: a disk error is the coordinator's own fault.
     for kind in (*(kind for kind in DATABASE_AWAY if kind is not OSError), ConnectionError, TimeoutError):
         app.exception_handler(kind)(_database)
 
     @app.exception_handler(Exception)
     async def _answer_unexpected(request: Request, error: Exception) -> Response:
         log.error("a request failed", method=request.method, path=request.url.path, exc_info=error)
-        return problem(request, 500, "Internal error", "something unexpected happened; the coordinator's log says more")
+        return problem(request, 500, "Internal error", "an unexpected error occurred; see the coordinator's log")
 
     _describe_problems(app)
 
@@ -89,7 +89,7 @@ def _location_text(location: Sequence[str | int]) -> str:
 def problem(
     request: Request, status: int, title: str, detail: str, *, headers: Mapping[str, str] | None = None, **more: Any
 ) -> Response:
-    """Return a problem in the form that the client reads; one that passes by itself says when to try again."""
+    """Return a problem as a page or as JSON, whichever the client reads; a temporary one has Retry-After."""
     body = Problem(title=title, status=status, detail=plain_text(detail), **more)
     page: ProblemPage = request.app.state.problem_page
     response = page(request, body) or JSONResponse(body.model_dump(exclude_none=True), status, media_type=PROBLEM_JSON)
@@ -120,7 +120,9 @@ class CancelledRequests:
         except asyncio.CancelledError:
             if scope["type"] != "http" or is_answered:
                 raise
-            answer = problem(Request(scope), 503, "The coordinator ends", "it is being stopped; try again in a moment")
+            answer = problem(
+                Request(scope), 503, "The coordinator ends", "the coordinator is being stopped; try again in a moment"
+            )
             await answer(scope, receive, send)
 
 

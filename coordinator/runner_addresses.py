@@ -68,8 +68,8 @@ class RunnerNetworks:
         if any(parsed_address in network for network in self.allowed):
             return None
         return (
-            f"is outside of the networks in which runners are allowed ({self.text}): "
-            "add its own to PORTOLAN_RUNNER_NETWORKS of the coordinator"
+            f"is outside the allowed networks of runners ({self.text}): "
+            "add its network to the coordinator's PORTOLAN_RUNNER_NETWORKS"
         )
 
     def select(self, addresses: Iterable[str]) -> tuple[list[str], list[str]]:

@@ -24,12 +24,12 @@ _NO_CONNECTION = "All connection attempts failed"
 def unreachable(url: str, error: Exception, answer_s: float) -> RunnerUnreachableError:
     slow = isinstance(error, httpx.TimeoutException)
     reason = f"did not answer within {answer_s:g} s" if slow else f"does not answer ({_reason_of(error)})"
-    return RunnerUnreachableError(f"the runner at {url} {reason}: is it running, and the URL right?")
+    return RunnerUnreachableError(f"the runner at {url} {reason}: check that it is running and that the URL is right")
 
 
 def _reason_of(error: Exception) -> str:
     if isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL):
-        return "that is no URL: write it like http://127.0.0.1:8001"
+        return "this is not a URL: write it like http://127.0.0.1:8001"
     reason = reason_of(error)
     return "nothing listens there" if reason == _NO_CONNECTION else reason
 
@@ -44,13 +44,13 @@ def raise_for_status(response: httpx.Response, url: str) -> None:
         raise RunnerChangedError(f"the runner at {url} is another boot or revision: {excerpt(response)}")
     if response.status_code == 410:
         raise EventsTrimmedError(
-            f"somebody else acknowledged events of the runner at {url}, and these are lost; "
+            f"another client acknowledged events of the runner at {url}, so they are lost; "
             "a runner serves one coordinator's database at a time",
             AnswerNumbers.read(response.content).acknowledged,
         )
     call = f"{response.request.method} {response.request.url.path}"
     raise RunnerIncompatibleError(
-        f"what answers at {url} is not a runner: {call} gave {response.status_code}; check the URL"
+        f"the server at {url} is not a runner: {call} answered {response.status_code}; check the URL"
     )
 
 
@@ -59,7 +59,7 @@ def excerpt(response: httpx.Response) -> str:
 
 
 class AnswerNumbers(BaseModel):
-    """The numbers by which an answer is judged of which the rest may not be understood."""
+    """The numbers of a problem document that matter even if the rest cannot be parsed."""
 
     protocol: int | None = None
     acknowledged: Annotated[int, Field(ge=0, lt=2**63)] | None = None

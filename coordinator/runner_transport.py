@@ -31,7 +31,7 @@ MAX_HEADERS = 100
 MAX_HEADER_BYTES = 32 * 1024
 MAX_CONNECTIONS = 100
 ENDLESS = {"endless": True}
-"""The extensions of a request whose answer, if it is a success, has no end: the stream of events."""
+"""Request extensions for the stream of events, whose successful response has no end."""
 
 _resolvers = ThreadPoolExecutor(8, thread_name_prefix="resolver")
 """Threads of their own: a name whose server does not answer holds one for a while, and nothing else waits for it."""
@@ -75,7 +75,7 @@ class RunnerTransport(httpx.AsyncHTTPTransport):
         place = f"{request.url.scheme}://{request.url.netloc.decode('ascii')}"
         if (fault := _fault_of_head(response)) is not None:
             await response.aclose()
-            raise RunnerIncompatibleError(f"what answers at {place} is not a runner: {fault}")
+            raise RunnerIncompatibleError(f"the server at {place} is not a runner: {fault}")
         if not (response.is_success and request.extensions.get("endless")):
             assert isinstance(response.stream, httpx.AsyncByteStream)
             response.stream = _BoundedStream(response.stream, deadline, place)
@@ -85,7 +85,7 @@ class RunnerTransport(httpx.AsyncHTTPTransport):
 def _fault_of_head(response: httpx.Response) -> str | None:
     encoding = response.headers.get("Content-Encoding", "identity")
     if encoding.strip().lower() != "identity":
-        return "its answer is packed, which it was not asked for"
+        return "its answer is compressed, although the request did not allow it"
     raw = response.headers.raw
     if len(raw) > MAX_HEADERS or sum(len(name) + len(value) for name, value in raw) > MAX_HEADER_BYTES:
         return f"its answer has over {MAX_HEADERS} headers, or over {MAX_HEADER_BYTES >> 10} KiB of them"
@@ -163,12 +163,12 @@ class _CheckedBackend(httpcore.AnyIOBackend):
             return addresses
         allowed_addresses, reasons = self._networks.select(addresses)
         if not allowed_addresses and reasons:
-            raise RunnerAddressError(f"the runner at {host}:{port} is not called: {reasons[0]}")
+            raise RunnerAddressError(f"the runner at {host}:{port} may not be called: {reasons[0]}")
         return allowed_addresses
 
 
 async def _resolve(host: str, port: int) -> list[str]:
-    """Every address that the name stands for, in the system's order, each once."""
+    """Every address of the name, in the system's order, without duplicates."""
     loop = asyncio.get_running_loop()
     try:
         address_infos = await loop.run_in_executor(_resolvers, _look_up, host, port)

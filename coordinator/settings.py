@@ -26,7 +26,7 @@ AnonymousRole = Literal["viewer", "admin"]
 NAME_OF_HOST = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?")
 
 STATEMENT_TIMEOUT_S = 60.0
-"""Nothing of ours takes this long; an export reads in pages."""
+"""Longer than any statement of Portolan; an export reads in pages."""
 
 
 def _identity() -> str:
@@ -64,7 +64,7 @@ class Settings:
     """How long it waits for runners, for its ownership of them and for its tasks."""
 
     proxies: tuple[str, ...] = field(default_factory=lambda: proxies(variables().proxies))
-    """Addresses and networks whose word is taken for where a request comes from."""
+    """Proxies that are trusted to say where a request comes from."""
 
     @property
     def secrets(self) -> frozenset[str]:
@@ -81,7 +81,7 @@ class Settings:
     def from_environment(cls) -> Settings:
         environment = variables()
         if not environment.database_url:
-            raise DatabaseError("PORTOLAN_DATABASE_URL is not set: give it a DSN, or start with `portolan up`")
+            raise DatabaseError("PORTOLAN_DATABASE_URL is not set: set it to a DSN, or start with `portolan up`")
         dsn = with_password(environment.database_url, environment.database_password_file)
         return cls(
             database_url=dsn,
@@ -126,7 +126,7 @@ def host_names(*options: str) -> frozenset[str]:
     all_names = [*filter(None, re.split(r"[\s,]+", variables().hosts)), *options]
     for name in all_names:
         if not NAME_OF_HOST.fullmatch(name):
-            what = "is no name of a host: write it without scheme and port"
+            what = "is not a host name: write it without scheme and port"
             raise SettingError(f"PORTOLAN_HOSTS, --allowed-host: {name[:100]!r} {what}")
     return frozenset(name.lower().rstrip(".") for name in (*own, *all_names))
 
@@ -137,11 +137,11 @@ def admin_token(path: Path | None) -> str | None:
 
 
 def _secret_word(path: Path, noun: str) -> str:
-    """The secret that a file holds: so long that nobody guesses it, from a plain hash or code of it either."""
+    """The secret in a file. It must be too long to guess, also from its plain hash or code."""
     try:
         word = path.read_text().strip()
     except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is no text"
+        why = getattr(error, "strerror", None) or "it is not text"
         raise SettingError(f"{noun} cannot be read from {path}: {why}") from error
     if re.fullmatch(KEY, word) is None:
         raise SettingError(f"{path} must hold {noun}: one word of printable ASCII, from 32 to 500 letters")
@@ -196,7 +196,7 @@ def log_format(stream: TextIO) -> LogFormat:
 
 
 def with_password(url: str, file: str | None) -> str:
-    """The DSN with the password that the file holds, if there is one: it stands in no variable then."""
+    """The DSN with the password from a file, if there is one, so that no variable holds it."""
     if not file:
         return url
     try:

@@ -150,7 +150,7 @@ class Supervisor:
         return pause_s
 
     def retain(self, kind: str, names: Container[str]) -> None:
-        """Of this kind, only these tasks are to run now."""
+        """Forget all tasks of this kind except these."""
         for name in [name for name, record in self._records.items() if record.kind == kind and name not in names]:
             del self._records[name]
 

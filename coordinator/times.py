@@ -34,7 +34,7 @@ class Times:
     """For this long heartbeats have named a job neither as running nor as waiting: the runner no longer has it.
     Two heartbeats at the least lie in it, and one that left before the job came cannot do it alone."""
     full_pause_s: float = 5.0
-    """Before a runner is asked again that is full of somebody else's jobs, which are being stopped."""
+    """Wait before retrying a runner that is full of another client's jobs, which are being stopped."""
     grace_s: float = 10.0
     """Past its deadline by this much, a job that the runner has not ended is stopped by the coordinator; as long
     again, and it is a timeout."""
@@ -45,7 +45,7 @@ class Times:
     """A runner that misbehaves is left alone for so long, which doubles up to ``longest_quarantine_s``."""
     longest_quarantine_s: float = 3600.0
     elsewhere_s: float = 30.0
-    """A runner that serves another coordinator too is left alone for so long."""
+    """How long a runner that also serves another coordinator is left alone."""
     answer_s: float = 10.0
     """A runner that is silent for longer than this before or in a plain answer is unreachable."""
     whole_answer_s: float = 30.0
@@ -63,7 +63,7 @@ class Times:
     poll_s: float = 2.0
     """Work is announced by NOTIFY; this only catches what an announcement missed."""
     sweep_s: float = 15.0
-    """Between two comparisons of what is in flight with the leases in the database."""
+    """Interval between comparisons of the jobs in flight with the leases in the database."""
     renew_s: float = 5.0
     """Between two renewals of ownership and of leases: some may fail before either ends."""
 

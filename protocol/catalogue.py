@@ -119,6 +119,6 @@ def _twice(names: Iterable[str]) -> str | None:
 
 
 def short(text: str) -> str:
-    """On one line, and no longer than a message bears."""
+    """On one line, and at most as long as a message may be."""
     line = "".join(letter if letter.isprintable() else "?" for letter in text)
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"

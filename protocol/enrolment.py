@@ -11,7 +11,7 @@ PATH = "/api/v1/runners/enrol"
 NAME = r"^[A-Za-z0-9_.-]{1,64}$"
 MAX_URL = 500
 SECRET = r"^[!-~]{1,500}$"
-"""Of a header's safe characters: printable ASCII without a space."""
+"""Characters that are safe in a header: printable ASCII without a space."""
 
 
 def web_address(url: str) -> str:

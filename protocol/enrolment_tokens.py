@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 PREFIX = "portolan-enrol"
 KEY = r"^[!-~]{32,500}$"
-"""Of printable ASCII without a space, and too long to be guessed from a token."""
+"""Printable ASCII without a space, and too long to be guessed from a token."""
 _TOKEN = re.compile(
     rf"{PREFIX}~(?P<name>[A-Za-z0-9_.+-]{{1,64}})~(?P<target>[A-Za-z0-9_.-]{{1,128}}/[A-Za-z0-9_.-]{{1,128}})"
     r"~(?P<code>[A-Za-z0-9_-]{43})"

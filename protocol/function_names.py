@@ -15,7 +15,7 @@ MOST_UNKNOWN = 50
 """Unknown functions which a message names."""
 MOST_CLOSE = 3
 ALMOST = 0.15
-"""A name that is less alike than the closest by more than this is not meant."""
+"""A name whose similarity is this much below the closest one's is not suggested."""
 _WILD = frozenset("*?[")
 
 
@@ -58,7 +58,7 @@ def did_you_mean(name: str, names: Sequence[str]) -> str:
 
 
 def close_names(name: str, names: Sequence[str]) -> list[str]:
-    """At most three names that could be meant: those that end alike (``cumsum``, ``np.cumsum``), else the closest."""
+    """At most three suggestions: names with the same last part (``cumsum``, ``np.cumsum``), else the closest."""
     plain = name.strip("*")
     last = plain.rpartition(".")[2]
     ending_alike = [other for other in names if other != name and other.rpartition(".")[2] == last]

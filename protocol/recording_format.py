@@ -17,7 +17,7 @@ MAX_SITES = 100
 MAX_ARRAYS = 1_000
 """Arrays of a call, and what it returns."""
 MAX_DIMENSIONS = 64
-"""Of an array: as many as NumPy has."""
+"""Most dimensions of an array, as in NumPy."""
 MAX_BASE64 = 1 << 30
 """Characters of the values of an array."""
 LARGEST = 1.7976931348623157e308

@@ -1,6 +1,6 @@
 """Secrets in text: those that are known by their value, and those that are known by their form.
 
-Logs of both sides go through ``redacted``. What a case printed goes through ``masked`` alone: rules read it for the
+Logs of both sides go through ``redact``. What a case printed goes through ``mask`` alone: rules read it for the
 cause of a failure, and a text that merely has the form of a secret must stay. Pure, standard library only.
 
 Anybody can bring a line into a log, so a line is cut first, and every expression takes time in proportion to its text.
@@ -15,7 +15,7 @@ MASK = "***"
 LONGEST_LINE = 256 * 1024
 """In characters. What is longer loses its end before anything is looked for in it."""
 SHORTEST = 8
-"""A shorter value stands in innocent text too often."""
+"""A shorter value occurs in harmless text too often."""
 _SECRET_NAME = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|(^|_)KEY($|_)|APIKEY", re.IGNORECASE)
 _PLACE = re.compile(r"[/~.][^\s]*")
 """The value of a variable that names a file: the file is secret, its name is not."""

@@ -34,7 +34,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 class TerminalStream:
-    """A text stream whose writers need not think of that. ``raw`` is the stream behind it."""
+    """A text stream that escapes control characters. ``raw`` is the stream behind it."""
 
     def __init__(self, raw: TextIO) -> None:
         self.raw = raw
@@ -60,5 +60,5 @@ def terminal_streams() -> Iterator[None]:
 
 
 def raw_stream(stream: TextIO) -> TextIO:
-    """The stream itself, for what writes escape sequences of its own."""
+    """The stream itself, for writers that send their own escape sequences."""
     return stream.raw if isinstance(stream, TerminalStream) else stream

@@ -33,7 +33,7 @@ USE_EVERY = timedelta(minutes=1)
 """How often the last use of a token is written."""
 REFUSALS_AT_ONCE = 60
 REFUSALS_PER_S = 0.1
-"""Of refused requests so many are recorded: their senders may be nobody, and must not fill the disk."""
+"""How many refused requests are recorded: anyone can send them, so they must not fill the disk."""
 FLUSH_WITHIN_S = 2.0
 
 Limited = Literal["nobody's", "refused", "a viewer's"]
@@ -107,7 +107,8 @@ def _storable(text: str, longest: int) -> str:
 
 
 def _limited_kind(entry: AuditEntry) -> Limited | None:
-    """Of which kind the entry is, if anybody can make any number of it: of viewers, links to sign in."""
+    """The kind of an entry that anyone can create without limit (viewers: login links), which is rate limited; else
+    None."""
     if entry.kind == "anonymous":
         return "nobody's" if entry.status >= 400 else None
     if entry.status >= 400:
@@ -156,7 +157,7 @@ class AuditWriter:
             async with asyncio.timeout(FLUSH_WITHIN_S):
                 await self._store()
         except Exception:
-            log.warning("entries of the audit are in this log alone", entries=len(self._entries))
+            log.warning("audit entries could not be stored; this log is their only record", entries=len(self._entries))
 
     async def _store(self) -> None:
         while self._entries:
@@ -164,7 +165,7 @@ class AuditWriter:
             async with self._engine.begin() as connection:
                 await store.add_entries(connection, [asdict(entry) for entry in batch])
             for entry in batch:
-                # Others may have gone from the front meanwhile, because too many waited.
+                # Entries may have been dropped from the front since, because too many waited.
                 if self._entries and self._entries[0] is entry:
                     self._entries.popleft()
         if self._used:
@@ -179,7 +180,9 @@ class AuditWriter:
         )
         if len(self._entries) >= MOST_WAITING:
             self._entries.popleft()
-            log.warning("an entry of the audit is in this log alone: too many wait for the database")
+            log.warning(
+                "an audit entry was dropped because too many wait for the database; this log is its only record"
+            )
         self._entries.append(entry)
         self._some.set()
 

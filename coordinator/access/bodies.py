@@ -75,7 +75,7 @@ class BodyBounds:
 
 
 class _Replayed:
-    """Hands on what was read, then whatever comes after it."""
+    """Replays the message that was read, then passes on the messages after it."""
 
     def __init__(self, message: Message, receive: Receive) -> None:
         self._message: Message | None = message
@@ -108,7 +108,7 @@ class _Timed:
 
 
 def _declared_length(scope: Scope) -> int | None:
-    """The length of the body as the headers have it; None if it comes in chunks, 0 without any."""
+    """The length of the body according to the headers; None if it is chunked, 0 if there is no body."""
     length = 0
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit():
@@ -124,4 +124,4 @@ def _require_size(size: int, most: int) -> None:
 
 
 def _too_slow(seconds: float) -> str:
-    return f"the body did not come within {seconds:g} s: send it again over a faster connection"
+    return f"the body did not arrive within {seconds:g} s: send it again over a faster connection"

@@ -58,14 +58,14 @@ NOBODY = Caller("anonymous", None, "anonymous")
 
 
 def bearer_of(error: UnauthorizedError) -> Caller:
-    """The caller that was refused: of a token that has ended its bearer, without a role; else nobody."""
+    """The refused caller: for an ended token its owner without a role, else the anonymous caller."""
     if isinstance(error, TokenEndedError):
         return Caller(error.name, None, "token", error.token_id)
     return NOBODY
 
 
 def caller_of(request: Request) -> Caller:
-    """The caller; nobody where a request failed before it was identified."""
+    """The caller; the anonymous one if the request failed before the caller was identified."""
     caller: Caller = getattr(request.state, "caller", NOBODY)
     return caller
 

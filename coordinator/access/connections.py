@@ -22,7 +22,7 @@ log = get_logger(__name__)
 LOOK_EVERY_S = 1.0
 OTHER_FILES = 1024
 """For the database, runners, files, and connections that wait to be accepted."""
-BAD_REQUEST = "no request of HTTP can be read there: a path or a header holds a character that HTTP does not allow"
+BAD_REQUEST = "the request is not valid HTTP: its path or a header holds a character that HTTP does not allow"
 
 
 def allow_connections(count: int) -> None:
@@ -118,7 +118,7 @@ class BoundedProtocol(H11Protocol):
         if not unsent or unsent != self.unsent:
             self.unsent, self.unsent_since = unsent, now
         elif now - self.unsent_since > self.bounds.stalled_seconds:
-            log.info("a client that takes nothing of its answer is let go", client=str(self.client))
+            log.info("a connection was closed because its client stopped reading the response", client=str(self.client))
             self.transport.abort()
 
 

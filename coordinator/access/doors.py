@@ -39,10 +39,14 @@ class Doors:
         if path == HEALTH:
             return None
         if port == self.runners_port:
-            return None if (method, path) == ENROLMENT else "this port is for runners that enrol: use the other one"
+            return (
+                None
+                if (method, path) == ENROLMENT
+                else "this port only accepts runners that enroll: use the coordinator's main port"
+            )
         if self.rest_address is None or await self._is_for_rest(address):
             return None
-        return "nothing but health is served at this address of the coordinator: it is of the network of runners"
+        return "this address is for runners and serves only health checks: use the coordinator's main address"
 
     async def _is_for_rest(self, address: str) -> bool:
         local = _plain(address)

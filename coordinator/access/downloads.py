@@ -16,4 +16,4 @@ async def _room(context: Context, caller: CurrentCaller) -> AsyncIterator[None]:
 
 
 ROOM_FOR_DOWNLOAD = Depends(_room)
-"""Of a route whose answer is a large file."""
+"""A dependency for routes that answer with a large file."""

@@ -39,14 +39,15 @@ class RequestGuard:
                 message["headers"] = [*headers, *(header for header in RAW if header[0] not in own)]
             await send(message)
 
-        # An export is made anew for each request, so that parts of two would be no file: HTTP lets a range be ignored.
+        # Each request creates a new export, so ranges of two exports do not fit together. HTTP allows ignoring a range.
         scope = {**scope, "headers": [header for header in scope["headers"] if header[0] not in RANGES]}
         app = problem(Request(scope), error.status, error.title, str(error)) if error else self._app
         await app(scope, receive, send_with_headers)
 
 
 def install(app: FastAPI, names: Set[str]) -> None:
-    """Put the guard outermost: what ``add_middleware`` adds never sees the answer to an error of ours."""
+    """Make the guard the outermost layer: middleware of ``add_middleware`` does not see responses to unhandled
+    errors."""
     build = app.build_middleware_stack
 
     def build_guarded() -> ASGIApp:

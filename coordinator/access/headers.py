@@ -9,7 +9,7 @@ PAGE = (
 )
 """A page loads what is served here and nothing else, and no text of a runner or a case can become a script."""
 PICTURE = f"default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; {NOWHERE}"
-"""A drawing, opened by itself, holds the styles of its marks."""
+"""A drawing that is opened directly has inline styles for its marks."""
 DOCUMENT = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'"
 """The report runs no script and loads nothing, as a file too. Its drawings hold the styles of their marks, and a hash
 can name no attribute."""

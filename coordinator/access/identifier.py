@@ -32,7 +32,7 @@ LOOKUPS_AT_ONCE = 2
 """Connections of requests that made-up tokens can take; there are ten."""
 LONGEST_TOKEN = 500
 
-ANOTHER = "ask an admin for another (`portolan token create`) and store it with `portolan login URL`"
+ANOTHER = "ask an admin for a new one (`portolan token create`) and store it with `portolan login URL`"
 
 
 @dataclass(frozen=True)
@@ -82,12 +82,12 @@ class Identifier:
         return await self.of_digest(digest(token))
 
     async def of_digest(self, token_sha256: bytes) -> Caller:
-        """The caller of a token of which only the hash is there, as a link has it."""
+        """The caller of a token that is known only by its hash, as from a login link."""
         if self._admin is not None and token_sha256 == self._admin.sha256:
             return self._admin.caller
         row = await self._look_up("token", token_sha256, store.find_token)
         if row is None:
-            raise UnauthorizedError(f"the token is not known here: {ANOTHER}")
+            raise UnauthorizedError(f"this coordinator does not know the token: {ANOTHER}")
         _require_valid(row)
         return self._caller(row, "token", token_sha256)
 
@@ -103,7 +103,7 @@ class Identifier:
         return self._caller(row, "session", row.token_sha256)
 
     def forget(self) -> None:
-        """Look everything up anew: a token was revoked, or a session ended."""
+        """Forget all cached lookups, because a token was revoked or a session ended."""
         self._held.clear()
 
     def _caller(self, row: Row[Any], kind: CallerKind, sha256: bytes) -> Caller:

@@ -25,7 +25,7 @@ def require_modest_json(body: bytes, most_members: int, deepest: int) -> None:
         if mark in _OPENING:
             depth += 1
             if depth > deepest:
-                raise RequestError(f"the body's JSON is nested more than {deepest} deep: send a flatter one")
+                raise RequestError(f"the body's JSON is nested more than {deepest} levels deep: send a flatter one")
         if members > most_members:
             raise RequestError(f"the body's JSON has more than {most_members:,} members: send fewer at a time")
 

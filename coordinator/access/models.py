@@ -45,7 +45,7 @@ class TokenRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     name: TokenName
-    """Of the person or program that it is for; several tokens may have one name."""
+    """The person or program that the token is for; several tokens may have the same name."""
     role: Role
     expires_in_days: int = Field(default=TOKEN_DAYS, ge=1, le=MOST_TOKEN_DAYS)
 

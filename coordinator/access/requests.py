@@ -53,12 +53,12 @@ def fields(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
 def refusal(method: str, path: str, headers: Mapping[str, str], names: Set[str]) -> RequestError | None:
     """Return why a request is not answered; None if it is. ``names`` are those by which this coordinator is known."""
     if "transfer-encoding" in headers and "content-length" in headers:
-        # A proxy in front may go by one, and what stands behind it by the other.
-        return RequestError("a body has a Content-Length or a Transfer-Encoding, not both")
+        # A proxy in front may use one of them and the server behind it the other (request smuggling).
+        return RequestError("the request has both Content-Length and Transfer-Encoding: send only one of them")
     host = headers.get("host")
     if host is not None and not is_known(host, names):
         name = _name(host)
-        written_name = f"'{name[:SHOWN]}'" if name else "what its Host header says"
+        written_name = f"'{name[:SHOWN]}'" if name else "the name in the Host header"
         return ForeignHostError(
             f"this coordinator is not known as {written_name}: use its address, or name it in PORTOLAN_HOSTS or with "
             "`portolan up --allowed-host`"
@@ -93,7 +93,7 @@ def is_foreign(host: str, headers: Mapping[str, str]) -> bool:
 
 
 def is_link(method: str, headers: Mapping[str, str]) -> bool:
-    """Whether a person follows a link: the answer replaces the page that it stands on, which cannot look at it."""
+    """Whether a person followed a link: the response replaces the linking page, which cannot read it."""
     return (
         method in SAFE
         and headers.get("sec-fetch-mode") == "navigate"
@@ -117,8 +117,8 @@ def _refuse_type(path: str, headers: Mapping[str, str]) -> MediaTypeError | None
     media = (content_type or "").partition(";")[0].strip().lower()
     if media in media_types:
         return None
-    came = f"it came as {media[:SHOWN]}" if media else "it came without one"
-    return MediaTypeError(f"give the body the Content-Type {' or '.join(sorted(media_types))}: {came}")
+    came = f"the request has {media[:SHOWN]}" if media else "the request has none"
+    return MediaTypeError(f"send the body with the Content-Type {' or '.join(sorted(media_types))}: {came}")
 
 
 @lru_cache(maxsize=256)

@@ -44,12 +44,12 @@ async def revoke_token(engine: AsyncEngine, token_id: int, by: Caller) -> Token:
     async with engine.begin() as connection:
         row = await store.revoke_token(connection, token_id, by.name)
     if row is None:
-        raise NotFoundError(f"there is no token {token_id}: `portolan token list` lists those that there are")
+        raise NotFoundError(f"there is no token {token_id}: `portolan token list` shows the existing tokens")
     return Token.model_validate(row._mapping)
 
 
 async def start_session(engine: AsyncEngine, token_sha256: bytes) -> NewSession:
-    """A session stands for its token: it may what the token may, and ends with it."""
+    """A session has the role of its token and ends with it."""
     secret = new_secret()
     async with engine.begin() as connection:
         expires_at = await store.create_session(connection, secret.sha256, token_sha256, SESSION_LASTS)
@@ -62,7 +62,7 @@ async def end_session(engine: AsyncEngine, secret: str) -> None:
 
 
 async def list_sessions(engine: AsyncEngine, token_sha256: bytes | None) -> list[Session]:
-    """Return the sessions that stand for this token; callers without one have none."""
+    """Return the sessions of this token; callers without a token have none."""
     if token_sha256 is None:
         return []
     async with engine.connect() as connection:
@@ -71,7 +71,7 @@ async def list_sessions(engine: AsyncEngine, token_sha256: bytes | None) -> list
 
 
 async def end_sessions(engine: AsyncEngine, token_sha256: bytes | None) -> None:
-    """End all sessions that stand for this token."""
+    """End all sessions of this token."""
     if token_sha256 is not None:
         async with engine.begin() as connection:
             await store.end_sessions(connection, token_sha256)
@@ -92,7 +92,7 @@ async def take_link(engine: AsyncEngine, secret: str) -> bytes:
         token_sha256 = await store.take_link(connection, digest(secret))
     if token_sha256 is None:
         raise UnauthorizedError(
-            "this link was used already, or is too old: `portolan login --link` prints a new one, "
+            "this link was already used or has expired: create a new one with `portolan login --link`, "
             "or sign in with a token"
         )
     return token_sha256

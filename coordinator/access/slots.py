@@ -29,7 +29,8 @@ class Slots:
     async def hold(self, who: str) -> AsyncIterator[None]:
         if self._held[who] >= self._each:
             raise TooManyError(
-                f"one caller has {self._each} {self._noun} at most, with those that wait: try again when one is done"
+                f"one caller may have at most {self._each} {self._noun}, waiting ones included: "
+                "try again when one is done"
             )
         if self._held.total() >= self._at_once + self._waiting:
             raise self._full()
@@ -56,6 +57,4 @@ class Slots:
 
     def _full(self) -> TooManyError:
         more = f" and {self._waiting} wait" if self._waiting else ""
-        return TooManyError(
-            f"there are {self._at_once} {self._noun} at a time{more}, and no room for another: try again in a moment"
-        )
+        return TooManyError(f"all {self._at_once} slots for {self._noun} are in use{more}: try again in a moment")

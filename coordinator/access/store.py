@@ -92,7 +92,7 @@ async def create_link(connection: AsyncConnection, sha256: bytes, token_sha256: 
 
 
 async def take_link(connection: AsyncConnection, sha256: bytes) -> bytes | None:
-    """Return the hash of the token that the link stands for; of two who take it at once, one gets it."""
+    """Use up the link and return the hash of its token; if two requests take it at once, only one gets it."""
     result = await connection.execute(
         delete(login_links)
         .where(login_links.c.sha256 == sha256)

@@ -15,7 +15,7 @@ from secrets import choice, token_urlsafe
 
 PREFIX = "portolan_"
 NAMING = "abcdefghijkmnpqrstuvwxyz23456789"
-"""Letters that nobody mistakes for one another: people read them in lists."""
+"""Letters without look-alikes, because people read them in lists."""
 TOKEN = re.compile(r"(portolan_[a-z0-9]{8})_[A-Za-z0-9_-]{43}")
 
 TOKEN_DAYS = 90
@@ -26,7 +26,7 @@ LINK_LASTS = timedelta(minutes=10)
 
 @dataclass(frozen=True)
 class Secret:
-    """A secret as it is given out once, and what is kept of it."""
+    """A secret that is shown once, and the parts of it that are stored."""
 
     text: str = field(repr=False)
 
@@ -55,6 +55,6 @@ def digest(text: str) -> bytes:
 
 
 def local_path(path: str | None) -> str:
-    """The page to show after signing in: a path of this site, whatever an address asked for."""
+    """The page to show after signing in. Only paths of this site are accepted; anything else becomes ``/campaigns``."""
     is_local = path is not None and re.fullmatch(r"/(?![/\\])[^\\\x00-\x20]*", path) is not None
     return path if path is not None and is_local else "/campaigns"

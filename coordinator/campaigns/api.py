@@ -19,7 +19,8 @@ from coordinator.routers import RestRouter
 from protocol.problems import problem_responses
 
 SubmissionKey = Annotated[
-    str | None, Header(min_length=1, max_length=200, pattern="^[!-~]+$", description="drawn anew for each campaign")
+    str | None,
+    Header(min_length=1, max_length=200, pattern="^[!-~]+$", description="a new random value for each campaign"),
 ]
 
 router = RestRouter(prefix="/campaigns", tags=["campaigns"])

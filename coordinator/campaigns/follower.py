@@ -39,7 +39,7 @@ class _Topic:
 
     event: bytes = b""
     number: int = 0
-    """Of the event; they count up."""
+    """The number of the event; numbers increase."""
     last: bool = False
     """After this one comes no other."""
     mark: tuple[object, ...] = ()
@@ -56,7 +56,7 @@ class _Topic:
 
 
 class Follower:
-    """One for the application; its reader runs while somebody watches."""
+    """The application has one. Its reader task runs while at least one client watches."""
 
     def __init__(self, engine: AsyncEngine, most: int, each: int) -> None:
         self._engine = engine
@@ -70,11 +70,11 @@ class Follower:
     @asynccontextmanager
     async def watch(self, campaign_id: int, who: str) -> AsyncIterator[AsyncIterator[bytes]]:
         """Yield the campaign's events. Raises ``TooManyError`` past a bound, and ``NotFoundError``."""
-        instead = f"look at campaign {campaign_id} now and then, or try again in a moment"
+        instead = f"poll campaign {campaign_id} instead, or try again in a moment"
         if self._watchers[who] >= self._each:
-            raise TooManyError(f"one caller has {self._each:,} event streams at most: {instead}")
+            raise TooManyError(f"one caller may have at most {self._each:,} event streams: {instead}")
         if self._watchers.total() >= self._most:
-            raise TooManyError(f"{self._most:,} event streams are open, and there is no room for another: {instead}")
+            raise TooManyError(f"{self._most:,} event streams are open, which is the limit: {instead}")
         self._watchers[who] += 1
         topic = self._topics.setdefault(campaign_id, _Topic())
         topic.watchers += 1

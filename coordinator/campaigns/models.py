@@ -1,4 +1,4 @@
-"""The models of campaigns over REST: what is answered. What is asked stands in ``request.py``."""
+"""The response models of campaigns over REST; the request models are in ``request.py``."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Campaign(BaseModel):
     sample: str | None = None
     """The name of the sample that its functions are; null if they were chosen otherwise."""
     not_charted: list[str] = []
-    """The functions that were asked for, by name or glob, of which the suite has no case on these targets."""
+    """The requested functions (names or globs) for which the suite has no case on these targets."""
     created_at: datetime
     finished_at: datetime | None
     imported_at: datetime | None
@@ -92,7 +92,7 @@ class CampaignDetail(Campaign):
 
 
 class PlannedTarget(BaseModel):
-    """A target's part of what would be planned."""
+    """The part of a planned campaign that one target runs."""
 
     target: str
     jobs: int
@@ -107,7 +107,7 @@ class DryRun(BaseModel):
     functions: int
     cases: int
     not_charted: list[str] = []
-    """The functions that were asked for, by name or glob, of which the suite has no case on these targets."""
+    """The requested functions (names or globs) for which the suite has no case on these targets."""
     targets: list[str]
     estimate: TimeEstimate
     """The slowest target's time: targets run side by side."""

@@ -93,7 +93,7 @@ def make_plan(
                 )
             )
     if not plans:
-        raise RequestError("there is nothing to run: no case is left on any of these targets")
+        raise RequestError("there is nothing to run: no case matches on any of these targets")
     return Plan(tuple(plans), runs, selection.unknown)
 
 
@@ -102,7 +102,9 @@ def of_framework(framework: str, targets: Sequence[TargetName]) -> list[TargetNa
     own = [target for target in targets if target.framework == framework]
     if not own:
         there = ", ".join(map(str, targets))
-        raise UnknownNameError(f"the sample is of {framework}, and none of the targets is ({there})", "targets")
+        raise UnknownNameError(
+            f"the sample is of {framework}, but no selected target runs it (selected: {there})", "targets"
+        )
     return own
 
 

@@ -1,4 +1,4 @@
-"""The models of what is asked of campaigns over REST: one to be submitted, a part of one to be cancelled."""
+"""The request models of campaigns over REST: submit a campaign, cancel a part of one."""
 
 from __future__ import annotations
 
@@ -57,16 +57,16 @@ class CampaignRequest(BaseModel):
     @model_validator(mode="after")
     def _require_the_samples_own_functions(self) -> Self:
         if self.sample is not None and self.functions != ["*"]:
-            raise ValueError("a sample names the functions: leave 'functions' out, or the sample")
+            raise ValueError("a sample already names the functions: give either 'functions' or 'sample'")
         if self.sample is not None and self.rerun is not None:
-            raise ValueError("what a campaign left is no sample: leave 'rerun' out, or the sample")
+            raise ValueError("a rerun has its own functions: give either 'rerun' or 'sample'")
         return self
 
     @model_validator(mode="after")
     def _require_timed_runs(self) -> Self:
         if self.verdicts_first and (self.runs < 2 or self.timing is TimingPolicy.off):
             raise ValueError(
-                "verdicts_first leaves run 1 untimed and times the others: ask for 2 runs or more, with a timing"
+                "verdicts_first leaves run 1 untimed and times the others: ask for at least 2 runs and turn timing on"
             )
         return self
 

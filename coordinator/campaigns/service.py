@@ -54,7 +54,10 @@ async def submit(
         if submission is not None and (earlier := await store.find_submission(connection, submission)) is not None:
             campaign_id, is_same = earlier
             if not is_same:
-                raise RequestError(f"Idempotency-Key was used for another request, of campaign {campaign_id}")
+                raise RequestError(
+                    f"the Idempotency-Key was already used for a different request (campaign {campaign_id}): "
+                    "use a new key"
+                )
             return await _detail(connection, campaign_id), False
         plan, sample = await _plan(connection, request, bounds)
         waiting = await store.unfinished_jobs(connection, created_by)
@@ -260,4 +263,4 @@ def _target(target: Target, row: Row[Any], elapsed_s: float) -> CampaignTarget:
 
 
 def _no_campaign(campaign_id: int) -> NotFoundError:
-    return NotFoundError(f"there is no campaign {campaign_id}: `portolan status` lists those that there are")
+    return NotFoundError(f"there is no campaign {campaign_id}: `portolan status` shows the existing campaigns")

@@ -153,7 +153,7 @@ async def create(
     )
     campaign_id = int(result.scalar_one())
     if submission is not None:
-        # Before the jobs, which may take long: who submits the same meanwhile waits here.
+        # Before the jobs, which may take long: a second submission with the same key waits here.
         await connection.execute(insert(submissions).values(campaign_id=campaign_id, **submission._asdict()))
     for target_plan in plan.targets:
         await connection.execute(

@@ -94,7 +94,7 @@ class Coverage(BaseModel):
     uses: Share | None
     """Certain uses, of functions and members; null without counts."""
     guessed: Share | None
-    """Uses whose receiver's class was guessed: apart, in no other figure."""
+    """Uses whose receiver's class was guessed. They are counted separately and in no other figure."""
     host_only: Share
     """Entries that are declared never to touch a device."""
     host_only_uses: int
@@ -124,7 +124,7 @@ class ReleaseCoverage(BaseModel):
     together: Coverage
     """By all these suites, each function once."""
     uncharted: list[UsedFunction]
-    """The most used of what none of them charts."""
+    """The most used functions that none of them charts."""
 
 
 class CoverageList(BaseModel):
@@ -191,7 +191,7 @@ class SampledFunction(DrawnFunction):
     """A drawn function, and the name under which the campaign's suite has cases of it."""
 
     charted_as: str | None
-    """None: the suite has none, and the function is in no figure."""
+    """None if the suite has none; the function is then excluded from all figures."""
 
 
 class ChartedSample(Sample):

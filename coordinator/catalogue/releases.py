@@ -25,7 +25,7 @@ class Release:
 
     surface: Surface
     kinds: Mapping[str, str]
-    """Of what can be charted on a device, by canonical name."""
+    """The kinds of the functions and classes that can be charted on a device, by canonical name."""
     host_only: frozenset[str]
     arrays: frozenset[str]
     """The classes of arrays."""
@@ -62,7 +62,7 @@ class Release:
 
 
 def make_release(surface: Surface, counts: Counts | None, host_only: HostOnly) -> Release:
-    """Give each use to its object, and set apart what is in no share. Pure."""
+    """Assign each use to its object, and separate the names that are excluded from shares. Pure."""
     chartable = {entry.name: entry.kind for entry in surface.entries if entry.kind in CHARTABLE}
     arrays = frozenset(name for name, kind in chartable.items() if kind == "class" and is_array_class(name))
     host = frozenset(name for name in chartable if name in host_only)
@@ -99,7 +99,8 @@ def _shipped_counts() -> Counts:
 
 
 def nearest(framework: str, version: str) -> str | None:
-    """The shipped release that is this one, else the newest before it, else the oldest; None of no framework."""
+    """The shipped release with this version, else the newest before it, else the oldest; None for an unknown
+    framework."""
     own = [name for name in shipped_releases() if name.partition("@")[0] == framework]
     in_order = sorted(own, key=lambda name: version_numbers(name.partition("@")[2]))
     earlier = [name for name in in_order if version_numbers(name.partition("@")[2]) <= version_numbers(version)]

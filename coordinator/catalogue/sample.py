@@ -65,7 +65,7 @@ def draw(
     for number, decile in enumerate(deciles(ranking), 1):
         stratum = f"decile{number * DECILES}"
         order = [row for row in decile if row[0] not in at_the_top]
-        # Each decile has a generator of its own, so that none depends on what another has drawn.
+        # Each decile has its own generator, so that its draw does not depend on the other deciles.
         random.Random(f"{seed} {stratum}").shuffle(order)
         stratum_draw = _of_stratum(order, per_decile, stratum, reasons)
         selection += stratum_draw

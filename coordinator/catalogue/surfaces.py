@@ -27,11 +27,11 @@ ECHOES: Mapping[str, str] = {"tf.compat.v2.": "tf."}
 SHIPPED = files("coordinator.catalogue") / "data" / "surfaces"
 SUFFIX = ".ndjson.gz"
 MOST_BYTES = 256_000_000
-"""Of a surface once it is unpacked: the largest that we know has 12 MB."""
+"""The largest unpacked surface that is read; the largest known one has 12 MB."""
 _ARRAY_CLASS = re.compile(
     r"torch\.(cuda\.)?(sparse\.)?(BFloat16|Bool|Byte|Char|Double|Float|Half|Int|Long|Short)?Tensor|tf\.Tensor|jax\.Array"
 )
-"""Of torch also those of one dtype: ``torch.LongTensor``, ``torch.cuda.FloatTensor``."""
+"""For torch this includes the classes of one dtype: ``torch.LongTensor``, ``torch.cuda.FloatTensor``."""
 CHARTABLE = frozenset({"function", "class", "method", "classmethod", "staticmethod", "property"})
 """Kinds that a program can call or read on a device; an exception is none."""
 
@@ -120,9 +120,11 @@ def read_surface(content: bytes, name: str) -> Surface:
             SurfaceHeader.model_validate_json(header), tuple(map(SurfaceEntry.model_validate_json, entries))
         )
     except ValidationError as error:
-        raise CatalogueError(f"{name} is no surface: {first_fault(error)}; make one by `{_COMMAND}`") from error
+        raise CatalogueError(
+            f"{name} is not a surface file: {first_fault(error)}; create one with `{_COMMAND}`"
+        ) from error
     except (ValueError, OSError, EOFError, zlib.error) as error:
-        raise CatalogueError(f"{name} is no surface: make one by `{_COMMAND}`") from error
+        raise CatalogueError(f"{name} is not a surface file; create one with `{_COMMAND}`") from error
     if len(surface.entries) != surface.header.entries:
         raise CatalogueError(f"{name} is cut off: it has {len(surface.entries)} of {surface.header.entries} entries")
     return surface
@@ -166,7 +168,7 @@ def array_methods() -> dict[str, frozenset[str]]:
 
 @dataclass(frozen=True)
 class Move:
-    """An object that is in another module, or whose own name is another one."""
+    """An object that moved to another module or changed its name."""
 
     name: str
     before: str
@@ -190,7 +192,9 @@ class SurfaceComparison:
 def compare_surfaces(a: Surface, b: Surface) -> SurfaceComparison:
     """Say what was added, removed, moved and deprecated from one release to another. Pure."""
     if a.header.framework != b.header.framework:
-        raise CatalogueError(f"{a.release} and {b.release} are of two frameworks: compare releases of one")
+        raise CatalogueError(
+            f"{a.release} and {b.release} are releases of two frameworks: compare releases of one framework"
+        )
     both = [(entry, after) for entry in a.entries if (after := b.by_name.get(entry.name)) is not None]
     moves = [
         Move(before.name, before.module, after.module)

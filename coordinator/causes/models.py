@@ -53,7 +53,7 @@ class OverrideRequest(BaseModel):
 
 
 class Override(BaseModel):
-    """A person's word as it is stored."""
+    """A stored override of a cause by a person."""
 
     case: str
     target: str

@@ -148,16 +148,16 @@ def load(text: str) -> tuple[Rule, ...]:
         raise RulesError(f"the rules are not valid TOML: {error}") from error
     tables = document.get("rule")
     if set(document) != {"rule"} or not isinstance(tables, list):
-        raise RulesError("the file holds something else than [[rule]] tables; write each rule as one")
+        raise RulesError("the file may hold only [[rule]] tables; write each rule as one")
     rules = tuple(_rule(table, number) for number, table in enumerate(tables, 1))
     rule_ids: set[str] = set()
     for rule in rules:
         if rule.id in rule_ids:
-            raise RulesError(f"rule {rule.id!r} is there twice; give each rule an id of its own")
+            raise RulesError(f"rule {rule.id!r} appears twice; give each rule its own id")
         rule_ids.add(rule.id)
     for rule in rules[:-1]:
         if rule.catches_all:
-            raise RulesError(f"rule {rule.id!r} states no condition, so no later rule is reached; give it one")
+            raise RulesError(f"rule {rule.id!r} has no condition, so later rules are never reached; add a condition")
     if not rules or not rules[-1].catches_all or rules[-1].cause is not Cause.unknown:
         raise RulesError("the last rule must catch everything: cause 'unknown' and no condition")
     return rules
@@ -170,13 +170,13 @@ def _rule(table: Any, number: int) -> Rule:
     unknown = sorted(set(table) - _KEYS)
     if unknown:
         raise RulesError(
-            f"rule {name!r}: unknown key {', '.join(map(repr, unknown))}; known are {', '.join(sorted(_KEYS))}"
+            f"rule {name!r}: unknown key {', '.join(map(repr, unknown))}; the known keys are {', '.join(sorted(_KEYS))}"
         )
     if not isinstance(table.get("says"), str) or not table["says"]:
         raise RulesError(f"rule {name!r}: 'says' is missing; write the sentence that people read")
     right_at = table.get("right_at", False)
     if "right_at" in table and right_at is not True:
-        raise RulesError(f"rule {name!r}: right_at can only be true; leave it out otherwise")
+        raise RulesError(f"rule {name!r}: right_at must be true or absent")
     values = {key: _texts(name, key, table[key]) for key in (*_WORDS, *_PATTERNS) if key in table}
     for key, words in _ENUMERATED.items():
         for word in values.get(key, ()):
@@ -243,7 +243,7 @@ class _Evidence:
         self.ending = outcome.ending
         self.evidence = outcome.evidence or _NO_EVIDENCE
         self.framework = framework
-        # A rule may name all targets at once whose programs are not run: no value there is the device's.
+        # A rule may match all lowered targets at once: no value there comes from the device.
         self.device = frozenset((device, EVERY_LOWERED) if is_lowered(device) else (device,))
         self._log_tail = outcome.log_tail
         self._patterns = patterns
@@ -272,12 +272,12 @@ class _Evidence:
 
 _FILE = Path(__file__).with_name("rules.toml").read_bytes()
 RULES_REVISION = hashlib.sha256(_FILE).hexdigest()[:12]
-"""Changes with every change of the rules: says which outcomes are worth classifying anew."""
+"""Digest of the rules. Outcomes with another digest should be classified again."""
 
 
 @cache
 def shipped_rules() -> tuple[Rule, ...]:
-    """The rules of the file. Their patterns take 10 MB and a tenth of a second, which nobody pays before a failure."""
+    """The rules of the file, loaded at the first failure: their patterns take 10 MB and 0.1 s."""
     return load(_FILE.decode())
 
 
@@ -304,7 +304,7 @@ def classify(outcome: Outcome, *, framework: str, device: str, rules: RulesByEnd
 
 
 def describe(rule_id: str) -> str | None:
-    """The sentence that a rule says of a failure; None if the file has no such rule (any more)."""
+    """A rule's sentence for people; None if the file has no such rule (any more)."""
     rule = _by_id().get(rule_id)
     return rule.says if rule else None
 

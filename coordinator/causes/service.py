@@ -113,7 +113,7 @@ async def undo_outcome(engine: AsyncEngine, campaign_id: int, job_id: int) -> No
 async def _review(engine: AsyncEngine, campaign_id: int) -> AsyncIterator[AsyncConnection]:
     """A transaction that alone may change the causes of a campaign, which must have ended."""
     if (await campaigns.detail(engine, campaign_id)).state == "running":
-        raise ConflictError(f"campaign {campaign_id} is still running: judge its outcomes once they are all there")
+        raise ConflictError(f"campaign {campaign_id} is still running: wait until it has ended, then change its causes")
     async with engine.begin() as connection:
         await store.lock_exclusively(connection)
         yield connection
@@ -128,7 +128,7 @@ async def _put(connection: AsyncConnection, jobs: Sequence[int], cause: Cause, b
 async def _take(connection: AsyncConnection, jobs: Sequence[int], of: str) -> None:
     earlier = await store.take_overrides(connection, jobs)
     if not earlier:
-        raise NotFoundError(f"nobody has overridden the cause of {of}")
+        raise NotFoundError(f"the cause of {of} is not overridden")
     await store.rename(connection, earlier)
 
 
@@ -163,11 +163,13 @@ async def _jobs(connection: AsyncConnection, campaign_id: int, case: str, target
     if len(matches) != 1:
         names = ", ".join(sorted(candidate.target for candidate in there))
         raise UnknownNameError(
-            f"'{target}' names {len(matches)} targets of campaign {campaign_id}, it must be one (it has: {names})"
+            f"'{target}' matches {len(matches)} targets of campaign {campaign_id}; name exactly one of: {names}"
         )
     jobs = await store.runs_that_did_not_pass(connection, campaign_id, matches[0].id, case)
     if not jobs:
-        raise NotFoundError(f"campaign {campaign_id} has no outcome of {case} on {matches[0].target} that did not pass")
+        raise NotFoundError(
+            f"campaign {campaign_id} has no failed, skipped or incomplete outcome of {case} on {matches[0].target}"
+        )
     return matches[0].id, jobs
 
 
@@ -178,5 +180,5 @@ async def _runs_of(connection: AsyncConnection, campaign_id: int, job_id: int) -
         raise NotFoundError(f"campaign {campaign_id} has no outcome of a job {job_id}")
     jobs = await store.runs_that_did_not_pass(connection, campaign_id, where.target_id, where.case)
     if not jobs:
-        raise ConflictError(f"all runs of {where.case} passed: there is no cause to name")
+        raise ConflictError(f"all runs of {where.case} passed, so there is no cause to override")
     return jobs

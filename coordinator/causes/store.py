@@ -18,7 +18,7 @@ RENAMED_AT_ONCE = 1000
 LOCK = 0x706F72746F72766E
 """Advisory lock of a transaction that gives outcomes another cause."""
 OVERRIDDEN = "overridden"
-"""Stands where the rule's id would, if a person named the cause."""
+"""Stored in place of a rule's id if a person set the cause."""
 
 
 class ClassifiedOutcome(NamedTuple):
@@ -94,7 +94,7 @@ UPDATE campaign_targets c
 
 
 async def rename(connection: AsyncConnection, classifications: Sequence[ClassifiedOutcome]) -> None:
-    """Give outcomes that did not pass another verdict, cause and rule, and count them anew.
+    """Store a new verdict, cause and rule for outcomes that did not pass, and correct the counters.
 
     The counters come last, and once: finishing jobs of these campaigns waits for them.
     """
@@ -141,7 +141,7 @@ async def runs_that_did_not_pass(
 
 
 async def where(connection: AsyncConnection, campaign_id: int, job_id: int) -> Row[Any] | None:
-    """Of which case, on which target, the outcome is."""
+    """The case and the target of an outcome."""
     result = await connection.execute(
         text("""
         SELECT o.target_id, c.name AS "case" FROM outcomes o JOIN cases c ON c.id = o.case_id

@@ -47,7 +47,7 @@ class Commands(LazyGroup):
         (
             "evidence",
             "coordinator.cli.assess_command:write_evidence",
-            "Write what is known of each function on each target to a file: from bundles, else from a coordinator.",
+            "Write the evidence about each function on each target to a file: from bundles, else from a coordinator.",
         ),
         (
             "publish",
@@ -55,7 +55,7 @@ class Commands(LazyGroup):
             "Write the atlas as a static site for any web server: from bundles, else from a coordinator.",
         ),
         ("submit", "coordinator.cli.submit_command:submit", "Submit a campaign and print its number."),
-        ("status", "coordinator.cli.campaign_commands:status", "List the latest campaigns, or tell of one."),
+        ("status", "coordinator.cli.campaign_commands:status", "List the latest campaigns, or describe one."),
         (
             "results",
             "coordinator.cli.results_command:results",
@@ -101,7 +101,11 @@ class Commands(LazyGroup):
             "coordinator.cli.access_commands:logout",
             "Forget the token that was stored for a coordinator; it stays valid until it expires or is revoked.",
         ),
-        ("whoami", "coordinator.cli.access_commands:whoami", "Say who the coordinator takes this command for."),
+        (
+            "whoami",
+            "coordinator.cli.access_commands:whoami",
+            "Show the name and role that the coordinator sees for this command.",
+        ),
         (
             "audit",
             "coordinator.cli.access_commands:audit",
@@ -110,9 +114,9 @@ class Commands(LazyGroup):
         (
             "cancel",
             "coordinator.cli.campaign_commands:cancel",
-            "Cancel what is not done yet; the outcomes so far stay.",
+            "Cancel the jobs that are not done yet; outcomes so far stay.",
         ),
-        ("delete", "coordinator.cli.deletion_commands:app", "Delete campaigns and suites, for good."),
+        ("delete", "coordinator.cli.deletion_commands:app", "Delete campaigns and suites permanently."),
         (
             "import",
             "coordinator.cli.campaign_commands:import_",
@@ -121,13 +125,13 @@ class Commands(LazyGroup):
         (
             "reclassify",
             "coordinator.cli.cause_commands:reclassify",
-            "Name causes anew by today's rules, from stored evidence; of all campaigns unless one is given.",
+            "Apply the current rules to stored outcomes; of all campaigns unless one is given.",
         ),
         (
             "override",
             "coordinator.cli.cause_commands:override",
-            "Name the cause of a case on a target yourself, for all its runs that did not pass; "
-            "it bears your token's name.",
+            "Set the cause of a case on a target by hand, for all its runs that did not pass. "
+            "Your token's name is kept.",
         ),
         (
             "demo",
@@ -138,7 +142,7 @@ class Commands(LazyGroup):
         (
             "catalogue",
             "coordinator.cli.catalogue_commands:app",
-            "What frameworks offer, how often it is used, samples of it, and how much of it is charted.",
+            "Public functions of frameworks, how often they are used, samples of them, and how many are charted.",
         ),
         ("runner", "coordinator.cli.runner_commands:app", "The runners that the coordinator knows."),
         ("fleet", "coordinator.cli.fleet_commands:app", "Containers of runners on this host."),
@@ -196,7 +200,7 @@ def _run(arguments: list[str] | None) -> int:
         return error.exit_code
     except UnicodeEncodeError as error:
         undecodable = error.object[error.start : error.end]
-        _complain(f"{undecodable!a} is no text: write every argument in UTF-8")
+        _complain(f"{undecodable!a} is not valid text: write every argument in UTF-8")
         return 2
     except BrokenPipeError:
         # The reader has seen enough; Python must not complain about it once more at exit.
@@ -210,7 +214,7 @@ def _run(arguments: list[str] | None) -> int:
 
 
 def _text_of(error: TyperException) -> str:
-    """The fault of the arguments; that of a value that cannot be read is in words of ours."""
+    """The message of a usage error; for a value that cannot be parsed the wording is Portolan's."""
     # Not for commands that are called well.
     from pydantic import ValidationError
 
@@ -222,7 +226,7 @@ def _text_of(error: TyperException) -> str:
 
 
 def _command_of(error: TyperException) -> str:
-    """The command, as it is called, that was called wrongly; portolan itself where it is not known."""
+    """The command line of the command that was called wrongly; ``portolan`` if it is not known."""
     context: typer.Context | None = getattr(error, "ctx", None)
     return context.command_path if context else PROGRAM
 

@@ -30,7 +30,7 @@ def login(
     address: Address = None,
     token_file: Annotated[Path | None, typer.Option(help="A file that holds the token; else stdin is read.")] = None,
     link: Annotated[
-        bool, typer.Option("--link", help="Store nothing: print an address that opens the pages signed in, once.")
+        bool, typer.Option("--link", help="Store nothing: print a link that signs a browser in once.")
     ] = False,
     data_dir: DataDir = None,
 ) -> None:
@@ -45,7 +45,7 @@ def login(
     with Client(url, token) as client:
         caller = client.whoami()
     if caller.kind != "token":
-        raise CoordinatorError(f"the coordinator at {url} asks nobody for a token: there is nothing to store")
+        raise CoordinatorError(f"the coordinator at {url} does not use tokens: there is nothing to store")
     file = TokenStore().keep(origin, token)
     print(f"{_describe(caller)} at {origin}; the token is in {file}")
 
@@ -58,7 +58,7 @@ def logout(address: Address = None, data_dir: DataDir = None) -> None:
 
 @with_client
 def whoami(client: Client, as_json: AsJson = False) -> None:
-    """Say who the coordinator takes this command for."""
+    """Show the name and role that the coordinator sees for this command."""
     caller = client.whoami()
     if as_json:
         print_json(caller)
@@ -71,7 +71,9 @@ def whoami(client: Client, as_json: AsJson = False) -> None:
 def create(
     client: Client,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The person or program that it is for.")],
-    role: Annotated[Role, typer.Option(help="A viewer reads, a submitter submits, an operator has runners too.")],
+    role: Annotated[
+        Role, typer.Option(help="A viewer reads, a submitter also submits, an operator also manages runners.")
+    ],
     days: Annotated[int, typer.Option(min=1, max=MOST_TOKEN_DAYS, help="Until it expires.")] = TOKEN_DAYS,
 ) -> None:
     """Make a token and print it, this once: stdout has the token alone."""
@@ -98,7 +100,7 @@ def list_tokens(client: Client, as_json: AsJson = False) -> None:
             )
             for token in tokens
         ],
-        empty="no token was made yet: `portolan token create NAME --role submitter` makes one",
+        empty="there is no token yet: create one with `portolan token create NAME --role submitter`",
     )
 
 
@@ -116,8 +118,8 @@ def revoke(
 @with_client
 def audit(
     client: Client,
-    who: Annotated[str | None, typer.Option(help="Only of this name.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many, from the newest on.")] = 50,
+    who: Annotated[str | None, typer.Option(help="Only entries of this name.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many entries, newest first.")] = 50,
     as_json: AsJson = False,
 ) -> None:
     """List changes and refused requests, newest first: who, what, when and from where."""
@@ -135,7 +137,7 @@ def audit(
             )
             for entry in entries
         ],
-        empty=f"nothing was changed yet{f' by {who}: check the name' if who else ''}",
+        empty=f"no changes are recorded{f' by {who}: check the name' if who else ''}",
     )
 
 
@@ -154,7 +156,7 @@ def _read_token(file: Path | None, url: str) -> str:
     else:
         token = sys.stdin.read().strip()
     if not token or not token.isascii() or not token.isprintable() or " " in token:
-        raise CoordinatorError("that is no token: give the one word that `portolan token create` has printed")
+        raise CoordinatorError("this is not a token: give the single word that `portolan token create` printed")
     return token
 
 

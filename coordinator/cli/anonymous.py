@@ -21,7 +21,10 @@ Anonymous = Annotated[
     ),
 ]
 WithoutAccessControl = Annotated[
-    bool, typer.Option("--without-access-control", help="Ask nobody for a token: whoever reaches it may do all.")
+    bool,
+    typer.Option(
+        "--without-access-control", help="Turn access control off: anyone who can reach it may do everything."
+    ),
 ]
 
 
@@ -29,8 +32,12 @@ def role_of_nobody(host: str | None, option: str | None, *, without_access_contr
     """The role of callers without a token. ``host`` is where they can reach the coordinator; None: from anywhere."""
     if without_access_control:
         if option is not None:
-            raise SettingError("--anonymous and --without-access-control exclude each other: give one of them")
-        print("access control is off: whoever reaches this coordinator may do all", file=sys.stderr, flush=True)
+            raise SettingError("--anonymous and --without-access-control cannot be combined: give one of them")
+        print(
+            "access control is off: anyone who can reach this coordinator may do everything",
+            file=sys.stderr,
+            flush=True,
+        )
         return "admin"
     if option is None and variables().anonymous_role is None and host is not None and is_loopback(host):
         return "viewer"

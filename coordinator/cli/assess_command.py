@@ -208,7 +208,7 @@ def write_evidence(
     url: Url = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Write what is known of each function on each target to a file: from bundles, else from a coordinator."""
+    """Write the evidence about each function on each target to a file: from bundles, else from a coordinator."""
     if bundles:
         evidence = Evidence(from_bundles(bundles), "bundles")
     else:

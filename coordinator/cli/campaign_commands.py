@@ -20,7 +20,7 @@ def status(
     campaign_id: Annotated[int | None, typer.Argument(metavar="[CAMPAIGN]", min=1, show_default=False)] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the latest campaigns, or tell of one."""
+    """List the latest campaigns, or describe one."""
     if campaign_id is None:
         page = client.campaigns()
         if as_json:
@@ -51,7 +51,7 @@ def _print_list(campaigns: list[Campaign]) -> None:
             )
             for campaign in campaigns
         ],
-        empty="no campaign yet: `portolan submit` makes one",
+        empty="there is no campaign yet: submit one with `portolan submit`",
     )
 
 
@@ -96,10 +96,10 @@ def cancel(
     client: Client,
     campaign_id: CampaignId,
     targets: Annotated[
-        list[str] | None, typer.Option(help="Only its part on these, such as 'torch/xla jax/*'; all unless given.")
+        list[str] | None, typer.Option(help="Only on these targets, such as 'torch/xla jax/*'; on all unless given.")
     ] = None,
 ) -> None:
-    """Cancel what is not done yet; the outcomes so far stay."""
+    """Cancel the jobs that are not done yet; outcomes so far stay."""
     campaign = client.cancel(campaign_id, split(targets))
     counters = campaign.counters
     print(f"campaign {campaign_id}: {plural(counters.cancelled, 'job')} cancelled, {counters.done} were done")
@@ -109,7 +109,7 @@ def cancel(
 def import_(
     client: Client,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What `portolan-runner run … --out FILE` wrote.")],
-    name: Annotated[str | None, typer.Option(help="What to call the campaign.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the campaign.")] = None,
 ) -> None:
     """Store a bundle as a campaign; the same bundle is stored once, however often it is imported."""
     from coordinator.bundles.reader import require_size
@@ -118,7 +118,7 @@ def import_(
     require_size(file.stat().st_size)
     campaign, is_new = client.import_bundle(file, name)
     if not is_new:
-        print(f"campaign {campaign.id}: this bundle is here already, imported {campaign.imported_at:%Y-%m-%d %H:%M}")
+        print(f"campaign {campaign.id}: this bundle is already stored, imported {campaign.imported_at:%Y-%m-%d %H:%M}")
         return
     (target,) = campaign.by_target
     print(

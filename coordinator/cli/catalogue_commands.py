@@ -33,7 +33,7 @@ LISTED = 20
 """Names of one kind that are printed; --json has all."""
 
 app = typer.Typer(
-    help="What frameworks offer, how often it is used, samples of it, and how much of it is charted.",
+    help="Public functions of frameworks, how often they are used, samples of them, and how many are charted.",
     no_args_is_help=True,
 )
 CountsFile = Annotated[
@@ -46,7 +46,9 @@ SURFACE = "A release that comes with Portolan (torch@2.9.0), or a file of `enume
 def enumerate_(
     framework: Annotated[str, typer.Argument(metavar="FRAMEWORK", help="torch, tensorflow or jax.")],
     python: Annotated[str | None, typer.Option(help="An interpreter that has the framework.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Where to; stdout unless given. A name in .gz is packed.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Output file; stdout unless given. A name that ends in .gz is compressed.")
+    ] = None,
 ) -> None:
     """List every public function and class of an installed framework, as lines of JSON."""
     options = [*(["--python", python] if python else []), *(["--out", str(out)] if out else [])]
@@ -54,13 +56,15 @@ def enumerate_(
     process = subprocess.run(command, env=without_own_secrets({**os.environ}), stderr=subprocess.PIPE, check=False)
     if process.returncode != 0:
         lines = process.stderr.decode(errors="replace").strip().splitlines()
-        raise CatalogueError((lines or ["the enumeration ended without a word"])[-1].removeprefix("portolan-runner: "))
+        raise CatalogueError(
+            (lines or ["the enumeration ended without a message"])[-1].removeprefix("portolan-runner: ")
+        )
 
 
 @app.command()
 def compare(
     a: Annotated[str, typer.Argument(metavar="A", help=SURFACE)],
-    b: Annotated[str, typer.Argument(metavar="B", help="What to set against it.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="What to compare it with.")],
     as_json: AsJson = False,
 ) -> None:
     """Say what was added, removed, moved and deprecated from release A to release B."""
@@ -88,9 +92,11 @@ def _list(word: str, names: Sequence[str]) -> None:
 @app.command()
 def count(
     corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="A folder, an archive, or a .jsonl file.")],
-    out: Annotated[Path | None, typer.Option(help="Where to; stdout unless given. A name in .gz is packed.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Output file; stdout unless given. A name that ends in .gz is compressed.")
+    ] = None,
     state: Annotated[
-        Path | None, typer.Option(help="Where an interrupted count goes on; else beside --out, else nowhere.")
+        Path | None, typer.Option(help="File from which an interrupted count resumes; else beside --out, else none.")
     ] = None,
     processes: Annotated[int | None, typer.Option(min=1, help="All cores unless given.")] = None,
 ) -> None:
@@ -142,9 +148,9 @@ def sample(
     counts: CountsFile = None,
     top: Annotated[int, typer.Option(min=0, help="How many of the most used.")] = 20,
     per_decile: Annotated[int, typer.Option(min=0, help="How many of each decile.")] = 5,
-    seed: Annotated[int, typer.Option(help="The same draws the same.")] = 0,
+    seed: Annotated[int, typer.Option(help="The same seed draws the same functions.")] = 0,
     replace: Annotated[
-        list[str] | None, typer.Option(help="NAME=REASON: draw another of its decile instead. Repeatable.")
+        list[str] | None, typer.Option(help="NAME=REASON: draw another function of its decile instead. Repeatable.")
     ] = None,
     members: Annotated[bool, typer.Option("--members", help="Draw from members of classes, too.")] = False,
     guessed: Annotated[bool, typer.Option("--guessed", help="Count uses that were guessed, too.")] = False,
@@ -185,7 +191,7 @@ def _make_sample(**values: Any) -> Sample:
     try:
         return Sample(**values)
     except ValidationError as error:
-        raise CatalogueError(f"this is no sample that could be charted: {first_fault(error)}") from error
+        raise CatalogueError(f"this sample cannot be charted: {first_fault(error)}") from error
 
 
 def _say_of_sample(sample: Sample) -> None:
@@ -194,7 +200,7 @@ def _say_of_sample(sample: Sample) -> None:
         if row.instead_of is not None:
             print(f"{row.function} instead of {row.instead_of}: {row.because}", file=sys.stderr)
     if sample.short:
-        print(f"fewer than asked for in {', '.join(sample.short)}", file=sys.stderr)
+        print(f"fewer functions than requested in {', '.join(sample.short)}", file=sys.stderr)
 
 
 def _reason(option: str) -> tuple[str, str]:
@@ -207,10 +213,10 @@ def _reason(option: str) -> tuple[str, str]:
 @app.command("coverage")
 def coverage_(
     release: Annotated[
-        list[str] | None, typer.Argument(metavar="SURFACE", help=f"{SURFACE} All that come with it unless given.")
+        list[str] | None, typer.Argument(metavar="SURFACE", help=f"{SURFACE} All that come with Portolan unless given.")
     ] = None,
     functions: Annotated[
-        Path | None, typer.Option(help="A file with a function a line, instead of the coordinator's suites.")
+        Path | None, typer.Option(help="A file with one function per line, instead of the coordinator's suites.")
     ] = None,
     counts: CountsFile = None,
     url: Annotated[str | None, typer.Option("--url", help="The coordinator's address.")] = None,
@@ -232,7 +238,7 @@ def coverage_(
     if as_json:
         print_json(rows)
         return
-    print_columns(table_head(), list(map(table_row, rows)), "no suite of such a framework is registered")
+    print_columns(table_head(), list(map(table_row, rows)), "no registered runner serves a suite of these frameworks")
     for line in dict.fromkeys(map(remark, rows)):
         print(line)
 
@@ -252,4 +258,4 @@ def _names_in(file: Path) -> list[str]:
         return split(file.read_text().splitlines())
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "no text"
-        raise CatalogueError(f"--functions {file}: {reason.lower()}; name a file with a function a line") from error
+        raise CatalogueError(f"--functions {file}: {reason.lower()}; name a file with one function per line") from error

@@ -18,13 +18,13 @@ def reclassify(
     client: Client,
     campaign_id: Annotated[int | None, typer.Argument(metavar="[CAMPAIGN]", min=1, show_default=False)] = None,
 ) -> None:
-    """Name causes anew by today's rules, from stored evidence; of all campaigns unless one is given."""
+    """Apply the current rules to stored outcomes; of all campaigns unless one is given."""
     result = client.reclassify(campaign_id)
     print(f"{result.changed} of {plural(result.looked_at, 'outcome')} that did not pass changed (rules {result.rules})")
     for change in result.changes:
         print(f"  {change.outcomes}: {change.was} ({change.was_rule}) → {change.now} ({change.now_rule})")
     if result.overridden:
-        print(f"  {plural(result.overridden, 'outcome')} left as a person named them")
+        print(f"  {plural(result.overridden, 'outcome')} keep the cause that a person set")
 
 
 @with_client
@@ -34,20 +34,20 @@ def override(
     case: Annotated[str | None, typer.Argument(metavar="[CASE]", help="Without it, list the overrides.")] = None,
     target: Annotated[str | None, typer.Option(help="One target of the campaign, such as torch/xla.")] = None,
     cause: Annotated[Cause | None, typer.Option(help="Why it did not pass.")] = None,
-    why: Annotated[str | None, typer.Option(help="And the reason.")] = None,
-    undo: Annotated[bool, typer.Option("--undo", help="Take the word back: the rules hold again.")] = False,
+    why: Annotated[str | None, typer.Option(help="The reason for this cause.")] = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Remove the override: the rules apply again.")] = False,
 ) -> None:
-    """Name the cause of a case on a target yourself, for all its runs that did not pass; it bears your token's name."""
+    """Set the cause of a case on a target by hand, for all its runs that did not pass. Your token's name is kept."""
     if case is not None and target is None:
-        raise CoordinatorError("which target? say it with --target, such as torch/xla")
+        raise CoordinatorError("an override needs a target: add --target, such as torch/xla")
     if case is not None and not undo and (cause is None or why is None):
-        raise CoordinatorError("an override needs --cause and --why; or --undo to take one back")
+        raise CoordinatorError("an override needs --cause and --why (or --undo to remove one)")
     if case is None:
         for word in client.overrides(campaign_id):
             print(f"{word.target}  {word.case}\n  {word.cause}, {word.by} on {word.at:%Y-%m-%d}: {word.why}")
     elif undo:
         client.undo_override(campaign_id, case, str(target))
-        print(f"{case}: the rules hold again")
+        print(f"{case}: the rules apply again")
     else:
         request = {"case": case, "target": target, "cause": cause, "why": why}
         result = client.override(campaign_id, request)

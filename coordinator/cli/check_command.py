@@ -21,16 +21,18 @@ def check(
     address: Annotated[str, typer.Argument(metavar="URL", help="Where the runner listens.")],
     secret_file: SecretFile = None,
     secret_stdin: SecretStdin = False,
-    probe: Annotated[bool, typer.Option("--probe", help="Only what needs no long waiting.")] = False,
+    probe: Annotated[bool, typer.Option("--probe", help="Only the checks that finish quickly.")] = False,
     restart_command: Annotated[
         str | None,
-        typer.Option(help="For the shell: ends the runner and starts it anew; returns when the old one is gone."),
+        typer.Option(
+            help="Shell command that stops the runner and starts it again; it returns when the old one is gone."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check what a runner promises. Not one that is registered: both would take its events."""
     if probe and restart_command is not None:
-        raise CoordinatorError("--probe leaves the restart out: give --restart-command without it")
+        raise CoordinatorError("--probe skips the restart check: give --restart-command without --probe")
     times = CheckTimes.parse(variables().check_times)
     report = asyncio.run(
         conformance.check(

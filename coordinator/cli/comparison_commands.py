@@ -38,10 +38,10 @@ LISTED = 20
 def compare(
     client: Client,
     a: Annotated[str, typer.Argument(metavar="A", help="A campaign's number, or one target of it: 3:torch/cpu.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="What to set against it.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="What to compare it with.")],
     rule: Rule = ANYWHERE.name,
     fail_on: Annotated[
-        list[Gate] | None, typer.Option("--fail-on", help="Exit with 1 if there is one; may be given twice.")
+        list[Gate] | None, typer.Option("--fail-on", help="Exit with 1 if there is one. Repeatable.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -52,7 +52,7 @@ def compare(
     else:
         print("\n".join(_lines(comparison)))
     if fail_on and not comparison.pairs:
-        raise CoordinatorError("nothing of these two can be compared, so nothing can be said of what is new")
+        raise CoordinatorError("these two have nothing in common to compare, so --fail-on cannot be decided")
     if any(comparison.fails(gate) for gate in fail_on or ()):
         raise typer.Exit(1)
 
@@ -61,7 +61,7 @@ def _lines(comparison: Comparison) -> list[str]:
     """Return the comparison in lines of text."""
     lines = [f"not compared: {target.target}: {target.why}" for target in comparison.left_out]
     if not comparison.pairs:
-        lines.append("nothing of these two can be compared")
+        lines.append("these two have nothing in common to compare")
     for pair in comparison.pairs:
         lines += _pair(pair)
     return lines
@@ -144,7 +144,7 @@ def history(
     client: Client,
     function: Annotated[str, typer.Argument(metavar="FUNCTION", help="Its public dotted name: torch.nonzero.")],
     framework: Annotated[
-        str | None, typer.Option(help="If it is not the one that the name begins with (tf: tensorflow).")
+        str | None, typer.Option(help="Needed if the function's name does not begin with it (tf: tensorflow).")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -127,10 +127,10 @@ def _read(file: Path, *, private: bool = True) -> str | None:
             status = file.stat()
             if status.st_mode & FOR_EVERYBODY or status.st_uid not in (os.geteuid(), 0):
                 raise CoordinatorError(
-                    f"{file} holds a token and others can read it: `chmod 600 {file}`, and have the token replaced"
+                    f"{file} holds a token that other users can read: run `chmod 600 {file}` and replace the token"
                 )
         return file.read_text().strip() or None
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
     except UnicodeDecodeError as error:
-        raise CoordinatorError(f"{file} holds no token: remove it, or call `portolan login URL`") from error
+        raise CoordinatorError(f"{file} holds no token: remove it, or run `portolan login URL`") from error

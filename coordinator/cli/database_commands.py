@@ -30,7 +30,10 @@ class Role(StrEnum):
 def url(
     data_dir: DataDir = None,
     role: Annotated[
-        Role, typer.Option(help="migration owns the tables: for backups and alembic; application may change rows.")
+        Role,
+        typer.Option(
+            help="migration owns the tables (for backups and alembic); application may change rows; reading may read."
+        ),
     ] = Role.reading,
 ) -> None:
     """Print the DSN of the running instance's database, for a role that only reads: psql "$(portolan db url)"."""
@@ -46,7 +49,7 @@ def _embedded_dsn(directory: DataDirectory, running: Whereabouts, role: Role) ->
 
     reading, dsn = (dsn_of(directory.postgres, f"portolan_{name}") for name in (Role.reading, role))
     if dsn is None or running.dsn != reading:
-        raise DatabaseError("the instance's database was given with --database, and so were its roles: ask as those")
+        raise DatabaseError("this instance uses your own database; connect with the roles you gave there")
     return dsn
 
 
@@ -54,7 +57,9 @@ def _embedded_dsn(directory: DataDirectory, running: Whereabouts, role: Role) ->
 def roles(
     passwords: Annotated[
         Path,
-        typer.Option(help="Folder with a file of each role's password, by the role's name; what is missing is made."),
+        typer.Option(
+            help="Folder with a password file for each role, named after the role; missing files are created."
+        ),
     ],
 ) -> None:
     """Make the roles of $PORTOLAN_DATABASE_URL, as a superuser or as its owner with CREATEROLE; again at will."""
@@ -81,7 +86,7 @@ def _password(file: Path) -> str:
 @app.command("upgrade")
 def upgrade(
     require_roles: Annotated[
-        bool, typer.Option("--require-roles", help="Fail where the roles are missing and cannot be made.")
+        bool, typer.Option("--require-roles", help="Fail if the roles are missing and cannot be created.")
     ] = False,
 ) -> None:
     """Bring the database of $PORTOLAN_DATABASE_URL to this version's schema; `portolan up` does so by itself."""
@@ -96,7 +101,7 @@ def upgrade(
 
 @app.command("dump")
 def dump(
-    file: Annotated[Path, typer.Argument(help="Holds secrets of runners, and is for its owner's eyes only.")],
+    file: Annotated[Path, typer.Argument(help="The file holds runner secrets; only its owner can read it.")],
     data_dir: DataDir = None,
 ) -> None:
     """Write the whole database to a file, as of one moment; whatever runs goes on."""
@@ -121,7 +126,7 @@ def restore(
     with _owner_dsn(data_dir, must_stop=True) as dsn:
         asyncio.run(backup.restore(dsn, file))
         asyncio.run(migration.upgrade(dsn))
-    print("the database is restored: what was running when it was dumped is queued again when it is served")
+    print("the database is restored; jobs that were running at the time of the dump are queued again at the next start")
 
 
 @contextmanager

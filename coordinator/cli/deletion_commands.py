@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
-app = typer.Typer(no_args_is_help=True, help="Delete campaigns and suites, for good.")
+app = typer.Typer(no_args_is_help=True, help="Delete campaigns and suites permanently.")
 
 
 @app.command("campaign")
@@ -62,7 +62,7 @@ def suite(
                 )
                 for stored_suite in suites
             ],
-            empty="no suite is stored: the first runner brings some",
+            empty="no suite is stored: register a runner first",
         )
         return
     for listed_suite in suites:
@@ -79,5 +79,5 @@ def _ask(what: str, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise CoordinatorError("nobody is at the terminal to be asked: say --yes")
+        raise CoordinatorError("cannot ask for confirmation without a terminal: add --yes")
     typer.confirm(f"Delete {what}?", abort=True)

@@ -167,7 +167,7 @@ class Demo:
                 with suppress(PortolanError):
                     self.client.cancel(campaign.id, [target])
                     given_up.add(target)
-                    self.board.say(f"{target}: given up, its runner ended {HOPELESS_STARTS} times in a row")
+                    self.board.say(f"{target}: left out, its runner ended {HOPELESS_STARTS} times in a row")
             if not verdicts_told and all(target.verdicts_complete for target in follower.latest.by_target):
                 verdicts_told = True
                 self._tell_verdicts(campaign.id, time.monotonic() - began)
@@ -266,7 +266,7 @@ def demo(
         list[str] | None, typer.Option(help="Globs such as 'jax.lax.* jax.numpy.sum'; all unless given.")
     ] = None,
     url: Annotated[
-        str | None, typer.Option(help="A coordinator that runs already: chart its runners instead of this machine.")
+        str | None, typer.Option(help="A running coordinator: chart its runners instead of this machine.")
     ] = None,
     whole: Annotated[bool, typer.Option("--all", help="Show every function at the end.")] = False,
     data_dir: DataDir = None,
@@ -278,7 +278,7 @@ def demo(
         **({"functions": split(functions)} if functions is not None else {}),
     }
     if url is not None and data_dir is not None:
-        raise InstanceError("--url and --data-dir exclude each other: what is elsewhere keeps its own data")
+        raise InstanceError("--url and --data-dir cannot be combined: a coordinator elsewhere keeps its own data")
     selected_targets = None if targets is None else parse_targets(targets)
     directory, began = DataDirectory(data_dir), time.monotonic()
     try:
@@ -290,8 +290,8 @@ def demo(
             else:
                 results, last_lines = _chart_elsewhere(url.rstrip("/"), selected_targets, work, board)
     except KeyboardInterrupt:
-        here = f"the data stay in {directory.path}, and the next demo starts over"
-        elsewhere = f"what was submitted goes on at {url}, and the next demo cancels it"
+        here = f"the data stay in {directory.path}; the next demo starts over"
+        elsewhere = f"the campaign continues at {url}; the next demo cancels it"
         print(f"interrupted; {here if url is None else elsewhere}", file=sys.stderr)
         raise
     out = console()
@@ -365,7 +365,7 @@ def _chart_elsewhere(url: str, targets: Sequence[str] | None, work: Work, board:
         campaign = demo.campaign
         assert campaign is not None, "it was submitted, or an error was raised"
         results_line = f"  {_program()} results {campaign} --url {url}   every failure"
-        login_line = f"  {_program()} login --link {url}   an address that opens the pages signed in"
+        login_line = f"  {_program()} login --link {url}   a link that signs a browser in"
         return demo.results(campaign), ["To look further:", results_line, login_line]
 
 

@@ -109,9 +109,11 @@ class DataDirectory:
         except FileNotFoundError:
             return None
         except PermissionError as error:
-            raise DatabaseError(f"{error.filename} may be read by its owner only: ask as that user") from error
+            raise DatabaseError(
+                f"{error.filename} is readable by its owner only: run the command as that user"
+            ) from error
         except (ValueError, KeyError, TypeError) as error:
-            raise DatabaseError(f"{self._whereabouts} is damaged: stop the instance and start it again") from error
+            raise DatabaseError(f"{self._whereabouts} is damaged: restart the instance") from error
 
     def runner(self, target: str) -> Path:
         """The folder of the local runner that serves ``target``, made if need be."""

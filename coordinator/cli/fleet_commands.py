@@ -41,20 +41,22 @@ Name = Annotated[str, typer.Option("--name", help="Which fleet of this host.")]
 def up(
     targets: Annotated[
         list[str] | None,
-        typer.Option(help="Which, such as 'torch/cpu torch@2.9.0/cpu'; else all that images and devices allow."),
+        typer.Option(help="Targets, such as 'torch/cpu torch@2.9.0/cpu'; else all that the images and devices allow."),
     ] = None,
     image: Annotated[
         list[str] | None, typer.Option(metavar="TARGET=IMAGE", help="The image for a target; else the newest.")
     ] = None,
-    memory: Annotated[str, typer.Option(help="What one container may hold.")] = "6G",
-    cpus: Annotated[float | None, typer.Option(min=0.01, help="How many CPUs it may use; 2.")] = None,
-    pids: Annotated[int, typer.Option(min=1, help="How many processes and threads it may have.")] = 2048,
-    scratch: Annotated[str, typer.Option(help="Size of its /tmp, in memory: all that it can write to.")] = "1G",
+    memory: Annotated[str, typer.Option(help="Memory limit of a container.")] = "6G",
+    cpus: Annotated[float | None, typer.Option(min=0.01, help="CPU limit of a container; 2 unless given.")] = None,
+    pids: Annotated[int, typer.Option(min=1, help="Limit of processes and threads.")] = 2048,
+    scratch: Annotated[
+        str, typer.Option(help="Size of its /tmp, held in memory: the only place it can write to.")
+    ] = "1G",
     first_port: Annotated[
-        int, typer.Option(min=1, max=65535, help="Runners listen on 127.0.0.1, at free ports from here on.")
+        int, typer.Option(min=1, max=65535, help="First port to try; runners listen on 127.0.0.1.")
     ] = FIRST_PORT,
     healthy_within: Annotated[
-        float, typer.Option(min=1, help="Seconds after which a container that is not healthy is given up.")
+        float, typer.Option(min=1, help="Seconds to wait for a container to become healthy.")
     ] = HEALTHY_WITHIN_S,
     name: Name = "main",
     url: Url = None,
@@ -116,7 +118,7 @@ def down(
     """Take the runners off the chart, stop and remove their containers; outcomes stay."""
     with _engine(name) as engine, connect(url, data_dir) as client:
         if targets and volumes:
-            raise FleetError("--volumes goes with the whole fleet: leave the targets out")
+            raise FleetError("--volumes removes the volume of the whole fleet: do not name targets with it")
         with Board() as board, fleet_folder(DataDirectory(data_dir), name, board.say) as folder:
             leaving = _select_containers(engine, targets) if targets else engine.list()
             stuck_containers, away = Rollout(engine, client, folder, board).take_down(leaving)
@@ -126,17 +128,17 @@ def down(
             print(f"fleet '{name}' has no container")
     if stuck_containers:
         raise FleetError(
-            f"{plural(len(stuck_containers), 'container')} could not be ended: {', '.join(stuck_containers)}; "
+            f"{plural(len(stuck_containers), 'container')} could not be stopped: {', '.join(stuck_containers)}; "
             "restart the Docker Engine or the host, then call `portolan fleet down` again"
         )
     if leaving and away is not None:
-        raise FleetError(f"{away}; its chart still has them, until `portolan runner remove` takes them off")
+        raise FleetError(f"{away}; it still lists the runners; remove them with `portolan runner remove`")
 
 
 @app.command("logs")
 def logs(
     target: Annotated[str, typer.Argument(metavar="TARGET", help="As `portolan fleet status` shows it.")],
-    follow: Annotated[bool, typer.Option("--follow", help="Go on until Ctrl-C.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Keep printing until Ctrl-C.")] = False,
     name: Name = "main",
 ) -> None:
     """Print what the runner of a target has logged."""
@@ -152,7 +154,9 @@ def _engine(name: str, first_port: int = FIRST_PORT) -> Iterator[DockerEngine]:
     try:
         from coordinator.fleet.docker import DockerEngine
     except ModuleNotFoundError as error:
-        raise FleetError(f"{error.name} is not installed here: call this on the host, not in a container") from error
+        raise FleetError(
+            f"{error.name} is not installed here: run this command on the host, not in a container"
+        ) from error
     with DockerEngine(name, first_port) as engine:
         yield engine
 

@@ -132,7 +132,7 @@ def _start_embedded(stack: ExitStack, postgres: EmbeddedPostgres) -> Mapping[str
 
 
 def _same_for_all_roles(dsn: str) -> Mapping[str, str]:
-    """A database of one's own has one DSN, for everything."""
+    """With ``--database`` all roles use the one DSN that was given."""
     from coordinator.database.grants import ROLES
 
     return dict.fromkeys(ROLES, dsn)
@@ -186,7 +186,7 @@ class Instance:
         self._slots = slots
 
     def serve(self, targets: Sequence[str]) -> list[LocalRunner]:
-        """Begin to start a runner for each target; ``tend`` brings them up."""
+        """Start a process for each target's runner; ``tend`` waits until they are ready and registers them."""
         new_runners = []
         for target in targets:
             folder = self._directory.runner(target)
@@ -205,11 +205,12 @@ class Instance:
             self._tend(runner)
 
     def _tend_database(self) -> None:
-        """Start our PostgreSQL again if somebody ended it, the system short of memory say; its log brings all back."""
+        """Restart the embedded PostgreSQL if it ended (the OOM killer, for example); its write-ahead log recovers the
+        data."""
         now = time.monotonic()
         if self._postgres is None or self._postgres.running or now < self._postgres_due:
             return
-        self._say("PostgreSQL ended unexpectedly: starting it again")
+        self._say("PostgreSQL ended unexpectedly; restarting it")
         try:
             # What is left of the one before goes first, its lock included.
             self._postgres.stop()
@@ -217,7 +218,7 @@ class Instance:
         except DatabaseError as error:
             self._postgres_failures += 1
             self._postgres_due = time.monotonic() + RESTART.pause_s(self._postgres_failures)
-            self._say(f"PostgreSQL cannot be started, trying again: {error}")
+            self._say(f"PostgreSQL cannot be started, retrying: {error}")
             return
         self._postgres_failures = 0
         self._say(f"database ready again after {time.monotonic() - now:.1f} s")
@@ -225,11 +226,11 @@ class Instance:
     def say_login_link(self) -> None:
         """Say an address that opens the pages signed in, once and within minutes; to a person alone, not to a log."""
         if not sys.stdout.isatty():
-            self._say("to open it signed in: portolan login --link")
+            self._say("to open it signed in, run: portolan login --link")
             return
         # Nothing depends on it: `portolan login --link` prints another.
         with contextlib.suppress(CoordinatorError), Client(self.url, self.token) as client:
-            self._say(f"open it signed in, once and within minutes: {self.url}{client.login_link().path}")
+            self._say(f"open it signed in (works once, for a few minutes): {self.url}{client.login_link().path}")
 
     @property
     def settled(self) -> bool:
@@ -318,7 +319,7 @@ def slots_each(runners: int, cores: int, free_bytes: int) -> int:
 
 
 def slots_here(runners: int) -> int:
-    """``slots_each`` on this machine, as it is now."""
+    """``slots_each`` with the cores and free memory of this machine."""
     import psutil  # Not for commands that start nothing.
 
     return slots_each(max(1, runners), os.cpu_count() or 1, psutil.virtual_memory().available)
@@ -350,7 +351,7 @@ def parse_targets(values: Sequence[str]) -> list[str]:
 
 
 def _owner() -> str:
-    """The name of the user whose instance this is: what they do with the token in their folder bears it."""
+    """The name of the user who owns this instance; the audit names them for actions with the token in their folder."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

@@ -29,7 +29,7 @@ LEGEND = (
 )
 
 BETWEEN = 3
-"""Between two columns stand a line and a space on each of its sides."""
+"""Width between two columns: a line with a space on each side."""
 
 Fields = tuple[str, ...]
 
@@ -72,7 +72,7 @@ def print_matrix(matrix: MatrixPage, out: Console) -> None:
         out.print(Text(line))
     if not matrix.freshness.current:
         made_from = f"{number(matrix.freshness.outcomes)} of {number(matrix.freshness.of)}"
-        out.print(Text(f"made from {made_from} outcomes: ask again in a moment"))
+        out.print(Text(f"made from {made_from} outcomes: run the command again in a moment"))
     if rule != ANYWHERE:
         out.print(Text(f"verdicts and n/m are {rule.label}: {rule.sentence}; latencies are of all cases"))
     for line in LEGEND:
@@ -181,7 +181,7 @@ def _side_by_side(names: Column, columns: Sequence[Column], width: int) -> Itera
     for group in _groups(columns, room):
         table = Table(pad_edge=False, show_edge=False, title=None, header_style="bold")
         for column in (names, *group):
-            # Of a heading that is longer than its cells, words go on in the next line.
+            # A heading that is longer than its cells wraps to the next line.
             table.add_column(Text(column.heading, overflow="fold"), min_width=column.width, overflow="fold")
         for row in zip(names.cells, *(column.cells for column in group), strict=True):
             table.add_row(*row)

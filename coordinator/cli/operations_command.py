@@ -23,9 +23,9 @@ def operations(
     client: Client,
     campaign_id: CampaignId,
     operation: Annotated[
-        str | None, typer.Argument(help="Its name in the framework, such as aten::isin: the cases that met it.")
+        str | None, typer.Argument(help="Its name in the framework, such as aten::isin: show the cases that used it.")
     ] = None,
-    name: Annotated[str, typer.Option(help="Only operations with these letters in their name.")] = "",
+    name: Annotated[str, typer.Option(help="Only operations whose name contains this text.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """List operations that fell back, failed or lack a lowering; of one, the functions and cases that met it."""
@@ -40,7 +40,7 @@ def operations(
     if as_json:
         print_json(campaign_operations)
     else:
-        empty = "no operation fell back, failed or lacks a lowering, as far as any evidence names one"
+        empty = "no evidence names an operation that fell back, failed or lacks a lowering"
         print_columns(SUMMARIES, [_summary(row) for row in campaign_operations.operations], empty)
 
 

@@ -14,7 +14,7 @@ from coordinator.formats import duration
 T = TypeVar("T")
 
 GIVE_UP_S = 600.0
-"""A host restarts, a database is restored from its log: past this somebody has to look."""
+"""Long enough for a host restart or a database recovery; after that a person has to look."""
 ASK_AGAIN_S = 0.5
 
 
@@ -32,12 +32,14 @@ class OutageWatch:
         if campaigns:
             which = "campaign" if len(campaigns) == 1 else "campaigns"
             commands = ", ".join(f"`portolan status {campaign} --url {url}`" for campaign in campaigns)
-            self._advice = f"{which} {', '.join(map(str, campaigns))} can go on without us: {commands} shows it"
+            self._advice = (
+                f"{which} {', '.join(map(str, campaigns))} can continue without this command: check with {commands}"
+            )
 
     def note_success(self) -> None:
         """Note that the coordinator did its part."""
         if self._away_since is not None:
-            self._say(f"it is back after {duration(time.monotonic() - self._away_since)}")
+            self._say(f"the coordinator is back after {duration(time.monotonic() - self._away_since)}")
         self._away_since = None
 
     def note_failure(self, error: CoordinatorAwayError) -> None:
@@ -45,7 +47,7 @@ class OutageWatch:
         now = time.monotonic()
         if self._away_since is None:
             self._away_since = now
-            self._say(f"{error}; waiting for it, for up to {duration(self._limit_s)}")
+            self._say(f"{error}; waiting for up to {duration(self._limit_s)}")
         elif now - self._away_since > self._limit_s:
             raise CoordinatorAwayError(
                 f"given up after {duration(now - self._away_since)}: {error}; {self._advice}"

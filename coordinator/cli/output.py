@@ -40,7 +40,7 @@ def writing(output: Path | None, mode: int = 0o666) -> Iterator[BinaryIO]:
     A device or a pipe is written to as it is. A link stays, and the file that it leads to is replaced.
     """
     if output is None and sys.stdout.isatty():
-        # For a person, who is not to be written to by what a case printed; a pipe gets every byte as it is.
+        # On a terminal, output of a case must not send control sequences. A pipe gets every byte unchanged.
         yield cast(BinaryIO, _Shown())
         sys.stdout.flush()
         return

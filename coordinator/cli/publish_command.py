@@ -22,7 +22,9 @@ from protocol.host_only import load_host_only
 
 
 def publish(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to; what Portolan published there is replaced.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Output folder; an earlier site of Portolan there is replaced.")
+    ],
     bundles: Annotated[list[Path] | None, typer.Argument(metavar="BUNDLE…", help="Files of `portolan-runner`.")] = None,
     on: Annotated[str, typer.Option("--on", metavar="TARGET", help="Only these targets, such as torch/*.")] = "*/*",
     data: Annotated[Path | None, typer.Option(help="A file of evidence, as `portolan evidence` writes it.")] = None,
@@ -46,7 +48,9 @@ def publish(
     columns = [column_of(target, host_only) for target in targets]
     atlas = atlas_of(columns, shipped_uses(targets), evidence.origin)
     if not atlas.frameworks:
-        raise PublicationError(f"there is no evidence to publish of {on}: chart a target, or name another with --on")
+        raise PublicationError(
+            f"there is no evidence of {on} to publish: chart such a target, or name another with --on"
+        )
     files = write_site(site_files(atlas, published_before(folder)), folder)
     names = join_words([column.target for framework in atlas.frameworks for column in framework.columns])
     print(f"{folder}: {plural(files, 'file')}, {plural(atlas.functions, 'function')} on {names}")

@@ -40,7 +40,7 @@ def record(command: str, framework: str) -> Path:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise AssessmentError(f"--run {command!r} is no command: {error}") from error
+        raise AssessmentError(f"--run {command!r} is not a command line: {error}") from error
     out = _folder() / f"recording_{hashlib.sha256(f'{Path.cwd()} {command}'.encode()).hexdigest()[:8]}.json"
     out.unlink(missing_ok=True)
     code, complaint = _run("record", framework, "--out", str(out), "--", *words)

@@ -26,16 +26,17 @@ Out = Annotated[Path | None, typer.Option("--out", help="Write to this file.")]
 
 def _query(
     reference: Annotated[
-        str | None, typer.Option(help="Published figures to set it beside, or none; unless given its suite's.")
+        str | None, typer.Option(help="Published figures to show beside it, or none; its suite's unless given.")
     ] = None,
     reference_device: Annotated[
-        str | None, typer.Option(help="The device that latencies are set against; unless given a GPU, else the CPU.")
+        str | None, typer.Option(help="The device that latencies are compared with; a GPU unless given, else the CPU.")
     ] = None,
     tolerable: Annotated[
-        float | None, typer.Option(help="Times slower from which a latency is intolerable; 10.")
+        float | None,
+        typer.Option(help="How many times slower a call must be to count as intolerable; 10 unless given."),
     ] = None,
     measure: Annotated[
-        Measure | None, typer.Option(help="Which latency; unless given, as the campaign was timed.")
+        Measure | None, typer.Option(help="Which latency to use; the one that the campaign timed unless given.")
     ] = None,
 ) -> dict[str, Any]:
     return present(reference=reference, reference_device=reference_device, tolerable=tolerable, measure=measure)
@@ -51,7 +52,7 @@ def table(
     client: Client,
     campaign_id: CampaignId,
     table: Annotated[str | None, typer.Argument(help="Its id; without it, which tables there are.")] = None,
-    format: Annotated[Format, typer.Option(help="How to show it.")] = "table",
+    format: Annotated[Format, typer.Option(help="Output format.")] = "table",
     out: Out = None,
 ) -> None:
     """Show one of the study's tables, made from a campaign; without a name, list them."""
@@ -80,9 +81,9 @@ def figure(
     campaign_id: CampaignId,
     figure: Annotated[str | None, typer.Argument(help="Its id; without it, which figures there are.")] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Where to: a name that ends in .svg, .png or .json.")
+        Path | None, typer.Option("--out", help="Output file: a name that ends in .svg, .png or .json.")
     ] = None,
-    theme: Annotated[Theme, typer.Option(help="For a light page or a dark one.")] = "light",
+    theme: Annotated[Theme, typer.Option(help="Colors for a light page or a dark page.")] = "light",
 ) -> None:
     """Draw one of the study's figures from a campaign; without a name, list them."""
     if figure is None:
@@ -92,7 +93,7 @@ def figure(
         return
     form = out.suffix.removeprefix(".").lower() if out else ""
     if out is None or form not in PICTURES:
-        raise CoordinatorError("a figure goes to a file: give --out a name that ends in .svg, .png or .json")
+        raise CoordinatorError("a figure is written to a file: give --out a name that ends in .svg, .png or .json")
     path = f"/campaigns/{campaign_id}/figures/{_path_part(figure)}"
     _write(out, client.get_bytes(path, {**query, "format": form, "theme": theme}))
 
@@ -103,7 +104,9 @@ def report(
     query: dict[str, Any],
     client: Client,
     campaign_id: CampaignId,
-    out: Annotated[Path | None, typer.Option("--out", help="Where to; unless given portolan-campaign-N.html.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Output file; portolan-campaign-N.html unless given.")
+    ] = None,
 ) -> None:
     """Write a campaign's report: one HTML file that needs nothing else, to send to a colleague."""
     print(write_report(client, campaign_id, out or Path(f"portolan-campaign-{campaign_id}.html"), query))
@@ -115,7 +118,7 @@ def write_report(client: Client, campaign_id: int, path: Path, query: Query | No
 
 
 def _path_part(name: str) -> str:
-    """Return the name as one part of a path, whatever is in it."""
+    """Return the name quoted as a single part of a URL path."""
     return quote(name, safe="") or "-"
 
 

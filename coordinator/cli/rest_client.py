@@ -77,7 +77,7 @@ class Client:
         self.token = token
         try:
             host = urlsplit(url).hostname or ""
-            # A proxy for the world outside is none for this machine, whatever the environment says.
+            # A proxy from the environment is not used for addresses of this machine.
             local = host == "localhost" or host == "::1" or host.startswith("127.")
             self._http = httpx.Client(
                 base_url=f"{url}/api/v1",
@@ -167,7 +167,7 @@ class Client:
         return self._parse(CampaignDetail, response)
 
     def dry_run(self, request: CampaignRequest | Mapping[str, Any]) -> DryRun:
-        """Return the plan of a campaign, of which nothing is stored."""
+        """Return the plan of a campaign without storing anything."""
         from coordinator.campaigns.models import DryRun
 
         return self._parse(DryRun, self._send("POST", "/campaigns", json={**_json(request), "dry_run": True}))
@@ -247,7 +247,7 @@ class Client:
         return self._get(Summary, f"/campaigns/{campaign_id}/summary", query, within_s=WHOLE_S).sections
 
     def conditions(self, campaign_id: int, function: str, device: str | None = None) -> CampaignConditions:
-        """Return the conditions of the functions that a glob matches, of which a case fails or falls back."""
+        """Return the conditions of the functions that match a glob and have a case that fails or falls back."""
         from coordinator.results.condition_rows import CampaignConditions
 
         query = {"function": function, "device": device}
@@ -337,7 +337,7 @@ class Client:
                         return
             except (SSEError, ValidationError) as error:
                 raise self._not_ours() from error
-        raise CoordinatorAwayError(f"the coordinator at {self.url} ended its answer early")
+        raise CoordinatorAwayError(f"the coordinator at {self.url} ended its answer early: try again")
 
     def reclassify(self, campaign_id: int | None) -> Reclassified:
         """Apply today's rules to the stored evidence of one campaign, or of all."""
@@ -436,17 +436,17 @@ class Client:
 
     def _not_ours(self) -> CoordinatorError:
         return CoordinatorError(
-            f"what answers at {self.url} is no coordinator of this version: give another address with --url"
+            f"the server at {self.url} is not a coordinator of this version: give another address with --url"
         )
 
     def _away(self, error: httpx.HTTPError) -> CoordinatorError:
         if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
             return CoordinatorAwayError(f"no coordinator answers at {self.url}: start one with `portolan up`")
         if isinstance(error, httpx.TimeoutException):
-            return CoordinatorAwayError(f"the coordinator at {self.url} is too slow to answer: try again")
+            return CoordinatorAwayError(f"the coordinator at {self.url} did not answer in time: try again")
         if isinstance(error, httpx.UnsupportedProtocol):
             return CoordinatorError(f"'{self.url}' is not a URL: write it like {DEFAULT_URL}")
-        return CoordinatorAwayError(f"the coordinator at {self.url} went away in the middle of its answer")
+        return CoordinatorAwayError(f"the coordinator at {self.url} stopped in the middle of its answer: try again")
 
 
 def _json(request: CampaignRequest | Mapping[str, Any]) -> dict[str, Any]:

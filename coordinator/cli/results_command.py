@@ -37,14 +37,14 @@ def results(
     campaign_id: CampaignId,
     format: Annotated[Format, typer.Option(help="table shows the matrix and the failures.")] = "table",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
-    verdict: Annotated[Verdict | None, typer.Option(help="Only these outcomes; the table lists failed ones.")] = None,
+    verdict: Annotated[
+        Verdict | None, typer.Option(help="Only these outcomes; the table lists failed ones unless given.")
+    ] = None,
     cause: Annotated[Cause | None, typer.Option(help="Only outcomes with this cause.")] = None,
     falls_back: Annotated[
         bool, typer.Option("--falls-back", help="Only outcomes that the framework silently ran on the host.")
     ] = False,
-    wrong: Annotated[
-        bool, typer.Option("--wrong", help="Only outcomes with a wrong value, and without any error.")
-    ] = False,
+    wrong: Annotated[bool, typer.Option("--wrong", help="Only outcomes with a wrong value and no error.")] = False,
     function: Annotated[str | None, typer.Option(help="Only functions that this glob matches.")] = None,
     device: Annotated[str | None, typer.Option(help="Only this device, such as xla.")] = None,
     rule: Rule = ANYWHERE.name,
@@ -60,7 +60,7 @@ def results(
         device=device,
     )
     if format == "parquet" and output is None and sys.stdout.isatty():
-        raise CoordinatorError("parquet is nothing for a terminal: give a file with --output")
+        raise CoordinatorError("parquet cannot be printed on a terminal: write it to a file with --output")
     if format == "table":
         with console_of(output) as out:
             _print_table(client, campaign_id, filters, out)

@@ -38,7 +38,7 @@ def fleet_folder(directory: DataDirectory, fleet: str, say: Callable[[str], obje
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock.acquire(blocking=False)
     except Timeout:
-        say(f"waiting for another `portolan fleet` on fleet '{fleet}'")
+        say(f"waiting for another `portolan fleet` command on fleet '{fleet}'")
         lock.acquire()
     except OSError as error:
         raise _unwritable(folder, error) from error
@@ -122,14 +122,14 @@ class Rollout:
         while not _answers(container.url):
             actual_state = {actual.id: actual for actual in self._scheduler.list(usage=True)}.get(container.id)
             if actual_state is None:
-                raise FleetError("somebody else has removed its container: call again")
+                raise FleetError("its container was removed by somebody else: run the command again")
             if actual_state.state == "restarting" and (actual_state.restarts or 0) >= RESTARTS_OF_THE_HOPELESS:
-                raise FleetError(f"it ends as soon as it starts ({actual_state.restarts} times)")
+                raise FleetError(f"it exits as soon as it starts ({actual_state.restarts} times)")
             if actual_state.trouble is not None:
                 raise FleetError(actual_state.trouble)
             left_s = deadline - time.monotonic()
             if left_s < 0:
-                raise FleetError("it did not get healthy in time: give it longer with --healthy-within")
+                raise FleetError("it did not become healthy in time: give it more time with --healthy-within")
             self._board.show([f"{container.target}: {actual_state.state}, not healthy yet, {left_s:.0f} s left"])
             time.sleep(LOOK_EVERY_S)
 
@@ -139,7 +139,7 @@ class Rollout:
         if container.id in self._created:
             try:
                 self._scheduler.remove(container)
-                reason = f"{reason}; its container was removed again"
+                reason = f"{reason}; its container was removed"
             except StuckError as error:
                 reason = f"{reason}; {error}"
         for line in (f"{container.target}: {reason}", *(f"    {line}" for line in log.splitlines() if line.strip())):

@@ -43,7 +43,7 @@ def list_runners(client: Client, as_json: AsJson = False) -> None:
             )
             for runner in runners
         ],
-        empty="no runner is registered: `portolan up` starts some, `portolan runner register URL` adds one",
+        empty="no runner is registered: start some with `portolan up`, or add one with `portolan runner register URL`",
     )
 
 
@@ -70,7 +70,7 @@ def register(
 
 @app.command("token")
 def token(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The runner's --name; a + in it stands for a number.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The runner's --name; a + in it stands for any number.")],
     target: Annotated[str, typer.Argument(metavar="FRAMEWORK/DEVICE", help="The only target that it may serve.")],
     enrolment_key_file: Annotated[
         Path | None, typer.Option(help="The coordinator's; else $PORTOLAN_ENROLMENT_KEY_FILE.")
@@ -79,7 +79,7 @@ def token(
     """Print the token with which one runner may enrol. The coordinator is not asked, and keeps no list."""
     file = checked_key_file(enrolment_key_file)
     if file is None:
-        raise SettingError("say which key: --enrolment-key-file FILE, or PORTOLAN_ENROLMENT_KEY_FILE")
+        raise SettingError("no enrolment key: give --enrolment-key-file FILE, or set PORTOLAN_ENROLMENT_KEY_FILE")
     try:
         enrolment_token = EnrolmentToken.make(enrolment_key(file), name, target)
     except ValueError as error:

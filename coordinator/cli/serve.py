@@ -58,4 +58,4 @@ def serve(
         server = server_of(create_app(settings), settings)
         server.run(listeners)
     if not server.started:
-        raise InstanceError("the coordinator does not start: its log, above, says why")
+        raise InstanceError("the coordinator does not start: see its log above")

@@ -22,16 +22,18 @@ if TYPE_CHECKING:  # no command waits for an import that only one of them needs
 BACKLOG = 1024
 HEADER_BYTES = 64 << 10
 STOPPING_S = 2
-"""Requests get so long to end by themselves at a stop: some would wait ten minutes for a database that is silent."""
+"""Time for open requests to finish at a stop; without it some would wait ten minutes for a silent database."""
 KEPT_IDLE_S = 75
 """An idle connection is closed after this; a client that reuses one at that instant loses its request,
 and clients of Python (httpx, 5 s) and proxies (60 s) let go of theirs sooner."""
 
 RunnersPort = Annotated[
     int | None,
-    typer.Option(min=0, max=65535, help="Listen here too, for runners that enrol: nothing else is served there."),
+    typer.Option(
+        min=0, max=65535, help="Also listen on this port, for runners that enroll; nothing else is served there."
+    ),
 ]
-RunnersHost = Annotated[str | None, typer.Option(help="Where that is; else where the coordinator listens.")]
+RunnersHost = Annotated[str | None, typer.Option(help="Host of that port; else the coordinator's host.")]
 
 Place = tuple[str, int]
 """A host and a port to listen on."""
@@ -41,7 +43,7 @@ def runners_place(host: str, runners_host: str | None, runners_port: int | None)
     """Where to listen for runners alone; None: nowhere. Raises ``ListenError``."""
     if runners_port is None:
         if runners_host is not None:
-            raise ListenError("--runners-host goes with --runners-port")
+            raise ListenError("--runners-host needs --runners-port")
         return None
     return runners_host or host, runners_port
 

@@ -29,14 +29,14 @@ DataDir = Annotated[
 ]
 AllowedHost = Annotated[
     list[str] | None,
-    typer.Option(
-        help="A name under which browsers and runners ask the coordinator; else only its address. Repeatable."
-    ),
+    typer.Option(help="A host name by which browsers and runners may address the coordinator. Repeatable."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SecretFile = Annotated[Path | None, typer.Option(help="A file that holds the runner's secret.")]
 SecretStdin = Annotated[bool, typer.Option("--secret-stdin", help="Read the secret from stdin.")]
-CampaignId = Annotated[int, typer.Argument(metavar="CAMPAIGN", min=1, help="Its number, as `portolan status` lists.")]
+CampaignId = Annotated[
+    int, typer.Argument(metavar="CAMPAIGN", min=1, help="Its number, as `portolan status` shows it.")
+]
 
 Rule = Annotated[
     str,
@@ -105,12 +105,12 @@ def split(values: Iterable[str] | None) -> list[str]:
 def read_secret(file: Path | None, from_stdin: bool) -> str:
     """The runner's secret, wherever it is; empty if there is none."""
     if from_stdin and file is not None:
-        raise CoordinatorError("--secret-file and --secret-stdin exclude each other: give one of them")
+        raise CoordinatorError("--secret-file and --secret-stdin cannot be combined: give one of them")
     if from_stdin:
         return sys.stdin.read().strip()
     if file is not None:
         try:
             return file.read_text().strip()
         except UnicodeDecodeError as error:
-            raise CoordinatorError(f"--secret-file {file} holds no text: give the file of the secret") from error
+            raise CoordinatorError(f"--secret-file {file} is empty: give the file that holds the secret") from error
     return variables().runner_secret.strip()

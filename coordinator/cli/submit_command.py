@@ -51,28 +51,40 @@ def submit(
     functions: Annotated[
         list[str] | None, typer.Option(help="Globs such as 'torch.nn.* torch.sum'; all unless given.")
     ] = None,
-    runs: Annotated[int | None, typer.Option(help="How often each case runs, in processes of their own; 3.")] = None,
-    timeout: Annotated[float | None, typer.Option(help="Seconds that one case may take; 900.")] = None,
+    runs: Annotated[
+        int | None, typer.Option(help="How often each case runs, each time in its own process; 3 unless given.")
+    ] = None,
+    timeout: Annotated[float | None, typer.Option(help="Time limit of a case in seconds; 900 unless given.")] = None,
     timing: Annotated[
-        TimingPolicy | None, typer.Option(help="How calls are timed; steady, and off for the suites docs and library.")
+        TimingPolicy | None,
+        typer.Option(help="How calls are timed; steady unless given, off for the suites docs and library."),
     ] = None,
     timed_cases: Annotated[
         TimedCases | None,
-        typer.Option(help="Of each function; all, and representative, one, for the suites docs and library."),
+        typer.Option(
+            help="Which cases of a function are timed; all unless given, representative (one) for the suites docs "
+            "and library."
+        ),
     ] = None,
     verdicts_first: Annotated[
         bool | None,
-        typer.Option("--verdicts-first/--timed-from-the-start", help="Time nothing in run 1, which shows what ports."),
+        typer.Option(
+            "--verdicts-first/--timed-from-the-start", help="Do not time run 1, so that all verdicts come first."
+        ),
     ] = None,
-    name: Annotated[str | None, typer.Option(help="What to call the campaign.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the campaign.")] = None,
     sample: Annotated[
-        Path | None, typer.Option(help="A file of `portolan catalogue sample --out`: its functions, and no others.")
+        Path | None,
+        typer.Option(help="A file that `portolan catalogue sample --out` wrote: only its functions are run."),
     ] = None,
     rerun: Annotated[
         tuple[LeftOver, int] | None,
-        typer.Option(metavar="failed|incomplete CAMPAIGN", help="Only what that campaign left failed, or incomplete."),
+        typer.Option(
+            metavar="failed|incomplete CAMPAIGN",
+            help="Only the cases that failed, or were incomplete, in that campaign.",
+        ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run, and submit nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would run, and submit nothing.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Show progress, and the matrix at the end.")] = False,
     fail_on: Annotated[
         list[LeftOver] | None,
@@ -139,16 +151,16 @@ def _read_sample(file: Path) -> dict[str, Any]:
     except OSError as error:
         raise CatalogueError(f"--sample {file}: {(error.strerror or str(error)).lower()}; {_MADE_BY}") from error
     except ValidationError as error:
-        raise CatalogueError(f"--sample {file} is no sample ({first_fault(error)}): {_MADE_BY}") from error
+        raise CatalogueError(f"--sample {file} is not a sample ({first_fault(error)}): {_MADE_BY}") from error
 
 
-_MADE_BY = "make one by `portolan catalogue sample SURFACE --out FILE`"
+_MADE_BY = "create one with `portolan catalogue sample SURFACE --out FILE`"
 
 
 def _say_not_charted(functions: Sequence[str]) -> None:
-    """Functions that were asked for and have no case are in no figure, so nobody may overlook them."""
+    """Requested functions without a case are excluded from all figures, so they are printed."""
     if functions:
-        print(f"not charted, as the suite has no case of them: {', '.join(functions)}", file=sys.stderr)
+        print(f"not charted, because the suite has no case of them: {', '.join(functions)}", file=sys.stderr)
 
 
 def _wait(client: Client, campaign_id: int) -> tuple[CampaignDetail, MatrixPage, Sequence[Section]]:
@@ -163,8 +175,8 @@ def _wait(client: Client, campaign_id: int) -> tuple[CampaignDetail, MatrixPage,
             summary = watch.retry(lambda: client.summary(campaign_id))
     except KeyboardInterrupt:
         print(
-            f"campaign {campaign_id} goes on: `portolan status {campaign_id}` shows it, "
-            f"`portolan cancel {campaign_id}` ends it",
+            f"campaign {campaign_id} continues: follow it with `portolan status {campaign_id}`, "
+            f"stop it with `portolan cancel {campaign_id}`",
             file=sys.stderr,
         )
         raise

@@ -10,10 +10,10 @@ _WORDS = {
     errno.EISDIR: "{path} is a folder: name a file",
     errno.ENAMETOOLONG: "the name {path} is too long: choose a shorter one",
     errno.ENOENT: "there is no file {path}: check its name",
-    errno.ENOSPC: "no space left on the disk of {path}: make room, or name a place on another",
-    errno.ENOTDIR: "{path} lies below a file: name a folder",
+    errno.ENOSPC: "no space left on the disk of {path}: free some space, or choose another disk",
+    errno.ENOTDIR: "{path} is below a file: name a path below a folder",
     errno.EPERM: "you may not read or write {path}: change its permissions, or name another",
-    errno.EROFS: "{path} is on a disk that cannot be written to: name a place on another",
+    errno.EROFS: "{path} is on a read-only disk: choose another disk",
 }
 
 

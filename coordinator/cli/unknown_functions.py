@@ -1,4 +1,4 @@
-"""The campaigns that chart what a user's code calls and nobody charted: chosen, submitted and waited for."""
+"""Campaigns for the functions that a user's code calls and that have no evidence yet: choose, submit and wait."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def functions_by_suite(unknown: Collection[str], selector: Selector, catalogue: 
             suite_functions.setdefault(suite.suite, set()).update(function.function for function in suite.functions)
     if not suite_functions:
         raise AssessmentError(
-            f"no live runner of {selector} charts anything (live: {join_words(sorted(targets), NAMED) or 'none'}): "
+            f"no online runner matches {selector} (online: {join_words(sorted(targets), NAMED) or 'none'}): "
             f"start one with `portolan up --targets {selector}`"
         )
     by_suite: dict[str, list[str]] = {}

@@ -41,7 +41,7 @@ def up(
     ] = None,
     enrolment_key_file: Annotated[
         Path | None,
-        typer.Option(help="Holds the key of the tokens with which runners elsewhere enrol; without it none can."),
+        typer.Option(help="File with the key for enrolment tokens; without it, runners elsewhere cannot enroll."),
     ] = None,
     runners_host: RunnersHost = None,
     runners_port: RunnersPort = None,
@@ -91,10 +91,10 @@ def _what_next(instance: Instance, data_dir: Path | None) -> str:
     lines = []
     if not instance.serving:
         lines.append("no runner runs here: `portolan-runner setup torch` prepares one, then start again; or")
-        lines.append(f"  portolan runner register URL{place}   puts one from elsewhere on the chart")
+        lines.append(f"  portolan runner register URL{place}   registers a runner from elsewhere")
     lines += [
         f"  portolan submit --wait{place}   charts every function on every target",
-        f'  psql "$(portolan db url{place})"   looks at the outcomes',
+        f'  psql "$(portolan db url{place})"   opens the outcomes in psql',
         "Ctrl-C stops everything and keeps the data",
     ]
     return "\n".join(lines)

@@ -62,14 +62,14 @@ async def runner(subject: Subject) -> None:
     if info.protocol != PROTOCOL_VERSION:
         raise BrokenError(f"protocol is {info.protocol}, not {PROTOCOL_VERSION}")
     if info.boot_id != subject.boot_id:
-        raise BrokenError("boot_id changes from one answer to the next; it is to change at a start only")
+        raise BrokenError("boot_id changes between two answers; it may change only when the runner starts")
 
 
 async def catalogue(subject: Subject) -> None:
     """GET /v1/catalogue answers suites with a revision; a case's id is unique in its suite."""
     runner_catalogue = await _read(subject, "/v1/catalogue", Catalogue)
     if not runner_catalogue.suites:
-        raise BrokenError("it offers no suite, so there is nothing to run")
+        raise BrokenError("its catalogue has no suite, so there is nothing to run")
     for suite in runner_catalogue.suites:
         if not (suite.name and suite.revision):
             raise BrokenError(f"the suite {suite.name!r} has no name or no revision")
@@ -84,9 +84,9 @@ async def constant(subject: Subject) -> None:
             try:
                 now = (await subject.http.get(path)).json()
             except ValueError as error:
-                raise BrokenError(f"GET {path} is no JSON object any more: {error}") from error
+                raise BrokenError(f"GET {path} is no longer a JSON object: {error}") from error
             if now != before:
-                raise BrokenError(f"GET {path} {_difference(before, now)}; it may change at a start only")
+                raise BrokenError(f"GET {path} {_difference(before, now)}; it may change only when the runner starts")
 
 
 def _difference(before: Any, now: Any, where: str = "") -> str:

@@ -30,7 +30,7 @@ async def running(subject: Subject) -> None:
 
 async def stop_queued(subject: Subject) -> None:
     """DELETE of a waiting job takes it off the queue; it ends incomplete, cancelled, unstarted."""
-    subject.require_one_slot(", so nothing need wait")
+    subject.require_one_slot(", so no job has to wait")
     hung = await subject.hang()
     async with subject.stream() as stream:
         await stream.wait_started(hung)
@@ -39,9 +39,9 @@ async def stop_queued(subject: Subject) -> None:
         events = await stream.wait_finished(waiting, limit_s=subject.times.stop_s)
     events[-1].require_ending("incomplete", "cancelled")
     if any(event.is_of("started", waiting) for event in events):
-        raise BrokenError("the job was started although it had been taken off the queue")
+        raise BrokenError("the job was started although it had been removed from the queue")
     if any(event.is_of("finished", hung) for event in events):
-        raise BrokenError("the job that ran was stopped too")
+        raise BrokenError("the running job was stopped too")
 
 
 async def always(subject: Subject) -> None:
@@ -100,7 +100,7 @@ async def _seconds_past_deadline(subject: Subject) -> float:
 
 async def waiting(subject: Subject) -> None:
     """Waiting in the queue is not charged to timeout_s."""
-    subject.require_one_slot(", so nothing need wait")
+    subject.require_one_slot(", so no job has to wait")
     charged_s: float | None = None
     for _ in range(TRIES):
         waited_s, end = await _run_behind_a_slow_one(subject)
@@ -109,7 +109,7 @@ async def waiting(subject: Subject) -> None:
         elif waited_s >= SHORT_S:
             return
     if charged_s is None:
-        raise NotRunError(f"its slow case took {waited_s:.1f} s only, so nothing waited as long as its timeout_s")
+        raise NotRunError(f"its slow case took only {waited_s:.1f} s, so no job waited as long as its timeout_s")
     raise BrokenError(f"with timeout_s {SHORT_S:g}, a case that ends at once timed out behind one of {charged_s:.1f} s")
 
 

@@ -106,7 +106,7 @@ async def idle(subject: Subject) -> None:
 
 async def running(subject: Subject) -> None:
     """Heartbeats say how many jobs have not begun, and what runs since how many seconds, which go on."""
-    subject.require_one_slot(", so nothing need wait")
+    subject.require_one_slot(", so no job has to wait")
     slack_s = 2 * subject.times.slack_s
     async with subject.stream() as stream:
         await subject.hang(QUEUED_S)

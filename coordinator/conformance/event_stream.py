@@ -108,7 +108,7 @@ class Stream:
             async with asyncio.timeout(seconds):
                 while await self._arrived.get() is not None:
                     pass
-                raise BrokenError(f"the stream of events was ended within {seconds:g} s in which nothing happened")
+                raise BrokenError(f"the stream of events was closed within {seconds:g} s without events")
 
     async def wait_finished(self, *keys: Key, limit_s: float | None = None) -> list[Event]:
         """Every numbered event up to the last finished of these attempts."""

@@ -127,7 +127,7 @@ async def full(subject: Subject) -> None:
     """Jobs beyond queue_limit are answered full; they do not run, and can be posted again."""
     limit = subject.info.get("queue_limit")
     if not isinstance(limit, int) or not 1 <= limit <= MOST_QUEUED:
-        raise NotRunError(f"its queue_limit is {limit}; up to {MOST_QUEUED} is tried")
+        raise NotRunError(f"its queue_limit is {limit}; only limits up to {MOST_QUEUED} are checked")
     subject.require_one_slot(", so its queue does not stay full")
     async with subject.stream() as stream:
         await stream.wait_started(await subject.hang())

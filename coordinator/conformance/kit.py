@@ -84,8 +84,8 @@ async def _settle(clause: Clause, subject: Subject) -> str | None:
     try:
         free = await subject.settle()
     except httpx.HTTPError as error:
-        return f"it no longer answers since {clause.id} ({reason_of(error)})"
-    return None if free else f"it runs no job any more since {clause.id}"
+        return f"it stopped answering at {clause.id} ({reason_of(error)})"
+    return None if free else f"it stopped running jobs at {clause.id}"
 
 
 def _describe(info: Mapping[str, Any]) -> str:

@@ -58,9 +58,9 @@ async def lines(subject: Subject) -> None:
                 event["outcome"] = _VALID
             EVENT.validate_python(event)
         except ValidationError as error:
-            raise BrokenError(f"an event is not as promised ({first_fault(error)}): {excerpt}") from error
+            raise BrokenError(f"an event breaks the protocol ({first_fault(error)}): {excerpt}") from error
         except ValueError as error:
-            raise BrokenError(f"a line is no JSON object ({error}): {excerpt}") from error
+            raise BrokenError(f"a line is not a JSON object ({error}): {excerpt}") from error
 
 
 async def valid(subject: Subject) -> None:
@@ -75,7 +75,7 @@ async def own(subject: Subject) -> None:
     """The runner's own cases, a sample of them in each timing, are queued and have valid outcomes."""
     cases = sample(subject.cases, subject.seed)[: DRAWN[subject.level]]
     if not cases:
-        raise NotRunError("its catalogue has no case that ends by itself")
+        raise NotRunError("every case of its catalogue hangs")
     probing, times = subject.level is Level.probe, subject.times
     end = time.monotonic() + (times.probe_sample_s if probing else times.sample_s)
     limit = subject.info.get("queue_limit")

@@ -84,7 +84,7 @@ async def problem(subject: Subject) -> None:
     ]
     errors = [answer for answer in answers if answer.is_error]
     if not errors:
-        raise NotRunError("it answers none of the errors asked for; other checks say so")
+        raise NotRunError("no request was answered with an error; other checks report this")
     for answer in errors:
         call = f"the {answer.status_code} of {answer.request.method} {answer.request.url.path}"
         kind = answer.headers.get("content-type", "none").partition(";")[0].strip()

@@ -19,7 +19,7 @@ LOOK_EVERY_S = 0.2
 async def boot(subject: Subject) -> None:
     """A restart makes a new boot_id, numbers events from 1 again, and loses every attempt."""
     if subject.restart is None:
-        raise NotRunError("nobody said how to restart it: give --restart-command")
+        raise NotRunError("the check does not know how to restart it: give --restart-command")
     job = subject.job()
     await subject.queue(job)
     if any(ConformanceTag.hangs in case.tags for case in subject.cases):
@@ -28,7 +28,7 @@ async def boot(subject: Subject) -> None:
     await subject.restart()
     subject.begin_anew(await _next_boot(subject))
     if subject.boot_id == old:
-        raise BrokenError(f"boot_id is {old} as before")
+        raise BrokenError(f"boot_id is still {old}")
     events = await subject.run(job)
     if events[0].n != 1:
         raise BrokenError(f"the first event of the new boot has number {events[0].n}")

@@ -34,7 +34,7 @@ async def connect(
     try:
         stranger = client(transport=RunnerTransport(networks, answer_s=times.whole_answer_s))
     except httpx.InvalidURL as error:
-        raise RunnerUnreachableError(f"{url!r} is no URL of a runner ({error})") from error
+        raise RunnerUnreachableError(f"{url!r} is not a URL of a runner ({error})") from error
     bearer = {"Authorization": f"Bearer {secret}"} if secret else {}
     transport = RunnerTransport(networks, answer_s=times.whole_answer_s)
     async with stranger, client(headers=bearer, transport=transport) as http:
@@ -64,7 +64,7 @@ async def _read(http: httpx.AsyncClient, path: str, url: str) -> dict[str, Any]:
         if isinstance(body := answer.json(), dict):
             return body
     raise RunnerIncompatibleError(
-        f"what answers at {url} is not a runner: GET {path} gave no JSON object; check the URL"
+        f"what answers at {url} is not a runner: GET {path} did not answer a JSON object; check the URL"
     )
 
 
@@ -90,8 +90,8 @@ def _require_ours(id: str, url: str) -> None:
     # What an earlier check was kept from clearing away bears its prefix.
     if not id.startswith(Subject.PREFIX):
         raise RunnerIncompatibleError(
-            f"the runner at {url} has events of job {id}, which is somebody else's: "
-            "check a runner before it is registered, or remove and restart it first"
+            f"the runner at {url} has events of job {id}, which another client posted: "
+            "check a runner before you register it, or remove and restart it first"
         )
 
 
@@ -100,6 +100,4 @@ def _require_free(heartbeat: Event, url: str) -> None:
     for id in running:
         _require_ours(id, url)
     if heartbeat.body.get("queued") and not running:
-        raise RunnerIncompatibleError(
-            f"the runner at {url} has jobs that are not the check's: check it when it is free"
-        )
+        raise RunnerIncompatibleError(f"the runner at {url} has jobs of another client: check it when it is idle")

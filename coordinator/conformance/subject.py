@@ -85,7 +85,7 @@ class Subject:
     def case_with_tag(self, tag: ConformanceTag) -> Case:
         case = next((case for case in self.cases if tag in case.tags), None)
         if case is None:
-            raise NotRunError(f"no case of its catalogue bears the tag {tag}")
+            raise NotRunError(f"no case of its catalogue has the tag {tag}")
         return case
 
     def require_one_slot(self, consequence: str = "") -> None:

@@ -22,7 +22,7 @@ def dump(dsn: str, file: BinaryIO) -> None:
     """Write the database to an open file. Others go on writing to it meanwhile. Raises ``DatabaseError``."""
     process = _run("pg_dump", dsn, "--format=custom", *_WITHOUT_ROLES, stdout=file)
     if process.returncode:
-        raise DatabaseError(f"the database could not be written out: {_complaint(process)}")
+        raise DatabaseError(f"the database could not be dumped: {_complaint(process)}")
 
 
 async def restore(dsn: str, file: Path) -> None:
@@ -30,7 +30,7 @@ async def restore(dsn: str, file: Path) -> None:
     await run_once(dsn, _require_empty)
     process = _run("pg_restore", dsn, "--single-transaction", "--exit-on-error", *_WITHOUT_ROLES, str(file))
     if process.returncode:
-        raise DatabaseError(f"{file} could not be restored, and nothing is changed: {_complaint(process)}")
+        raise DatabaseError(f"{file} could not be restored; nothing was changed: {_complaint(process)}")
 
 
 def _require_empty(connection: Connection) -> None:
@@ -43,7 +43,7 @@ def _require_empty(connection: Connection) -> None:
 
 def _run(program: str, dsn: str, *options: str, stdout: BinaryIO | None = None) -> subprocess.CompletedProcess[bytes]:
     parts = urlsplit(dsn)
-    # Everybody sees the arguments of a process, and nobody its environment.
+    # All users can see the arguments of a process, but not its environment.
     safe_dsn = urlunsplit(parts._replace(netloc=_without_password(parts.netloc)))
     secret = {} if parts.password is None else {"PGPASSWORD": unquote(parts.password)}
     return subprocess.run(

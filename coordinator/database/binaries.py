@@ -69,7 +69,7 @@ def account_of(uid: int) -> Account:
         entry = pwd.getpwuid(uid)
     except KeyError:
         raise DatabaseError(
-            f"PostgreSQL needs a user that exists, and user id {uid} has no entry in /etc/passwd: "
+            f"PostgreSQL needs an existing user, but user id {uid} has no entry in /etc/passwd: "
             "add one, or run as another user"
         ) from None
     groups = frozenset(os.getgrouplist(entry.pw_name, entry.pw_gid))
@@ -116,8 +116,8 @@ def choose(data_major: int | None, where: Path) -> Installation:
             return installation
     raise DatabaseError(
         f"the data in {where} were written by PostgreSQL {data_major}, and only "
-        f"{', '.join(installation.version for installation in usable)} is here: install PostgreSQL {data_major}, "
-        "or use another data directory"
+        f"{', '.join(installation.version for installation in usable)} is installed here: "
+        f"install PostgreSQL {data_major}, or use another data directory"
     )
 
 

@@ -32,7 +32,7 @@ POOL_WAIT_S = 30.0
 """How long a request waits for a connection while all are in use."""
 MIGRATION_TIMEOUT_S = 300.0
 ATTEMPTS = 5
-"""Of a transaction that met conflicts; each has cost others and us a second by then."""
+"""Attempts of a transaction that conflicts with others; each failed one takes about a second."""
 
 
 def engine(

@@ -78,7 +78,7 @@ class EmbeddedPostgres:
         return f"{self.directory.resolve()}#{(self.directory / 'cluster').stat().st_ino}"
 
     def start(self) -> str:
-        """Bring the server up, making or mending whatever that needs, and return its DSN."""
+        """Start the server, creating or repairing whatever it needs, and return its DSN."""
         if not self.running:
             try:
                 self._start()
@@ -91,7 +91,7 @@ class EmbeddedPostgres:
             except subprocess.TimeoutExpired as error:
                 self.stop()
                 raise DatabaseError(
-                    f"PostgreSQL was not made in {self.directory} within {error.timeout:.0f} s: "
+                    f"PostgreSQL could not create its database in {self.directory} within {error.timeout:.0f} s: "
                     "the disk may be too slow or too busy; try again, or choose another data directory"
                 ) from error
             except BaseException:
@@ -153,7 +153,7 @@ class EmbeddedPostgres:
             self._make_cluster(cluster, programs, account)
         elif not (self.directory / "password").exists():
             raise DatabaseError(
-                f"{self.directory / 'password'} is missing, and without it nobody can log in to the data "
+                f"{self.directory / 'password'} is missing, and without it nobody can log in to the database "
                 "beside it: restore the file, or choose another data directory"
             )
         _forget_strangers(cluster / "postmaster.pid")
@@ -200,7 +200,7 @@ class EmbeddedPostgres:
         )
         if process.returncode or "ERROR:" in process.stderr:
             raise DatabaseError(
-                f"PostgreSQL could not make its database in {self.directory}: {_complaint(process.stderr)}"
+                f"PostgreSQL could not create its database in {self.directory}: {_complaint(process.stderr)}"
             )
 
     def _serve(self, cluster: Path, programs: Path, account: Account, installation: Installation) -> None:
@@ -224,7 +224,7 @@ class EmbeddedPostgres:
         command = [str(programs / "postgres"), "-D", str(cluster), "-p", str(port), *options]
         with open_log(log, LOG_LIMIT_BYTES) as stream:
             beginning = stream.tell()
-            # A session of its own, or Ctrl-C would stop the database under a coordinator still writing.
+            # In its own session: otherwise Ctrl-C stops the database while the coordinator still writes.
             self._server = subprocess.Popen(
                 _launch(account, signal.SIGINT, command),
                 cwd=self.directory,
@@ -254,7 +254,7 @@ def dsn_of(directory: Path, user: str = USER) -> str | None:
     except (FileNotFoundError, ValueError):
         return None
     except PermissionError as error:
-        raise DatabaseError(f"{error.filename} may be read by its owner only: ask as that user") from error
+        raise DatabaseError(f"{error.filename} is readable by its owner only: run the command as that user") from error
     return f"postgresql://{user}:{password}@127.0.0.1:{port}/{DATABASE}"
 
 
@@ -281,7 +281,7 @@ def stop_leftovers(directory: Path) -> None:
         psutil.wait_procs(left, timeout=limit_s)
     if left := list(_working_in(directory)):
         raise DatabaseError(
-            f"a PostgreSQL from before still works in {directory} and cannot be stopped "
+            f"an earlier PostgreSQL still runs in {directory} and cannot be stopped "
             f"(pid {left[0].pid}): stop it, then start again"
         )
 
@@ -383,10 +383,10 @@ def _sync_folder(folder: Path) -> None:
 def _complaint(output: str | None) -> str:
     """The one line of a tool's output that says what went wrong."""
     if output and ("No space left on device" in output or "Check free disk space" in output):
-        return "no space left on the disk; make room (100 MB for a new database), then start again"
+        return "no space left on the disk; free some (100 MB for a new database), then start again"
     lines = [line.strip() for line in (output or "").splitlines() if line.strip()]
     marks = ("PANIC:", "FATAL:", "ERROR:", "error:")
     return next(
         (line for line in lines if any(mark in line for mark in marks)),
-        lines[-1] if lines else "it said nothing",
+        lines[-1] if lines else "it printed no message",
     )

@@ -51,7 +51,7 @@ GRANTS: Mapping[str, Grant] = {
     # For the migration alone; the coordinator compares the revision with its own.
     "alembic_version": Grant(_SELECT),
     "view_definitions": Grant(frozenset()),
-    # What a reader finds here stands in no view: raw samples, and a job's history.
+    # Readers also need these tables, because no view has them: raw samples, and a job's history.
     "outcomes": Grant(_KEPT, _SELECT),
     "targets": Grant(_STATE, _SELECT),
     "fingerprints": Grant(_APPEND, _SELECT),
@@ -139,7 +139,7 @@ def statements(current: Held, roles: Iterable[str]) -> list[str]:
 
 
 def apply(connection: Connection) -> None:
-    """Give the roles that are there what is declared; nothing is written where they have it."""
+    """Grant the existing roles the declared privileges; writes nothing if they have them already."""
     there = connection.execute(
         text("SELECT rolname FROM pg_roles WHERE rolname = ANY(:roles) ORDER BY 1"), {"roles": [APPLICATION, READING]}
     )

@@ -51,7 +51,7 @@ def is_conflict(error: BaseException) -> bool:
 
 
 def has_no_room(error: BaseException) -> bool:
-    """PostgreSQL answers, and its disk takes no more: reading goes on, and much of what is written fails."""
+    """PostgreSQL answers but its disk is full: reads work, most writes fail."""
     return sqlstate(error) in _NO_ROOM
 
 

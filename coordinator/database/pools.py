@@ -23,7 +23,7 @@ OWNERSHIP = 2
 """One for the loop that follows the fleet, one for renewals and sweeps."""
 WRITER = 1
 DISPATCH_STATEMENT_TIMEOUT_S = 30.0
-"""Statements of dispatch take milliseconds. One that takes this long waits for a lock, or for nobody."""
+"""Statements of dispatch take milliseconds. One that takes this long waits for a lock or for a dead peer."""
 OWNERSHIP_STATEMENT_TIMEOUT_S = 10.0
 """Ownership that is not renewed ends after 30 s: there must be time for a second try."""
 DISPATCH_POOL_WAIT_S = 30.0

@@ -131,7 +131,7 @@ def become_owner(connection: Connection) -> str | None:
 
 
 def make(connection: Connection, passwords: Mapping[str, str]) -> None:
-    """Bring the roles, what of ours they own and where they may be to what is written here."""
+    """Create or correct the roles, the ownership of Portolan's objects and the access to schemas and databases."""
     user, superuser, _ = connection.execute(_SELF).one()
     connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_LOCK_TIMEOUT}'")
     for role in connection.execute(_MISSING, {"roles": list(ROLES)}).scalars().all():
@@ -175,7 +175,7 @@ def _join(connection: Connection, user: str) -> None:
 
 
 def _close_places(connection: Connection) -> None:
-    """Nobody but the migration makes anything in the schema, and nobody a temporary table."""
+    """Only the migration role may create objects in the schema, and no role may create temporary tables."""
     place = connection.execute(_OPEN_PLACES, {"roles": list(ROLES), "owner": MIGRATION}).one()
     if place.temporary:
         connection.exec_driver_sql(f"REVOKE TEMPORARY ON DATABASE {place.database} FROM PUBLIC")
@@ -195,7 +195,7 @@ def _close_functions(connection: Connection) -> None:
 
 
 def _close_neighbours(connection: Connection) -> None:
-    """On a server that is Portolan's alone, nobody but a superuser enters the databases that came with it."""
+    """On a server that only Portolan uses, only superusers may connect to the databases that came with it."""
     for database in connection.scalars(_OPEN_NEIGHBOURS).all():
         connection.exec_driver_sql(f"REVOKE ALL ON DATABASE {database} FROM PUBLIC")
 

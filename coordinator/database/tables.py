@@ -82,7 +82,7 @@ def _when_tagged(tag: str, value: str) -> str:
     return f"WHEN tags @> '[\"{tag}\"]' THEN '{value}'"
 
 
-# Told from the tags once, when a case is stored: the views ask for them at every outcome.
+# Derived from the tags once, when a case is stored, because the views read them for every outcome.
 _JUDGES = {FORM_ONLY: Judge.form, **{f"{JUDGED_BY}{judge}": judge for judge in Judge if judge is not Judge.form}}
 _JUDGED_BY = f"CASE {' '.join(_when_tagged(tag, judge) for tag, judge in _JUDGES.items())} END"
 _KINDS = " || ".join(f"CASE {_when_tagged(kind, f' {kind}')} ELSE '' END" for kind in InputKind)

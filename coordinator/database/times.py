@@ -18,7 +18,7 @@ class DatabaseTimes:
     ping_s: float = 5.0
     """For the answer of a connection that is asked whether it still has a server."""
     ping_every_s: float = 20.0
-    """Between two such questions on the connection that listens, which sends nothing by itself."""
+    """Interval of pings on the listening connection, which otherwise sends nothing."""
 
 
 DEFAULT_DATABASE_TIMES = DatabaseTimes()

@@ -64,15 +64,13 @@ async def delete_suite(engine: AsyncEngine, suite_id: int) -> StoredSuite:
         await allow_long_statements(connection)
         row = await store.read_suite(connection, suite_id)
         if row is None:
-            raise NotFoundError(f"there is no suite {suite_id}: `portolan delete suite` lists those that are stored")
+            raise NotFoundError(f"there is no suite {suite_id}: `portolan delete suite` shows the stored suites")
         suite = StoredSuite.model_validate(row._mapping)
         if suite.runners:
-            raise ConflictError(
-                f"it is served by {_noun_with_ids('runner', suite.runners)}: remove what serves it first"
-            )
+            raise ConflictError(f"it is served by {_noun_with_ids('runner', suite.runners)}: remove the runners first")
         if suite.campaigns:
             raise ConflictError(
-                f"it is charted in {_noun_with_ids('campaign', suite.campaigns)}: delete what charts it first"
+                f"it is charted in {_noun_with_ids('campaign', suite.campaigns)}: delete the campaigns first"
             )
         await store.delete_suite(connection, suite_id)
         return suite
@@ -80,7 +78,7 @@ async def delete_suite(engine: AsyncEngine, suite_id: int) -> StoredSuite:
     try:
         return await transact(engine, work)
     except IntegrityError as error:
-        raise ConflictError(f"suite {suite_id} has just come into use: a campaign or a runner has it") from error
+        raise ConflictError(f"suite {suite_id} is now used by a campaign or a runner") from error
 
 
 def _noun_with_ids(noun: str, ids: Sequence[int]) -> str:

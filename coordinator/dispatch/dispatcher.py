@@ -61,7 +61,7 @@ class Dispatcher:
         """Work was announced, or may have been."""
         self._turns = itertools.count()
         self._mark: str | None = None
-        """The mark of the installation, once the database has told it."""
+        """The mark of the installation; None until it is read from the database."""
 
     async def run(self) -> None:
         # What is imported by now stays: to walk it again and again took a fifth of our time.
@@ -196,7 +196,7 @@ class Dispatcher:
         """End a session, within a bound: other runners are waiting to be served."""
         _, task = self._sessions.pop(runner_id)
         if await end(task):
-            log.error("a session does not end, going on without it", runner=runner_id)
+            log.error("a session does not end; continuing without it", runner=runner_id)
             self._lingering[runner_id] = task
 
     async def _renew(self) -> None:
@@ -212,7 +212,7 @@ class Dispatcher:
     async def _renew_once(self) -> None:
         if not self._sessions:
             return
-        # Others may begin meanwhile, which are ours as well.
+        # Sessions that start during the statement below are ours as well; compare with these only.
         before = dict(self._sessions)
         async with self._pools.ownership.begin() as connection:
             ours = await ownership.renew(connection, list(before), self._identity, self._times)
@@ -226,7 +226,7 @@ class Dispatcher:
         async with self._pools.sessions.begin() as connection:
             result = await sweep(connection, self._times)
         if result.jobs:
-            log.warning("jobs of runners that nobody serves are queued again", jobs=result.jobs)
+            log.warning("jobs of runners that no coordinator serves are queued again", jobs=result.jobs)
             self._announced.set()
         if result.campaigns:
             self._on_completed(result.campaigns)

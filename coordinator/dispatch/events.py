@@ -87,14 +87,14 @@ class FinishedEvent(Event):
 
 @dataclass(frozen=True)
 class StoppedEvent(Event):
-    """The attempt ended because somebody had it stopped, and it had not run for as long as it may."""
+    """The attempt was stopped by another client before its deadline."""
 
     key: Key
 
 
 @dataclass(frozen=True)
 class StopAnsweredEvent(Event):
-    """The runner answered a DELETE of this attempt, whose end is still to be read."""
+    """The runner answered the DELETE of this attempt; its finished event is still to come."""
 
     key: Key
 

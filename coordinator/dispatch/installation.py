@@ -46,7 +46,7 @@ class Installation(NamedTuple):
 
 
 async def settle_at(dsn: str, directory: str | None) -> Installation:
-    """``settle`` by itself, over a connection of its own."""
+    """``settle`` on its own connection."""
     pool = engine(dsn, pool_size=1)
     try:
         async with pool.begin() as connection:
@@ -74,13 +74,17 @@ async def settle(connection: AsyncConnection, directory: str | None = None) -> I
     runner_rows = await connection.execute(select(runners.c.id, runners.c.url).where(runners.c.state != "removed"))
     of_this_machine = [row.id for row in runner_rows if is_loopback(urlsplit(row.url).hostname or "")]
     for runner_id in of_this_machine:
-        await store.remove_runner(connection, runner_id, "removed: it works for the database of which this is a copy")
+        await store.remove_runner(
+            connection, runner_id, "removed: it serves the database from which this one was copied"
+        )
     return Installation(str(here["mark"]), _note(of_this_machine))
 
 
 def _note(runner_ids: list[int]) -> str:
-    sentence = "the database was copied, moved or restored: what was running is queued again"
+    sentence = "the database was copied, moved or restored: running jobs are queued again"
     if not runner_ids:
         return sentence
     ids = ", ".join(map(str, runner_ids))
-    return f"{sentence}, and the runners of this machine are removed ({ids}): register those that are to work for it"
+    return (
+        f"{sentence}, and the runners of this machine are removed ({ids}): register those that this instance should use"
+    )

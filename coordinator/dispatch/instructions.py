@@ -11,8 +11,7 @@ FELL_SILENT = "the runner fell silent"
 """Why a job that had not started was requeued; its runner may come back and hold it still."""
 
 SERVES_ANOTHER = (
-    "it serves another coordinator too, whose jobs it holds: remove it here or there, "
-    "or restart it if those jobs are nobody's"
+    "it also holds jobs of another coordinator: remove it here or there, or restart it if those jobs are nobody's"
 )
 """Why a runner is left alone for a while. Its jobs of another installation are not ours to stop."""
 

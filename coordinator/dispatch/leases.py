@@ -94,5 +94,5 @@ def resume_flight(lease: Lease, now: float, before: Flight | None = None) -> Fli
         return before
     if not lease.started:
         return Flight(lease, "claimed", sent=before is None or before.sent)
-    # It may have ended long ago, and the stream is about to bring that.
+    # The job may have ended already, with its finished event still in the stream.
     return Flight(lease, "started", sent=True, started_at=now - min(lease.ran_s, lease.timeout_s))

@@ -19,7 +19,7 @@ MOST = 3
 MOST_REFUSALS = 3
 """Times that runners may refuse a job, or hold it without beginning it; with this one it ends."""
 MOST_ATTEMPTS = 1_000
-"""Of one job, whatever became of them: that many ways to go round for ever nobody has thought of."""
+"""The most attempts of a job for any reason: a backstop against loops that no other limit ends."""
 
 Consequence = Literal["retry", "crash", "infrastructure"]
 
@@ -88,4 +88,4 @@ _GIVEN_UP = (Verdict.incomplete, Ending.harness_failed, Cause.infrastructure, "n
 
 def _too_often(job: queue.ReturnedJob, reason: str) -> str:
     tries = f"{job.refused} times" if job.refused >= MOST_REFUSALS else f"after {job.key.attempt} attempts"
-    return f"no runner made it, {tries}; the last time because {reason}"
+    return f"no runner ran it, {tries}; the last reason was: {reason}"

@@ -198,7 +198,7 @@ class OutcomeWriter:
         (report,) = batch
         with bound_contextvars(runner=report.cursor.runner_id, boot=report.cursor.boot_id, **log_fields(report.key)):
             if report.key is None or report.row is None or report.row.rule == UNSTORABLE:
-                log.error("an event is passed over", reason=reason_of(error))
+                log.error("an event is skipped", reason=reason_of(error))
                 return
             log.error("the outcome cannot be stored as it is", reason=reason_of(error))
             row = unstorable(report.key, f"the runner's report cannot be stored: {error.__cause__ or error}")

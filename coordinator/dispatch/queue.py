@@ -80,7 +80,7 @@ def open_campaigns(which: str) -> str:
 
 
 # The runners of a target share what is left of it, those that wait for work and those that have some. What a runner
-# has refused goes last, so that one that is wrong about some cases does the others meanwhile.
+# has refused goes last, so that a runner that refuses some cases still runs the others.
 _CLAIM = text(f"""
 WITH open AS MATERIALIZED ({open_campaigns("ours.target_id = :target AND ours.suite_id = ANY(CAST(:suites AS int[]))")}
 ), fair AS MATERIALIZED (
@@ -217,7 +217,7 @@ class ReturnedJob(NamedTuple):
     lost: int
     """Times that an attempt was lost after it had started."""
     refused: int
-    """Times that a runner would not take it, or never began it."""
+    """How often a runner refused the job or never started it."""
 
 
 async def claim(

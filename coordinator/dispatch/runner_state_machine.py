@@ -83,9 +83,9 @@ class RunnerState:
     _last_claim: float | None = None
     _last_heard: float = float("-inf")
     _progress_at: float | None = None
-    """When the runner last began or ended a job of ours, or was sent the first one."""
+    """When the runner last started or ended one of our jobs, or was sent the first one."""
     _full_since: float | None = None
-    """Since when it has been full without holding a job of ours."""
+    """Since when its queue has been full without any of our jobs."""
     _paused_until: float = float("-inf")
     _unreadable: int = 0
     """Events in a row, without a finished job between them."""
@@ -98,7 +98,7 @@ class RunnerState:
 
     @property
     def has_plenty(self) -> bool:
-        """Whether so many jobs are in flight that nobody waits if their events are handled a little later."""
+        """Whether enough jobs are in flight that handling their events a little later delays nothing."""
         return len(self._flights) >= PLENTY
 
     @property
@@ -220,7 +220,7 @@ class RunnerState:
             self._last_claim = None  # it says nothing of how fast the runner is
             return []
         if not self.online or self.serves_another:
-            return [GiveBack(tuple(lease.key for lease in leases), "the runner went away")]
+            return [GiveBack(tuple(lease.key for lease in leases), "the runner went offline")]
         for lease in leases:
             self._flights[lease.key] = Flight(lease, "claimed")
         return [Post(leases), *self._refill(now)]
@@ -258,7 +258,8 @@ class RunnerState:
         return out
 
     def _on_full(self, now: float, keys: tuple[Key, ...]) -> list[Instruction]:
-        """Full of our own jobs, it has enough; full of somebody else's, it has a while to get rid of them."""
+        """A queue full of our jobs is normal. One full of another client's jobs has some time to drain before a
+        quarantine."""
         if any(flight.phase != "claimed" for flight in self._flights.values()):
             self._full_since = None
             if keys:
@@ -295,7 +296,7 @@ class RunnerState:
         return self._refill(now)
 
     def _let_go(self) -> list[Instruction]:
-        """Leave the runner to another installation, but for what it runs of ours: that ends first, see ``_tick``."""
+        """Leave the runner to another installation after the jobs that it runs for us have ended, see ``_on_tick``."""
         self.serves_another = True
         waiting = tuple(key for key, flight in self._flights.items() if flight.phase != "started")
         stops: list[Instruction] = [Stop(key) for key in waiting if self._flights[key].sent]
@@ -321,7 +322,7 @@ class RunnerState:
         self._progress_at, self._fruitless = now, 0
 
     def _on_unreadable(self, now: float, key: Key | None, reason: str) -> list[Instruction]:
-        """Costs the job that it is about; a runner that goes on like this is left alone for a while."""
+        """An unreadable line costs its job. A runner that keeps sending such lines is quarantined."""
         self._last_heard = now
         self._unreadable += 1
         out: list[Instruction] = []
@@ -359,7 +360,7 @@ class RunnerState:
         if started_keys:
             out.append(Lose(started_keys, "no longer there"))
         if waiting:
-            out.append(GiveBack(waiting, "the runner took it and no longer has it", refused=True))
+            out.append(GiveBack(waiting, "the runner accepted it and no longer has it", refused=True))
         return [*out, *(self._refill(now) if missing_keys or was_cautious else [])]
 
     @staticmethod
@@ -427,20 +428,20 @@ class RunnerState:
             return []
         del self._flights[key]
         lose = Lose((key,), "its end was not reported")
-        return [lose, self._strike("it reported no end of a job that it was told to stop")]
+        return [lose, self._strike("it did not report the end of a job that it was told to stop")]
 
     def _give_up_stalled_runner(self, now: float) -> list[Instruction]:
-        """It took jobs and begins none. The first one may be why, so that one is counted."""
+        """The runner accepted jobs and starts none. The first may be the reason, so it is counted as refused."""
         sent_keys = [key for key, flight in self._flights.items() if flight.sent]
         head, *others = [*sent_keys, *(key for key in self._flights if key not in sent_keys)]
         self._flights.clear()
         self._progress_at = now
-        why = f"the runner did not begin it within {self.times.start_s:g} s"
+        why = f"the runner did not start it within {self.times.start_s:g} s"
         out: list[Instruction] = [Stop(key) for key in sent_keys]
         out.append(GiveBack((head,), why, refused=True))
         if others:
             out.append(GiveBack(tuple(others), why))
-        return [*out, self._strike(f"it took jobs and began none within {self.times.start_s:g} s")]
+        return [*out, self._strike(f"it accepted jobs and started none within {self.times.start_s:g} s")]
 
     def _give_up_silent_runner(self) -> list[Instruction]:
         started_keys = tuple(key for key, flight in self._flights.items() if flight.phase == "started")
@@ -459,7 +460,8 @@ class RunnerState:
         return Quarantine(self.times.quarantine.pause_s(self.strikes), reason)
 
     def _reject_catalogue(self, status: str) -> Quarantine:
-        """It is wrong about some cases, and others go first now: a pause that doubles would keep them waiting."""
+        """The first pause of a quarantine, not a doubled one: refused jobs go last, and a longer pause would delay the
+        others."""
         self.online = False
         reason = f"it refuses jobs that its catalogue offers ({status})"
         return Quarantine(self.times.quarantine.pause_s(1), reason)

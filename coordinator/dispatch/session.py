@@ -91,7 +91,7 @@ FRUITLESS = (
     *(RunnerIncompatibleError, RunnerChangedError, RunnerIdentityError),
     *(SuiteChangedError, EventsAheadError, StreamClosedError),
 )
-"""The runner answers, but no session comes of it: a runner that goes on so is quarantined."""
+"""Errors of a runner that answers but cannot be served; if they repeat, the runner is quarantined."""
 FOR_THE_DATABASE = (Lose, GiveBack, TimeOut, Quarantine)
 """Instructions that need no runner; the others are void when the stream breaks."""
 ACKNOWLEDGE_EVERY = 2_000
@@ -115,9 +115,9 @@ class RunnerSession:
     ) -> None:
         self.runner = runner
         self.address = (runner.url, runner.secret)
-        """The runner's URL and secret; one that enrols again with others gets a session of its own."""
+        """The runner's URL and secret. A runner that enrols again with others gets a new session."""
         self._engine = engine
-        # For a statement that is a transaction by itself: two round trips less.
+        # Autocommit for single statements saves two round trips.
         self._single = engine.execution_options(isolation_level="AUTOCOMMIT")
         self._writer = writer
         self._times = times
@@ -147,7 +147,7 @@ class RunnerSession:
         return [Offer(self.runner.target_id, suite_id) for suite_id in self.runner.suites]
 
     def wake(self) -> None:
-        """Have it ask for work."""
+        """Make the session claim work."""
         self._feed(WakeEvent(time.monotonic()))
 
     async def stop_revoked(self) -> None:
@@ -179,7 +179,7 @@ class RunnerSession:
                 reason = str(error)
                 await self._skip(error)
                 if not has_skipped:
-                    # It answers, so nobody is to find it offline meanwhile, as after a check.
+                    # The runner answers, so it must not appear offline in between, as after a check.
                     has_skipped = True
                     self._feed(DisconnectedEvent(time.monotonic(), reason))
                     await self._flush_pending(client)
@@ -304,14 +304,15 @@ class RunnerSession:
                 await self._acknowledge(client)
 
     async def _let_stops_be_answered(self, before: Quarantine) -> None:
-        """Wait for the answers to the DELETEs: they end with the session, and the runner would go on for nobody."""
+        """Wait for the responses to the DELETEs, which end with the session; otherwise the runner keeps running useless
+        jobs."""
         try:
             async with asyncio.timeout(self._times.answer_s):
                 await self._stops.all_answered()
         except TimeoutError:
             return
         except asyncio.CancelledError:
-            # The stream broke meanwhile; what needs no runner is carried out after that.
+            # The stream broke in between; instructions that need no runner are carried out afterwards.
             self._instructions.put_nowait(before)
             raise
 
@@ -394,7 +395,7 @@ class RunnerSession:
             strays = [leases[key] for key in sorted(unknown & now_unknown)]
             unknown = now_unknown
             if strays:
-                log.warning("leases had been lost from sight", jobs=[job.key.job for job in strays])
+                log.warning("leases were committed without this session knowing", jobs=[job.key.job for job in strays])
                 self._feed(StrayLeasesEvent(time.monotonic(), self._leases(strays)))
 
     async def _claim(self, limit: int) -> None:

@@ -1,4 +1,4 @@
-"""The DELETEs that a session has still to send to its runner: each attempt once, and none of what has ended."""
+"""The DELETEs that a session still has to send to its runner: one per attempt, none for ended attempts."""
 
 from __future__ import annotations
 

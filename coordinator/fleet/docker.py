@@ -41,7 +41,7 @@ TIMING_FOLDER = "/var/lib/portolan-timing"
 NOBODY = "192.0.2.1"
 """An address that is no machine's (RFC 5737)."""
 STOP_S = 10
-"""A runner has this long to end by itself before it is killed."""
+"""Seconds that a runner has to end before it is killed."""
 ANSWER_S = 20.0
 """A plain answer of the engine takes less, or is not coming."""
 START_S = 120.0
@@ -53,22 +53,26 @@ _HEALTH = re.compile(r"\((?:health: )?(starting|healthy|unhealthy)\)")
 _Refusal = tuple[tuple[str, ...], type[FleetError], str]
 # The engine's own words; the tests of containers hold them against a real one.
 _REFUSALS: tuple[_Refusal, ...] = (
-    (("is already in use by container",), EngineError, "another `portolan fleet` has just made it: call again"),
-    (("port is already allocated", "address already in use"), PortTakenError, "its port is taken by another program"),
+    (
+        ("is already in use by container",),
+        EngineError,
+        "another `portolan fleet` command has just created it: run the command again",
+    ),
+    (("port is already allocated", "address already in use"), PortTakenError, "another program uses its port"),
     (("did not receive an exit event", "did not exit", "can not be killed"), StuckError, "it does not end"),
     (
         ("could not select device driver", "error gathering device information", "unresolvable CDI devices"),
         EngineError,
-        "it cannot have its device, is that still there?",
+        "its device is not available: check that it is still there",
     ),
     (("no space left on device",), EngineError, "the disk is full: free some with `docker system prune`"),
 )
-_AWAY = "no Docker Engine answers: start it, or say in $DOCKER_HOST where it listens"
+_AWAY = "no Docker Engine answers: start it, or set $DOCKER_HOST to its address"
 _ABSENCES = {
-    "Permission denied": "this user may not use the Docker Engine's socket: ask as root, or join its group",
+    "Permission denied": "this user may not use the Docker Engine's socket: run as root, or join the socket's group",
     "No such file or directory": _AWAY,
     "Connection refused": _AWAY,
-    "timed out": "the Docker Engine does not answer in time: look at its log",
+    "timed out": "the Docker Engine does not answer in time: see its log",
 }
 
 
@@ -92,7 +96,7 @@ class DockerEngine:
 
     def __init__(self, fleet: str, first_port: int = 8801) -> None:
         if not _NAME.fullmatch(fleet):
-            raise FleetError(f"'{fleet}' is no name for a fleet: up to 31 of a-z, 0-9 and -, such as 'main'")
+            raise FleetError(f"'{fleet}' is not a name for a fleet: use up to 31 of a-z, 0-9 and -, such as 'main'")
         self.fleet = fleet
         self._first_port = first_port
         self._resources = f"portolan-{fleet}"
@@ -135,7 +139,7 @@ class DockerEngine:
         image = _image(entry, (entry.get("Config") or {}).get("Labels"), name)
         if image is None:
             raise FleetError(
-                f"image '{name}' is no runner's: its labels {FRAMEWORK} and {DEVICE} do not say what it serves"
+                f"image '{name}' is not an image of a runner: it lacks the labels {FRAMEWORK} and {DEVICE}"
             )
         return image
 
@@ -178,7 +182,7 @@ class DockerEngine:
                     Mount(TIMING_FOLDER, self._volume, type="volume"),
                 ],
                 log_config=LogConfig(type="json-file", config={"max-size": "10m", "max-file": "3"}),
-                # At the same port and with the same secret, so the coordinator finds it again by itself.
+                # It restarts at the same port with the same secret, so the coordinator finds it again.
                 restart_policy={"Name": "unless-stopped"},
                 **_hardening(spec),
                 **_device(spec),
@@ -332,7 +336,7 @@ def _is_free(port: int) -> bool:
 
 @contextmanager
 def translate_errors(subject: str, *, ending: bool = False) -> Iterator[None]:
-    """Raise a ``FleetError`` in place of whatever the SDK raises."""
+    """Raise a ``FleetError`` in place of errors of the SDK."""
     try:
         yield
     except APIError as error:
@@ -342,10 +346,10 @@ def translate_errors(subject: str, *, ending: bool = False) -> Iterator[None]:
         for words, kind, sentence in _REFUSALS:
             if any(phrase in explanation for phrase in words):
                 raise kind(f"{subject}: {sentence} ({explanation})") from error
-        raise EngineError(f"{subject}: the Docker Engine refuses: {explanation}") from error
+        raise EngineError(f"{subject}: the Docker Engine refused: {explanation}") from error
     except requests.exceptions.Timeout as error:
         if ending:
-            raise StuckError(f"{subject}: it does not end, something holds one of its processes") from error
+            raise StuckError(f"{subject}: it does not end: one of its processes cannot be stopped") from error
         raise EngineError(f"{subject}: the Docker Engine does not answer in time; try again") from error
     except (DockerException, requests.exceptions.RequestException, OSError) as error:
         sentences = [sentence for words, sentence in _ABSENCES.items() if words in str(error)]

@@ -87,7 +87,9 @@ def specify_runners(
         image_by_target[target] = image
     image_by_target = image_by_target or choose_by_inventory(images, inventory)
     if not image_by_target:
-        raise FleetError("no image here serves what this host has: build some with `make images`, or name --targets")
+        raise FleetError(
+            "no image here fits the devices of this host: build some with `make images`, or name --targets"
+        )
     return {
         str(target): RunnerSpec(
             target=str(target),
@@ -109,7 +111,7 @@ def choose_by_inventory(images: Sequence[Image], inventory: Inventory) -> dict[T
 
 
 def find_newest(images: Sequence[Image], target: Target) -> Image:
-    """The newest image that serves the target. Raises ``FleetError`` with those that there are if none does."""
+    """The newest image that serves the target. Raises ``FleetError`` with the existing images if none does."""
     serving = [image for image in images if target.served_by(image)]
     if serving:
         made_for = target.device

@@ -24,7 +24,7 @@ class Image:
     name: str = field(compare=False)
     """A tag, or else the id; a tag that was moved to another image is another image."""
     digest: str
-    """The digest of its registry, or else the id; it stands in the fingerprint."""
+    """The registry digest, else the image id; part of the fingerprint."""
     framework: str
     version: str
     devices: tuple[str, ...]
@@ -67,7 +67,7 @@ class Container:
     target: str
     url: str
     state: str
-    """In the scheduler's words; ``running`` and ``restarting`` mean that it goes on by itself."""
+    """The scheduler's word; ``running`` and ``restarting`` need no action."""
     health: str
     """``none``, ``starting``, ``healthy`` or ``unhealthy``."""
     spec: RunnerSpec | None

@@ -21,5 +21,5 @@ async def find(connection: AsyncConnection, name: str) -> Reference:
     reference = await store.read(connection, name)
     if reference is None:
         names = ", ".join(await store.names(connection)) or "none is loaded"
-        raise UnknownNameError(f"no reference is called {name!r}; there is: {names}")
+        raise UnknownNameError(f"there is no reference {name!r}; the references are: {names}")
     return reference

@@ -41,7 +41,7 @@ async def _enrolment_token(
     context: Context,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False))],
 ) -> EnrolmentToken:
-    """The token that the request bears, made with this coordinator's key; from here on its runner is the caller."""
+    """Check the enrolment token of the request. From here on its runner is the caller."""
     if context.enrolment_key_file is None:
         raise ForbiddenError(
             "this coordinator enrols no runners: start it with an enrolment key "
@@ -54,7 +54,7 @@ async def _enrolment_token(
         token = None
     if token is None or not token.is_of(key):
         raise UnauthorizedError(
-            "the enrolment token is missing or wrong: have one made with the coordinator's key of today "
+            "the enrolment token is missing or wrong: create one with the coordinator's current key "
             "(`portolan runner token NAME FRAMEWORK/DEVICE`)"
         )
     request.state.caller = Caller(token.name, None, "runner")
@@ -70,14 +70,15 @@ async def enrol(
     after: BackgroundTasks,
     context: Context,
 ) -> EnrolledRunner:
-    """For runners: probe the caller, and give it a secret of its own. The same name again is the same runner."""
+    """For runners: probe the caller and give it its own secret. A second enrolment under the same name is the same
+    runner."""
     if token.is_for(body.name):
-        # Of the replicas that share a token, the one that asks.
+        # Replicas share a token; this is the name of the one that asks.
         request.state.caller = Caller(body.name, None, "runner")
     entry = await enrolment.enrol(context.engine, body, token, context.times)
     if entry.created:
         response.status_code = status.HTTP_201_CREATED
-    # Nobody is to use the new secret before the runner has it.
+    # The new secret must not be used before the runner has it.
     after.add_task(context.announce, "runners")
     return EnrolledRunner(runner=await service.get(context.engine, entry.runner_id), secret=entry.secret)
 

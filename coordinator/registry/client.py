@@ -100,7 +100,7 @@ class RunnerClient:
         await self._read("POST", "/v1/events/ack", content=Acknowledgement(boot_id=boot_id, n=n).model_dump_json())
 
     async def stop(self, job: str, attempt: int) -> None:
-        # A runner may hold jobs of somebody else, whose ids may be anything.
+        # A runner may hold jobs of another client, with any ids.
         await self._read("DELETE", f"/v1/jobs/{quote(job, safe='')}/{attempt}")
 
     async def event_lines(self, boot_id: str, after: int) -> AsyncIterator[list[bytes]]:
@@ -126,7 +126,7 @@ class RunnerClient:
                     if lines := [line for line in reader.feed(chunk) if line]:
                         yield lines
         except EndlessLineError as error:
-            raise RunnerIncompatibleError(f"the runner at {self.url} sent an event without end") from error
+            raise RunnerIncompatibleError(f"the runner at {self.url} sent an event line that does not end") from error
         except httpx.HTTPError as error:
             raise unreachable(self.url, error, self._times.answer_s) from error
 
@@ -155,12 +155,12 @@ class RunnerClient:
         except ValidationError as error:
             fault = plain_text(first_fault(error))
             raise RunnerIncompatibleError(
-                f"what answers at {self.url} is not a runner of protocol {PROTOCOL_VERSION} ({fault})"
+                f"the server at {self.url} is not a runner of protocol {PROTOCOL_VERSION} ({fault})"
             ) from error
 
 
 async def probe(url: str, secret: str, times: Times = DEFAULT_TIMES) -> tuple[RunnerInfo, Catalogue]:
-    """Read what a runner says of itself and what it offers. Raises a ``RunnerError``."""
+    """Read a runner's description and catalogue. Raises a ``RunnerError``."""
     async with RunnerClient(url, secret, times=times) as client:
         try:
             async with asyncio.timeout(times.probe_s):

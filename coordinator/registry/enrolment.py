@@ -83,11 +83,11 @@ def decide_takeover(
         if registration.name == request.name:
             raise ConflictError(
                 f"the name {request.name} belongs to the runner at {registration.url}, which is alive: "
-                "stop that one, or give this one a --name of its own"
+                "stop that one, or give this one another --name"
             )
         raise ConflictError(
             f"the runner {registration.name} answers at {request.url} too: "
-            "give each runner a URL of its own, with --advertise"
+            "give each runner its own URL with --advertise"
         )
     # One of the same name before one without a name.
     ids = {registration.name: registration.id for registration in registrations}
@@ -100,7 +100,7 @@ def require_name(token: EnrolmentToken, name: str) -> None:
     if not token.is_for(name):
         raise ForbiddenError(
             f"the enrolment token is for a runner named {token.name}, not {name}: "
-            "use that --name, or have a token made for this one (`portolan runner token NAME FRAMEWORK/DEVICE`)"
+            "use that --name, or create a token for this name (`portolan runner token NAME FRAMEWORK/DEVICE`)"
         )
 
 
@@ -109,7 +109,7 @@ def require_target(token: EnrolmentToken, info: RunnerInfo) -> None:
     if token.target != f"{info.framework}/{info.device}":
         raise ForbiddenError(
             f"the enrolment token is for {token.target}, and the runner serves "
-            f"{plain_text(info.framework)}/{plain_text(info.device)}: have one made for that"
+            f"{plain_text(info.framework)}/{plain_text(info.device)}: create a token for that target"
         )
 
 
@@ -142,10 +142,10 @@ async def _enrol(engine: AsyncEngine, request: Enrolment, token: EnrolmentToken,
         for registration in registrations - before:
             if (registration.name, registration.url) != (request.name, request.url):
                 raise ConflictError(
-                    f"the runner {registration.name or ''} at {registration.url} came at the same moment "
-                    f"as {request.name} at {request.url}: give each a --name and a URL of its own"
+                    f"the runner {registration.name or ''} at {registration.url} enrolled at the same moment "
+                    f"as {request.name} at {request.url}: give each its own --name and URL"
                 )
-    raise ConflictError(f"{request.name} enrols more often than it is answered: is it started twice?")
+    raise ConflictError(f"{request.name} enrolls faster than it can be answered: check whether it is started twice")
 
 
 async def _look_up(engine: AsyncEngine, request: Enrolment) -> frozenset[Registration]:
@@ -186,7 +186,7 @@ async def _store(
     try:
         return await transact(engine, work)
     except IntegrityError:
-        # Somebody took the name or the URL since, in a registration that there was none of to lock.
+        # Another registration took the name or the URL since; there was no row to lock.
         return None
     except RunnerIdentityError:
         # So may the twin have come since: then it has the name or the URL, and the runner is the same.

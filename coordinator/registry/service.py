@@ -39,7 +39,7 @@ async def enter(engine: AsyncEngine, registration: RunnerRegistration, info: Run
     try:
         return await transact(engine, work)
     except (IntegrityError, RunnerIdentityError):
-        # Somebody may have registered it since we looked: then it is there to be brought up to date.
+        # Another request may have registered it since: now the row exists and can be updated.
         return await transact(engine, work)
 
 
@@ -54,7 +54,7 @@ async def refresh(engine: AsyncEngine, runner: OwnedRunner, info: RunnerInfo, ca
     if was != now:
         raise RunnerIdentityError(
             f"the runner at {runner.url} was registered for {was} and serves {plain_text(now)} now: "
-            "register it again if that is meant"
+            "register it again if this is intended"
         )
 
     async def work(connection: AsyncConnection) -> OwnedRunner:
@@ -77,8 +77,8 @@ async def put(
     twin = await store.find_twin(connection, info.boot_id, runner_id)
     if twin is not None:
         raise RunnerIdentityError(
-            f"the runner says that it is runner {twin.id} at {twin.url}, by its boot: no two registrations may have "
-            f"one runner; `portolan runner remove {twin.id}` first if it has moved"
+            f"its boot_id shows that this is runner {twin.id} at {twin.url}: a runner may be registered only once; "
+            f"if it has moved, run `portolan runner remove {twin.id}` first"
         )
     try:
         stored_id = await store.store_runner(connection, runner_id, info, **address)
@@ -87,7 +87,7 @@ async def put(
     except DBAPIError as error:
         if is_refused(error):
             raise RunnerIncompatibleError(
-                "the runner says a value that no database takes, of itself or in its catalogue: "
+                "the runner's description or catalogue has a value that the database cannot store: "
                 "text must be without NUL, and numbers below 2,147,483,648"
             ) from error
         raise
@@ -102,7 +102,7 @@ async def get(engine: AsyncEngine, runner_id: int) -> Runner:
     async with engine.connect() as connection:
         rows = await store.list_runners(connection, runner_id)
     if not rows:
-        raise NotFoundError(f"there is no runner {runner_id}: `portolan runner list` lists those that there are")
+        raise NotFoundError(f"there is no runner {runner_id}: `portolan runner list` shows the registered runners")
     return Runner.model_validate(rows[0]._mapping)
 
 
@@ -126,6 +126,6 @@ async def work(engine: AsyncEngine, runner_id: int, most: int) -> Work:
 async def remove(engine: AsyncEngine, runner_id: int) -> None:
     async def work(connection: AsyncConnection) -> None:
         if not await store.remove_runner(connection, runner_id):
-            raise NotFoundError(f"there is no runner {runner_id}: `portolan runner list` lists those that there are")
+            raise NotFoundError(f"there is no runner {runner_id}: `portolan runner list` shows the registered runners")
 
     await transact(engine, work)

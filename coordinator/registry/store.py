@@ -148,7 +148,7 @@ async def list_runners(connection: AsyncConnection, runner_id: int | None = None
 
 
 async def count_waiting_jobs(connection: AsyncConnection) -> dict[int, int]:
-    """By runner: jobs of its target that nobody has been given yet. From counters, so cheap however many they are."""
+    """By runner: queued jobs of its target. Read from counters, so it is cheap for any number."""
     rows = await connection.execute(
         text("""
         SELECT r.id, greatest(0, sum(ct.total - ct.done - ct.cancelled)

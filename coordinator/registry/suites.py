@@ -36,7 +36,7 @@ from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite, ambigui
 
 Origin = Literal["runner", "bundle"]
 CASES_AT_ONCE = 2_000
-"""Cases stored by one statement; the event loop goes on between two."""
+"""Cases stored by one statement; the event loop runs between two statements."""
 
 _STORE_CASES = text("""
 INSERT INTO cases (suite_id, name, function, host_only, tags, position, digest, representative, options)
@@ -92,7 +92,7 @@ async def store_bundled_suite(connection: AsyncConnection, framework: str, suite
 
 
 async def lock_revision(connection: AsyncConnection, framework: str, suite: CatalogueSuite) -> None:
-    """Nobody else stores a suite of this revision until our transaction ends: take it last, it may be waited for."""
+    """Lock the revision until the transaction ends. Take this lock last, because others may wait for it."""
     lock = "SELECT pg_advisory_xact_lock(hashtextextended(:key, 0))"
     await connection.execute(text(lock), {"key": "\n".join(_key(framework, suite).values())})
 
@@ -198,7 +198,7 @@ def _key(framework: str, suite: CatalogueSuite) -> dict[str, str]:
 
 def _complaint(whose: str, framework: str, suite: CatalogueSuite, disagreement: Difference) -> str:
     return (
-        f"{whose} '{suite.name}' of {framework} is another one than is stored under its revision {suite.revision}: "
-        f"{disagreement}; a revision keeps its cases, so give the changed suite another revision; if what is stored is "
-        "wrong, an operator deletes it: `portolan delete suite` lists what is stored and what keeps it"
+        f"{whose} '{suite.name}' of {framework} differs from the suite stored under its revision {suite.revision}: "
+        f"{disagreement}; a revision must keep its cases, so give the changed suite a new revision; if the stored one "
+        "is wrong, delete it: `portolan delete suite` shows the stored suites and what uses them"
     )

@@ -38,7 +38,7 @@ class Chapter:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The sentences that must stand beside its figures and tables, each once."""
+        """The notes of its figures and tables, each once."""
         return tuple(dict.fromkeys(note for table in self.tables for note in table.notes))
 
     @property
@@ -61,7 +61,7 @@ class ReportContents:
 
     @property
     def chapters(self) -> tuple[Chapter, ...]:
-        """The chapters that have any of their figures and tables, with those that there are."""
+        """The chapters with at least one figure or table, and only with existing ones."""
         figures = {figure.id: figure for figure in self.figures}
         tables = {table.id: table for table in self.tables}
         chapters = (
@@ -172,7 +172,7 @@ CHAPTERS = (
         (),
         ("lowerings",),
     ),
-    Chapter("why", "Why functions fail", "What would have to be mended?", ("causes",), ("causes",)),
+    Chapter("why", "Why functions fail", "What would have to be fixed?", ("causes",), ("causes",)),
     Chapter(
         "where",
         "What really ran on the device",
@@ -196,7 +196,7 @@ CHAPTERS = (
     ),
     Chapter(
         "spread",
-        "How latencies lie",
+        "Latency distribution",
         "What is a usual latency on each target?",
         ("densities",),
         ("latency_deciles", "densities"),

@@ -72,7 +72,7 @@ def report_table(
     remade_from: tuple[str, ...] = (),
     notes: Sequence[str] = (),
 ) -> Table:
-    """The table with all that must stand beside figures of these targets and this reference."""
+    """The table with the notes that figures of these targets and this reference need."""
     return Table(
         id=id,
         title=title,
@@ -105,5 +105,5 @@ def _notes_on_reference(data: ReportData, figures: tuple[str, ...]) -> Iterator[
     classes = {target.device_class for target in data.published_targets()}
     if data.targets and not classes & {target.device_class for target in data.targets}:
         class_names = ", ".join(sorted(classes))
-        yield f"No target here is of a class that it charted ({class_names}): its figures are of others."
+        yield f"No target here has a device class that it charted ({class_names}): its figures are for other classes."
     yield from data.reference.sentences(frozenset(figures), frozenset(data.frameworks))

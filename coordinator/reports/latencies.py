@@ -169,9 +169,9 @@ def _pairs_table(
     remade_from: tuple[str, ...],
     notes: Sequence[str] = (),
 ) -> Table:
-    """A table of comparisons says of which frameworks there is nothing to compare."""
+    """Notes for the frameworks that have nothing to compare."""
     alone = [
-        f"Only one target of {framework} is here: there is nothing to set it against."
+        f"Only one target of {framework} is here: there is nothing to compare it with."
         for framework in data.frameworks
         if sum(target.framework == framework and target.is_compared for target in data.targets) == 1
     ]
@@ -192,7 +192,7 @@ def _share(holds: Iterator[bool]) -> Cell:
 
 
 def _ratio_rows(data: ReportData, comparison: TargetRatios) -> Iterator[Row]:
-    """Also functions that were charted and cannot be compared."""
+    """Rows of all charted functions, also of those that cannot be compared."""
     study = _study_figures(data.reference, comparison.framework)
     for ratio in comparison.functions:
         yield (*_function_row(comparison, ratio), *study(ratio.function))
@@ -205,7 +205,7 @@ def _ratio_rows(data: ReportData, comparison: TargetRatios) -> Iterator[Row]:
 
 
 def _single_target_rows(data: ReportData, target: Target) -> Iterator[Row]:
-    """A target that is set against no other still has latencies."""
+    """Rows of a target that is compared with no other; it still has latencies."""
     study = _study_figures(data.reference, target.framework)
     latencies = data.medians[target.id]
     for function in sorted({row.function for row in data.by_target[target.id]}):

@@ -8,7 +8,7 @@ from coordinator.results.report_data import ReportData
 from coordinator.results.statistics import Estimate, Rate, geometric_mean
 
 PLACEMENTS = ("on_device", "fell_back", "unknown")
-"""Of cases that could run on a device; those of functions that never touch one are counted apart."""
+"""Placements of cases that could run on a device; host-only functions are counted separately."""
 _TARGET = (Column("source", "source"), Column("target", "target"))
 
 

@@ -22,7 +22,7 @@ VERDICTS = ("success", "partial", "complete")
 FAILURES = ("partial", "complete")
 DECILES = tuple(f"decile{percent}" for percent in range(10, 101, 10))
 ALL = "all"
-"""Every function, of whatever stratum."""
+"""The stratum of all functions."""
 
 
 def portability(data: ReportData) -> Table:
@@ -124,7 +124,7 @@ def _table(
     remade_from: tuple[str, ...],
     notes: Sequence[str] = (),
 ) -> Table:
-    """Targets that can be set beside each other stand together: by framework, then by class."""
+    """Order targets that can be compared next to each other: by framework, then by device class."""
     together = sorted(rows, key=lambda row: (str(row[1]).partition("@")[0], str(row[3])))
     return report_table(data, "verdicts", id, title, (*IDENTITY, *columns), together, remade_from, notes)
 
@@ -138,7 +138,7 @@ def _tallies(
     strata: Sequence[str] = (ALL,),
     reference: Reference | None = None,
 ) -> Iterator[tuple[Row, str, Counter[str]]]:
-    """Functions by verdict: of every target, counted in both ways, in each of the strata that the study drew from.
+    """Functions by verdict, for every target, counted both ways, in each stratum that the study drew from.
 
     Functions that never touch a device have no verdict on it. A third way of counting leaves out the host's work.
     """

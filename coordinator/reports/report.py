@@ -25,7 +25,7 @@ from coordinator.results.summary import Section, summary
 FAILURES_LISTED = 500
 """Functions and targets, each with one command; of more the report says so."""
 ROWS = 1500
-"""Of one table in the file; it says where the others are."""
+"""The most rows of a table in the file; a note says where the others are."""
 TEMPLATE = "report.html"
 SAID = 240
 """Letters of a failure's message."""
@@ -109,7 +109,7 @@ class Report:
 
     def _commands(self) -> Iterator[FailureCommand]:
         targets = {target.id: target for target in self.contents.data.targets}
-        # Of each target the fingerprint with the most outcomes, which is the first.
+        # For each target the first fingerprint, which has the most outcomes.
         bodies = {fingerprint.target_id: fingerprint.body for fingerprint in reversed(self.fingerprints)}
         for failure in self.failures[:FAILURES_LISTED]:
             target = targets[failure.target_id]

@@ -29,11 +29,11 @@ def sample(data: ReportData, charted_sample: ChartedSample) -> Table:
         Column("part", "part of the sample"),
         Column("drawn", "drawn", "number", "functions"),
         Column("charted", "of these charted", "number", "functions"),
-        Column("ports", "port without a failure", "rate"),
-        Column("ports_on_device", "do so on the device", "rate"),
+        Column("ports", "pass every case", "rate"),
+        Column("ports_on_device", "pass every case on the device", "rate"),
     )
     left = charted_sample.not_charted
-    notes = (*([f"Not charted, and in no rate: {', '.join(left)}."] if left else []),)
+    notes = (*([f"Not charted, and excluded from the rates: {', '.join(left)}."] if left else []),)
     return report_table(data, "verdicts", "sample", f"The sample {charted_sample.name}", columns, rows, (), notes)
 
 

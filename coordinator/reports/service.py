@@ -46,7 +46,7 @@ async def check(engine: AsyncEngine, campaign_id: int, options: ReportOptions) -
 
 
 async def study(engine: AsyncEngine, name: str) -> ReportContents:
-    """A reference alone."""
+    """The tables and figures of a reference without a campaign."""
     async with engine.connect() as connection:
         reference = await references.find(connection, name)
     # Its figures came from no query.
@@ -120,14 +120,16 @@ async def read(engine: AsyncEngine, campaign_id: int, options: ReportOptions) ->
 async def _reference(options: ReportOptions, campaign: CampaignDetail, connection: AsyncConnection) -> Reference | None:
     """The reference that the options name; raises what is wrong with any of the options."""
     if not (math.isfinite(options.tolerable) and options.tolerable > 1):
-        raise RequestError(f"a latency is intolerable from more than 1 time slower, not from {options.tolerable:g}")
+        raise RequestError(
+            f"the limit for intolerable latencies must be over 1 times slower, not {options.tolerable:g}"
+        )
     if options.measure and options.measure not in MEASURES:
         raise UnknownNameError(f"no measure is called {options.measure!r}; there are: {', '.join(MEASURES)}")
     own = REFERENCE_OF.get(campaign.suite)
     name = {SUITES_OWN: own, NO_REFERENCE: None}.get(options.reference, options.reference)
     reference = None if name is None else await references.find(connection, name)
     if name not in (None, own):
-        # Figures of another suite's functions are no measure of this one's.
+        # Figures of another suite's functions are not comparable with this one's.
         suites = ", ".join(repr(suite) for suite, reference_of_it in REFERENCE_OF.items() if reference_of_it == name)
         raise RequestError(
             f"the reference {name!r} is of the suite {suites}, and campaign {campaign.id} ran {campaign.suite!r}: "

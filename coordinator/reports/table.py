@@ -53,12 +53,12 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...]
-    """Sentences that must stand beside it."""
+    """Sentences that must be shown with it."""
     counting_rule: str
     revisions: tuple[str, ...]
     """Of the suites behind it: ``paper of torch, revision 3f…``."""
     query: str
-    """SQL over the views that gives the rows that it was made of; it runs as it stands."""
+    """SQL over the views that returns the rows that it was made from; it can be run as is."""
     remade_from: tuple[str, ...] = ()
     """Figures of the study that it is: ``table-1``."""
 

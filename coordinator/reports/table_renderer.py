@@ -42,13 +42,13 @@ def to_csv(table: Table) -> str:
 
 
 def to_json(table: Table) -> dict[str, Any]:
-    """Rows as objects; a figure is an object, and a word stands where there is none."""
+    """Rows as objects; a figure is an object, and a missing one is a word."""
     rows = [{name: _as_json(cell) for name, cell in record.items()} for record in table.records()]
     return {**vars(table), "columns": [{**vars(column)} for column in table.columns], "rows": rows}
 
 
 def from_json(body: Mapping[str, Any]) -> Table:
-    """The table of which ``to_json`` made this."""
+    """The table from the output of ``to_json``."""
     columns = tuple(Column(**column) for column in body["columns"])
     rows = tuple(tuple(_from_json(row[column.name]) for column in columns) for row in body["rows"])
     sentences = {name: tuple(body[name]) for name in ("notes", "revisions", "remade_from")}

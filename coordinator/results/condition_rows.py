@@ -31,7 +31,7 @@ class ConditionDetail(BaseModel):
     kind. Null: every case does so, and no option tells them from others."""
     options: list[str]
     failing: int
-    """Of the cases with the options, those that fail (or fall back)."""
+    """How many of the cases with the options fail (or fall back)."""
     of: int
     others_failing: int
     others: int
@@ -67,7 +67,8 @@ class TargetCondition(BaseModel):
     independent: int
     """Cases that an independent reference judged."""
     judged: int
-    """Cases of which the suite says who judged them: of none of these an independent one, by the same framework."""
+    """Cases for which the suite names the reference. If none of them is independent, all were judged by the same
+    framework."""
     fails: ConditionDetail | None
     """Null if no case fails, or no option tells those that do from the others."""
     falls_back: ConditionDetail | None
@@ -75,11 +76,11 @@ class TargetCondition(BaseModel):
 
 
 class CampaignConditions(BaseModel):
-    """The functions of a campaign of which a case fails or falls back, with the conditions, by target."""
+    """The functions of a campaign with a case that fails or falls back, with their conditions, by target."""
 
     campaign_id: int
     found: int
-    """Functions, of which these are some."""
+    """All matching functions; the rows are one page of them."""
     offset: int
     rows: list[TargetCondition]
 

@@ -19,13 +19,13 @@ from protocol.catalogue import CallOptions, CaseOptions
 from protocol.enums import GRADIENT, InputKind, Judge, Placement, Verdict
 
 MOST_OPTIONS = 4
-"""Options of one aspect in a condition: with more, nearly anything could be told apart."""
+"""The most options of a condition; with more, almost any set of cases could be separated."""
 MOST_BY_CHANCE = 0.05
 """How likely a condition with exceptions may be if failures had nothing to do with options, all that were tried taken
 together. Cases have many options, so that some would fit nearly any failures."""
 
 End = Literal["passed", "unproven", "fell_back", "failed"]
-"""The end of a case over its runs, of those that count: ``unproven`` passed, nobody knows where."""
+"""The end of a case over its counted runs; ``unproven``: it passed with unknown placement."""
 
 
 def end_of_runs(runs: Sequence[tuple[Verdict, Placement]], *, host_only: bool) -> End | None:
@@ -156,7 +156,7 @@ class FunctionCondition:
     independent: int
     """Cases that an independent reference judged."""
     judged: int
-    """Cases of which the suite says who judged them."""
+    """Cases for which the suite names the reference."""
     fails: Condition | None
     """Null: nothing failed, or no option tells the failed cases from the others."""
     falls_back: Condition | None
@@ -167,7 +167,7 @@ class FunctionCondition:
         if self.independent:
             return f"{self.independent} of {plural(self.total, 'case')} judged by an independent reference"
         if self.judged:
-            return "judged by the same framework alone"
+            return "judged only by the same framework"
         return "its suite does not say who judged"
 
     @property
@@ -186,7 +186,7 @@ class FunctionCondition:
 
     @property
     def accusing_sentences(self) -> tuple[str, ...]:
-        """The sentences, if a case fails or falls back; none of a function of which nothing is to be said."""
+        """The sentences, if a case fails or falls back; else none."""
         return self.sentences if self.failed or self.fell_back else ()
 
     @property
@@ -201,7 +201,7 @@ class FunctionCondition:
 
 
 def function_condition(cases: Sequence[EndedCase]) -> FunctionCondition:
-    """The condition of a function by its cases, in whatever order."""
+    """The condition of a function from its cases, in any order."""
     cases_with_placement = [case for case in cases if case.end in ("passed", "fell_back")]
     return FunctionCondition(
         total=len(cases),
@@ -215,7 +215,8 @@ def function_condition(cases: Sequence[EndedCase]) -> FunctionCondition:
 
 
 def condition_of(cases: Sequence[Case], is_failing: Callable[[Case], bool]) -> Condition | None:
-    """The simplest condition that tells the failing cases from the others; None of none, or if no option does."""
+    """The simplest condition that separates the failing cases from the others; None if none fails or no option
+    separates them."""
     failing = [case for case in cases if is_failing(case)]
     others = [case for case in cases if not is_failing(case)]
     if not failing:
@@ -252,13 +253,13 @@ def _of_aspect(aspect: Aspect, failing: Sequence[EndedCase], others: Sequence[En
     for name in sorted(of_failing):
         yield condition((name,), of_failing[name], of_others[name])
     cover = _cover(known_wrong, of_failing.keys() - of_others.keys())
-    # Several keywords that are missing would not say of which case which.
+    # With several missing keywords it would be unclear which case lacks which.
     if len(cover) > 1 and aspect is not Aspect.without:
         yield condition(cover, sum(not names.isdisjoint(cover) for names in known_wrong), 0)
 
 
 def _cover(cases: Sequence[frozenset[str]], names: Set[str]) -> tuple[str, ...]:
-    """A few names of which as many cases as can be have one: the fewest, as near as a greedy choice comes."""
+    """A few names that together occur in as many cases as possible; a greedy choice."""
     left, cover = list(cases), list[str]()
     while len(cover) < MOST_OPTIONS:
         counts = Counter(name for case in left for name in case & names)
@@ -303,7 +304,7 @@ class Unknown(Enum):
 
 
 UNKNOWN_VALUE = Unknown.computed
-"""The value of a keyword that is computed where the call stands."""
+"""The value of a keyword that is computed in the call."""
 
 
 @dataclass(frozen=True)

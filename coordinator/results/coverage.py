@@ -32,7 +32,7 @@ async def of_campaign(engine: AsyncEngine, campaign_id: int) -> CampaignCoverage
 
 
 async def of_matrix(engine: AsyncEngine, campaign_id: int, suite: str) -> list[Coverage]:
-    """The same of the matrix as it is kept now."""
+    """The same from the stored matrix."""
     async with engine.connect() as connection:
         # Read before the functions: what comes in between makes the coverage newer than the key, never older.
         key = campaign_id, suite, await store.made_at(connection, campaign_id)
@@ -42,7 +42,7 @@ async def of_matrix(engine: AsyncEngine, campaign_id: int, suite: str) -> list[C
     functions_by_release: dict[tuple[str, str], set[str]] = {}
     for row in rows:
         functions_by_release.setdefault((row.framework, row.version), set()).add(row.function)
-    # A surface is read when it is first asked for, which takes a moment.
+    # In a thread: the first use of a surface reads its file, which takes a moment.
     coverage_list = await asyncio.to_thread(coverages, suite, functions_by_release)
     _recent[key] = coverage_list
     while len(_recent) > MOST_RECENT:
@@ -51,7 +51,7 @@ async def of_matrix(engine: AsyncEngine, campaign_id: int, suite: str) -> list[C
 
 
 def of_report(suite: str, data: ReportData) -> list[Coverage]:
-    """The same of a report's rows, which are of one moment."""
+    """The same from a report's rows, which come from one snapshot."""
     targets = {target.id: (target.framework, target.version) for target in data.targets}
     functions_by_release: dict[tuple[str, str], set[str]] = {}
     for row in data.verdicts:

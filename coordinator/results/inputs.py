@@ -26,7 +26,7 @@ def failing_inputs(failing: Collection[Combination], passing: Collection[Combina
 
 
 def _cover(wrong: Collection[frozenset[str]], kinds: frozenset[str]) -> list[str]:
-    """The fewest kinds, as near as a greedy choice comes, of which each failed case has one."""
+    """A small set of kinds such that each failed case has one of them; a greedy choice."""
     left, cover = list(wrong), set[str]()
     while left:
         best = max(_in_order(kinds - cover), key=lambda kind: sum(kind in case for case in left))

@@ -15,7 +15,7 @@ from coordinator.results.statistics import Rate
 from protocol.enums import Cause
 
 LABEL = "functions without a missing lowering"
-"""The name of such a target's rate, wherever it stands."""
+"""The label of such a target's rate, the same everywhere."""
 
 
 class LoweredFunction(Protocol):
@@ -32,7 +32,7 @@ class LoweredFunction(Protocol):
 
 
 def lowering_words(function: LoweredFunction) -> str | None:
-    """``lowered``, or ``not lowered: geqp3 (3 of 18 cases)``; None of a function of which no case was lowered."""
+    """``lowered``, or ``not lowered: geqp3 (3 of 18 cases)``; None if no case of the function was lowered."""
     if function.lowering is None:
         return None
     if function.lowering == Cause.lowered:

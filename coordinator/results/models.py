@@ -73,7 +73,7 @@ class Cell(CountedFunction, Figures):
 
     @property
     def uncounted(self) -> Counts:
-        """Of no case, with the cause where none of the function's counts."""
+        """Counts of zero, with the cause why no case of the function counts."""
         return replace(NOTHING_COUNTED, cause=None if self.anywhere.total else self.not_counted_cause)
 
     def counts_by(self, rule: CountingRule) -> Counts | None:
@@ -103,7 +103,7 @@ class Cell(CountedFunction, Figures):
         return (
             *([f"fails {self.fails_on}"] if self.fails_on else []),
             *([f"{plural(self.fell_back, 'case')} fell back to the host"] if self.fell_back else []),
-            *([f"{plural(self.unproven, 'case')} passed without proof of where"] if self.unproven else []),
+            *([f"{plural(self.unproven, 'case')} passed with unknown placement"] if self.unproven else []),
             *(
                 f"{count} {word}"
                 for count, word in (
@@ -230,7 +230,7 @@ class SampleRate(BaseModel):
     """``all``, or how it was drawn."""
     drawn: int
     charted: int
-    """Functions that the suite has cases of; the others are in no rate."""
+    """Functions for which the suite has cases; the others are excluded from the rates."""
     ports: PortRate
     """A fallback to the host passes."""
     ports_on_device: PortRate

@@ -70,11 +70,11 @@ class OperationCase(BaseModel):
     met: Met
     runs: int
     times: int | None
-    """Of a fallback: how often the operation ran on the host, in the run with most."""
+    """For a fallback: how often the operation ran on the host, in the run with the most."""
     dtypes: list[str]
-    """Of a failure: the dtypes of its arrays."""
+    """For a failure: the dtypes of its arrays."""
     kernels: str | None
-    """Of a failure: the kernels that the device has of it, as far as it is known."""
+    """For a failure: the device's kernels of the operation, if known."""
     cause: str | None
 
 
@@ -127,7 +127,7 @@ SELECT m.target_id, s.framework, c.function, c.name AS "case", m.met, count(*) A
 
 
 async def of_campaign(engine: AsyncEngine, campaign_id: int, name: str = "") -> CampaignOperations:
-    """The operations with these letters in their name, on each target where one was met so."""
+    """The operations whose name contains this text, on each target where they fell back or failed."""
     target_labels, rows = await _read(engine, campaign_id, _SUMMARIES, MOST_OPERATIONS, name=name)
     return CampaignOperations(
         campaign_id=campaign_id,
@@ -137,12 +137,12 @@ async def of_campaign(engine: AsyncEngine, campaign_id: int, name: str = "") -> 
 
 
 async def cases_of(engine: AsyncEngine, campaign_id: int, operation: str) -> OperationCases:
-    """Raises ``NotFoundError`` if no case of the campaign met it so."""
+    """Raises ``NotFoundError`` if the operation fell back or failed in no case of the campaign."""
     target_labels, rows = await _read(engine, campaign_id, _CASES, MOST_CASES, operation=operation)
     if not rows:
         raise NotFoundError(
-            f"no case of campaign {campaign_id} fell back or failed at operation {operation!r}: whether it ran on a "
-            "device is not recorded. Names are the framework's own, such as aten::isin; ask without one for a list"
+            f"no case of campaign {campaign_id} fell back or failed at operation {operation!r} (executions "
+            "on the device are not recorded). Use the framework's own name, such as aten::isin, or none for a list"
         )
     return OperationCases(
         campaign_id=campaign_id,

@@ -134,18 +134,18 @@ def _term(word: str, at: int) -> Term:
     is_excluded = word.startswith("-")
     body = word[1:] if is_excluded else word
     if not body:
-        raise QueryError("a minus alone excludes nothing: write what to leave out behind it, such as -torch.nn.*", at)
+        raise QueryError("a minus needs a word after it, such as -torch.nn.*", at)
     key, colon, value = body.partition(":")
     if not colon:
         return NameTerm(body, excluded=is_excluded)
     at += len(word) - len(value)
     if key == "module":
         if not value:
-            raise QueryError("which module? write it like module:torch.nn or module:torch.*", at)
+            raise QueryError("module: needs a name, such as module:torch.nn or module:torch.*", at)
         return NameTerm(value, "module", is_excluded)
     if key == "function":
         if not value:
-            raise QueryError("which function? write it like function:torch.add or function:torch.nn.*", at)
+            raise QueryError("function: needs a name, such as function:torch.add or function:torch.nn.*", at)
         return NameTerm(value, "function", is_excluded)
     if key in _VERDICT_KEYS:
         return VerdictTerm(_target(value, at), _VERDICT_KEYS[key], is_excluded)
@@ -153,7 +153,7 @@ def _term(word: str, at: int) -> Term:
         return CountTerm(_target(value, at), _COUNTED_KEYS[key], is_excluded)
     if key in _WITH_VALUE:
         return _WITH_VALUE[key](value, at, is_excluded)
-    raise QueryError(f"no word of the language begins with '{key}:'{_close(key, KEYS)}", at - len(key) - 1)
+    raise QueryError(f"the query language has no word '{key}:'{_close(key, KEYS)}", at - len(key) - 1)
 
 
 def _cause(text: str, at: int, is_excluded: bool) -> Term:
@@ -173,7 +173,7 @@ def _slower(text: str, at: int, is_excluded: bool) -> Term:
     except ValueError:
         than = math.nan
     if match is None or not (math.isfinite(than) and than > 0):
-        raise QueryError("say how many times slower, as a number over 0: slower:xla>10, or slower:xla<1", at)
+        raise QueryError("slower: needs a number over 0, such as slower:xla>10 or slower:xla<1", at)
     return RatioTerm(_target(match[1], at), than, match[2] == ">", is_excluded)
 
 

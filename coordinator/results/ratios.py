@@ -18,7 +18,7 @@ from coordinator.targets.models import Target
 from coordinator.targets.selectors import target_name
 
 BEFORE, AFTER = "gpu-t4", "tpu-v3-8"
-"""The two devices of which the study published latencies."""
+"""The two devices for which the study published latencies."""
 NO_BASES: Mapping[int, int] = {}
 
 
@@ -50,7 +50,7 @@ class TargetRatios:
     other: str
     functions: tuple[FunctionRatio, ...]
     targets: tuple[int, ...] = ()
-    """Of the campaign; the reference has none."""
+    """Ids of the campaign's targets; the reference has none."""
 
 
 def with_bases(
@@ -73,7 +73,7 @@ def with_bases(
 
 
 def comparisons(data: ReportData, base: str | None = None, *, with_intervals: bool = True) -> list[TargetRatios]:
-    """The campaign's, and then the reference's of the same frameworks."""
+    """The comparisons of the campaign, then those of the reference for the same frameworks."""
     latencies_by_target = _by_case(data.latencies)
     target_ratios = [
         TargetRatios(
@@ -133,7 +133,7 @@ def _base_of(other: Target, bases: Sequence[Target]) -> Target | None:
 
 
 def _by_case(latencies: Sequence[FunctionLatencies]) -> dict[int, Cases]:
-    """By target, of functions that touch a device."""
+    """Latencies by target, without host-only functions."""
     by_target: dict[int, Cases] = {}
     for row in latencies:
         if not row.host_only:

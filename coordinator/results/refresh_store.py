@@ -117,7 +117,8 @@ ON CONFLICT (campaign_id) {_replacing("done", "reclassifications", "made_at", "t
 """
 
 DEFINITION = hashlib.sha256("\n".join((_REFRESH, *(view.query for view in VIEWS))).encode()).hexdigest()[:16]
-"""The version of the definition of kept figures: this statement and the views. A matrix of another is made anew."""
+"""The version of the definition of stored figures: this statement and the views. A matrix with another version is
+rebuilt."""
 
 _NOW = """
 SELECT n.campaign_id, p.state = 'running' AS running, n.done, coalesce(m.done, 0) AS kept, m.made_at,
@@ -141,7 +142,7 @@ async def now(connection: AsyncConnection, campaign_id: int) -> Row[Any] | None:
 
 
 async def outdated_campaigns(connection: AsyncConnection) -> Sequence[Row[Any]]:
-    """The campaigns whose matrix is behind, newest first."""
+    """The campaigns whose matrix is out of date, newest first."""
     rows = await connection.execute(
         text(f"SELECT * FROM ({_NOW}) matrix WHERE NOT current ORDER BY campaign_id DESC"), {"definition": DEFINITION}
     )

@@ -83,9 +83,9 @@ class FirstCall:
     target_id: int
     function: str
     first_cold_ms: float
-    """Of the first case of a process."""
+    """The first call of the first case of a process."""
     later_cold_ms: float | None
-    """Of a case after others of its process; None if no run was."""
+    """The first call of a case after others of its process; None without such a run."""
     steady_ms: float
 
 
@@ -188,7 +188,7 @@ class ReportData:
         return labels(self.targets)
 
     def narrow(self, function: str) -> ReportData:
-        """The same of the functions that a glob matches."""
+        """The same data for the functions that a glob matches."""
         return replace(
             self,
             verdicts=tuple(row for row in self.verdicts if fnmatchcase(row.function, function)),
@@ -196,7 +196,7 @@ class ReportData:
         )
 
     def published_targets(self) -> tuple[PublishedTarget, ...]:
-        """The targets of the reference, of the frameworks at hand."""
+        """The reference's targets of this campaign's frameworks."""
         if self.reference is None:
             return ()
         return tuple(target for target in self.reference.targets if target.framework in self.frameworks)

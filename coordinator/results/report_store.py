@@ -33,7 +33,7 @@ PLACES = ("fell_back", "host_only", "on_device", "unknown")
 """Placements of passed cases: the columns of ``matrix_targets``."""
 
 # The queries below are shown beside the tables that are made of their rows, so that anybody can run them: only views,
-# no parameters. The tables are made of the same rows as the matrix keeps them: nobody waits for the views.
+# no parameters. The tables are made from the same rows in the stored matrix, which is faster than the views.
 _VERDICTS = """\
 SELECT *
   FROM function_verdicts
@@ -146,7 +146,7 @@ def _verdict(target: int, function: str, counts: str, *figures: Any) -> Function
 
 
 def _latency_rows(rows: Iterable[Sequence[Any]]) -> Iterator[FunctionLatencies]:
-    """Functions with a measured case; a case that took no time that a clock shows is in no ratio."""
+    """Functions with a measured case. A case of 0 ms is excluded, because it has no ratio."""
     for target, function, host_only, cases, values in rows:
         by_case = {case: value for case, value in zip(cases, values, strict=True) if value is not None and value > 0}
         if by_case:

@@ -42,7 +42,7 @@ AT_ONCE = 20
 AT_ONCE_ROWS = 500
 LOOK_EVERY_S = 2.0
 SHARE = 0.05
-"""Of the time, at most, goes into refreshing the matrix of a campaign that still runs."""
+"""The largest share of time spent on refreshing the matrix of a running campaign."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ async def page(engine: AsyncEngine, campaign_id: int, request: MatrixQuery) -> M
 
 
 async def pages(engine: AsyncEngine, campaign_id: int, request: MatrixQuery) -> AsyncIterator[MatrixPage]:
-    """All rows that the query finds, some at a time."""
+    """All rows that match the query, in pages."""
     request = replace(request, offset=0, limit=AT_ONCE_ROWS)
     while True:
         matrix = await page(engine, campaign_id, request)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 CONFIDENCE = 0.95
 RESAMPLES = 2000
 FEWEST = 5
-"""Of fewer values than this a bootstrap only says how alike they happen to be: no interval, no density."""
+"""The fewest values for an interval or a density; with fewer, a bootstrap only shows how similar they happen to be."""
 SEED = 2023
 KEPT_UP_TO = 256
 BLOCK = 1_000_000
@@ -63,7 +63,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure over ``n`` values; None of none, and without an interval where they are too few."""
+    """A figure over ``n`` values: None for no values, without an interval for too few."""
 
     value: float | None
     interval: tuple[float, float] | None
@@ -74,7 +74,7 @@ NOTHING = Estimate(None, None, 0)
 
 
 def middle(values: Iterable[float | None]) -> float | None:
-    """The median of the values that there are; None of none."""
+    """The median of the values that are not None; None if there are none."""
     numbers = [value for value in values if value is not None]
     return statistics.median(numbers) if numbers else None
 
@@ -91,7 +91,7 @@ def median(values: Sequence[float]) -> Estimate:
 
 
 def geometric_mean(ratios: Sequence[float], *, with_interval: bool = True) -> Estimate:
-    """The mean that fits ratios: of 2 times and half it says 1. Every ratio must be over 0."""
+    """The geometric mean: for ratios 2 and 1/2 it is 1. Every ratio must be over 0."""
     (estimate,) = geometric_means([ratios], with_intervals=with_interval)
     return estimate
 
@@ -209,7 +209,7 @@ def _resamples(n: int) -> Iterable[NDArray[Any]]:
 
 @lru_cache(maxsize=32)
 def _cached_resamples(n: int) -> NDArray[Any]:
-    """Small sets are many, and drawing is most of their work: all of one size share it."""
+    """Draw once for each small size: small sets are many, and drawing is most of their cost."""
     import numpy as np
 
     return np.concatenate(list(_draw_resamples(n))).astype(np.int16)

@@ -27,7 +27,7 @@ from coordinator.targets.models import Target
 
 
 def columns(names: Iterable[str]) -> str:
-    """Columns of ``matrix_cells m``; the counts as text, as many cells have the same and nobody parses them twice."""
+    """Columns of ``matrix_cells m``; the counts as text, so that equal ones are parsed only once."""
     return ", ".join("CAST(m.counts AS text) AS counts" if name == "counts" else f"m.{name}" for name in names)
 
 
@@ -43,7 +43,7 @@ async def keys(
     *,
     of_all: bool,
 ) -> tuple[list[FunctionKey], int]:
-    """The rows that the query finds, in the order of the matrix; and how many there are.
+    """The rows that match the query, in the order of the matrix; and the number of all rows.
 
     Unless ``of_all`` the targets are a part of the campaign's, and rows without any cell on them are left out.
     """
@@ -99,7 +99,7 @@ async def campaign_cells(connection: AsyncConnection, campaign_id: int) -> list[
 
 
 async def made_at(connection: AsyncConnection, campaign_id: int) -> datetime | None:
-    """The moment at which the cells were made last; None of no cells."""
+    """When the cells were last made; None without cells."""
     result = await connection.execute(
         text("SELECT made_at FROM matrices WHERE campaign_id = :campaign"), {"campaign": campaign_id}
     )
@@ -143,7 +143,7 @@ CASES_DIGEST = """\
 CASE WHEN bool_and(c.digest IS NOT NULL)
      THEN encode(sha256(convert_to(string_agg(c.name || ' ' || c.digest, E'\\n' ORDER BY c.name), 'UTF8')), 'hex')
 END"""
-"""Of the cases ``c`` of a function: equal for equal cases, also under two revisions of their suite."""
+"""Digest of the cases ``c`` of a function: equal for equal cases, also in two revisions of their suite."""
 
 
 async def history(connection: AsyncConnection, framework: str, function: str) -> list[Row[Any]]:
@@ -194,7 +194,7 @@ def _on_target(term: OnTarget, rule: CountingRule, name: str) -> tuple[str, Any]
         case VerdictTerm(words=words):
             return f"{count_of(rule, 'verdict')} = ANY(CAST(:{name} AS text[]))", list(words)
         case CauseTerm(word=word):
-            # What is in no count has its cause in a column of its own.
+            # Cases that are not counted have their cause in a separate column.
             cause = (
                 f"CASE WHEN {count_of(ANYWHERE, 'total')} = '0' THEN not_counted_cause"
                 f" ELSE {count_of(rule, 'cause')} END"

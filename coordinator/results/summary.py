@@ -188,7 +188,7 @@ def _ports(rated_verdicts: Sequence[FunctionVerdict], missing: int) -> str:
 
 
 def named_with_condition(data: ReportData) -> list[tuple[str, str]]:
-    """The functions, with their frameworks, of which sentences say on which options they fail or fall back."""
+    """The functions (with framework) whose condition the summary mentions."""
     functions = {
         (target.framework, verdict.function)
         for target in data.run_targets
@@ -211,7 +211,7 @@ def _falling_back(verdicts: Sequence[FunctionVerdict]) -> list[FunctionVerdict]:
 
 
 def _in_part(data: ReportData, rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
-    """The functions of which some cases fail, and on which options, as far as these tell them apart."""
+    """The functions that fail some cases, with the options that separate these, if any do."""
     partial = _partial(rated_verdicts)
     if not partial:
         return []
@@ -381,7 +381,7 @@ def _slow(data: ReportData, target: Target, comparisons: Sequence[TargetRatios],
 
 
 def _without_latency(data: ReportData, target: Target) -> list[str]:
-    """Functions that are in no ratio because of where they ran: the slowest may be among them."""
+    """Functions without a ratio because of their placement; the slowest may be among them."""
     latencies = data.medians[target.id]
     left_out = [
         verdict.function

@@ -1,1 +1,1 @@
-"""A target: framework, version and device on one hardware; how it is spelled, and how it is selected."""
+"""A target: framework, version and device on one hardware; how it is written and selected."""

@@ -40,7 +40,7 @@ class Target(BaseModel):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The sentences that must stand beside any figure of it."""
+        """The sentences that must be shown beside any figure of it."""
         return target_sentences(self.device, self.device_class, simulated=self.simulated, notes=self.notes)
 
     @property
@@ -54,7 +54,7 @@ class Target(BaseModel):
 
 
 def target_sentences(device: str, device_class: str, *, simulated: bool, notes: Sequence[str]) -> tuple[str, ...]:
-    """The sentences that must stand beside any figure of a target: its runner's own, then ours."""
+    """The sentences that must be shown beside any figure of a target: the runner's own, then Portolan's."""
     sentences = list(notes)
     if device == "xla" and device_class != "tpu":
         where = "the host CPU" if device_class == "cpu" else f"a device of class {device_class}"
@@ -79,5 +79,5 @@ def labels(targets: Sequence[Target]) -> dict[int, str]:
 
 
 def notes(targets: Iterable[Target]) -> list[str]:
-    """The sentences that must stand beside any figure of these targets, each with its target and once."""
+    """The sentences that must be shown beside any figure of these targets, each once with its target."""
     return list(dict.fromkeys(f"{target.target}: {sentence}" for target in targets for sentence in target.sentences))

@@ -80,7 +80,7 @@ class Selector:
         return cls(match["framework"], match["version"], match["device"])
 
     def matches_name(self, target: str) -> bool:
-        """Whether it matches a target as ``spelled`` writes it."""
+        """Whether it matches a target written as by ``target_name``."""
         framework, _, rest = target.partition("@")
         version, _, device = rest.rpartition("/")
         return self.matches(TargetName(0, framework, version, device))

@@ -34,7 +34,7 @@ async def login(request: Request, context: Context, once: Once = None, next: Nex
     """The form; a link that signs in once needs none."""
     if once is None:
         return _form(request, next)
-    # A page elsewhere must not sign its readers in as somebody of its choice, by a link either.
+    # Another site must not be able to sign its readers in as a user of its choice (login CSRF), also by a link.
     if is_foreign(request.headers.get("host", ""), request.headers):
         raise ForeignSiteError
     try:

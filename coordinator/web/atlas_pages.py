@@ -106,7 +106,7 @@ def _page(request: Request, content: bodies.Page, data: Any, **more: Any) -> Res
 
 
 def _function_of_file(atlas: Atlas, file: str) -> str:
-    """The function whose page a file is: a name that was too long is found among those that were charted."""
+    """The function of a page's file name. A name that was shortened is looked up among the charted ones."""
     name = name_of(file)
     names = (name for framework in atlas.frameworks for name in framework.functions)
     return name or next((one for one in names if file_name(one) == file), file)

@@ -60,7 +60,7 @@ class CauseCount:
     functions: dict[str, int]
     """By the name of the rule."""
     addresses: dict[str, str]
-    """Of the matrices that show them."""
+    """Addresses of the matrices that show them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ def causes(campaign_id: int, verdicts: Iterable[VerdictCount]) -> tuple[CauseCou
     """The main causes of all that did not pass, the most frequent first. A function counts once a target."""
     functions_by_cause: dict[str, Counter[str]] = {rule.name: Counter() for rule in SIDE_BY_SIDE}
     for row in verdicts:
-        # Of functions that were lowered nothing did not pass.
+        # A lowered function has no failure.
         if row.cause is not None and row.lowering != Cause.lowered:
             functions_by_cause[row.rule][row.cause] += row.functions
     cause_counts = [

@@ -28,7 +28,7 @@ from coordinator.web.pages import page, stream_page
 router = PageRouter()
 
 ROWS = 60
-"""Of a table on the page; its csv has all."""
+"""Rows of a table on the page; its csv has all."""
 UNCHANGING = {"Cache-Control": "private, max-age=31536000, immutable"}
 Drawn = Annotated[str | None, Query(pattern="^[0-9a-f]{32}$", description="the drawing that a page has made")]
 Form = Annotated[Literal["svg", "json"], Path()]

@@ -31,7 +31,7 @@ def moment(value: datetime | None) -> str:
 
 
 def unproven(reason: str) -> str:
-    """Why a placement is unknown, as a sentence; a word that only a newer version knows stays as it is."""
+    """Why a placement is unknown, as a sentence; a word from a newer version is shown as is."""
     return Unproven(reason).sentence if reason in set(Unproven) else reason
 
 

@@ -121,7 +121,7 @@ def _cell_counts(row: MatrixRow, target: Target, rule: CountingRule) -> tuple[An
 
 
 def other_rule(rule: CountingRule) -> CountingRule:
-    """The rule whose counts stand beside those of this one where they differ."""
+    """The rule whose counts are shown beside this one's where they differ."""
     return ON_DEVICE if rule == ANYWHERE else ANYWHERE
 
 

@@ -27,7 +27,7 @@ from protocol.enums import Cause
 router = PageRouter()
 
 MOST_TEXT = 64 * 1024
-"""So many characters of a log or a message stand on the page; a link leads to all."""
+"""Characters of a log or a message on the page; a link leads to the whole text."""
 MOST_TYPED = 4000
 
 Typed = Annotated[str, Form(max_length=MOST_TYPED)]

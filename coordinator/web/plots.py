@@ -12,7 +12,7 @@ from coordinator.results.statistics import middle
 from coordinator.web.filters import milliseconds
 
 MOST_DOTS = 80
-"""Of one run; of more samples every n-th is drawn, and the extremes."""
+"""Dots of one run; with more samples every n-th is drawn, and the extremes."""
 ROW = 14
 EDGE = 6
 

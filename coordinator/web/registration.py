@@ -1,4 +1,4 @@
-"""Registering a runner: a form, the check of its contract as it goes on, and what follows from it."""
+"""Registering a runner: a form, the progress of the conformance check, and its result."""
 
 from __future__ import annotations
 

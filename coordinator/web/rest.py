@@ -67,7 +67,7 @@ def _parameters(call: Mapping[str, Any]) -> Iterator[Parameter]:
 
 
 def _body(document: Mapping[str, Any], call: Mapping[str, Any]) -> Iterator[Parameter]:
-    """The members of a JSON body that has a model of its own."""
+    """The members of a JSON body that has its own model."""
     content = call.get("requestBody", {}).get("content", {})
     reference = content.get("application/json", {}).get("schema", {}).get("$ref", "")
     model = document.get("components", {}).get("schemas", {}).get(reference.rpartition("/")[2], {})

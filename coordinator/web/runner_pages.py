@@ -21,7 +21,7 @@ router = PageRouter()
 RECENT = 25
 """Jobs and outcomes on a runner's page."""
 HAS_PLACE = frozenset({"notes", "libraries", "hardware", "environment", "image"})
-"""Members of the fingerprint that stand elsewhere on the page."""
+"""Members of the fingerprint that the page shows elsewhere."""
 
 
 @router.get("/runners")

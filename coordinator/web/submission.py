@@ -57,20 +57,20 @@ class Filled:
     name: Typed = ""
     suite: Typed = DEFAULT_SUITE
     targets: Annotated[tuple[Annotated[str, Field(max_length=200)], ...], Form(max_length=100)] = ()
-    """Of the checkboxes."""
+    """Targets of the checkboxes."""
     other: Typed = ""
     """Further selectors, one a line."""
     functions: Typed = ""
     runs: Typed = "3"
     timing: Typed = ""
-    """Empty: as the suite is timed where nothing is said."""
+    """Empty: the default timing of the suite."""
     timed_cases: Typed = ""
-    """Empty: those of the suite that are timed where nothing is said."""
+    """Empty: the default of the suite."""
     verdicts_first: Typed = ""
     """``true`` if its checkbox is set."""
     timeout_s: Typed = f"{DEFAULT_TIMEOUT_S:g}"
     rerun: Typed = ""
-    """The campaign of which a part is run again."""
+    """The campaign of which a part is rerun."""
     which: Typed = ""
 
     @property
@@ -78,7 +78,7 @@ class Filled:
         return list(dict.fromkeys([*self.targets, *words(self.other)]))
 
     def request(self) -> CampaignRequest:
-        """The request over REST that this form stands for. Raises ``ValidationError`` or ``UnknownNameError``."""
+        """The REST request of this form. Raises ``ValidationError`` or ``UnknownNameError``."""
         if not self.selectors:
             raise UnknownNameError("choose at least one target, or name some by a selector", "targets")
         values = {
@@ -183,7 +183,7 @@ def offer(runners: Sequence[Runner]) -> Choices:
     by_target: dict[str, list[Runner]] = {}
     for runner in live:
         by_target.setdefault(runner.target, []).append(runner)
-    # By name; the suite that checks runners is nobody's first choice.
+    # By name; the conformance suite comes last, because it charts nothing.
     suites = sorted(
         {suite for runner in live for suite in runner.suites}, key=lambda name: (name == CONFORMANCE_SUITE, name)
     )
@@ -207,7 +207,7 @@ def _sort_unique(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def first(choices: Choices) -> Filled:
-    """The likeliest choice: the study's suite, else another, on all targets that have it."""
+    """The default choice: the study's suite, else the first one, on all targets that have it."""
     suite = DEFAULT_SUITE
     if choices.suites and suite not in choices.suites:
         suite = choices.suites[0]
@@ -232,7 +232,7 @@ def of_campaign(campaign: CampaignDetail, which: Which | None) -> Filled:
 
 
 def from_query(fields: Filled, query: Sequence[tuple[str, str]]) -> Filled:
-    """The query's fields before the others. ``targets`` may come several times."""
+    """Override the form's fields by those of the query. ``targets`` may be repeated."""
     from_url: dict[str, Any] = {name: value for name, value in query if name in (*FIELDS, "other")}
     if "targets" in from_url:
         from_url["targets"] = tuple(value for name, value in query if name == "targets")
@@ -246,7 +246,7 @@ def address(fields: Filled) -> str:
 
 
 def apart(fields: Filled, choices: Choices) -> Filled:
-    """Selectors that have no checkbox stand among the others."""
+    """Move selectors without a checkbox to the free-text field."""
     there = {choice.target for choice in choices.targets}
     without_checkbox = [target for target in fields.targets if target not in there]
     return replace(

@@ -230,16 +230,16 @@ def test_the_database_is_open_to_whoever_has_its_dsn(portolan: Portolan, campaig
         ("history add", "no campaign has an outcome of add; did you mean hazards.add"),
         ("history hazards.ad", "did you mean hazards.add"),
         ("history hazards.add --framework torch", "hazards.add is a function of hazards, not of torch"),
-        ("operations 999", "there is no campaign 999: `portolan status` lists those that there are"),
+        ("operations 999", "there is no campaign 999: `portolan status` shows the existing campaigns"),
         ("operations 1 aten::isin", "operation 'aten::isin'"),
         ("table 1 nonsense", "no table is called 'nonsense'; there are"),
         ("figure 1 nonsense --out figure.svg", "no figure is called 'nonsense'"),
         ("report 1 --reference-device gpuu", "there are: cpu"),
-        ("compare 1 first", "'first' is no campaign: write its number"),
-        ("compare 1:hazards/gpu 1:hazards/cpu", "names 0 targets of campaign 1"),
-        ("delete suite 999", "no suite 999: `portolan delete suite` lists those that are stored"),
+        ("compare 1 first", "'first' is not a campaign: write its number"),
+        ("compare 1:hazards/gpu 1:hazards/cpu", "matches 0 targets of campaign 1"),
+        ("delete suite 999", "no suite 999: `portolan delete suite` shows the stored suites"),
         ("delete campaign first", "must be a whole number"),
-        ("token revoke 999", "no token 999: `portolan token list` lists those that there are"),
+        ("token revoke 999", "no token 999: `portolan token list` shows the existing tokens"),
         ("token create ada --role captain", "'captain' is not one of 'viewer'"),
         ("override 1 no/case --target hazards/cpu --cause type --why so", "no outcome of no/case"),
         ("import no.bundle", "there is no file no.bundle: check its name"),
@@ -249,7 +249,7 @@ def test_the_database_is_open_to_whoever_has_its_dsn(portolan: Portolan, campaig
         ("submit --suite hazard", "did you mean hazards?"),
         ("submit --runs many", "must be a whole number"),
         ("submit --runs 1000", "runs: must be 100 or less"),
-        ("submit --sample /dev/null", "is no sample (no valid JSON"),
+        ("submit --sample /dev/null", "is not a sample (no valid JSON"),
         ("evidence out.json no.bundle", "there is no file no.bundle"),
         ("assess no.py --on torch/xla", "no.py is no file or folder here"),
         ("assess /dev/shm --on torch/xlaa --url http://127.0.0.1:1", "no coordinator answers"),
@@ -269,6 +269,6 @@ def test_bad_input_gets_one_line_and_exit_code_2(portolan: Portolan, campaign: s
 def test_what_is_no_coordinator_is_told_apart(portolan: Portolan) -> None:
     runner = RunnerProcess()
     try:
-        assert "no coordinator of this version" in portolan.refused("status", "--url", runner.ready["url"])
+        assert "not a coordinator of this version" in portolan.refused("status", "--url", runner.ready["url"])
     finally:
         runner.stop()

@@ -58,8 +58,8 @@ def test_a_bundle_is_imported_and_shown_like_any_campaign(portolan: Portolan, bu
         said = list(several.map(lambda _: portolan.ask("import", str(bundle), "--name", "the island"), range(3)))
     told = f"campaign 1: {len(lines)} outcomes of torch@{header['runner']['version']}/cpu on "
     assert sum(line.startswith(told) for line in said) == 1
-    assert sum("this bundle is here already" in line for line in said) == 2
-    assert portolan.ask("import", str(bundle)).startswith("campaign 1: this bundle is here already")
+    assert sum("this bundle is already stored" in line for line in said) == 2
+    assert portolan.ask("import", str(bundle)).startswith("campaign 1: this bundle is already stored")
 
     (listed,) = json.loads(portolan.ask("status", "--json"))
     assert (listed["name"], listed["state"], listed["counters"]["done"]) == ("the island", "done", len(lines))

@@ -110,13 +110,13 @@ def test_times_that_cannot_be_read_are_one_line(portolan: Portolan) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["http://127.0.0.1:1"], "is it running"),
-        (["127.0.0.1:8790"], "is it running, and the URL right"),
+        (["http://127.0.0.1:1"], "check that it is running"),
+        (["127.0.0.1:8790"], "check that it is running and that the URL is right"),
         (["http://"], "URL"),
         (["http://[::1"], "URL"),
         (["http://127.0.0.1:1", "--secret-file", "nowhere"], "there is no file nowhere"),
-        (["http://127.0.0.1:1", "--secret-file", "nowhere", "--secret-stdin"], "exclude each other"),
-        (["http://127.0.0.1:1", "--probe", "--restart-command", "true"], "--restart-command without it"),
+        (["http://127.0.0.1:1", "--secret-file", "nowhere", "--secret-stdin"], "cannot be combined"),
+        (["http://127.0.0.1:1", "--probe", "--restart-command", "true"], "--restart-command without --probe"),
     ],
 )
 def test_what_cannot_begin_is_one_line(portolan: Portolan, arguments: list[str], words: str) -> None:

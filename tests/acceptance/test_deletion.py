@@ -43,7 +43,9 @@ async def test_a_campaign_goes_with_all_that_hangs_on_it_and_no_other(
         *("override", str(gone), "hazards.add/wrong", "--target", "hazards/cpu"),
         *("--cause", "environment", "--why", "the reference is wrong"),
     )
-    assert "nobody is at the terminal to be asked: say --yes" in portolan.refused("delete", "campaign", str(gone))
+    assert "cannot ask for confirmation without a terminal: add --yes" in portolan.refused(
+        "delete", "campaign", str(gone)
+    )
 
     told = portolan.ask("delete", "campaign", str(gone), "--yes")
 

@@ -308,7 +308,7 @@ def test_a_request_that_makes_no_sense(
 
 def test_a_url_at_which_nobody_answers(coordinator: CoordinatorProcess, known: RunnerProcess) -> None:
     nowhere = f"http://127.0.0.1:{free_port()}"
-    assert "is it running" in complaint(post(coordinator, body(known, url=nowhere)), 502)
+    assert "check that it is running" in complaint(post(coordinator, body(known, url=nowhere)), 502)
     assert "refused the secret" in complaint(post(coordinator, body(known, secret="another")), 502)
     assert listed(coordinator) == []
 

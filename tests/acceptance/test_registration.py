@@ -56,7 +56,7 @@ def refused(coordinator: CoordinatorProcess, url: str, secret: str = SECRET) -> 
 
 
 def test_nobody_answers(coordinator: CoordinatorProcess) -> None:
-    assert "is it running" in refused(coordinator, f"http://127.0.0.1:{free_port()}")
+    assert "check that it is running" in refused(coordinator, f"http://127.0.0.1:{free_port()}")
 
 
 def test_a_slow_answer(coordinator: CoordinatorProcess) -> None:

@@ -151,7 +151,7 @@ def test_a_second_word_replaces_the_first_and_keeps_what_the_rules_said(
     ("change", "status", "words"),
     [
         ({"case": "hazards.add/none"}, 404, "no outcome of hazards.add/none"),
-        ({"target": "torch/*"}, 422, "names 0 targets"),
+        ({"target": "torch/*"}, 422, "matches 0 targets"),
         ({"target": "nonsense"}, 422, "framework/device"),
         ({"cause": "weather"}, 422, "cause"),
         ({"by": "Eve"}, 422, "by"),
@@ -170,10 +170,10 @@ def test_what_passed_has_no_cause_to_name(coordinator: CoordinatorProcess, porto
     passed = next(row["case"] for row in coordinator.outcomes(campaign, verdict="passed"))
     answer = coordinator.http.put(f"/campaigns/{campaign}/overrides", json={**WRONG, "cause": "type", "case": passed})
     assert answer.status_code == 404
-    assert "which target" in portolan.refused("override", str(campaign), passed)
+    assert "an override needs a target" in portolan.refused("override", str(campaign), passed)
     assert "--why" in portolan.refused("override", str(campaign), passed, "--target", "hazards/cpu")
     undo = ("override", str(campaign), WRONG["case"], "--target", "hazards/cpu", "--undo")
-    assert "nobody has overridden" in portolan.refused(*undo)
+    assert "is not overridden" in portolan.refused(*undo)
     assert "no campaign 999" in portolan.refused("reclassify", "999")
 
 

@@ -77,7 +77,7 @@ def test_a_campaign_on_a_sample_keeps_it_and_says_what_is_not_charted(
     assert "2 functions" in plan.stdout
     done = portolan.call("submit", *options)
     for process in (plan, done):
-        assert f"not charted, as the suite has no case of them: {', '.join(GONE)}" in process.stderr
+        assert f"not charted, because the suite has no case of them: {', '.join(GONE)}" in process.stderr
     campaign = int(done.stdout)
     detail = coordinator.wait_ended(campaign)
     assert detail["sample"] == "harbour"
@@ -124,7 +124,7 @@ def test_of_a_list_with_unknown_functions_the_rest_is_charted(
     mixed = f"{GONE[0]} hazards.add {GONE[1]}"
     done = portolan.call(*asked, mixed)
     for process in (portolan.call(*asked, mixed, "--dry-run"), done):
-        assert f"not charted, as the suite has no case of them: {', '.join(GONE)}" in process.stderr
+        assert f"not charted, because the suite has no case of them: {', '.join(GONE)}" in process.stderr
     detail = coordinator.wait_ended(int(done.stdout))
     assert detail["not_charted"] == list(GONE)
     assert detail["counters"]["done"] > 0
@@ -145,8 +145,8 @@ def test_any_other_campaign_has_no_sample(coordinator: CoordinatorProcess, runne
 @pytest.mark.parametrize(
     ("changed", "fields", "complaint"),
     [
-        ({}, {"functions": ["hazards.add"]}, "a sample names the functions"),
-        ({}, {"rerun": {"campaign": 1, "which": "failed"}}, "what a campaign left is no sample"),
+        ({}, {"functions": ["hazards.add"]}, "a sample already names the functions"),
+        ({}, {"rerun": {"campaign": 1, "which": "failed"}}, "a rerun has its own functions"),
         ({"surface": "torch@2.9.0"}, {}, "the sample is of torch, and none of the targets is"),
         ({"drawn": [drawn("hazards.nowhere", "top2")]}, {}, "has no case of any function of the sample"),
         ({"drawn": []}, {}, "sample.drawn"),
@@ -171,5 +171,5 @@ def test_a_sample_that_cannot_be_charted_is_refused(
 
 def test_a_file_that_is_no_sample_is_one_line(portolan: Portolan, tmp_path: Path) -> None:
     (tmp_path / "functions").write_text("torch.add\n")
-    assert "is no sample" in portolan.refused("submit", "--sample", str(tmp_path / "functions"))
+    assert "is not a sample" in portolan.refused("submit", "--sample", str(tmp_path / "functions"))
     assert "no such file" in portolan.refused("submit", "--sample", "/none")

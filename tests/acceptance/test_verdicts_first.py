@@ -64,7 +64,7 @@ def test_without_a_timed_run_there_is_nothing_to_go_before(
 ) -> None:
     answer = coordinator.http.post("/campaigns", json={"suite": "hazards", "verdicts_first": True} | fields)
     assert answer.status_code == 422
-    assert "ask for 2 runs or more, with a timing" in answer.text
+    assert "ask for at least 2 runs and turn timing on" in answer.text
 
 
 def test_a_target_is_given_up_and_the_others_are_charted_to_their_end(

@@ -81,7 +81,7 @@ def test_a_failing_cell_is_opened_to_its_outcome_and_its_cause_named_and_taken_b
     expect(page.locator("main")).to_contain_text("named by admin")
     expect(page.locator("main")).to_contain_text("the compiler <b>gives up</b>")
 
-    page.get_by_role("button", name=re.compile("Take it back")).click()
+    page.get_by_role("button", name=re.compile("Remove the override")).click()
     expect(page.locator(".lead")).to_contain_text("not_implemented")
     expect(page.locator("main")).not_to_contain_text("named by")
 
@@ -198,7 +198,7 @@ def test_an_outcome_is_found_and_its_cause_named_by_keyboard_alone(visit: Watche
     _tab_to(page, page.get_by_role("button", name="Name the cause"))
     page.keyboard.press("Enter")
     expect(page.locator(".lead")).to_contain_text("compile")
-    _tab_to(page, page.get_by_role("button", name=re.compile("Take it back")))
+    _tab_to(page, page.get_by_role("button", name=re.compile("Remove the override")))
     page.keyboard.press("Enter")
     expect(page.locator(".lead")).to_contain_text("memory")
 

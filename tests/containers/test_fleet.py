@@ -207,7 +207,7 @@ def test_down_ends_the_containers_of_a_coordinator_that_is_gone(fleet: Fleet, qu
     fleet.coordinator.kill()
     done = fleet.call("down")
     assert done.returncode == 2
-    assert "its chart still has them" in done.stderr
+    assert "it still lists the runners" in done.stderr
     assert fleet.containers() == []
 
 
@@ -287,7 +287,7 @@ def test_an_image_of_another_protocol_is_refused_and_its_container_removed_again
     done = fleet.call("up", *fleet.up_words(other))
     assert done.returncode == 2
     assert "speaks protocol 99" in done.stderr
-    assert "its container was removed again" in done.stderr
+    assert "its container was removed" in done.stderr
     assert (fleet.containers(), fleet.runners()) == ([], [])
 
 
@@ -331,14 +331,14 @@ def test_bad_input_is_one_line_and_starts_nothing(fleet: Fleet, hazards: str, bu
         (["--targets", "hazard/cpu"], "did you mean hazards/cpu?"),
         (["--targets", "hazards@9/cpu"], "did you mean hazards@1.0/cpu?"),
         (["--image", "hazards/cpu=portolan/nothing:here"], "there is no image 'portolan/nothing:here'"),
-        (["--image", f"hazards/cpu={bare}"], "is no runner's"),
+        (["--image", f"hazards/cpu={bare}"], "is not an image of a runner"),
         (["--image", f"hazards/broken={hazards}"], "does not serve hazards/broken"),
         (["--image", "hazards/cpu"], "write TARGET=IMAGE"),
         (["--targets", "hazards/cpu", "--memory", "lots"], "is not a size"),
         (["--targets", "hazards/cpu", "--url", "http://127.0.0.1:9"], "no coordinator answers"),
     ):
         assert words in fleet.refused("up", *arguments)
-    assert "no name for a fleet" in fleet.portolan.refused("fleet", "status", "--name", "A b")
+    assert "not a name for a fleet" in fleet.portolan.refused("fleet", "status", "--name", "A b")
     for command in ("logs", "down"):
         assert "has no container of torch/cpu; it has none" in fleet.refused(command, "torch/cpu")
     assert fleet.containers() == []
@@ -395,6 +395,6 @@ def test_a_device_that_vanished_is_told_and_leaves_no_container(fleet: Fleet, qu
             limits=Limits(1 << 30, 1.0, 100, 1 << 20),
             access=Access(paths=("/dev/portolan-vanished",)),
         )
-        with pytest.raises(EngineError, match="cannot have its device"):
+        with pytest.raises(EngineError, match="its device is not available"):
             engine.create(spec, secret)
     assert fleet.containers() == []

@@ -28,7 +28,7 @@ def token_of(key: bytes, cookie: str, session: str) -> str:
 
 
 def belongs(key: bytes, cookie: str | None, session: str, token: object) -> bool:
-    """Whether the form is of a page that this browser was given, signed in as it is now."""
+    """Whether the form comes from a page that this browser received in its current session."""
     if cookie is None or not is_cookie(cookie) or not isinstance(token, str):
         return False
     return hmac.compare_digest(token_of(key, cookie, session).encode(), token.encode("utf-8", "surrogatepass"))

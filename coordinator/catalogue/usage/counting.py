@@ -100,7 +100,7 @@ def batches(sources: Iterator[Source], state: CountState) -> Iterator[Batch]:
 
 
 _methods: Methods = {}
-"""Of the worker process, which gets them once."""
+"""Set once in each worker process."""
 
 
 def _prepare(methods: Methods) -> None:

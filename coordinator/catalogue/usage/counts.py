@@ -33,7 +33,7 @@ class UseCount(_Model):
     resolved: NonNegativeInt = 0
     """Through imports and assignments."""
     typed: NonNegativeInt = 0
-    """As a member of a value whose class is known."""
+    """Uses as a member of a value whose class is known."""
     guessed: NonNegativeInt = 0
     """As a member of a value whose class had to be guessed."""
     files: NonNegativeInt = 0
@@ -95,11 +95,12 @@ def open_counts(path: Path | None) -> Counts:
         return Counts.model_validate_json(unpack(content))
     except ValidationError as error:
         raise CatalogueError(
-            f"{name}: no counts of use ({first_fault(error)}); make them by `portolan catalogue count CORPUS`"
+            f"{name} is not a file of usage counts ({first_fault(error)}); create one with "
+            "`portolan catalogue count CORPUS`"
         ) from error
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise CatalogueError(f"{name}: {reason}; name a file of `portolan catalogue count CORPUS`") from error
+        raise CatalogueError(f"{name}: {reason}; name a file that `portolan catalogue count CORPUS` wrote") from error
 
 
 @dataclass(frozen=True)

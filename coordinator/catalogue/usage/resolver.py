@@ -77,7 +77,7 @@ def uses_of(source: bytes, methods: Mapping[str, frozenset[str]]) -> Uses:
     uses = resolver.uses
     uses.frameworks, uses.star_imports = resolver.frameworks, resolver.star_imports
     if len(uses.frameworks) == 1:
-        # Where a file uses two frameworks, a method's name says of neither that it is meant.
+        # In a file with two frameworks, a method's name alone does not show which of them is meant.
         (root,) = uses.frameworks
         for name, times in resolver.unknown_methods.items():
             if name in methods.get(root, ()):
@@ -182,7 +182,7 @@ class Resolver:
         is_none = isinstance(node.value, ast.Constant) and node.value.value is None
         for target in node.targets:
             if isinstance(target, ast.Name):
-                # ``except ImportError: torch = None`` says nothing of what torch is where it is there.
+                # ``except ImportError: torch = None`` does not change what torch is when the import succeeds.
                 if not (is_none and isinstance(self._lookup(target.id), str)):
                     self._bind(target.id, binding)
             else:
@@ -278,7 +278,7 @@ class Resolver:
         return binding
 
     def _note_name(self, name: str, node: ast.expr) -> None:
-        """Take note that a name of a framework stands here, known through imports."""
+        """Record a use of a framework's name that imports resolve."""
 
     def _member(self, owner: Binding, node: ast.Attribute, outer: bool) -> Binding:
         """Return a member of a value; unless ``outer``, a call or a further member takes note of it."""
@@ -297,7 +297,7 @@ class Resolver:
 
 
 class _Counting(Resolver):
-    """Counts uses of names, wherever they stand, and of members."""
+    """Counts the uses of names and of members."""
 
     def __init__(self) -> None:
         super().__init__()

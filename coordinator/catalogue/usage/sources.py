@@ -25,7 +25,7 @@ from coordinator.errors import CatalogueError
 LARGEST_FILE = 4_000_000
 """A larger file holds data and no program that a person wrote."""
 LARGEST_LINE = 3 * LARGEST_FILE
-"""Of JSON: a file in one line, with what its escapes take."""
+"""The longest line of a .jsonl file: one source file with its JSON escapes."""
 MOST_EXPANDED = 300
 """How many times its own size an archive may unpack to; Python packs to a fifth."""
 ALWAYS_EXPANDED = 256_000_000
@@ -60,7 +60,7 @@ class Choice:
     """The files that are read."""
 
     suffixes: tuple[str, ...] = (".py",)
-    """Of files and of members of archives."""
+    """Suffixes of the files and archive members that are read."""
     names_linked_folders: bool = False
     opens_archives: bool = True
     """Whether archives that lie in a folder are opened too."""
@@ -81,9 +81,9 @@ def sources(corpus: Path, choice: Choice = CORPUS) -> Iterator[Source]:
     elif corpus.is_file() and _reader_of(corpus.name) is not None:
         yield from _archive(corpus, corpus.name, choice)
     elif corpus.exists():
-        raise CatalogueError(f"{corpus} is no corpus: name a folder, a .zip, .whl or .tar.* file, or a .jsonl file")
+        raise CatalogueError(f"{corpus} is not a corpus: name a folder, a .zip, .whl or .tar.* file, or a .jsonl file")
     else:
-        raise CatalogueError(f"{corpus}: there is no such corpus; name a folder, an archive or a .jsonl file")
+        raise CatalogueError(f"{corpus} does not exist: name a folder, an archive or a .jsonl file")
 
 
 def package_of(archive: str) -> str:

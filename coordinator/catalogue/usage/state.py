@@ -24,7 +24,7 @@ class CountState:
             self._open()
         except sqlite3.Error as error:
             raise CatalogueError(
-                f"{path} cannot hold the state of a count ({error}): delete it, or name another --state"
+                f"{path} cannot hold the state of a count ({error}): delete it, or choose another --state"
             ) from error
 
     def _open(self) -> None:
@@ -39,7 +39,9 @@ class CountState:
                 row = self._identity, 0, "{}"
                 connection.execute("INSERT INTO state VALUES (?, ?, ?)", row)
         if row[0] != self._identity:
-            raise CatalogueError(f"{self._path} is of another corpus or rule: delete it, or name another --state")
+            raise CatalogueError(
+                f"{self._path} belongs to another corpus or another counting rule: delete it, or choose another --state"
+            )
         self.position: int = row[1]
         self._tally: str = row[2]
 

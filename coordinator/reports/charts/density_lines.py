@@ -38,10 +38,10 @@ def densities(data: ReportData, table: Table) -> Figure:
         caption=f"Kernel densities over functions, measured is {MEASURES[data.measure]}; "
         + ", ".join(f"{target} n {size}" for target, size in sizes.items())
         + ".",
-        alternative="How latencies lie; most functions take about: "
+        alternative="Latency distribution; most functions take about: "
         + "; ".join(f"{target} {_peak(rows, target):.3g} ms" for target in sizes)
         + ".",
-        silent="No target has latencies of five functions that differ: a density of fewer would be invented. Chart "
+        silent="No target has five different latencies, the minimum for a density. Chart "
         "more functions, with timing on.",
     )
 

@@ -25,7 +25,7 @@ def prepare(parent: int) -> None:
 
 
 def draw(spec: dict[str, Any] | None, form: Form) -> bytes:
-    """Data stand in the specification, so that no address need be fetched. Raises ``ValueError``."""
+    """The data must be inside the specification, so that nothing is fetched. Raises ``ValueError``."""
     try:
         return _draw(spec, form)
     except ValueError:

@@ -122,7 +122,7 @@ def _nothing_own(data: ReportData, drawing: Spec | None) -> tuple[str, ...]:
     """A picture of the study must not be taken for one of the campaign."""
     if drawing is None or not data.targets or not all(row.get("published") for row in drawing["data"]["values"]):
         return ()
-    return (f"Of {data.name} itself there is nothing to draw yet: all that is shown was published.",)
+    return (f"{data.name.capitalize()} has nothing to draw yet: the figure shows published values only.",)
 
 
 def _source(data: ReportData) -> str:

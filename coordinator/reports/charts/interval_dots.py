@@ -90,7 +90,7 @@ def slowdown(data: ReportData, table: Table) -> Figure:
 
 @chart_of_rows
 def _share_dots(pairs: tuple[str, ...], parts: tuple[str, ...], axis_title: str) -> AnyChart:
-    """Of several parts each has a colour, a shape and a line of its own."""
+    """With several parts, each has its own color, shape and line."""
     several = len(parts) > 1
     legend = alt.Undefined if several else None
     axis = percent(axis_title)

@@ -22,13 +22,13 @@ from coordinator.results.report_data import MEASURES, ReportData
 from coordinator.results.statistics import Estimate
 
 FEWEST = 2
-"""Of fewer functions than this a panel shows nothing."""
+"""The fewest functions of a panel; one with fewer is not drawn."""
 MOST = 5000
 """Points of a panel; of more, every n-th is drawn, and the figure says so."""
 LONG_FIRST_CALL = 10
 """How many times as long as a call after warm-up."""
 NOTHING_COMPARED = (
-    "No function was measured on two targets of one framework, so there is nothing to set against each other: chart a "
+    "No function was measured on two targets of one framework, so there is nothing to compare: chart a "
     "second device of the same framework, with timing on."
 )
 
@@ -116,7 +116,7 @@ def _point_panels(
 def _points(
     data: ReportData, table: Table, x: str, y: str, name: Callable[[ReportData, Record], str]
 ) -> tuple[Rows, str]:
-    """Only panels that show something, each of no more points than can be seen; and a sentence about that."""
+    """The panels with enough points, thinned to a readable number; and a sentence if points were left out."""
     by_pair: dict[str, Rows] = {}
     for record in table.records():
         across, up = record[x], record[y]
@@ -151,4 +151,4 @@ def _slower(rows: Rows, pair: str) -> str:
 def _too_few(table: Table) -> str:
     functions = len({row["function"] for row in table.records()})
     noun = "one function was" if functions == 1 else f"{functions} functions were"
-    return f"Only {noun} measured on both of two targets: too few to draw. The table has what there is."
+    return f"Only {noun} measured on both of two targets: too few to draw. The table has the available values."

@@ -27,11 +27,11 @@ log = get_logger(__name__)
 
 Picture = Literal["svg", "png"]
 LIMIT_S = 60.0
-"""Of one drawing, which takes hundredths of a second; the first one of a process takes a second."""
+"""Time limit of one drawing. It takes hundredths of a second; the first one of a process takes a second."""
 IDLE_S = 60.0
 """After its last drawing the process ends, and gives its hundred megabytes back."""
 DRAWINGS = 500
-"""Of one process, which is renewed then, whatever the drawing library has not given back."""
+"""Drawings of one process, which is then replaced, because the drawing library leaks memory."""
 KEPT = 1000
 """Files in the folder; the least recently used go first."""
 LIBRARY = f"vl-convert {version('vl-convert-python')}"
@@ -84,7 +84,7 @@ class Renderer:
         return spec
 
     async def close(self) -> None:
-        """End the process, whatever it draws."""
+        """Kill the drawing process at once."""
         drawings = [*self._drawings.values()]
         for drawing in drawings:
             drawing.cancel()
@@ -139,7 +139,7 @@ class Renderer:
             return loop.run_in_executor(self._running_pool(), draw, spec, form)
 
     def _running_pool(self) -> ProcessPoolExecutor:
-        # A pool takes a moment to notice that its process has ended, and meanwhile accepts what it will lose.
+        # A pool takes a moment to notice that its process has ended; until then it accepts work that it will lose.
         if self._pool is not None and _has_lost_one(self._pool):
             self._pool = None
         if self._pool is None:
@@ -182,7 +182,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _has_lost_one(pool: ProcessPoolExecutor) -> bool:
-    """Whether a process of it has ended. Asked of the pipe that ends with it: somebody else may have waited for it."""
+    """Whether one of its processes has ended, read from its sentinel pipe: another part may already have reaped it."""
     return bool(wait([process.sentinel for process in list((pool._processes or {}).values())], timeout=0))
 
 

@@ -22,7 +22,7 @@ AnyChart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 KEPT = 64
 """Specifications of one kind of chart; the ones that were not used for longest go first."""
 ROWS = alt.NamedData(name="rows")
-"""Stands in a chart for rows that are not known yet."""
+"""Placeholder in a chart for rows that come later."""
 
 
 @alt.theme.register("portolan", enable=True)

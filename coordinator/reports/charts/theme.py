@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 INK, FAINT, LINE, SHEET = "#16242e", "#51626e", "#d8cfb8", "#ffffff"
 SUCCESS, PARTIAL, COMPLETE, QUIET = "#1565a8", "#9a6200", "#9b1c31", "#5f6b73"
 SERIES = ("#0b4f7a", "#b45309", "#0f766e", "#9d174d", "#6d28d9", "#4d5b12")
-"""Told apart by every kind of colour blindness only together with a shape or a dash, which go with them."""
+"""With color blindness these are distinguishable only by their shape or dash, which always go with them."""
 DARK = {
     INK: "#e6edf2",
     FAINT: "#a3b4c0",
@@ -85,7 +85,7 @@ def dark(spec: Any) -> Any:
     if isinstance(spec, str):
         return DARK.get(spec, spec)
     if isinstance(spec, Mapping):
-        # What was measured is not a colour, whatever it is called.
+        # A column of data is not a color, even if its name is one.
         return {name: value if name == "values" else dark(value) for name, value in spec.items()}
     if isinstance(spec, Sequence):
         return [dark(member) for member in spec]
@@ -93,7 +93,7 @@ def dark(spec: Any) -> Any:
 
 
 def of_both(svg: str) -> str:
-    """A light picture that turns dark where its reader's device is, without a background of its own."""
+    """A light picture without a background that turns dark if the reader's device is dark."""
     rules = "".join(
         f'[{part}="{light}"]{{{part}:{night}}}' for light, night in DARK.items() for part in ("fill", "stroke")
     )

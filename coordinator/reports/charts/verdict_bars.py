@@ -27,7 +27,7 @@ FAILURES = {verdict: VERDICTS[verdict] for verdict in ("partial", "complete")}
 PLACED = {"ran on the device": SUCCESS, "fell back to the host": PARTIAL, "not proven": QUIET}
 """In the order of ``PLACEMENTS``."""
 COUNTED = (
-    "By verdict a fallback to the host passes, by verdict_on_device it fails; skipped and incomplete cases are in no "
+    "A fallback to the host passes by verdict and fails by verdict_on_device; skipped and incomplete cases are in no "
     "denominator, nor by verdict_on_device are those that passed without proof of where."
 )
 WILSON = "Lines are Wilson intervals of 95 %."
@@ -99,7 +99,7 @@ def placement(data: ReportData, table: Table) -> Figure:
         alternative="Cases that passed by falling back to the host: "
         + "; ".join(f"{row['who']} {row['shown']}" for row in fallbacks)
         + ".",
-        silent="No case passed, so nothing is known of where cases ran.",
+        silent="No case passed, so placements are unknown.",
     )
 
 

@@ -57,7 +57,7 @@ def case_counts(changes: Sequence[CaseChange]) -> CaseCounts:
 
 
 def _compare_case(a: SideCase | None, b: SideCase | None) -> tuple[CaseKind, str | None]:
-    """The kind of the change, and of what is not compared the reason."""
+    """The kind of the change, and the reason where a case is not compared."""
     has_verdict = [side is not None and side.verdict in COUNTED for side in (a, b)]
     if not any(has_verdict):
         return "not compared", UNCOUNTED
@@ -82,7 +82,7 @@ def _compare_verdicts(a: SideCase, b: SideCase) -> tuple[CaseKind, str | None]:
 
 
 def _compare_labels(a: Sequence[str], b: Sequence[str], kind: CaseKind) -> tuple[CaseKind, str | None]:
-    """Runs of a case can differ here too; what some runs of both sides say is no certain change."""
+    """Runs of a case can differ in this label. If the two sides share a label, a change is not certain."""
     if set(a) == set(b):
         return "same", None
     if set(a) & set(b):

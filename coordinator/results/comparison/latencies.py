@@ -60,7 +60,7 @@ class Measurement(NamedTuple):
     contended: bool = False
     """Whether the host let others run in most samples."""
     contended_share: float | None = None
-    """The share of the samples in which it did; None if nobody counted."""
+    """The share of samples that waited for a core; None if it was not counted."""
 
 
 class Spread(NamedTuple):
@@ -82,12 +82,12 @@ NOTHING_USUAL = Spreads(UNKNOWN, UNKNOWN)
 WORTH = 16
 """Degrees of freedom that the usual spread is worth."""
 FEWEST_FUNCTIONS = 10
-"""Of fewer than this no usual spread is known."""
+"""Functions needed for a usual spread; with fewer it is unknown."""
 
 
 @dataclass(frozen=True)
 class CaseLatencyChange:
-    """A case that became slower or faster by itself: the ratio of B to A and its interval."""
+    """A single case that became slower or faster: the ratio of B to A and its interval."""
 
     case: str
     change: Speed
@@ -109,11 +109,11 @@ class LatencyChange:
     runs: tuple[int, int]
     """Measured runs before and after; those in which threads waited for a core in most samples are left out."""
     contended: tuple[float | None, float | None]
-    """The share of all samples before and after in which threads waited for a core; None if nobody counted."""
+    """The shares of samples before and after in which threads waited for a core; None if it was not counted."""
     changed_cases: tuple[CaseLatencyChange, ...] = ()
     """Cases that changed by more than their own runs explain, the greatest change first."""
     why: str | None = None
-    """Of insufficient data: what is missing, or what more runs would tell."""
+    """For insufficient data: what is missing, or what more runs would show."""
 
     @property
     def changed(self) -> bool:
@@ -126,7 +126,7 @@ class LatencyChange:
 
     @property
     def moves(self) -> str:
-        """The cases that changed by themselves: ``torch.cat/0 ×3.1, torch.cat/1 ×2.2, … of 14 cases``."""
+        """The single cases that changed: ``torch.cat/0 ×3.1, torch.cat/1 ×2.2, … of 14 cases``."""
         if not self.changed_cases:
             return ""
         changes = [f"{case.case} {ratio(case.ratio)}" for case in self.changed_cases[:NAMED]]
@@ -274,7 +274,8 @@ def _usual(spreads: Sequence[Spread]) -> Spread:
 
 
 def runs_to_tell(runs: tuple[int, int], spreads: Spreads, scale: Scale) -> int | None:
-    """How many runs more a side would tell a change by the factor, if they spread alike; None if too many would."""
+    """How many more runs per side would show a change by the factor, at the same spread; None if too many are
+    needed."""
     for more in range(1, MOST_RUNS + 1):
         there = runs[0] + more, runs[1] + more
         lower = Spread(spreads.lower.excess, 2 * sum(n // 2 for n in there))
@@ -338,7 +339,7 @@ def _decide(estimate: Difference, own: Sequence[CaseLatencyChange], scale: Scale
 
 
 def _changed_cases(function: _Function, scale: Scale) -> tuple[CaseLatencyChange, ...]:
-    """All cases are asked side by side, and one alone has no others to bear it out: each must be surer.
+    """All cases are tested side by side, and no other case confirms a single one, so each needs a smaller error.
 
     A call that lasts longer than a busy host lets anything run alone is disturbed in some runs and not in others, far
     more than the usual spread says; so the runs of a case must part as well, every one.
@@ -362,7 +363,7 @@ def _are_apart(before: Runs, after: Runs, least: float) -> bool:
 
 
 def _tells(estimate: Difference, scale: Scale) -> bool:
-    """Whether a change by the factor could have been told from none, and there is none."""
+    """Whether the data could show a change by the factor, and show none."""
     looked_for = math.log(scale.factor)
     return scale.least < looked_for and -looked_for < estimate.low and estimate.high < looked_for
 
@@ -377,7 +378,7 @@ def _missing(function: _Function) -> str:
         side = next((letter for letter, runs in zip("AB", function.runs, strict=True) if not runs), None)
         return f"not measured on {side}" if side else "no case was measured on both sides"
     more = 2 - min(function.runs)
-    return f"{plural(more, 'run')} more a side is the least that tells a change"
+    return f"{plural(more, 'run')} more per side is the least that can show a change"
 
 
 def _advice(function: _Function, scale: Scale) -> str:
@@ -386,8 +387,8 @@ def _advice(function: _Function, scale: Scale) -> str:
         return f"the host alone shows changes of {ratio(math.exp(scale.least))}, so {change} could not be told"
     more = runs_to_tell(function.runs, function.spreads, scale)
     if more is None:
-        return f"too noisy: more than {MOST_RUNS} runs more a side would be needed to tell {change}"
-    return f"{plural(more, 'run')} more a side would tell {change}"
+        return f"too noisy: more than {MOST_RUNS} more runs per side would be needed to show {change}"
+    return f"{plural(more, 'run')} more per side would show {change}"
 
 
 def _by_function(measurements: Sequence[Measurement]) -> dict[str, dict[str, Side]]:

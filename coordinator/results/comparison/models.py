@@ -44,7 +44,7 @@ class SideVerdict(BaseModel):
     flaky: int
     cause: str | None
     conditions: list[str] = []
-    """Of a function that changed or was lost: on which options its cases fail or fall back there, and who judged."""
+    """For a function that changed or was lost: the options on which its cases fail or fall back, and who judged."""
 
 
 class SideCase(BaseModel):
@@ -54,9 +54,9 @@ class SideCase(BaseModel):
     """``flaky``: counted runs disagree; ``unproven``: it passed without proof of where, which counts nowhere on the
     device."""
     causes: list[str]
-    """Of the runs that failed; of a case without any counted run, why it does not count."""
+    """Causes of the failed runs; for a case without a counted run, why it does not count."""
     placements: list[str]
-    """Of the runs that passed."""
+    """Placements of the runs that passed."""
     runs: int
 
 
@@ -68,7 +68,7 @@ class CaseChange(BaseModel):
     a: SideCase | None
     b: SideCase | None
     why: str | None
-    """Of what is lost or not compared, and of insufficient data: the reason."""
+    """The reason, for cases that are lost or not compared and for insufficient data."""
 
 
 class CaseCounts(BaseModel):
@@ -94,7 +94,7 @@ _MOVES: dict[CaseKind, str] = {
 
 
 class VerdictChange(BaseModel):
-    """A function of which a case changed, or that cannot be compared."""
+    """A function with a changed case, or one that cannot be compared."""
 
     function: str
     kind: Kind
@@ -104,7 +104,7 @@ class VerdictChange(BaseModel):
     cases: list[CaseChange]
     """All but those that are the same."""
     why: str | None
-    """Of lost cases and of insufficient data: the reason."""
+    """The reason, for lost cases and for insufficient data."""
 
     @property
     def moves(self) -> str:
@@ -131,7 +131,7 @@ class Counts(BaseModel):
 
 
 class VerdictComparison(BaseModel):
-    """The functions of which a case changed between the two targets of a pair."""
+    """The functions with a case that changed between the two targets of a pair."""
 
     counts: Counts
     cases: CaseCounts

@@ -20,7 +20,7 @@ class CaseDigest(NamedTuple):
 
     function: str
     digest: str | None
-    """Of all that decides its result; None if its runner gives none."""
+    """Digest of everything that decides the case's result; None if its runner gives none."""
     charted: bool
     """The campaign has an outcome of its function on the target."""
 
@@ -38,7 +38,8 @@ class SideSelector:
         is_number = number.isascii() and number.isdigit() and len(number) <= 10 and 0 < int(number) < 2**31
         if not is_number or (colon and not selector):
             raise RequestError(
-                f"{side}: '{text}' is no campaign: write its number, such as 3, or a target of it, such as 3:torch/xla"
+                f"{side}: '{text}' is not a campaign: write its number, such as 3, or one of its targets, "
+                "such as 3:torch/xla"
             )
         return cls(int(number), selector or None)
 
@@ -52,7 +53,7 @@ def chosen_targets(side: SideSelector, targets: Sequence[Target]) -> list[Target
     if len(matches) != 1:
         there = ", ".join(target.target for target in targets) or "none"
         raise UnknownNameError(
-            f"'{side.selector}' names {len(matches)} targets of campaign {side.campaign}, it must be one "
+            f"'{side.selector}' matches {len(matches)} targets of campaign {side.campaign}; name exactly one "
             f"(it has: {there})"
         )
     return matches
@@ -102,7 +103,8 @@ def _sides(a: Sequence[Target], b: Sequence[Target]) -> tuple[tuple[Letter, Sequ
 
 
 def _nearest(a: Sequence[Target], b: Sequence[Target]) -> list[tuple[Target, Target]]:
-    """Each target with its counterpart, the nearest first: else a far one could take a near one's."""
+    """Each target with its counterpart, best matches first, so that a worse match cannot take a better one's
+    partner."""
     candidates = sorted(
         (distance, i, j)
         for i, one in enumerate(a)
@@ -128,7 +130,7 @@ def _find_objection(one: Target, other: Target) -> str | None:
         return f"functions of {one.framework} and of {other.framework} are not the same functions"
     if one.suite != other.suite:
         return (
-            f"their suites differ ({one.suite} and {other.suite}): only cells of one suite are compared; "
+            f"their suites differ ({one.suite} and {other.suite}), and only cells of one suite are compared: "
             "run both on the same"
         )
     return None

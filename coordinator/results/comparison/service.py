@@ -45,7 +45,9 @@ async def pair_targets(engine: AsyncEngine, a: SideSelector, b: SideSelector, ru
             "both sides are the same: compare two campaigns, or two targets such as 3:torch/cpu and 3:torch/xla"
         )
     if (a.selector is None) != (b.selector is None):
-        raise RequestError("one side is a target, the other a whole campaign: name a target of both, or of neither")
+        raise RequestError(
+            "one side is a target and the other a whole campaign: name a target on both sides or on neither"
+        )
     side_a, side_b = [await _side(engine, selector) for selector in (a, b)]
     targets_a, targets_b = [
         chosen_targets(selector, await matrix.targets(engine, selector.campaign)) for selector in (a, b)
@@ -105,9 +107,9 @@ async def verdicts(engine: AsyncEngine, pairing: Pairing, pair: Pair) -> Verdict
 
 
 async def latencies(engine: AsyncEngine, pairing: Pairing, pair: Pair) -> LatencyComparison:
-    """Compare the pair's latencies, if both campaigns were timed, and alike."""
+    """Compare the pair's latencies, if both campaigns were timed with the same policy."""
     if pairing.a.timing != pairing.b.timing:
-        return _decline(f"they were timed otherwise: {pairing.a.timing} and {pairing.b.timing}")
+        return _decline(f"they were timed differently: {pairing.a.timing} and {pairing.b.timing}")
     if pairing.a.timing == TimingPolicy.off:
         return _decline("neither campaign was timed")
     column = "cold_ms" if pairing.a.timing == TimingPolicy.paper else "low_ms"
@@ -139,12 +141,12 @@ def _notes(one: Target, other: Target, others: int) -> list[str]:
     if one.suite_revision != other.suite_revision:
         notes.append(
             f"two revisions of the suite ({one.suite_revision} and {other.suite_revision}): "
-            f"{plural(others, 'case')} of the functions charted cannot be compared"
+            f"{plural(others, 'case')} of the charted functions cannot be compared"
         )
     if one.device == other.device and one.hardware != other.hardware:
-        notes.append(f"other hardware: {one.hardware} and {other.hardware}")
+        notes.append(f"different hardware: {one.hardware} and {other.hardware}")
     elif one.version == other.version and one.environment != other.environment:
-        notes.append("other environments: some installed versions differ")
+        notes.append("different environments: some installed versions differ")
     return list(dict.fromkeys(notes))
 
 

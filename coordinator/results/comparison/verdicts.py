@@ -25,7 +25,7 @@ FAILING = ("partial", "complete")
 KNOWN: tuple[Kind, ...] = ("regression", "fix", "mixed", "change")
 
 TOLD: tuple[Kind, ...] = (*KNOWN, "lost")
-"""Kinds of a function of which the conditions are told."""
+"""Kinds of change for which conditions are shown."""
 WITHOUT_DATA = ("lost", "insufficient data")
 """Kinds of a function, and of a case, that nothing is known of on one side at least."""
 
@@ -40,7 +40,7 @@ def compare_verdicts(
     rule: CountingRule,
     other_cases: Collection[str] = (),
 ) -> list[VerdictChange]:
-    """Every function of which a side has a case, by name."""
+    """Every function with a case on either side, by name."""
     before, after = ({cell.function: side_verdict(cell, rule) for cell in side} for side in (a, b))
     return [
         verdict_change(
@@ -70,7 +70,7 @@ def verdict_change(
 
 
 def kind_of(case_changes: CaseCounts) -> Kind:
-    """One case that changed is a change of its function, whatever the others say."""
+    """One changed case makes its function changed, whatever the other cases do."""
     if case_changes.worse and case_changes.better:
         return "mixed"
     if case_changes.worse:

@@ -101,7 +101,8 @@ async def function(engine: AsyncEngine, campaign_id: int, framework: str, name: 
 
 
 def _evidence(values: dict[str, Any]) -> Evidence:
-    """As it is stored: it was checked on its way in, perhaps by the wider limits of an earlier release."""
+    """Build stored evidence without validation: it was checked when it came in, perhaps by wider limits of an earlier
+    release."""
     return Evidence.model_construct(**{name: values[name] for name in Evidence.model_fields if name in values})
 
 

@@ -52,13 +52,13 @@ class OutcomeDetail(BaseModel):
     """As in `outcome_rows`, with the command that repeats it."""
     target: str
     sentences: list[str]
-    """Sentences that must stand beside any figure of its target."""
+    """Sentences that must be shown beside any figure of its target."""
     evidence: Evidence | None
     confirmations: list[Confirmation]
     """How else the same call was made, and how that ended; none where it was not repeated."""
     samples_ms: list[float]
     low_interval_ms: tuple[float, float] | None
-    """Of the row's `low_ms`, 95 %; null of too few samples."""
+    """The 95 % interval of the row's `low_ms`; null with too few samples."""
     calls_per_sample: int | None
     log: str
     """All of it that the runner kept."""

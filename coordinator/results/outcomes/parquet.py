@@ -77,6 +77,6 @@ if __name__ == "__main__":
     except Exception as error:
         if not is_outage(error):
             raise
-        # No fault of the request: who asked is told to try again.
+        # Not a fault of the request: the caller is told to try again.
         print(reason_of(error), file=sys.stderr)
         sys.exit(DATABASE_AWAY_CODE)

@@ -17,7 +17,7 @@ from protocol.runner import CASE_PLACE, RUN_PLACE
 from protocol.terminal import terminal_text
 
 KNOWN = frozenset({"torch", "tensorflow", "jax"})
-"""Of Portolan's own runners: what is older than ``Fingerprint.repeat`` is repeated as these are."""
+"""Frameworks of Portolan's own runners; fingerprints from before ``Fingerprint.repeat`` use their command."""
 _LATER_RUNS_ONLY = re.compile(r"\[([^\[\]]*)\]")
 _PLACES = re.compile("|".join(map(re.escape, (CASE_PLACE, RUN_PLACE))))
 
@@ -32,20 +32,21 @@ def repeat_command(framework: str, device: str, case: str, run: int, fingerprint
     elif framework in KNOWN and (fingerprint is None or body.get("python")):
         words = ("portolan-runner", "run", framework, device, CASE_PLACE, *(("--run", RUN_PLACE) if run != 1 else ()))
     else:
-        return f"ask whoever runs {host}: this runner does not say how a case is repeated"
+        return f"ask whoever runs {host}: its runner does not say how to repeat a case"
     if words is None:
-        return f"ask whoever runs {host}: what this runner gives for repeating a case is no command of a shell"
+        return f"ask whoever runs {host}: the repeat command that its runner gives is not a valid shell command"
     values = {CASE_PLACE: case, RUN_PLACE: str(run)}
     command = [_PLACES.sub(lambda found: values[found[0]], word) for word in words]
     if case.startswith("-") or any(terminal_text(word) != word or "\n" in word for word in command):
-        return f"ask whoever runs {host}: a shell cannot be given the name of this case"
+        return f"ask whoever runs {host}: the name of this case cannot be passed to a shell"
     return shlex.join(command)
 
 
 # An export has hundreds of thousands of rows and a template for each target.
 @lru_cache(maxsize=64)
 def _words(template: str, is_later_run: bool) -> tuple[str, ...] | None:
-    """The words of the template; what stands in brackets is for the runs after the first. None: it has no end."""
+    """The words of the template; the part in brackets is for runs after the first. None if a quote or bracket is not
+    closed."""
     try:
         return tuple(shlex.split(_LATER_RUNS_ONLY.sub(r"\1" if is_later_run else "", template)))
     except ValueError:

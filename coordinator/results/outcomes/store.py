@@ -98,7 +98,7 @@ async def one(connection: AsyncConnection, campaign_id: int, job_id: int) -> dic
 
 
 async def log_of(connection: AsyncConnection, campaign_id: int, job_id: int) -> str | None:
-    """All that is kept of what the case printed; None if there is no such outcome."""
+    """The stored output of the case; None if there is no such outcome."""
     result = await connection.execute(
         text("SELECT coalesce(log_tail, '') FROM outcomes WHERE job_id = :job AND campaign_id = :campaign"),
         {"job": job_id, "campaign": campaign_id},

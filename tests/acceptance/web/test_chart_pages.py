@@ -117,7 +117,7 @@ def test_a_query_narrows_the_matrix_and_its_data(browser: httpx.Client, campaign
     }
     none = browser.get(address, params={"q": "torch.*"})
     assert none.status_code == 200
-    assert "No function is found" in text_of(none)
+    assert "No function matches" in text_of(none)
 
 
 @pytest.mark.parametrize("query", ["fals:cpu", "cause:typo", "fails:tpu", "slower:cpu>fast", "<b>x:</b>"])
@@ -242,7 +242,7 @@ def test_what_passed_has_no_cause_to_name(
 ) -> None:
     passed = outcome_of(coordinator, campaign, "hazards.add/0")
     address = f"/campaigns/{campaign}/outcomes/{passed['job_id']}"
-    assert "no cause to name" in text_of(browser.get(address))
+    assert "no cause to set" in text_of(browser.get(address))
     refused = send(browser, f"{address}/override", cause="type", why="so")
     assert refused.status_code == 422
 
@@ -276,9 +276,9 @@ def test_two_campaigns_are_compared_on_a_page_over_rest_and_on_the_command_line(
     ("a", "b", "status", "words"),
     [
         ("1", "1", 422, "both sides are the same"),
-        ("one", "2", 422, "'one' is no campaign"),
-        ("1:torch/cpu", "2", 422, "name a target of both"),
-        ("1:torch/cpu", "2:hazards/cpu", 422, "names 0 targets"),
+        ("one", "2", 422, "'one' is not a campaign"),
+        ("1:torch/cpu", "2", 422, "name a target on both sides"),
+        ("1:torch/cpu", "2:hazards/cpu", 422, "matches 0 targets"),
         ("1", "999", 404, "no campaign 999"),
     ],
 )
@@ -410,4 +410,4 @@ def test_a_build_does_not_pass_for_want_of_anything_to_compare(
     done = portolan.call("compare", str(campaign), str(later), "--fail-on", "regression")
     assert done.returncode == 2
     assert "no case is known to be the same in both" in done.stdout
-    assert "nothing of these two can be compared" in done.stderr
+    assert "nothing in common to compare" in done.stderr

@@ -165,12 +165,12 @@ def test_what_may_be_said_of_a_table_changes_it(coordinator: CoordinatorProcess,
         ("tables/nothing", 404, "no table is called 'nothing'; there are: portability, counts"),
         ("figures/nothing", 404, "no figure is called 'nothing'; there are: portability"),
         ("figures/scatter?format=gif", 422, "svg"),
-        ("tables?reference=paper-1999", 422, "no reference is called 'paper-1999'; there is: paper-2023"),
+        ("tables?reference=paper-1999", 422, "there is no reference 'paper-1999'; the references are: paper-2023"),
         ("tables?reference_device=tpu", 422, "there are: cpu, xla"),
-        ("tables?tolerable=1", 422, "more than 1 time slower"),
+        ("tables?tolerable=1", 422, "must be over 1 times slower"),
         ("tables?tolerable=nan", 422, "tolerable: must be 1000000000000 or less"),
         ("tables?measure=mean", 422, "no measure is called 'mean'; there are: level, cold, paper"),
-        ("report?tolerable=0", 422, "more than 1 time slower"),
+        ("report?tolerable=0", 422, "must be over 1 times slower"),
     ],
 )
 def test_what_there_is_not_is_said_in_a_line_that_helps(
@@ -357,7 +357,7 @@ def test_the_report_says_everything(coordinator: CoordinatorProcess, site: httpx
 def test_the_report_of_an_empty_campaign_says_so(site: httpx.Client, empty: int) -> None:
     text = site.get(f"/campaigns/{empty}/report").text
     assert "No job has an outcome yet" in text
-    assert "Nothing failed, so there is nothing to see again." in text
+    assert "Nothing failed, so there is nothing to reproduce." in text
 
 
 def test_the_report_can_be_downloaded_and_read_by_programs(site: httpx.Client, charted: int) -> None:
@@ -396,7 +396,7 @@ def test_figures_on_the_command_line(coordinator: CoordinatorProcess, charted: i
         (("figure", "{}", "scatter", "--out", "x.gif"), "give --out a name that ends in .svg, .png or .json"),
         (("table", "999"), "999"),
         (("report", "999"), "999"),
-        (("report", "{}", "--tolerable", "0.5"), "more than 1 time slower"),
+        (("report", "{}", "--tolerable", "0.5"), "must be over 1 times slower"),
         (("report", "{}", "--out", "/nowhere/x.html"), "there is no folder /nowhere"),
         (("table", "{}", "<b>"), "no table is called"),
     ],

@@ -57,7 +57,7 @@ def test_a_runner_is_checked_then_registered_then_used_then_removed(
     assert "hazards.add/wrong" in text(page)
     assert "the host" in text(visitor.read("/runners"))
 
-    assert "is taken off the chart" in text(visitor.read(f"{runner}/remove"))
+    assert "is removed from the list of runners" in text(visitor.read(f"{runner}/remove"))
     assert visitor.send(f"{runner}/remove", {}, **{"Sec-Fetch-Site": "cross-site"}).status_code == 403
     assert addresses(coordinator) == {url}
     assert visitor.send(f"{runner}/remove", {}).status_code == 303
@@ -109,7 +109,7 @@ def test_what_a_runner_has_and_what_waits_for_it_is_shown(
     [
         ("gpu-box:8790", "", "url", "must begin with http://"),
         ("http://", "", "url", "must begin with http://"),
-        ("http://127.0.0.1:{free}", "", "url", "is it running"),
+        ("http://127.0.0.1:{free}", "", "url", "check that it is running"),
         ("{runner}", "another secret", "secret", "refused the secret"),
         ("{runner}", "gehëim", "secret", "refused the secret"),
         ("{runner}", "two\nlines", "secret", "one line"),

@@ -172,7 +172,7 @@ def test_the_command_line_keeps_no_piece_of_a_file(
         portolan = Portolan(tmp_path, PORTOLAN_URL=relay.url, PORTOLAN_TOKEN=ADMIN_TOKEN)
         file = tmp_path / f"outcomes.{format}"
         line = portolan.refused("results", "1", "--format", format, "--output", str(file))
-        assert "went away in the middle of its answer" in line
+        assert "stopped in the middle of its answer" in line
         assert not file.exists()
         assert not [path for path in tmp_path.iterdir() if path.is_file()], "nor a piece of it"
         passed = 0

@@ -51,7 +51,9 @@ def test_a_case_that_is_no_word_is_not_typed(case: str) -> None:
 
 
 def test_a_template_without_an_end_is_none() -> None:
-    assert "is no command" in repeat_command("node", "cpu", "x", 1, {"host": "h", "repeat": "node '{case}"})
+    assert "is not a valid shell command" in repeat_command(
+        "node", "cpu", "x", 1, {"host": "h", "repeat": "node '{case}"}
+    )
 
 
 def test_nothing_that_is_printed_moves_a_terminal() -> None:
@@ -109,4 +111,4 @@ def test_an_argument_that_is_no_text_is_one_line(tmp_path: object, capfd: pytest
 
     assert main(["submit", "--url", "http://127.0.0.1:1", "--name", os.fsdecode(b"\xff")]) == 2
     (line,) = capfd.readouterr().err.splitlines()
-    assert "is no text" in line
+    assert "is not valid text" in line

@@ -124,8 +124,8 @@ def test_a_person_stores_a_token_works_with_it_and_forgets_it(coordinator: Coord
     here = ("--url", coordinator.url)
     assert "portolan login" in portolan.refused("status", *here)
     wrong = portolan.call("login", coordinator.url, stdin="portolan_wrong\n")
-    assert (wrong.returncode, "not known here" in wrong.stderr) == (2, True)
-    assert "that is no token" in portolan.call("login", coordinator.url, stdin="\n").stderr
+    assert (wrong.returncode, "does not know the token" in wrong.stderr) == (2, True)
+    assert "this is not a token" in portolan.call("login", coordinator.url, stdin="\n").stderr
     stored = portolan.call("login", coordinator.url, stdin=f"{ADMIN_TOKEN}\n")
     assert stored.returncode == 0, stored.stderr
     assert ADMIN_TOKEN not in stored.stdout + stored.stderr

@@ -18,7 +18,7 @@ from tests.fork_server import COORDINATOR_SERVER, ForkedProcess
 from tests.portolan_process import COMMAND, Portolan
 from tests.waiting import LIMIT_S, until
 
-OFF = "access control is off: whoever reaches this coordinator may do all"
+OFF = "access control is off: anyone who can reach this coordinator may do everything"
 ELSEWHERE = "127.0.0.2"
 """Another address of this machine: to be reached there, a coordinator listens at more than 127.0.0.1."""
 
@@ -33,7 +33,7 @@ def bare(directory: Path, **variables: str) -> Portolan:
     [
         (("--anonymous", "admin"), "give none or viewer"),
         (("--anonymous", "operator"), "give none or viewer"),
-        (("--anonymous", "viewer", "--without-access-control"), "exclude each other"),
+        (("--anonymous", "viewer", "--without-access-control"), "cannot be combined"),
     ],
 )
 @pytest.mark.parametrize("command", ["up", "serve"])

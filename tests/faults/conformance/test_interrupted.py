@@ -57,7 +57,7 @@ async def test_a_runner_that_dies_fails_one_check_and_the_rest_is_not_run() -> N
     assert results[:died] == [Result.passed] * died
     assert results[died] is Result.failed
     assert set(results[died + 1 :]) == {Result.not_run}
-    assert "no longer answers" in (report.findings[-1].detail or "")
+    assert "stopped answering" in (report.findings[-1].detail or "")
     assert len(report.findings) == sum(clause.level is Level.probe for clause in CLAUSES)
 
 
@@ -71,7 +71,7 @@ async def test_a_runner_with_somebody_elses_events_is_refused_and_they_stay() ->
         body = {"boot_id": toy.boot_id, "suite": "toy", "revision": REVISION, "jobs": [job]}
         assert (await owner.post("/v1/jobs", json=body)).is_success
         await _until(lambda: toy.last == 2, "its job is finished")
-        with pytest.raises(RunnerError, match=r"job 17, which is somebody else's"):
+        with pytest.raises(RunnerError, match=r"job 17, which another client posted"):
             await check(url, SECRET)
         assert [event["id"] for _, event in toy.events] == ["17", "17"]
         assert toy.acknowledged == 0
@@ -89,7 +89,7 @@ async def test_a_runner_that_runs_a_job_of_somebody_else_is_refused() -> None:
         await _until(lambda: toy.last == 1, "its job runs")
         # Its owner has stored that it started, so that only the heartbeat tells of it.
         assert (await owner.post("/v1/events/ack", json={"boot_id": toy.boot_id, "n": 1})).is_success
-        with pytest.raises(RunnerError, match=r"job 17, which is somebody else's"):
+        with pytest.raises(RunnerError, match=r"job 17, which another client posted"):
             await check(url, SECRET)
         assert toy.current is not None
         assert toy.current["id"] == "17"

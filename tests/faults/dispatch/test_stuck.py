@@ -82,7 +82,7 @@ async def test_a_job_that_is_taken_and_never_begun_is_given_up(api: httpx.AsyncC
         )
         assert given_up["attempt"] == 3
         assert {outcome["verdict"] for outcome in by_case.values()} == {"passed"}
-        assert "began none" in (await runner(api))["reason"] or (await runner(api))["state"] == "online"
+        assert "started none" in (await runner(api))["reason"] or (await runner(api))["state"] == "online"
 
 
 @pytest.mark.parametrize("status", ["unknown_case", "stale_attempt", "other_case", "full"])

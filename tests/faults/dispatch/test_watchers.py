@@ -108,15 +108,15 @@ def test_a_watcher_outlasts_a_killed_postgresql(
         with watching(f"http://127.0.0.1:{coordinator.port}", place / "data", PORTOLAN_TOKEN=ADMIN_TOKEN) as watcher:
             coordinator.wait_done(1, 3)
             os.kill(postmaster(own_postgres.directory), signal.SIGKILL)
-            watcher.wait_says("waiting for it")
+            watcher.wait_says("waiting for up to")
             statuses = {path: asked(coordinator, path) for path in PAGES}
             statuses |= {path: asked(coordinator, f"/api/v1/{path}") for path in API}
             assert statuses == dict.fromkeys(statuses, (503, "5"))
             own_postgres.stop()
             own_postgres.start()
             assert watcher.ended() == 0, watcher.said
-        assert watcher.said.count("waiting for it") == 1
-        assert watcher.said.count("it is back") == 1
+        assert watcher.said.count("waiting for up to") == 1
+        assert watcher.said.count("the coordinator is back") == 1
         assert coordinator.campaign(1)["counters"]["passed"] == RUNS
     finally:
         coordinator.stop()
@@ -135,10 +135,10 @@ def test_a_watcher_outlasts_a_killed_coordinator(
     with watching(f"http://127.0.0.1:{coordinator.port}", place, PORTOLAN_TOKEN=ADMIN_TOKEN) as watcher:
         coordinator.wait_done(1, 3)
         coordinator.kill()
-        watcher.wait_says("waiting for it")
+        watcher.wait_says("waiting for up to")
         coordinator.start()
         assert watcher.ended() == 0, watcher.said
-    assert watcher.said.count("waiting for it") == 1
+    assert watcher.said.count("waiting for up to") == 1
 
 
 def test_a_query_whose_connection_is_ended_is_an_outage(coordinator: CoordinatorProcess) -> None:
@@ -192,6 +192,6 @@ def test_a_watcher_gives_up_in_the_end() -> None:
     with Client(url) as client, pytest.raises(CoordinatorAwayError) as given_up:
         list(watch.follow(client, 7))
     assert len(said) == 1
-    assert "waiting for it" in said[0]
+    assert "waiting for up to" in said[0]
     assert "given up after" in str(given_up.value)
     assert f"`portolan status 7 --url {url}`" in str(given_up.value)

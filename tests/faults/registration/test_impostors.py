@@ -42,7 +42,7 @@ def test_a_copied_identity_takes_no_job(place: Place, how: str) -> None:
     mine = place.registered(honest)["id"]
     impostor.boot_id = honest.boot_id
     answer = place.register(impostor) if how == "registers" else place.enrol(impostor, "impostor")
-    assert f"the runner says that it is runner {mine} at {honest.url}" in detail(answer, 409)
+    assert f"its boot_id shows that this is runner {mine} at {honest.url}" in detail(answer, 409)
     assert who_ran(place, place.run()) == {mine}
 
 
@@ -55,7 +55,7 @@ def test_an_identity_that_is_copied_later_takes_no_job(place: Place) -> None:
 
     def shown() -> bool:
         return any(
-            runner["id"] == other and "no two registrations may have one runner" in (runner["reason"] or "")
+            runner["id"] == other and "a runner may be registered only once" in (runner["reason"] or "")
             for runner in place.shown()
         )
 
@@ -102,4 +102,4 @@ def test_a_token_that_was_read_does_not_take_the_place_of_its_runner(place: Plac
 )
 def test_addresses_that_are_no_runners_are_refused_without_a_call(place: Place, url: str) -> None:
     answer = place.coordinator.register(url, "")
-    assert "is not called" in detail(answer, 422)
+    assert "may not be called" in detail(answer, 422)

@@ -30,9 +30,9 @@ CHANGED = [{**STORED[0], "function": "listed.mean"}, STORED[1], *cases("listed.m
 
 def difference(place: Place) -> str:
     return (
-        f"'paper' of {place.framework} is another one than is stored under its revision 1: "
+        f"'paper' of {place.framework} differs from the suite stored under its revision 1: "
         "1 case changed (listed.cat/0: function listed.cat → listed.mean), 1 case added (listed.max/0), "
-        "1 case removed (listed.sum/0); a revision keeps its cases, so give the changed suite another revision"
+        "1 case removed (listed.sum/0); a revision must keep its cases, so give the changed suite a new revision"
     )
 
 

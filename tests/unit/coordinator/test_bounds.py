@@ -43,7 +43,7 @@ def test_every_bound_stands_in_the_docs_with_its_default() -> None:
 def test_jobs_of_a_campaign_and_of_a_user() -> None:
     bounds = Bounds(campaign_jobs=1000, user_jobs=2000)
     require_campaign_jobs(1000, bounds)
-    with pytest.raises(RequestError, match=r"1,001 jobs, and a campaign has at most 1,000") as refused:
+    with pytest.raises(RequestError, match=r"1,001 jobs, but the limit is 1,000") as refused:
         require_campaign_jobs(1001, bounds)
     assert refused.value.status == 422
     require_user_jobs(1500, 500, "ann", bounds)
@@ -91,7 +91,7 @@ async def test_slots_are_held_in_turn_and_given_back() -> None:
 
     first, second = asyncio.create_task(work("first")), asyncio.create_task(work("second"))
     await asyncio.sleep(0)
-    with pytest.raises(TooManyError, match="1 exports at a time and 1 wait"):
+    with pytest.raises(TooManyError, match="all 1 slots for exports are in use and 1 wait"):
         await work("third")
     assert order == ["first"]
     second.cancel()
@@ -115,7 +115,7 @@ async def test_a_slot_that_does_not_come_is_given_up() -> None:
 async def test_one_caller_leaves_room_for_another() -> None:
     slots = Slots("exports", 2, waiting=2, each=1)
     async with slots.hold("ann"):
-        with pytest.raises(TooManyError, match="one caller has 1 exports at most"):
+        with pytest.raises(TooManyError, match="one caller may have at most 1 exports"):
             async with slots.hold("ann"):
                 pass
         async with slots.hold("bob"):

@@ -36,7 +36,7 @@ def test_loopback_is_allowed_by_its_word(address: str) -> None:
 
 @pytest.mark.parametrize("address", ["10.0.0.1", "192.168.1.1", "8.8.8.8", "2001:db8::1", "fd12::1"])
 def test_what_is_not_allowed_is_refused_with_what_to_do(address: str) -> None:
-    assert "add its own to PORTOLAN_RUNNER_NETWORKS" in str(LOOPBACK.refusal(address))
+    assert "add its network to the coordinator's PORTOLAN_RUNNER_NETWORKS" in str(LOOPBACK.refusal(address))
     assert EVERYTHING.refusal(address) is None
 
 

@@ -131,7 +131,7 @@ def test_a_stolen_token_is_seen_and_revoked_and_its_owner_goes_on_with_another(
         refused = thief.get("/api/v1/campaigns")
         assert refused.status_code == 401
         assert f"the token {stolen['prefix']} was revoked on" in refused.json()["detail"]
-        assert "ask an admin for another" in refused.json()["detail"]
+        assert "ask an admin for a new one" in refused.json()["detail"]
         entry = audited(house, "dora", 401)
         assert (entry["address"], entry["token_id"], entry["role"]) == (ELSEWHERE, stolen["id"], None)
 
@@ -139,7 +139,7 @@ def test_a_stolen_token_is_seen_and_revoked_and_its_owner_goes_on_with_another(
     dora.get_by_role("main").get_by_role("link", name="Sign in").click()
     sign_in(dora, stolen["secret"])
     expect(dora.get_by_role("alert")).to_contain_text(f"the token {stolen['prefix']} was revoked on")
-    expect(dora.get_by_role("alert")).to_contain_text("ask an admin for another")
+    expect(dora.get_by_role("alert")).to_contain_text("ask an admin for a new one")
     sign_in(dora, token(house, "dora", "submitter")["secret"])
     expect(dora).to_have_url(f"{house.base}/campaigns/{house.campaign}")
     for page in (dora, admin):

@@ -22,7 +22,7 @@ async def test_jobs_of_one_campaign(fleet: AsyncEngine) -> None:
     bounds = Bounds(campaign_jobs=CASES * 3)
     assert (await service.dry_run(fleet, request(3), bounds)).jobs == CASES * 3
     for call in (service.dry_run(fleet, request(4), bounds), service.submit(fleet, request(4), bounds, None)):
-        with pytest.raises(RequestError, match="40 jobs, and a campaign has at most 30") as refused:
+        with pytest.raises(RequestError, match="40 jobs, but the limit is 30") as refused:
             await call
         assert refused.value.status == 422
     submitted, _ = await service.submit(fleet, request(3), bounds, None)

@@ -41,7 +41,7 @@ async def test_a_submission_says_why_the_runners_that_it_needs_are_away(fleet: A
 
 async def test_a_key_stands_for_one_request(fleet: AsyncEngine) -> None:
     await submit(fleet, request(1), "ann", "k1")
-    with pytest.raises(RequestError, match="used for another request, of campaign 1"):
+    with pytest.raises(RequestError, match=r"used for a different request \(campaign 1\)"):
         await submit(fleet, request(2), "ann", "k1")
 
 

@@ -44,7 +44,7 @@ async def test_a_cause_that_a_person_names_stays_until_it_is_taken_back(place: P
     await undo_outcome(place.engine, campaign, failed)
     assert await stored(place, failed) == by_rule
     assert await overrides(place.engine, campaign) == []
-    with pytest.raises(NotFoundError, match="nobody has overridden"):
+    with pytest.raises(NotFoundError, match="is not overridden"):
         await undo_outcome(place.engine, campaign, failed)
 
 
@@ -55,7 +55,7 @@ async def test_a_cause_is_named_by_case_and_target_too(place: Place) -> None:
     assert (await override(place.engine, campaign, request, "ada")).case == "torch.cat/0"
     await undo(place.engine, campaign, "torch.cat/0", TARGET)
     assert await stored(place, failed) == by_rule
-    with pytest.raises(UnknownNameError, match="names 0 targets"):
+    with pytest.raises(UnknownNameError, match="matches 0 targets"):
         await override(place.engine, campaign, request.model_copy(update={"target": "torch/xla"}), "ada")
     with pytest.raises(NotFoundError, match="did not pass"):
         await override(place.engine, campaign, request.model_copy(update={"case": "torch.cat/1"}), "ada")

@@ -100,7 +100,9 @@ def test_data_of_another_version_are_left_alone(place: Path) -> None:
     cluster = place / "postgres" / "cluster"
     cluster.mkdir(parents=True)
     (cluster / "PG_VERSION").write_text("9\n")
-    with pytest.raises(DatabaseError, match=r"written by PostgreSQL 9, and only .* is here: install PostgreSQL 9"):
+    with pytest.raises(
+        DatabaseError, match=r"written by PostgreSQL 9, and only .* is installed here: install PostgreSQL 9"
+    ):
         EmbeddedPostgres(place / "postgres").start()
     assert [each.name for each in cluster.iterdir()] == ["PG_VERSION"]
 

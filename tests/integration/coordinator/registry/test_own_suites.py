@@ -200,7 +200,7 @@ async def test_whoever_told_a_revision_wrongly_is_undone_by_an_operator(
     info, suite = served(bundle)
     before = await counts(rows)
     wrong = await http.post("/bundles", headers=bundles.HEADERS, content=changed(bundle, rename_first))
-    with pytest.raises(SuiteChangedError, match="`portolan delete suite` lists"):
+    with pytest.raises(SuiteChangedError, match="`portolan delete suite` shows"):
         await enter(engine, info, suite)
     gone = await http.delete(f"/campaigns/{wrong.json()['id']}")
     assert gone.status_code == 200, gone.text

@@ -276,9 +276,13 @@ async def test_another_device_to_set_the_others_against(
             UnknownNameError,
             "no target of this campaign is on the device 'tpu'; there are: cpu, xla",
         ),
-        ({"reference": "paper-1999"}, UnknownNameError, "no reference is called 'paper-1999'; there is: paper-2023"),
+        (
+            {"reference": "paper-1999"},
+            UnknownNameError,
+            "there is no reference 'paper-1999'; the references are: paper-2023",
+        ),
         ({"measure": "mean"}, UnknownNameError, "no measure is called 'mean'; there are: level, cold, paper"),
-        ({"tolerable": 1.0}, RequestError, "more than 1 time slower, not from 1"),
+        ({"tolerable": 1.0}, RequestError, "must be over 1 times slower, not 1"),
         ({"tolerable": float("nan")}, RequestError, "not from nan"),
     ],
 )

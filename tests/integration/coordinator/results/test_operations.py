@@ -90,5 +90,5 @@ async def test_names_narrow_by_letters_and_an_unknown_one_says_what_is_recorded(
 ) -> None:
     found = await operations.of_campaign(engine, 1, "MOV")
     assert {row.operation for row in found.operations} == {MOVED}
-    with pytest.raises(NotFoundError, match="whether it ran on a device is not recorded"):
+    with pytest.raises(NotFoundError, match="executions on the device are not recorded"):
         await operations.cases_of(engine, 1, "aten::nowhere")

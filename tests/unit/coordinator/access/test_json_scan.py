@@ -17,7 +17,7 @@ def test_a_modest_text_passes(body: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("body", "reason"),
-    [(b"[[[[1]]]]", "nested more than 3 deep"), (b"[1,2,3,4,5]", "more than 4 members")],
+    [(b"[[[[1]]]]", "nested more than 3 levels deep"), (b"[1,2,3,4,5]", "more than 4 members")],
 )
 def test_a_text_beyond_a_bound_is_refused(body: bytes, reason: str) -> None:
     with pytest.raises(RequestError, match=reason):

@@ -190,4 +190,4 @@ def test_a_method_has_the_cases_of_the_function_that_does_the_same() -> None:
 
 def test_the_judge_is_named_where_it_is_the_same_framework() -> None:
     verdict = only(assessed(several(3, "usual", "failed", judged_by=Judge.itself))).verdict
-    assert verdict.judges == "judged by the same framework alone"
+    assert verdict.judges == "judged only by the same framework"

@@ -137,7 +137,7 @@ def test_a_state_of_another_corpus_or_of_nothing_is_refused(tmp_path: Path) -> N
     state = tmp_path / "state"
     with CountState(state, tmp_path / "a"):
         pass
-    with pytest.raises(CatalogueError, match="is of another corpus"):
+    with pytest.raises(CatalogueError, match="belongs to another corpus"):
         CountState(state, tmp_path / "b")
     state.write_bytes(b"no database at all, and long enough to be read as one" * 100)
     with pytest.raises(CatalogueError, match="cannot hold the state"):
@@ -164,7 +164,7 @@ def test_a_package_is_named_by_its_archive(archive: str, package: str) -> None:
 
 def test_what_is_no_corpus_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x")
-    with pytest.raises(CatalogueError, match="is no corpus"):
+    with pytest.raises(CatalogueError, match="is not a corpus"):
         list(sources(tmp_path / "a.txt"))
-    with pytest.raises(CatalogueError, match="there is no such corpus"):
+    with pytest.raises(CatalogueError, match="does not exist"):
         list(sources(tmp_path / "b"))

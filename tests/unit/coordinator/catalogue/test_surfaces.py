@@ -115,7 +115,7 @@ def test_a_declaration_of_the_host_names_what_a_shipped_release_or_the_study_has
 @pytest.mark.parametrize("content", [b"", b"{}", b"\x1f\x8bnothing", gzip.compress(b"{}", mtime=0)[:-4], b"\xff\xfe"])
 def test_a_file_that_is_no_surface_is_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "s").write_bytes(content)
-    with pytest.raises(CatalogueError, match="is no surface"):
+    with pytest.raises(CatalogueError, match="is not a surface file"):
         open_surface(str(tmp_path / "s"))
     with pytest.raises(CatalogueError, match="no such file"):
         open_surface(str(tmp_path / "none"))

@@ -37,5 +37,7 @@ def test_a_method_is_charted_by_the_function_that_does_the_same() -> None:
 
 def test_without_a_live_runner_of_the_target_it_says_how_to_start_one() -> None:
     catalogue = Catalogue(suites=[suite("library", "torch.add", target="torch@2.9.0/cpu")])
-    with pytest.raises(AssessmentError, match=r"no live runner of torch/xla .*live: torch@2\.9\.0/cpu.*portolan up"):
+    with pytest.raises(
+        AssessmentError, match=r"no online runner matches torch/xla .*online: torch@2\.9\.0/cpu.*portolan up"
+    ):
         functions_by_suite(["torch.add"], XLA, catalogue)

@@ -408,7 +408,7 @@ def test_a_runner_that_took_jobs_and_begins_none_loses_them_and_the_first_is_cou
     out = machine.handle(TickEvent(TIMES.start_s + 1))
     backs = [(i.keys, i.refused) for i in out if isinstance(i, GiveBack)]
     assert backs == [((ONE.key,), True), ((TWO.key,), False)]
-    assert quarantines(out) == ["it took jobs and began none within 180 s"]
+    assert quarantines(out) == ["it accepted jobs and started none within 180 s"]
 
 
 def test_a_stall_is_seen_however_often_the_stream_breaks() -> None:
@@ -474,7 +474,7 @@ def test_a_job_that_heartbeats_no_longer_name_is_no_longer_there() -> None:
     out = machine.handle(HeartbeatEvent(2.1 + TIMES.absent_s, (), queued=0))
     assert out[:2] == [
         Lose((ONE.key,), "no longer there"),
-        GiveBack((TWO.key,), "the runner took it and no longer has it", refused=True),
+        GiveBack((TWO.key,), "the runner accepted it and no longer has it", refused=True),
     ]
 
 

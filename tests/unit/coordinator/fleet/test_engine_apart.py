@@ -41,4 +41,4 @@ def test_where_the_sdk_is_not_installed_as_in_the_coordinators_image_one_line_sa
     code = f"{without}from coordinator.cli import main; sys.exit(main(['fleet', 'status']))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, text=True)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "portolan: requests is not installed here: call this on the host, not in a container\n"
+    assert done.stderr == "portolan: requests is not installed here: run this command on the host, not in a container\n"

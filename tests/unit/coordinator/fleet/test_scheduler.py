@@ -85,5 +85,5 @@ def test_what_another_version_wrote_is_no_specification(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "A", "a b", "-a", "a/b", "x" * 32])
 def test_what_is_no_name_of_a_fleet_is_refused(text: str) -> None:
-    with pytest.raises(FleetError, match="no name for a fleet"):
+    with pytest.raises(FleetError, match="not a name for a fleet"):
         DockerEngine(text)

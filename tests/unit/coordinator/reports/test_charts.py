@@ -127,7 +127,7 @@ def test_rates_show_both_ways_of_counting_with_n_and_interval() -> None:
     assert (plain["percent"], strict["percent"]) == (87.5, 75.0)
     assert plain["n"] == strict["n"] == 8
     assert plain["low"] < plain["percent"] < plain["high"]
-    assert "a fallback to the host passes" in drawn(fleet())["portability"].subtitle[0]
+    assert "A fallback to the host passes" in drawn(fleet())["portability"].subtitle[0]
 
 
 def test_the_subtitle_says_whose_figures_they_are_and_of_which_revision() -> None:
@@ -194,7 +194,7 @@ def test_an_empty_campaign_beside_the_study_does_not_pass_for_it() -> None:
     shown = [each for each in found.values() if each.spec is not None]
     assert {each.id for each in shown} >= {"portability", "scatter", "densities"}
     for each in shown:
-        assert each.subtitle[0] == "Of campaign 1 itself there is nothing to draw yet: all that is shown was published."
+        assert each.subtitle[0] == "Campaign 1 has nothing to draw yet: the figure shows published values only."
 
 
 def test_a_campaign_in_which_everything_failed() -> None:
@@ -204,7 +204,7 @@ def test_a_campaign_in_which_everything_failed() -> None:
     )
     assert {each["percent"] for each in values(found["portability"]) if each["verdict"] == "complete"} == {100}
     assert {each["cause"] for each in values(found["causes"])} == {"crash"}
-    assert "nothing to set against each other" in found["scatter"].silent
+    assert "nothing to compare" in found["scatter"].silent
     assert "No case passed" in found["placement"].silent
 
 
@@ -225,7 +225,7 @@ def test_one_function_is_too_few_for_a_cloud_of_points_or_a_density() -> None:
     latencies = [*measured(CPU, "torch.cat", 1.0), *measured(XLA, "torch.cat", 2.0)]
     found = drawn(charted([CPU, XLA], [verdict(XLA, "torch.cat", "success")], latencies))
     assert found["scatter"].silent.startswith("Only one function was measured on both")
-    assert "five functions" in found["densities"].silent
+    assert "five different latencies" in found["densities"].silent
     (row,) = values(found["intolerable"])
     assert (row["low"], row["high"]) == (0, pytest.approx(79.3, abs=0.1))
 

@@ -101,7 +101,7 @@ class TestWhatIsSetAgainstWhat:
             None,
             0.1,
         )
-        assert any("nothing to set it against" in note for note in table.notes)
+        assert any("nothing to compare it with" in note for note in table.notes)
 
 
 def several(*ratios: float) -> Any:

@@ -190,7 +190,7 @@ def test_a_tpu_is_not_said_to_be_none() -> None:
 
 
 def test_the_study_beside_devices_of_other_classes_says_so() -> None:
-    sentence = "No target here is of a class that it charted (gpu, tpu): its figures are of others."
+    sentence = "No target here has a device class that it charted (gpu, tpu): its figures are for other classes."
     assert sentence in portability.portability(charted([CPU, XLA], reference=STUDY)).notes
     assert sentence not in portability.portability(charted([CPU, CUDA], reference=STUDY)).notes
 

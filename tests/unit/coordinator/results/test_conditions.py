@@ -149,7 +149,7 @@ def test_what_ran_nobody_knows_where_is_set_against_no_fallback() -> None:
     ("judges", "words"),
     [
         ([Judge.numpy, Judge.itself], "1 of 2 cases judged by an independent reference"),
-        ([Judge.itself, Judge.float64], "judged by the same framework alone"),
+        ([Judge.itself, Judge.float64], "judged only by the same framework"),
         ([None, None], "its suite does not say who judged"),
     ],
 )

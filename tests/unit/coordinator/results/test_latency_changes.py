@@ -223,7 +223,7 @@ def test_insufficient_data_say_what_more_runs_would_do() -> None:
     assert found.change == "insufficient data"
     assert found.why is not None
     number, _, rest = found.why.partition(" ")
-    assert rest == "runs more a side would tell a change of 50 %"
+    assert rest == "runs more per side would show a change of 50 %"
     more = [noisy[run % 3] for run in range(3 + int(number))]
     assert the_change(campaign(more), campaign(more)).change == "same"
 
@@ -231,7 +231,7 @@ def test_insufficient_data_say_what_more_runs_would_do() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "why"),
     [
-        (campaign((1.0,)), campaign(), "1 run more a side is the least that tells a change"),
+        (campaign((1.0,)), campaign(), "1 run more per side is the least that can show a change"),
         ([], campaign(), "not measured on A"),
         (campaign(), [], "not measured on B"),
         (
@@ -242,7 +242,7 @@ def test_insufficient_data_say_what_more_runs_would_do() -> None:
         (
             campaign((1.0, 1.01, 900.0, 901.0)),
             campaign((1.0, 1.01, 900.0, 901.0)),
-            "too noisy: more than 30 runs more a side",
+            "too noisy: more than 30 more runs per side",
         ),
         (campaign(), [one._replace(case=f"{one.case}0") for one in campaign()], "no case was measured on both sides"),
     ],

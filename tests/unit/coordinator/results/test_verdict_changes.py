@@ -213,7 +213,7 @@ def test_other_suites_are_refused_although_they_are_of_the_same_revision() -> No
     pairs, left_out = match_targets([column(1)], [column(2, suite="library")], single_targets=False)
     assert pairs == []
     assert [left.why for left in left_out] == [
-        "their suites differ (paper and library): only cells of one suite are compared; run both on the same"
+        "their suites differ (paper and library), and only cells of one suite are compared: run both on the same"
     ]
 
 
@@ -247,5 +247,5 @@ def test_a_side_is_a_campaign_or_one_target_of_it() -> None:
     for text in ("", "x", "3:", "0", "-1", "99999999999999", "٣"):
         with pytest.raises(RequestError):
             SideSelector.parse(text, "a")
-    with pytest.raises(UnknownNameError, match="names 2 targets"):
+    with pytest.raises(UnknownNameError, match="matches 2 targets"):
         chosen_targets(SideSelector.parse("3:torch/*", "a"), columns)

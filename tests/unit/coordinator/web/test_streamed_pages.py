@@ -38,7 +38,7 @@ async def test_what_is_awaited_in_a_page_stands_where_it_was_asked_for() -> None
     page = await written(nothing)
     assert page.rstrip().endswith("</html>")
     assert "&lt;b&gt;November&lt;/b&gt;" in page
-    assert "still runs: 1 of 2 jobs are done" in page
+    assert "is still running: 1 of 2 jobs are done" in page
 
 
 async def test_a_page_that_cannot_be_finished_says_so() -> None:
