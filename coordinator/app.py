@@ -16,9 +16,9 @@ from coordinator.access.api import router as access
 from coordinator.access.audit import AuditWriter
 from coordinator.access.bodies import BodyBounds
 from coordinator.access.caller import needs
-from coordinator.access.doors import DoorMiddleware, Doors
 from coordinator.access.forms.service import FormKey
 from coordinator.access.identifier import AdminToken, Identifier
+from coordinator.access.listeners import ListenerMiddleware, Listeners
 from coordinator.access.middleware import AccessMiddleware
 from coordinator.access.roles import Role
 from coordinator.access.slots import Slots
@@ -42,7 +42,7 @@ from coordinator.results.api import router as matrix
 from coordinator.results.comparison.api import router as comparison
 from coordinator.results.outcomes.api import router as outcomes
 from coordinator.settings import Settings
-from coordinator.supervision import Supervisor, end
+from coordinator.supervision import TaskSupervisor, end
 from coordinator.web import site
 from coordinator.web.pages import problem_page
 from protocol.problems import problem_responses
@@ -55,7 +55,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         pools = make_pools(settings.database_url, settings.statement_timeout_s)
-        supervisor = Supervisor(settings.times)
+        supervisor = TaskSupervisor(settings.times)
         tell_of_no_room(pools, partial(supervisor.note_fault, "database's disk"))
         dispatcher = Dispatcher(pools, settings.database_url, settings.identity, supervisor, settings.times)
         renderer = Renderer(settings.figures)
@@ -107,7 +107,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     problems.install(app, problem_page)
     app.add_middleware(BodyBounds, bounds=settings.bounds)
     app.add_middleware(AccessMiddleware)
-    app.add_middleware(DoorMiddleware, doors=Doors(settings.runners_port, settings.rest_address))
+    app.add_middleware(ListenerMiddleware, listeners=Listeners(settings.runners_port, settings.rest_address))
     app.add_middleware(problems.CancelledRequests)
     # Straight into the application: a router between them would keep a copy of every route.
     responses = problem_responses(401, 403, 408, 413, 415, 421, 422, 429, 503)

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from structlog.contextvars import bind_contextvars
 
 from coordinator.bounds import Bounds
-from coordinator.supervision import Supervisor
+from coordinator.supervision import TaskSupervisor
 from coordinator.times import Times
 
 Announcement = Literal["jobs", "cancel", "runners"]
@@ -43,7 +43,7 @@ class CampaignFollower(Protocol):
     def watch(self, campaign_id: int, who: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]: ...
 
 
-class FormKey(Protocol):
+class FormKeySource(Protocol):
     """The key that the tokens of forms are made with."""
 
     async def get(self) -> bytes: ...
@@ -57,7 +57,7 @@ class Shared:
     dsn: str
     enrolment_key_file: Path | None
     renderer: ChartRenderer
-    supervisor: Supervisor
+    supervisor: TaskSupervisor
     bounds: Bounds
     times: Times
     exports: Room
@@ -65,7 +65,7 @@ class Shared:
     downloads: Room
     """For such a file until its client has it."""
     follower: CampaignFollower
-    form_key: FormKey
+    form_key: FormKeySource
 
 
 LOGGED = {"campaign_id": "campaign", "job_id": "job", "runner_id": "runner"}

@@ -80,7 +80,7 @@ class _Fault:
     reason: str
 
 
-class Supervisor:
+class TaskSupervisor:
     """``start`` a task by its name; ``down`` lists the tasks that do not do their work, and what else is at fault."""
 
     def __init__(self, times: Times = DEFAULT_TIMES) -> None:

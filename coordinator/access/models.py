@@ -26,7 +26,7 @@ class WhoAmI(BaseModel):
     expires_at: datetime | None
 
 
-class Session(BaseModel):
+class BrowserSession(BaseModel):
     """A session of pages: a browser that signed in with a token or a link."""
 
     created_at: datetime
@@ -36,7 +36,7 @@ class Session(BaseModel):
 class SessionList(BaseModel):
     """The sessions of the caller's token, newest first."""
 
-    sessions: list[Session]
+    sessions: list[BrowserSession]
 
 
 class TokenRequest(BaseModel):

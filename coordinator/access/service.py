@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.access import store
 from coordinator.access.caller import SIGN_IN, Caller
-from coordinator.access.models import AuditPage, AuditRow, LoginLink, NewToken, Session, Token, TokenRequest
+from coordinator.access.models import AuditPage, AuditRow, BrowserSession, LoginLink, NewToken, Token, TokenRequest
 from coordinator.access.tokens import LINK_LASTS, SESSION_LASTS, Secret, digest, new_secret, new_token
 from coordinator.errors import NotFoundError, UnauthorizedError
 
@@ -61,13 +61,13 @@ async def end_session(engine: AsyncEngine, secret: str) -> None:
         await store.end_session(connection, digest(secret))
 
 
-async def list_sessions(engine: AsyncEngine, token_sha256: bytes | None) -> list[Session]:
+async def list_sessions(engine: AsyncEngine, token_sha256: bytes | None) -> list[BrowserSession]:
     """Return the sessions of this token; callers without a token have none."""
     if token_sha256 is None:
         return []
     async with engine.connect() as connection:
         rows = await store.list_sessions(connection, token_sha256)
-    return [Session.model_validate(row) for row in rows]
+    return [BrowserSession.model_validate(row) for row in rows]
 
 
 async def end_sessions(engine: AsyncEngine, token_sha256: bytes | None) -> None:

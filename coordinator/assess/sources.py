@@ -23,7 +23,7 @@ from coordinator.assess.notebooks import code_of
 from coordinator.assess.sites import Site, Source, UnreadFile
 from coordinator.catalogue.surfaces import ROOTS
 from coordinator.catalogue.usage import sources as files
-from coordinator.catalogue.usage.sources import Choice
+from coordinator.catalogue.usage.sources import FileFilter
 from coordinator.catalogue.usage.workers import UNPARSABLE, Workers, fault_of
 from coordinator.errors import AssessmentError
 
@@ -125,17 +125,17 @@ def _installed(name: str) -> Path | None:
 # Files
 
 
-def _files(path: Path) -> Iterator[files.Source]:
+def _files(path: Path) -> Iterator[files.SourceFile]:
     if not path.exists():
         raise AssessmentError(f"{path}: there is no such file or folder")
     if path.is_dir():
         return files.sources(
-            path, Choice(_SUFFIXES, names_linked_folders=True, opens_archives=False, enters=_is_of_the_user)
+            path, FileFilter(_SUFFIXES, names_linked_folders=True, opens_archives=False, enters=_is_of_the_user)
         )
     if path.name.endswith(_SUFFIXES):
         return iter([files.read_file(path, path.name)])
     if path.is_file() and path.name.lower().endswith(_ARCHIVES):
-        return files.sources(path, Choice(_SUFFIXES, opens_archives=False))
+        return files.sources(path, FileFilter(_SUFFIXES, opens_archives=False))
     raise AssessmentError(
         f"{path} holds no Python that can be assessed: name a folder, a .py file, a notebook, a wheel or an sdist"
     )
@@ -148,12 +148,12 @@ def _is_of_the_user(folder: os.DirEntry[str]) -> bool:
     return not os.path.exists(os.path.join(folder.path, "pyvenv.cfg"))
 
 
-def _readings(found: Iterator[files.Source], base: str, knowledge: Knowledge) -> Iterator[FileReading]:
+def _readings(found: Iterator[files.SourceFile], base: str, knowledge: Knowledge) -> Iterator[FileReading]:
     """The readings of all files, in their order."""
     processes = len(os.sched_getaffinity(0))
     workers = Workers(processes, parse_files, _ended, _prepare, (knowledge, base))
     with closing(workers):
-        waiting: deque[tuple[Sequence[files.Source], Future[list[FileReading]]]] = deque()
+        waiting: deque[tuple[Sequence[files.SourceFile], Future[list[FileReading]]]] = deque()
         for batch in _batches(found):
             waiting.append((batch, workers.submit(batch)))
             while len(waiting) > 2 * processes:
@@ -163,14 +163,14 @@ def _readings(found: Iterator[files.Source], base: str, knowledge: Knowledge) ->
 
 
 def _finished(
-    workers: Workers[list[FileReading]], waiting: deque[tuple[Sequence[files.Source], Future[list[FileReading]]]]
+    workers: Workers[list[FileReading]], waiting: deque[tuple[Sequence[files.SourceFile], Future[list[FileReading]]]]
 ) -> Iterator[FileReading]:
     for readings in workers.results(*waiting.popleft()):
         yield from readings
 
 
-def _batches(found: Iterator[files.Source]) -> Iterator[list[files.Source]]:
-    batch: list[files.Source] = []
+def _batches(found: Iterator[files.SourceFile]) -> Iterator[list[files.SourceFile]]:
+    batch: list[files.SourceFile] = []
     size = 0
     for source in found:
         batch.append(source)
@@ -204,12 +204,12 @@ def _prepare(knowledge: Knowledge, base: str) -> None:
     _knowledge, _base = knowledge, base
 
 
-def parse_files(batch: Sequence[files.Source]) -> list[FileReading]:
+def parse_files(batch: Sequence[files.SourceFile]) -> list[FileReading]:
     """Read files in a worker."""
     return [read_one(source, _base, _knowledge) for source in batch]
 
 
-def read_one(source: files.Source, base: str, knowledge: Knowledge) -> FileReading:
+def read_one(source: files.SourceFile, base: str, knowledge: Knowledge) -> FileReading:
     """Read one file, or say why it cannot be read."""
     path = source.name.rpartition("!")[2] if source.package else source.name
     module, is_package = module_of(path)
@@ -239,7 +239,7 @@ def unread(path: str, module: str, reason: str) -> FileReading:
     return FileReading(path, module, unread=[UnreadFile(path, reason)], is_read=False)
 
 
-def _ended(source: files.Source) -> list[FileReading]:
+def _ended(source: files.SourceFile) -> list[FileReading]:
     return [unread(source.name, source.name, "ended the process that read it")]
 
 

@@ -24,7 +24,7 @@ class PlannedCase:
 
 
 @dataclass(frozen=True)
-class Offer:
+class SuiteOffer:
     """The cases of a suite that one live target can run."""
 
     target: TargetName
@@ -58,7 +58,7 @@ class Plan:
 
 def make_plan(
     suite: str,
-    offers: Iterable[Offer],
+    offers: Iterable[SuiteOffer],
     targets: Sequence[TargetName],
     functions: Sequence[str],
     runs: int,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from coordinator.catalogue.models import Sample
+from coordinator.catalogue.models import FunctionSample
 from coordinator.storable import LARGEST_INTEGER, Text
 from protocol.defaults import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S
 from protocol.enums import DEFAULT_SUITE, TimedCases, TimingPolicy, default_timed_cases, default_timing
@@ -41,7 +41,7 @@ class CampaignRequest(BaseModel):
     verdicts_first: bool = False
     """Run 1 is not timed, so it waits for no lock: what ports is known on all targets before anything is timed."""
     rerun: Rerun | None = None
-    sample: Sample | None = None
+    sample: FunctionSample | None = None
     """The functions are those of this sample that the suite has cases of, on targets of its framework."""
     dry_run: bool = Field(default=False, strict=True)
     """Only ``true`` is: what is taken for *false* by mistake would be submitted."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 from sqlalchemy import Row, insert, null, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from coordinator.campaigns.plan import Offer, Plan, PlannedCase, priority
+from coordinator.campaigns.plan import Plan, PlannedCase, SuiteOffer, priority
 from coordinator.campaigns.request import CampaignRequest
 from coordinator.catalogue.models import ChartedSample
 from coordinator.counting import ANYWHERE, SIDE_BY_SIDE
@@ -49,7 +49,7 @@ async def suite_names(connection: AsyncConnection) -> list[str]:
     return [row.name for row in rows]
 
 
-async def offers(connection: AsyncConnection, suite: str, targets: Sequence[TargetName]) -> list[Offer]:
+async def offers(connection: AsyncConnection, suite: str, targets: Sequence[TargetName]) -> list[SuiteOffer]:
     """For each target, the newest revision of the suite that a live runner of it serves."""
     rows = await connection.execute(
         text("""
@@ -70,7 +70,7 @@ async def offers(connection: AsyncConnection, suite: str, targets: Sequence[Targ
         )
         of_suite[suite_id] = [PlannedCase(row.id, row.name, row.function) for row in case_rows]
     return [
-        Offer(target, suite_ids[target.id], of_suite[suite_ids[target.id]])
+        SuiteOffer(target, suite_ids[target.id], of_suite[suite_ids[target.id]])
         for target in targets
         if target.id in suite_ids
     ]

@@ -158,7 +158,7 @@ class DrawnFunction(BaseModel):
     because: Word | None = None
 
 
-class Sample(BaseModel):
+class FunctionSample(BaseModel):
     """Functions drawn from a release, and how they were: the same surface, counts, numbers and seed draw the same."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -194,7 +194,7 @@ class SampledFunction(DrawnFunction):
     """None if the suite has none; the function is then excluded from all figures."""
 
 
-class ChartedSample(Sample):
+class ChartedSample(FunctionSample):
     """A sample as a campaign charts it."""
 
     drawn: tuple[SampledFunction, ...] = Field(min_length=1, max_length=MOST_DRAWN)

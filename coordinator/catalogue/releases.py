@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from coordinator.catalogue.surfaces import CHARTABLE, ROOTS, Surface, is_array_class, open_surface, shipped_releases
-from coordinator.catalogue.usage.counts import Counts, open_counts, resolve_counts
+from coordinator.catalogue.usage.counts import UsageCounts, open_counts, resolve_counts
 from protocol.host_only import HostOnly, load_host_only
 
 FUNCTIONS = CHARTABLE - {"method", "classmethod", "staticmethod", "property"}
@@ -61,7 +61,7 @@ class Release:
         return sum(sum(by_name.values()) for name, by_name in uses.items() if name in self.kinds)
 
 
-def make_release(surface: Surface, counts: Counts | None, host_only: HostOnly) -> Release:
+def make_release(surface: Surface, counts: UsageCounts | None, host_only: HostOnly) -> Release:
     """Assign each use to its object, and separate the names that are excluded from shares. Pure."""
     chartable = {entry.name: entry.kind for entry in surface.entries if entry.kind in CHARTABLE}
     arrays = frozenset(name for name, kind in chartable.items() if kind == "class" and is_array_class(name))
@@ -94,7 +94,7 @@ def shipped_release(name: str) -> Release:
 
 
 @cache
-def _shipped_counts() -> Counts:
+def _shipped_counts() -> UsageCounts:
     return open_counts(None)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from coordinator.catalogue.models import ChartedSample, DrawnFunction, Sample, SampledFunction
+from coordinator.catalogue.models import ChartedSample, DrawnFunction, FunctionSample, SampledFunction
 from coordinator.catalogue.releases import Release
 from coordinator.errors import CatalogueError
 from coordinator.formats import join_words, plural
@@ -97,7 +97,7 @@ def with_aliases(functions: Sequence[DrawnFunction], release: Release) -> tuple[
     return tuple(row.model_copy(update={"aliases": tuple(entries[row.function].aliases)}) for row in functions)
 
 
-def chart_sample(sample: Sample, available: Collection[str]) -> ChartedSample:
+def chart_sample(sample: FunctionSample, available: Collection[str]) -> ChartedSample:
     """Say for each function of a sample under which name there are cases of it, if there are any."""
     there = frozenset(available)
     return ChartedSample(
@@ -128,7 +128,7 @@ def sample_sentence(sample: ChartedSample, suite: str) -> str:
     )
 
 
-def how_drawn(sample: Sample) -> str:
+def how_drawn(sample: FunctionSample) -> str:
     """``the 20 most used and 5 of each decile at random (seed 1)``."""
     parts = [
         *([f"the {sample.top} most used"] if sample.top else []),

@@ -14,12 +14,12 @@ import typer
 from pydantic import ValidationError
 
 from coordinator.catalogue.coverage import coverage, remark, rows_of, suites_coverage, table_head, table_row
-from coordinator.catalogue.models import Catalogue, Sample
+from coordinator.catalogue.models import Catalogue, FunctionSample
 from coordinator.catalogue.releases import make_release
 from coordinator.catalogue.sample import draw, population, with_aliases
 from coordinator.catalogue.surfaces import array_methods, compare_surfaces, open_surface, pack, shipped_releases
 from coordinator.catalogue.usage.counting import count_corpus
-from coordinator.catalogue.usage.counts import Counts, Tally, open_counts
+from coordinator.catalogue.usage.counts import Tally, UsageCounts, open_counts
 from coordinator.catalogue.usage.state import CountState
 from coordinator.cli.output import print_columns, print_json, writing
 from coordinator.cli.shared_options import AsJson, connect, split
@@ -119,7 +119,7 @@ def _progress(tally: Tally) -> None:
         print(f"\r{tally.files['seen']:,} files", end="", file=sys.stderr, flush=True)
 
 
-def _count_lines(counts: Counts) -> Iterator[str]:
+def _count_lines(counts: UsageCounts) -> Iterator[str]:
     """Say what a count found, in lines."""
     files = counts.files
     refusals = sum(files.refused.values())
@@ -187,14 +187,14 @@ def sample(
     _say_of_sample(sample)
 
 
-def _make_sample(**values: Any) -> Sample:
+def _make_sample(**values: Any) -> FunctionSample:
     try:
-        return Sample(**values)
+        return FunctionSample(**values)
     except ValidationError as error:
         raise CatalogueError(f"this sample cannot be charted: {first_fault(error)}") from error
 
 
-def _say_of_sample(sample: Sample) -> None:
+def _say_of_sample(sample: FunctionSample) -> None:
     print(f"drawn from {plural(sample.population, 'function')} in use, seed {sample.seed}", file=sys.stderr)
     for row in sample.drawn:
         if row.instead_of is not None:

@@ -10,7 +10,7 @@ import typer
 
 from coordinator import conformance
 from coordinator.cli.shared_options import AsJson, SecretFile, SecretStdin, read_secret
-from coordinator.conformance.findings import Finding
+from coordinator.conformance.findings import ClauseFinding
 from coordinator.conformance.subject import Restart
 from coordinator.conformance.times import CheckTimes
 from coordinator.errors import CoordinatorError, NotRunError
@@ -68,10 +68,10 @@ def restarting(command: str, within_s: float) -> Restart:
     return restart
 
 
-def _print(finding: Finding) -> None:
+def _print(finding: ClauseFinding) -> None:
     for line in finding.lines():
         print(line, flush=True)
 
 
-def _ignore(finding: Finding) -> None:
+def _ignore(finding: ClauseFinding) -> None:
     """JSON comes in one piece."""

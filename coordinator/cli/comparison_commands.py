@@ -16,7 +16,7 @@ from coordinator.formats import join_words, latency, level, plural, ratio
 from coordinator.results.comparison.latencies import LatencyChange
 from coordinator.results.comparison.models import (
     Comparison,
-    Gate,
+    ComparisonGate,
     PairComparison,
     SideVerdict,
     VerdictChange,
@@ -41,7 +41,7 @@ def compare(
     b: Annotated[str, typer.Argument(metavar="B", help="What to compare it with.")],
     rule: Rule = ANYWHERE.name,
     fail_on: Annotated[
-        list[Gate] | None, typer.Option("--fail-on", help="Exit with 1 if there is one. Repeatable.")
+        list[ComparisonGate] | None, typer.Option("--fail-on", help="Exit with 1 if there is one. Repeatable.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

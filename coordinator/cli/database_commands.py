@@ -20,7 +20,7 @@ from coordinator.variables import variables
 app = typer.Typer(no_args_is_help=True, help="The database.")
 
 
-class Role(StrEnum):
+class DatabaseRole(StrEnum):
     reading = "reading"
     application = "application"
     migration = "migration"
@@ -30,24 +30,24 @@ class Role(StrEnum):
 def url(
     data_dir: DataDir = None,
     role: Annotated[
-        Role,
+        DatabaseRole,
         typer.Option(
             help="migration owns the tables (for backups and alembic); application may change rows; reading may read."
         ),
-    ] = Role.reading,
+    ] = DatabaseRole.reading,
 ) -> None:
     """Print the DSN of the running instance's database, for a role that only reads: psql "$(portolan db url)"."""
     directory = DataDirectory(data_dir)
     running = directory.running()
     if running is None:
         raise DatabaseError(f"no portolan runs in {directory.path}: start it with `portolan up`")
-    print(running.dsn if role is Role.reading else _embedded_dsn(directory, running, role))
+    print(running.dsn if role is DatabaseRole.reading else _embedded_dsn(directory, running, role))
 
 
-def _embedded_dsn(directory: DataDirectory, running: Whereabouts, role: Role) -> str:
+def _embedded_dsn(directory: DataDirectory, running: Whereabouts, role: DatabaseRole) -> str:
     from coordinator.database.embedded import dsn_of
 
-    reading, dsn = (dsn_of(directory.postgres, f"portolan_{name}") for name in (Role.reading, role))
+    reading, dsn = (dsn_of(directory.postgres, f"portolan_{name}") for name in (DatabaseRole.reading, role))
     if dsn is None or running.dsn != reading:
         raise DatabaseError("this instance uses your own database; connect with the roles you gave there")
     return dsn
@@ -145,7 +145,7 @@ def _owner_dsn(data_dir: Path | None, *, must_stop: bool = False) -> Iterator[st
     directory = DataDirectory(data_dir)
     running = directory.running()
     if running is not None and not must_stop:
-        yield _embedded_dsn(directory, running, Role.migration)
+        yield _embedded_dsn(directory, running, DatabaseRole.migration)
         return
     if not must_stop and not directory.postgres.is_dir():
         raise DatabaseError(f"there is no database in {directory.path}: choose another with --data-dir")

@@ -28,7 +28,7 @@ from coordinator.cli.directory import DEFAULT_PORT, DataDirectory
 from coordinator.cli.local import (
     KNOWN_TARGETS,
     LOOK_EVERY_S,
-    Instance,
+    LocalInstance,
     LocalRunner,
     local_instance,
     parse_targets,
@@ -37,7 +37,7 @@ from coordinator.cli.local import (
 )
 from coordinator.cli.matrix_printer import answers, of_interest, print_results, print_summary
 from coordinator.cli.outage_watch import OutageWatch
-from coordinator.cli.processes import Child
+from coordinator.cli.processes import ChildProcess
 from coordinator.cli.progress import Board
 from coordinator.cli.report_commands import write_report
 from coordinator.cli.rest_client import Client
@@ -65,7 +65,7 @@ Steps = Generator[Sequence[CampaignTarget | str], None, T]
 """The way to a chart, step by step. Each step yields its rows for the board, and does not wait."""
 
 
-class Follower:
+class DemoFollower:
     """Follows one campaign in a thread, because the loop must not wait; ``latest`` is its newest state."""
 
     def __init__(self, url: str, token: str | None, campaign: CampaignDetail, say: Callable[[str], None]) -> None:
@@ -159,7 +159,7 @@ class Demo:
 
     def follow(self, campaign: CampaignDetail, hopeless: Callable[[], Sequence[str]] = tuple) -> Steps[None]:
         """Show the campaign's progress until it has ended. Its part on targets that are hopeless is cancelled."""
-        follower, began = Follower(self.client.url, self.client.token, campaign, self.board.say), time.monotonic()
+        follower, began = DemoFollower(self.client.url, self.client.token, campaign, self.board.say), time.monotonic()
         given_up: set[str] = set()
         verdicts_told = False
         while not follower.ended:
@@ -204,7 +204,7 @@ class Demo:
 class LocalDemo:
     """The way of this machine's frameworks to their chart: environments, runners, campaign."""
 
-    def __init__(self, demo: Demo, instance: Instance) -> None:
+    def __init__(self, demo: Demo, instance: LocalInstance) -> None:
         self._demo = demo
         self._instance = instance
 
@@ -238,7 +238,10 @@ class LocalDemo:
     def _set_up(self, framework: str, targets: Sequence[str]) -> Steps[str | None]:
         """Set up a framework's environment; the result is the reason if that failed."""
         devices = [target.partition("/")[2] for target in targets]
-        setup, began = Child([sys.executable, "-P", "-m", "runners", "setup", framework, *devices]), time.monotonic()
+        setup, began = (
+            ChildProcess([sys.executable, "-P", "-m", "runners", "setup", framework, *devices]),
+            time.monotonic(),
+        )
         try:
             while (status := setup.exit_status()) is None:
                 elapsed_time = duration(time.monotonic() - began)

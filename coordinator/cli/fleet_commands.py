@@ -19,7 +19,7 @@ from coordinator.cli.rest_client import Client
 from coordinator.cli.rollout import Rollout, fleet_folder
 from coordinator.cli.shared_options import AsJson, DataDir, Url, connect, split
 from coordinator.errors import CoordinatorError, FleetError
-from coordinator.fleet.images import Target, parse_pins, specify_runners
+from coordinator.fleet.images import FleetTarget, parse_pins, specify_runners
 from coordinator.fleet.scheduler import Container, Limits
 from coordinator.formats import plural
 from coordinator.registry.models import Runner
@@ -173,7 +173,7 @@ def _require_operator(client: Client) -> None:
 def _select_containers(engine: DockerEngine, targets: Sequence[str]) -> list[Container]:
     """The containers of these targets. Raises ``FleetError`` if one has none."""
     containers = {container.target: container for container in engine.list()}
-    names = dict.fromkeys(str(Target.parse(text)) for text in split(targets))
+    names = dict.fromkeys(str(FleetTarget.parse(text)) for text in split(targets))
     for target in names.keys() - containers.keys():
         there = f"it has {', '.join(containers)}" if containers else "it has none: `portolan fleet up` starts some"
         raise FleetError(f"fleet '{engine.fleet}' has no container of {target}; {there}")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from coordinator.atomic_files import open_log, write_private
 from coordinator.backoff import Backoff
 from coordinator.cli.directory import DataDirectory, Whereabouts, kept_admin_token, kept_secret
-from coordinator.cli.processes import STOP_LIMIT_S, Child
+from coordinator.cli.processes import STOP_LIMIT_S, ChildProcess
 from coordinator.cli.rest_client import Client
 from coordinator.cli.server import Place, listening_on, names_of_host, server_of
 from coordinator.cli.shared_options import split
@@ -55,7 +55,7 @@ class LocalRunner:
     target: str
     folder: Path
     url: str
-    child: Child
+    child: ChildProcess
     state: Literal["starting", "serving", "waiting", "left out"] = "starting"
     since: float = field(default_factory=time.monotonic)
     """The time at which the present state began."""
@@ -77,7 +77,7 @@ def local_instance(
     hosts: Sequence[str] = (),
     anonymous: AnonymousRole | None = "viewer",
     slots: int = 1,
-) -> Iterator[Instance]:
+) -> Iterator[LocalInstance]:
     """Start the database and the coordinator, and stop them at the end, the instance's runners first.
 
     ``slots`` is how many untimed cases each of the runners may run at once.
@@ -120,7 +120,9 @@ def local_instance(
         listeners = [listener] if second is None else [listener, second]
         coordinator = stack.enter_context(_coordinator(settings, listeners, directory.log))
         host, port = listener.getsockname()[:2]
-        instance = Instance(directory, f"http://{_reachable(host)}:{port}", token, coordinator, postgres, say, slots)
+        instance = LocalInstance(
+            directory, f"http://{_reachable(host)}:{port}", token, coordinator, postgres, say, slots
+        )
         stack.callback(instance.stop_runners)
         directory.announce(Whereabouts(instance.url, dsns[READING]))
         yield instance
@@ -157,7 +159,7 @@ def _coordinator(settings: Settings, listeners: list[socket.socket], log: Path) 
         thread.join(STOP_LIMIT_S)
 
 
-class Instance:
+class LocalInstance:
     """``instance.serve([…]); while …: instance.tend()``.
 
     Everything happens in the caller's thread, which must be the one that stays, but for the
@@ -325,11 +327,11 @@ def slots_here(runners: int) -> int:
     return slots_each(max(1, runners), os.cpu_count() or 1, psutil.virtual_memory().available)
 
 
-def _launch(target: str, folder: Path, url: str, slots: int) -> Child:
+def _launch(target: str, folder: Path, url: str, slots: int) -> ChildProcess:
     log = folder / "log"
     framework, device = target.split("/", 1)
     port = url.rsplit(":", 1)[1]
-    return Child(
+    return ChildProcess(
         [
             *(sys.executable, "-P", "-m", "runners", "serve", framework, device),
             *("--host", "127.0.0.1", "--port", port, "--secret-file", str(folder / "secret")),

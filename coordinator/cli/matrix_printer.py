@@ -65,8 +65,8 @@ def print_matrix(matrix: MatrixPage, out: Console) -> None:
         return
     rule = rule_named(matrix.rule)
     for rows, targets in _by_framework(matrix):
-        columns = [Column(_heading(target), _column(rows, target, rule)) for target in targets]
-        for table in _side_by_side(Column("function", [_name(row) for row in rows]), columns, out.width):
+        columns = [MatrixColumn(_heading(target), _column(rows, target, rule)) for target in targets]
+        for table in _side_by_side(MatrixColumn("function", [_name(row) for row in rows]), columns, out.width):
             out.print(table)
     for line in notes(matrix.targets):
         out.print(Text(line))
@@ -157,7 +157,7 @@ def _column(rows: Sequence[MatrixRow], target: Target, rule: CountingRule) -> li
 
 
 @dataclass(frozen=True)
-class Column:
+class MatrixColumn:
     """A heading of several lines, and a cell for each row."""
 
     heading: str
@@ -168,7 +168,7 @@ class Column:
         return max((_width(cell) for cell in self.cells), default=0)
 
 
-def _side_by_side(names: Column, columns: Sequence[Column], width: int) -> Iterator[RenderableType]:
+def _side_by_side(names: MatrixColumn, columns: Sequence[MatrixColumn], width: int) -> Iterator[RenderableType]:
     """Tables of these columns, each beginning with the names, as few as fit into the width of the terminal.
 
     If a column alone does not fit beside the names, each name stands above its cell instead.
@@ -188,7 +188,7 @@ def _side_by_side(names: Column, columns: Sequence[Column], width: int) -> Itera
         yield table
 
 
-def _below(names: Column, column: Column) -> Iterator[RenderableType]:
+def _below(names: MatrixColumn, column: MatrixColumn) -> Iterator[RenderableType]:
     yield Text(column.heading, style="bold")
     for name, cell in zip(names.cells, column.cells, strict=True):
         yield name
@@ -196,9 +196,9 @@ def _below(names: Column, column: Column) -> Iterator[RenderableType]:
     yield ""
 
 
-def _groups(columns: Sequence[Column], room: int) -> list[list[Column]]:
+def _groups(columns: Sequence[MatrixColumn], room: int) -> list[list[MatrixColumn]]:
     """The columns in their order, in as few groups as fit."""
-    groups: list[list[Column]] = []
+    groups: list[list[MatrixColumn]] = []
     width = 0
     for column in columns:
         if groups and width + BETWEEN + column.width <= room:

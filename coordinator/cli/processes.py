@@ -20,7 +20,7 @@ from protocol.redaction import without_own_secrets
 STOP_LIMIT_S = 10.0
 
 
-class Child:
+class ChildProcess:
     """A process in a session of its own, so that Ctrl-C reaches it only through us.
 
     Its lines on stdout and stderr go to ``log`` if there is one.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from coordinator.assess.bundled import from_bundles
 from coordinator.assess.evidence import TargetEvidence
-from coordinator.cli.processes import Child
+from coordinator.cli.processes import ChildProcess
 from coordinator.errors import AssessmentError
 from coordinator.variables import variables
 from protocol.enums import HOST
@@ -69,7 +69,7 @@ def replay(recording: Path, framework: str, device: str) -> Replayed:
 def _run(*arguments: str) -> tuple[int, str]:
     """Run the runner's command, with its lines on our stderr; returns its exit code and what it said last there."""
     command: Sequence[str] = [sys.executable, "-P", "-m", "runners", *arguments]
-    child = Child(command, FileIO(sys.stderr.fileno(), "wb", closefd=False))
+    child = ChildProcess(command, FileIO(sys.stderr.fileno(), "wb", closefd=False))
     try:
         return child.wait(), child.complaint
     finally:

@@ -13,7 +13,7 @@ import typer
 from pydantic import ValidationError
 
 from coordinator.campaigns.models import CampaignDetail
-from coordinator.catalogue.models import Sample
+from coordinator.catalogue.models import FunctionSample
 from coordinator.cli.http_library import httpx
 from coordinator.cli.matrix_printer import print_results
 from coordinator.cli.outage_watch import OutageWatch
@@ -147,7 +147,7 @@ def _submit(client: Client, request: dict[str, Any]) -> CampaignDetail:
 
 def _read_sample(file: Path) -> dict[str, Any]:
     try:
-        return Sample.model_validate_json(file.read_bytes()).model_dump(mode="json")
+        return FunctionSample.model_validate_json(file.read_bytes()).model_dump(mode="json")
     except OSError as error:
         raise CatalogueError(f"--sample {file}: {(error.strerror or str(error)).lower()}; {_MADE_BY}") from error
     except ValidationError as error:

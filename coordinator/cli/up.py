@@ -17,7 +17,7 @@ from coordinator.cli.directory import DEFAULT_PORT, DataDirectory
 from coordinator.cli.local import (
     KNOWN_TARGETS,
     LOOK_EVERY_S,
-    Instance,
+    LocalInstance,
     local_instance,
     parse_targets,
     slots_here,
@@ -86,7 +86,7 @@ def up(
         _say(f"stopped; the data stay in {directory.path}")
 
 
-def _what_next(instance: Instance, data_dir: Path | None) -> str:
+def _what_next(instance: LocalInstance, data_dir: Path | None) -> str:
     place = f" --data-dir {shlex.quote(str(data_dir))}" if data_dir else ""
     lines = []
     if not instance.serving:

@@ -3,7 +3,7 @@
 ``check`` is all that others need; what is promised stands in ``contract.py``.
 """
 
-from coordinator.conformance.findings import Finding, Level, Report, Result
+from coordinator.conformance.findings import ClauseFinding, ConformanceReport, Level, Result
 from coordinator.conformance.kit import check
 
-__all__ = ["Finding", "Level", "Report", "Result", "check"]
+__all__ = ["ClauseFinding", "ConformanceReport", "Level", "Result", "check"]

@@ -11,7 +11,7 @@ Key = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class Case:
+class CheckCase:
     """One case of the runner's catalogue."""
 
     suite: str
@@ -23,26 +23,26 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Job:
+class CheckJob:
     """A job as it is posted: its body, in which a check may put anything, and the case that gives its suite."""
 
     body: dict[str, Any]
-    case: Case
+    case: CheckCase
 
     @property
     def key(self) -> Key:
         return self.body["id"], self.body["attempt"]
 
-    def replace(self, **fields: Any) -> Job:
-        return Job(self.body | fields, self.case)
+    def replace(self, **fields: Any) -> CheckJob:
+        return CheckJob(self.body | fields, self.case)
 
 
-def read_cases(catalogue: dict[str, Any]) -> Iterator[Case]:
+def read_cases(catalogue: dict[str, Any]) -> Iterator[CheckCase]:
     """Every case that can be understood; ``identity.catalogue`` judges the rest."""
     for suite in dicts(catalogue.get("suites")):
         for case in dicts(suite.get("cases")):
             tags = case.get("tags")
-            yield Case(
+            yield CheckCase(
                 suite=str(suite.get("name")),
                 revision=str(suite.get("revision")),
                 id=str(case.get("id")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from coordinator.conformance.cases import job_name
-from coordinator.conformance.event_stream import Event, Stream
+from coordinator.conformance.event_stream import ReceivedEvent, Stream
 from coordinator.conformance.subject import Subject, require
 from coordinator.conformance.validity import EARLY, LATE_S
 from coordinator.errors import BrokenError, NotRunError
@@ -113,7 +113,7 @@ async def waiting(subject: Subject) -> None:
     raise BrokenError(f"with timeout_s {SHORT_S:g}, a case that ends at once timed out behind one of {charged_s:.1f} s")
 
 
-async def _run_behind_a_slow_one(subject: Subject) -> tuple[float, Event]:
+async def _run_behind_a_slow_one(subject: Subject) -> tuple[float, ReceivedEvent]:
     """Queue a job behind a slow one; the seconds that it waited (fewer, if the start is read late), and its end."""
     async with subject.stream() as stream:
         (slow,) = await subject.queue(subject.job(ConformanceTag.slow))

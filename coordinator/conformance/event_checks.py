@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 
 from coordinator.conformance.cases import Key, job_name
-from coordinator.conformance.event_stream import Event
+from coordinator.conformance.event_stream import ReceivedEvent
 from coordinator.conformance.subject import Subject, require
 from coordinator.conformance.validity import LATE_S
 from coordinator.errors import BrokenError, NotRunError
@@ -58,7 +58,7 @@ async def streams(subject: Subject) -> None:
 
 async def check_nothing_dropped(subject: Subject) -> None:
     """Nothing unacknowledged is dropped, of six hundred events here: a runner that has no room answers full."""
-    events: list[Event] = []
+    events: list[ReceivedEvent] = []
     with contextlib.suppress(NotRunError):
         # Behind it the others wait; without such a case some of them run.
         await subject.hang()
@@ -128,7 +128,7 @@ async def lasting(subject: Subject) -> None:
     """Heartbeats go on, at most 10 s apart, for as long as a case runs, a minute here."""
     times = subject.times
     key = await subject.hang(times.lasting_s)
-    beats: list[Event] = []
+    beats: list[ReceivedEvent] = []
     async with subject.stream() as stream:
         begun_at = (await stream.wait_started(key)).at
         while True:
@@ -149,7 +149,7 @@ async def lasting(subject: Subject) -> None:
         raise BrokenError(fault)
 
 
-def _misreport(beat: Event, hung: Key, begun_at: float, slack_s: float) -> str | None:
+def _misreport(beat: ReceivedEvent, hung: Key, begun_at: float, slack_s: float) -> str | None:
     """Find the fault of a heartbeat that came while one case hung and one job waited."""
     running, since_s = beat.body.get("running"), beat.at - begun_at
     try:
@@ -164,7 +164,7 @@ def _misreport(beat: Event, hung: Key, begun_at: float, slack_s: float) -> str |
     return None
 
 
-def _standstill(beat: Event, later: Event, key: Key) -> str | None:
+def _standstill(beat: ReceivedEvent, later: ReceivedEvent, key: Key) -> str | None:
     """Find the fault in the time that a running case spent between two heartbeats."""
     before, after, apart = _seconds_spent(beat, key), _seconds_spent(later, key), later.at - beat.at
     if after <= before or abs(after - before - apart) > max(DRIFT_S, DRIFT * apart):
@@ -172,7 +172,7 @@ def _standstill(beat: Event, later: Event, key: Key) -> str | None:
     return None
 
 
-def _seconds_spent(beat: Event, key: Key) -> float:
+def _seconds_spent(beat: ReceivedEvent, key: Key) -> float:
     """Seconds of a case that runs, its waits for the timing lock included; 0 if the heartbeat does not name it."""
     running = beat.body.get("running")
     for entry in running if isinstance(running, list) else []:
@@ -252,7 +252,7 @@ async def not_issued(subject: Subject) -> None:
     require(f"POST /v1/events/ack up to {ahead}, which was never issued,", answer.status_code, 422)
 
 
-def _require_same(name: str, events: Sequence[Event], earlier: Sequence[Event]) -> None:
+def _require_same(name: str, events: Sequence[ReceivedEvent], earlier: Sequence[ReceivedEvent]) -> None:
     if [event.text for event in events] != [event.text for event in earlier]:
         numbers, before = [event.n for event in events], [event.n for event in earlier]
         raise BrokenError(f"{name} gave the numbers {numbers}, not the events {before} as before")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from coordinator.conformance.cases import Key, job_name
-from coordinator.conformance.event_stream import Event
+from coordinator.conformance.event_stream import ReceivedEvent
 from protocol.enums import Ending
 
 UNSTARTED = {Ending.cancelled, Ending.harness_failed}
 """The endings of an attempt that never began."""
 
 
-class History:
+class EventHistory:
     """Everything that the streams carried, in the order of its numbers.
 
     An acknowledged finish takes its job out of the record, as the runner forgets it too: the
@@ -19,7 +19,7 @@ class History:
 
     def __init__(self) -> None:
         self.contradiction: str | None = None
-        self.outcomes: list[Event] = []
+        self.outcomes: list[ReceivedEvent] = []
         """Every finished event, once."""
         self.keys: set[Key] = set()
         """Every attempt that had an event."""
@@ -27,7 +27,7 @@ class History:
         self._started: dict[Key, int] = {}
         self._finished: dict[Key, int] = {}
 
-    def note(self, event: Event, position: int) -> None:
+    def note(self, event: ReceivedEvent, position: int) -> None:
         """Add what came on a stream that had come to the number ``position``."""
         contradiction = self._add(event, position)
         self.contradiction = self.contradiction or contradiction
@@ -38,7 +38,7 @@ class History:
             self._started.pop(key, None)
         self._texts = {number: text for number, text in self._texts.items() if number > n}
 
-    def _add(self, event: Event, position: int) -> str | None:
+    def _add(self, event: ReceivedEvent, position: int) -> str | None:
         n = event.n
         if event.type == "heartbeat":
             return None if n == position else f"after number {position} came a heartbeat with n {n}"
@@ -52,7 +52,7 @@ class History:
         self.keys.add(event.key)
         return self._continue_attempt(event) or gap
 
-    def _continue_attempt(self, event: Event) -> str | None:
+    def _continue_attempt(self, event: ReceivedEvent) -> str | None:
         """Add the event to the story of its attempt; return why it cannot follow what came before, if so."""
         key, n = event.key, event.n
         if key in self._finished:

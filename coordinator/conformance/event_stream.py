@@ -23,7 +23,7 @@ LONGEST_LINE = 64 << 20
 
 
 @dataclass(frozen=True)
-class Event:
+class ReceivedEvent:
     """One event as it came: its members, the line it stood in, and when it was read."""
 
     body: dict[str, Any]
@@ -71,7 +71,7 @@ class Stream:
         self,
         answer: httpx.Response,
         after: int,
-        note: Callable[[Event, int], None],
+        note: Callable[[ReceivedEvent, int], None],
         lines: list[bytes],
         times: CheckTimes,
     ) -> None:
@@ -80,17 +80,19 @@ class Stream:
         self._note = note
         self._lines = lines
         self._times = times
-        self._arrived: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._arrived: asyncio.Queue[ReceivedEvent | None] = asyncio.Queue()
         self._reader = asyncio.create_task(self._read())
 
-    async def next(self, what: str, limit_s: float) -> Event:
+    async def next(self, what: str, limit_s: float) -> ReceivedEvent:
         """The next event; ``what`` names it if it does not come."""
         return (await self.until(lambda event: True, what, limit_s))[-1]
 
-    async def until(self, condition: Callable[[Event], bool], what: str, limit_s: float | None = None) -> list[Event]:
+    async def until(
+        self, condition: Callable[[ReceivedEvent], bool], what: str, limit_s: float | None = None
+    ) -> list[ReceivedEvent]:
         """Every event up to the first of which the condition is true, that one included."""
         limit_s = self._times.outcome_s if limit_s is None else limit_s
-        events: list[Event] = []
+        events: list[ReceivedEvent] = []
         try:
             async with asyncio.timeout(limit_s):
                 while not events or not condition(events[-1]):
@@ -110,11 +112,11 @@ class Stream:
                     pass
                 raise BrokenError(f"the stream of events was closed within {seconds:g} s without events")
 
-    async def wait_finished(self, *keys: Key, limit_s: float | None = None) -> list[Event]:
+    async def wait_finished(self, *keys: Key, limit_s: float | None = None) -> list[ReceivedEvent]:
         """Every numbered event up to the last finished of these attempts."""
         left = set(keys)
 
-        def is_last(event: Event) -> bool:
+        def is_last(event: ReceivedEvent) -> bool:
             if event.type == "finished":
                 left.discard(event.key)
             return not left
@@ -122,12 +124,12 @@ class Stream:
         what = f"the finished event of {job_name(keys[0])}" if len(keys) == 1 else f"the end of {len(keys)} jobs"
         return [event for event in await self.until(is_last, what, limit_s) if event.type != "heartbeat"]
 
-    async def wait_started(self, key: Key) -> Event:
+    async def wait_started(self, key: Key) -> ReceivedEvent:
         return (await self.until(lambda event: event.is_of("started", key), f"the started event of {job_name(key)}"))[
             -1
         ]
 
-    async def heartbeat(self) -> Event:
+    async def heartbeat(self) -> ReceivedEvent:
         """The next heartbeat, whatever comes before it."""
         limit_s = self._times.heartbeat_s + self._times.slack_s
         return (await self.until(lambda event: event.type == "heartbeat", "a heartbeat", limit_s))[-1]
@@ -147,7 +149,7 @@ class Stream:
                     if len(self._lines) < KEPT_LINES:
                         self._lines.append(line)
                     for body in read_leniently(line):
-                        event = Event(body, line, time.monotonic())
+                        event = ReceivedEvent(body, line, time.monotonic())
                         self._note(event, self._position)
                         self._position = max(self._position, event.n)
                         self._arrived.put_nowait(event)

@@ -23,7 +23,7 @@ class Result(StrEnum):
     """The runner offers nothing to check it with, or an earlier finding forbids it; never a pass."""
 
 
-class Finding(BaseModel):
+class ClauseFinding(BaseModel):
     """The finding of one clause."""
 
     model_config = ConfigDict(frozen=True)
@@ -43,7 +43,7 @@ class Finding(BaseModel):
             yield f"{'':<31} {self.detail}"
 
 
-class Report(BaseModel):
+class ConformanceReport(BaseModel):
     """All findings, in the order of the contract."""
 
     model_config = ConfigDict(frozen=True)
@@ -52,7 +52,7 @@ class Report(BaseModel):
     level: Level
     runner: str
     """Its own description: ``torch@2.9.0/cpu on AMD EPYC``."""
-    findings: list[Finding]
+    findings: list[ClauseFinding]
 
     def count(self, result: Result) -> int:
         return sum(finding.result is result for finding in self.findings)

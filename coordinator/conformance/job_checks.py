@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 
-from coordinator.conformance.cases import Job, Key, job_name
-from coordinator.conformance.event_stream import Event
+from coordinator.conformance.cases import CheckJob, Key, job_name
+from coordinator.conformance.event_stream import ReceivedEvent
 from coordinator.conformance.subject import Subject
 from coordinator.errors import BrokenError, NotRunError
 from protocol.enums import ConformanceTag
@@ -68,7 +68,7 @@ async def other_case(subject: Subject) -> None:
     others = {"run": job.replace(run=2), "run, as a newer attempt": newer}
     for case in subject.cases:
         if case.suite != job.case.suite:
-            others.setdefault("suite", Job(job.body | {"case": case.id}, case))
+            others.setdefault("suite", CheckJob(job.body | {"case": case.id}, case))
         elif case.id != job.case.id:
             others.setdefault("case", job.replace(case=case.id))
     await subject.queue(job)
@@ -149,7 +149,7 @@ async def full(subject: Subject) -> None:
         await subject.finish(stream, jobs[-1])
 
 
-async def _require_one_run(subject: Subject, job: Job, *, post_again: bool = False) -> list[Event]:
+async def _require_one_run(subject: Subject, job: CheckJob, *, post_again: bool = False) -> list[ReceivedEvent]:
     """Raise ``BrokenError`` unless a job that was posted runs once; its events and those of the next job."""
     async with subject.stream() as stream:
         events = await stream.wait_finished(job.key)

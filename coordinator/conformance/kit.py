@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from coordinator.conformance.contract import CLAUSES, Clause
-from coordinator.conformance.findings import Finding, Level, Report, Result
+from coordinator.conformance.findings import ClauseFinding, ConformanceReport, Level, Result
 from coordinator.conformance.start import begin, connect
 from coordinator.conformance.subject import Restart, Subject
 from coordinator.conformance.times import DEFAULT_CHECK_TIMES, CheckTimes
@@ -29,12 +29,12 @@ async def check(
     *,
     level: Level = Level.full,
     restart: Restart | None = None,
-    on_finding: Callable[[Finding], None] = lambda finding: None,
+    on_finding: Callable[[ClauseFinding], None] = lambda finding: None,
     only: Collection[str] | None = None,
     seed: int = 0,
     times: CheckTimes = DEFAULT_CHECK_TIMES,
     networks: RunnerNetworks | None = None,
-) -> Report:
+) -> ConformanceReport:
     """Hold the runner to its contract; ``on_finding`` is called with each finding as it is made.
 
     ``only`` names the clauses to check. ``seed`` decides which of the runner's own cases are
@@ -47,7 +47,7 @@ async def check(
     async with connect(url, secret, times, networks) as (http, stranger):
         subject = await begin(http, stranger, secret, times)
         subject.level, subject.seed, subject.restart = level, seed, restart
-        findings: list[Finding] = []
+        findings: list[ClauseFinding] = []
         obstacle: str | None = None
         try:
             for clause in CLAUSES:
@@ -58,10 +58,10 @@ async def check(
                 on_finding(finding)
         finally:
             await subject.abandon()
-    return Report(url=url, level=level, runner=_describe(subject.info), findings=findings)
+    return ConformanceReport(url=url, level=level, runner=_describe(subject.info), findings=findings)
 
 
-async def _find(clause: Clause, subject: Subject, obstacle: str | None) -> tuple[Finding, str | None]:
+async def _find(clause: Clause, subject: Subject, obstacle: str | None) -> tuple[ClauseFinding, str | None]:
     """One finding, and why nothing more can be found after it, if so."""
     began = time.monotonic()
     result, detail = (Result.not_run, obstacle) if obstacle else (Result.passed, None)
@@ -76,7 +76,9 @@ async def _find(clause: Clause, subject: Subject, obstacle: str | None) -> tuple
             result, detail = Result.failed, f"a call was not answered: {reason_of(error)}"
         obstacle = await _settle(clause, subject)
     seconds = round(time.monotonic() - began, 2)
-    return Finding(id=clause.id, sentence=clause.sentence, result=result, detail=detail, seconds=seconds), obstacle
+    return ClauseFinding(
+        id=clause.id, sentence=clause.sentence, result=result, detail=detail, seconds=seconds
+    ), obstacle
 
 
 async def _settle(clause: Clause, subject: Subject) -> str | None:

@@ -11,7 +11,7 @@ from itertools import cycle
 
 from pydantic import ValidationError
 
-from coordinator.conformance.cases import Case
+from coordinator.conformance.cases import CheckCase
 from coordinator.conformance.findings import Level
 from coordinator.conformance.subject import Subject
 from coordinator.conformance.validity import TAIL_BYTES
@@ -87,7 +87,7 @@ async def own(subject: Subject) -> None:
         await _require_valid(subject, cases_with_timing[begin : begin + size])
 
 
-async def _require_valid(subject: Subject, cases_with_timing: Sequence[tuple[Case, TimingPolicy]]) -> None:
+async def _require_valid(subject: Subject, cases_with_timing: Sequence[tuple[CheckCase, TimingPolicy]]) -> None:
     case_s = subject.times.case_s
     jobs = {
         job.key: job
@@ -104,12 +104,12 @@ async def _require_valid(subject: Subject, cases_with_timing: Sequence[tuple[Cas
             raise BrokenError(f"the case {body['case']}, with timing {body['timing']}: {fault}")
 
 
-def sample(cases: Sequence[Case], seed: int) -> list[Case]:
+def sample(cases: Sequence[CheckCase], seed: int) -> list[CheckCase]:
     """Its cases in an order that the seed decides: one of each function before a second, the conformance cases last."""
     candidates = [case for case in cases if ConformanceTag.hangs not in case.tags]
     random.Random(seed).shuffle(candidates)
     before: Counter[str] = Counter()
-    ranking: list[tuple[bool, int, Case]] = []
+    ranking: list[tuple[bool, int, CheckCase]] = []
     for case in candidates:
         ranking.append((any(tag in case.tags for tag in ConformanceTag), before[case.function], case))
         before[case.function] += 1

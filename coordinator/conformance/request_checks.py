@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from coordinator.conformance.cases import Job
+from coordinator.conformance.cases import CheckJob
 from coordinator.conformance.subject import Subject, require
 from coordinator.errors import BrokenError, NotRunError
 from protocol.problems import PROBLEM_JSON
@@ -129,7 +129,7 @@ def _require_conflict(subject: Subject, answer: httpx.Response) -> None:
         raise BrokenError(f"the 409 of {call} does not hold the present boot_id {subject.boot_id}")
 
 
-async def _require_new(subject: Subject, job: Job) -> None:
+async def _require_new(subject: Subject, job: CheckJob) -> None:
     await subject.require_status(job, "queued", "after the refusal nothing may have been taken, but the job")
 
 

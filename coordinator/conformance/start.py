@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 
 from coordinator.conformance.cases import dicts, read_cases
-from coordinator.conformance.event_history import History
-from coordinator.conformance.event_stream import Event
+from coordinator.conformance.event_history import EventHistory
+from coordinator.conformance.event_stream import ReceivedEvent
 from coordinator.conformance.subject import Subject
 from coordinator.conformance.times import CheckTimes
 from coordinator.errors import BrokenError, RunnerIncompatibleError, RunnerUnreachableError
@@ -51,7 +51,7 @@ async def begin(http: httpx.AsyncClient, stranger: httpx.AsyncClient, secret: st
         catalogue = await _read(http, "/v1/catalogue", url)
         subject = Subject(http, stranger, info, tuple(read_cases(catalogue)), catalogue, secret, times=times)
         await _find_position(subject, url)
-        subject.history = History()  # What an earlier check left there is no part of this one.
+        subject.history = EventHistory()  # What an earlier check left there is no part of this one.
         return subject
     except (httpx.HTTPError, UnicodeError) as error:
         raise unreachable(url, error, times.answer_s) from error
@@ -95,7 +95,7 @@ def _require_ours(id: str, url: str) -> None:
         )
 
 
-def _require_free(heartbeat: Event, url: str) -> None:
+def _require_free(heartbeat: ReceivedEvent, url: str) -> None:
     running = [str(entry.get("id")) for entry in dicts(heartbeat.body.get("running"))]
     for id in running:
         _require_ours(id, url)

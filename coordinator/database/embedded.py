@@ -25,7 +25,7 @@ from types import TracebackType
 import psutil
 
 from coordinator.atomic_files import open_log, write_private
-from coordinator.database.binaries import Account, Installation, account_of, choose, servant, within_reach
+from coordinator.database.binaries import Account, PostgresInstallation, account_of, choose, servant, within_reach
 from coordinator.database.grants import ROLES
 from coordinator.database.roles import provide
 from coordinator.errors import DatabaseError
@@ -203,7 +203,7 @@ class EmbeddedPostgres:
                 f"PostgreSQL could not create its database in {self.directory}: {_complaint(process.stderr)}"
             )
 
-    def _serve(self, cluster: Path, programs: Path, account: Account, installation: Installation) -> None:
+    def _serve(self, cluster: Path, programs: Path, account: Account, installation: PostgresInstallation) -> None:
         output: str | None = ""
         for _ in range(3):
             port = _free_port(self.directory / "port")

@@ -27,7 +27,7 @@ from coordinator.dispatch.session import RunnerSession
 from coordinator.dispatch.waiting_work import choose, waiting
 from coordinator.logs import get_logger
 from coordinator.registry import ownership
-from coordinator.supervision import Supervisor, end
+from coordinator.supervision import TaskSupervisor, end
 from coordinator.times import DEFAULT_TIMES, Times
 
 log = get_logger(__name__)
@@ -45,7 +45,7 @@ class Dispatcher:
     """``run`` serves until cancelled. ``announce`` tells every coordinator that something changed."""
 
     def __init__(
-        self, pools: Pools, dsn: str, identity: str, supervisor: Supervisor, times: Times = DEFAULT_TIMES
+        self, pools: Pools, dsn: str, identity: str, supervisor: TaskSupervisor, times: Times = DEFAULT_TIMES
     ) -> None:
         self._times = times
         self._pools = pools

@@ -36,7 +36,7 @@ BACKLOG = 4 * BATCH
 """Events waiting to be stored; past it, streams are not read on."""
 
 
-class Report(NamedTuple):
+class RunnerReport(NamedTuple):
     """One event of one runner, ready to be stored: a start, a finish with its row, or only that it was read."""
 
     cursor: Cursor
@@ -68,8 +68,8 @@ class OutcomeWriter:
         self._pulse = pulse or Pulse()
         self._completed = on_completed
         self._connection: AsyncConnection | None = None
-        self._reports: deque[Report] = deque()
-        self._storing: Sequence[Report] = ()
+        self._reports: deque[RunnerReport] = deque()
+        self._storing: Sequence[RunnerReport] = ()
         self._taken_on: dict[int, Cursor] = {}
         """By runner, up to where its events have been taken on."""
         self._began_at = float("-inf")
@@ -81,7 +81,7 @@ class OutcomeWriter:
         """Set while the reports are to be stored without delay: they fill a batch, or are not to wait."""
         self._taken = asyncio.Event()
 
-    async def write(self, reports: Sequence[Report], *, can_wait: bool = False) -> None:
+    async def write(self, reports: Sequence[RunnerReport], *, can_wait: bool = False) -> None:
         """Take these on; returns when there is room for more.
 
         What a stream repeats after a break, because it was not stored by then, is taken on once. Reports that can
@@ -150,7 +150,7 @@ class OutcomeWriter:
                 await self._due.wait()
         self._began_at = loop.time()
 
-    def _take(self, limit: int) -> list[Report]:
+    def _take(self, limit: int) -> list[RunnerReport]:
         batch = [self._reports.popleft() for _ in range(min(limit, len(self._reports)))]
         self._hurried &= bool(self._reports)
         self._note_due()
@@ -163,7 +163,7 @@ class OutcomeWriter:
         else:
             self._due.clear()
 
-    async def _store(self, batch: Sequence[Report]) -> None:
+    async def _store(self, batch: Sequence[RunnerReport]) -> None:
         """Store until it is stored: nothing is dropped because the database is away for a while."""
         failures = 0
         while True:
@@ -188,7 +188,7 @@ class OutcomeWriter:
         if completed_ids:
             self._completed(completed_ids)
 
-    async def _store_apart(self, batch: Sequence[Report], error: Exception) -> None:
+    async def _store_apart(self, batch: Sequence[RunnerReport], error: Exception) -> None:
         """One report that PostgreSQL refuses must not hold up the others, nor be tried for ever."""
         if len(batch) > 1:
             middle = len(batch) // 2
@@ -204,7 +204,7 @@ class OutcomeWriter:
             row = unstorable(report.key, f"the runner's report cannot be stored: {error.__cause__ or error}")
             await self._store([report._replace(row=row)])
 
-    async def _store_once(self, batch: Sequence[Report]) -> list[int]:
+    async def _store_once(self, batch: Sequence[RunnerReport]) -> list[int]:
         cursors = [report.cursor for report in _furthest(batch).values()]
         first, second = _first_finishes(batch)
         attempt_finishes = [finish for finish, _ in first.values()]
@@ -255,14 +255,14 @@ class OutcomeWriter:
             await connection.close()
 
 
-def _first_finishes(batch: Sequence[Report]) -> tuple[dict[Key, tuple[Finish, Report]], list[Report]]:
+def _first_finishes(batch: Sequence[RunnerReport]) -> tuple[dict[Key, tuple[Finish, RunnerReport]], list[RunnerReport]]:
     """The first finish of each attempt, and the reports that cannot count: further ones, and those that come late.
 
     What follows a late one is a further one too, though the stream was opened anew in between and reports it as if
     it were the first.
     """
-    first: dict[Key, tuple[Finish, Report]] = {}
-    second: list[Report] = []
+    first: dict[Key, tuple[Finish, RunnerReport]] = {}
+    second: list[RunnerReport] = []
     attempts: set[Key] = set()
     for report in batch:
         if report.key is None or (report.row is None and not report.late):
@@ -275,15 +275,15 @@ def _first_finishes(batch: Sequence[Report]) -> tuple[dict[Key, tuple[Finish, Re
     return first, second
 
 
-def _late(report: Report) -> LateFinish:
+def _late(report: RunnerReport) -> LateFinish:
     assert report.key is not None
     assert report.outcome is not None
     return LateFinish(report.key, report.cursor.runner_id, to_json(report.outcome.model_dump(mode="json")))
 
 
-def _furthest(batch: Sequence[Report]) -> dict[int, Report]:
+def _furthest(batch: Sequence[RunnerReport]) -> dict[int, RunnerReport]:
     """By runner, the report with the furthest cursor; reports that the coordinator made itself have none."""
-    furthest: dict[int, Report] = {}
+    furthest: dict[int, RunnerReport] = {}
     for report in batch:
         previous = furthest.get(report.cursor.runner_id)
         if previous is None or previous.cursor.boot_id != report.cursor.boot_id or previous.cursor.n <= report.cursor.n:

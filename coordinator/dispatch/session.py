@@ -52,13 +52,13 @@ from coordinator.dispatch.instructions import (
     TimeOut,
 )
 from coordinator.dispatch.leases import Key, Lease
-from coordinator.dispatch.outcome_writer import OutcomeWriter, Report
+from coordinator.dispatch.outcome_writer import OutcomeWriter, RunnerReport
 from coordinator.dispatch.queue import Cursor, HeldJob
 from coordinator.dispatch.records import record_without_report
 from coordinator.dispatch.runner_state_machine import RunnerState
 from coordinator.dispatch.stop_queue import StopQueue
 from coordinator.dispatch.stream_reader import StreamReader
-from coordinator.dispatch.waiting_work import Offer
+from coordinator.dispatch.waiting_work import RunnerOffer
 from coordinator.errors import (
     EventsAheadError,
     EventsTrimmedError,
@@ -142,9 +142,9 @@ class RunnerSession:
         return self._state.is_idle
 
     @property
-    def offers(self) -> list[Offer]:
+    def offers(self) -> list[RunnerOffer]:
         """The work that its runner is able to do."""
-        return [Offer(self.runner.target_id, suite_id) for suite_id in self.runner.suites]
+        return [RunnerOffer(self.runner.target_id, suite_id) for suite_id in self.runner.suites]
 
     def wake(self) -> None:
         """Make the session claim work."""
@@ -441,7 +441,7 @@ class RunnerSession:
         """Store an outcome that the coordinator made for one of these attempts."""
         (key,) = [key for key in keys if (key.job, key.attempt) == (row.job_id, row.attempt)]
         cursor = Cursor(self.runner.id, self.runner.boot_id, 0)
-        await self._writer.write([Report(cursor, key, row, None, self._on_stored)])
+        await self._writer.write([RunnerReport(cursor, key, row, None, self._on_stored)])
 
     async def _quarantine(self, seconds: float, strikes: int, reason: str) -> None:
         metrics.quarantines.inc()

@@ -14,7 +14,7 @@ from coordinator.dispatch.events import (
     UnreadableLineEvent,
 )
 from coordinator.dispatch.leases import Key, log_fields
-from coordinator.dispatch.outcome_writer import Report
+from coordinator.dispatch.outcome_writer import RunnerReport
 from coordinator.dispatch.queue import Cursor
 from coordinator.dispatch.records import overdue, record_off_loop, unstorable
 from coordinator.dispatch.runner_state_machine import RunnerState
@@ -59,7 +59,7 @@ class StreamReader:
         self._numbers.restart(runner.cursor)
         self._stopped.clear()
 
-    async def read(self, lines: Sequence[bytes]) -> list[Report]:
+    async def read(self, lines: Sequence[bytes]) -> list[RunnerReport]:
         """The reports of these lines; raises ``GapError`` before any of them is handled, if an event is missing.
 
         The start of a job whose finish is among these lines is no report: the finish implies it, and with
@@ -79,16 +79,16 @@ class StreamReader:
             elif (event.id, event.attempt) not in finished_ids:
                 key = Key.of_wire(event.id, event.attempt)
                 self._feed(StartedEvent(time.monotonic(), key))
-                reports.append(Report(self._cursor(event.n), key, None, None, self._stored))
+                reports.append(RunnerReport(self._cursor(event.n), key, None, None, self._stored))
         return reports
 
-    async def _report_finish(self, event: Finished) -> Report:
+    async def _report_finish(self, event: Finished) -> RunnerReport:
         key = Key.of_wire(event.id, event.attempt)
         outcome = event.outcome
-        late = Report(self._cursor(event.n), key, None, outcome, self._stored, late=True)
+        late = RunnerReport(self._cursor(event.n), key, None, outcome, self._stored, late=True)
         if self._state.is_foreign(key):
             self._feed(FinishedEvent(time.monotonic(), key))
-            return Report(self._cursor(event.n), None, None, None, self._stored)
+            return RunnerReport(self._cursor(event.n), None, None, None, self._stored)
         if key in self._stopped:
             return late
         if outcome.ending is Ending.cancelled:
@@ -106,9 +106,9 @@ class StreamReader:
                 return late
         row = await record_off_loop(key, outcome, framework=self._runner.framework, device=self._runner.device)
         self._feed(FinishedEvent(time.monotonic(), key))
-        return Report(self._cursor(event.n), key, row, outcome, self._stored)
+        return RunnerReport(self._cursor(event.n), key, row, outcome, self._stored)
 
-    def _report_unreadable(self, event: UnreadableEvent) -> list[Report]:
+    def _report_unreadable(self, event: UnreadableEvent) -> list[RunnerReport]:
         """The job that the line is about, if one can be recognised, ends with it; the stream goes on."""
         log.warning("an event cannot be read", reason=event.reason, **log_fields(event.key))
         key = event.key if event.key in self._state.in_flight and not event.is_heartbeat else None
@@ -116,7 +116,7 @@ class StreamReader:
         if event.is_heartbeat:
             return []
         row = unstorable(key, f"an event of the runner cannot be read: {event.reason}") if key else None
-        return [Report(self._cursor(event.n or 0), key, row, None, self._stored)]
+        return [RunnerReport(self._cursor(event.n or 0), key, row, None, self._stored)]
 
     def _cursor(self, n: int) -> Cursor:
         return Cursor(self._runner.id, self._runner.boot_id, n)

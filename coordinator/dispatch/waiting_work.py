@@ -18,7 +18,7 @@ from coordinator.dispatch.queue import open_campaigns
 Name = TypeVar("Name")
 
 
-class Offer(NamedTuple):
+class RunnerOffer(NamedTuple):
     """Jobs of one suite for one target."""
 
     target_id: int
@@ -38,14 +38,14 @@ SELECT open.target_id, open.suite_id, sum(queued.jobs)::int AS jobs
 """)
 
 
-async def waiting(connection: AsyncConnection, targets: Collection[int], most: int) -> dict[Offer, int]:
+async def waiting(connection: AsyncConnection, targets: Collection[int], most: int) -> dict[RunnerOffer, int]:
     """How many jobs may begin now on each of these targets; ``most`` of a campaign are counted."""
     rows = await connection.execute(_WAITING, {"targets": sorted(targets), "most": most})
-    return {Offer(row.target_id, row.suite_id): row.jobs for row in rows}
+    return {RunnerOffer(row.target_id, row.suite_id): row.jobs for row in rows}
 
 
 def choose(
-    waiting: Mapping[Offer, int], idle: Sequence[tuple[Name, Collection[Offer]]], begin: int = 0
+    waiting: Mapping[RunnerOffer, int], idle: Sequence[tuple[Name, Collection[RunnerOffer]]], begin: int = 0
 ) -> Iterator[Name]:
     """Those of the idle who are to ask, one for each job; the first of them is another each time, by ``begin``."""
     left = dict(waiting)

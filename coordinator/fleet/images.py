@@ -22,7 +22,7 @@ _INCLUDED = {("tensorflow", "cpu"): ("xla",), ("torch", "xla"): ("cpu",)}
 
 
 @dataclass(frozen=True)
-class Target:
+class FleetTarget:
     """A target as a user writes it: ``torch/cpu``, or ``torch@2.9.0/cpu``."""
 
     framework: str
@@ -30,7 +30,7 @@ class Target:
     version: str | None = None
 
     @classmethod
-    def parse(cls, text: str) -> Target:
+    def parse(cls, text: str) -> FleetTarget:
         match = _TARGET.fullmatch(text)
         if match is None:
             raise FleetError(f"'{text}' is not a target to serve: write framework/device, such as torch/cpu")
@@ -58,7 +58,7 @@ def parse_pins(pins: Sequence[str]) -> dict[str, str]:
         target, separator, image = pin.partition("=")
         if not separator or not image:
             raise FleetError(f"--image '{pin}': write TARGET=IMAGE, such as torch/cpu=portolan/torch-cpu:latest")
-        image_by_target[str(Target.parse(target))] = image
+        image_by_target[str(FleetTarget.parse(target))] = image
     return image_by_target
 
 
@@ -77,7 +77,7 @@ def specify_runners(
     """
     image_by_target = {}
     for text in [*targets, *image_names]:
-        target = Target.parse(text)
+        target = FleetTarget.parse(text)
         image = find_image(image_names[str(target)]) if str(target) in image_names else find_newest(images, target)
         if not target.served_by(image):
             raise FleetError(
@@ -103,14 +103,14 @@ def specify_runners(
     }
 
 
-def choose_by_inventory(images: Sequence[Image], inventory: Inventory) -> dict[Target, Image]:
+def choose_by_inventory(images: Sequence[Image], inventory: Inventory) -> dict[FleetTarget, Image]:
     """The newest image for each framework and device of the images whose device the host has."""
     pairs = {(image.framework, device) for image in images for device in image.devices if is_allowed(inventory, device)}
-    targets = [Target(framework, device) for framework, device in sorted(pairs)]
+    targets = [FleetTarget(framework, device) for framework, device in sorted(pairs)]
     return {target: find_newest(images, target) for target in targets}
 
 
-def find_newest(images: Sequence[Image], target: Target) -> Image:
+def find_newest(images: Sequence[Image], target: FleetTarget) -> Image:
     """The newest image that serves the target. Raises ``FleetError`` with the existing images if none does."""
     serving = [image for image in images if target.served_by(image)]
     if serving:
@@ -119,9 +119,9 @@ def find_newest(images: Sequence[Image], target: Target) -> Image:
     target_names = sorted({f"{image.framework}/{device}" for image in images for device in image.devices})
     if not target_names:
         raise FleetError(f"no image here serves {target}: build some with `make images`, or name one with --image")
-    any_version = Target(target.framework, target.device)
+    any_version = FleetTarget(target.framework, target.device)
     if versions := sorted({image.version for image in images if any_version.served_by(image)}):
-        close = [str(Target(target.framework, target.device, version)) for version in versions]
+        close = [str(FleetTarget(target.framework, target.device, version)) for version in versions]
     else:
         close = difflib.get_close_matches(str(any_version), target_names, n=1, cutoff=0.7)
     hint = f"did you mean {' or '.join(close)}?" if close else f"there are images for {', '.join(target_names)}"

@@ -40,7 +40,7 @@ class Inventory:
 
 
 @dataclass(frozen=True)
-class Access:
+class DeviceAccess:
     """The parts of the host that a container gets to reach its device."""
 
     gpus: bool = False
@@ -50,16 +50,16 @@ class Access:
     groups: tuple[int, ...] = ()
 
 
-def decide_access(inventory: Inventory, device: str) -> Access:
+def decide_access(inventory: Inventory, device: str) -> DeviceAccess:
     """The access that a runner of ``device`` needs. Raises ``DeviceMissingError`` where the host cannot give it."""
     if device == "tpu":
         if not inventory.tpu:
             raise DeviceMissingError(
                 f"this host shows no TPU for '{device}' (no /dev/accel* and none below /dev/vfio): check its driver"
             )
-        return Access(paths=inventory.tpu, groups=inventory.tpu_groups)
+        return DeviceAccess(paths=inventory.tpu, groups=inventory.tpu_groups)
     if device not in _ON_NVIDIA:
-        return Access()
+        return DeviceAccess()
     if not inventory.nvidia:
         raise DeviceMissingError(f"this host shows no NVIDIA GPU for '{device}' (no /dev/nvidia0): check its driver")
     if not inventory.nvidia_runtime and not inventory.nvidia_cdi:
@@ -67,7 +67,7 @@ def decide_access(inventory: Inventory, device: str) -> Access:
             f"the engine cannot give containers the GPU for '{device}': "
             "install NVIDIA's Container Toolkit, restart Docker"
         )
-    return Access(gpus=True) if inventory.nvidia_runtime else Access(cdi=(CDI_NVIDIA,))
+    return DeviceAccess(gpus=True) if inventory.nvidia_runtime else DeviceAccess(cdi=(CDI_NVIDIA,))
 
 
 def is_allowed(inventory: Inventory, device: str) -> bool:

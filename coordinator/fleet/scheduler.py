@@ -13,7 +13,7 @@ from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from coordinator.fleet.inventory import Access
+from coordinator.fleet.inventory import DeviceAccess
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class RunnerSpec(BaseModel):
     device: str
     image: Image
     limits: Limits
-    access: Access = Access()
+    access: DeviceAccess = DeviceAccess()
     secret: str = ""
     """A fingerprint of the runner's secret, so that a container whose secret was lost is replaced."""
 

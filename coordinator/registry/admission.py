@@ -14,7 +14,7 @@ from enum import StrEnum
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator import conformance
-from coordinator.conformance import Finding, Level, Report, Result
+from coordinator.conformance import ClauseFinding, ConformanceReport, Level, Result
 from coordinator.conformance.contract import CLAUSES
 from coordinator.errors import RunnerError
 from coordinator.registry import store
@@ -35,7 +35,7 @@ class Admission(StrEnum):
     unusable = "unusable"
 
 
-def judge(report: Report) -> Admission:
+def judge(report: ConformanceReport) -> Admission:
     failing_ids = {finding.id for finding in report.findings if finding.result is Result.failed}
     # What could not be checked of the essential is not known to hold.
     broken = {finding.id for finding in report.findings if finding.result is not Result.passed} & ESSENTIAL
@@ -56,16 +56,16 @@ async def find_registered(
         return await store.find_runner(connection, registration.url, info.boot_id)
 
 
-async def check(registration: RunnerRegistration) -> AsyncIterator[Finding | Report]:
+async def check(registration: RunnerRegistration) -> AsyncIterator[ClauseFinding | ConformanceReport]:
     """Yield each finding as it is made, and the report at the end. Closing the iterator ends the check.
 
     Raises a ``RunnerError`` if the check cannot begin.
     """
     # In a task of its own: a page that is left cancels every await below, and a check that is cancelled
     # must still stop on the runner what it began there.
-    findings: asyncio.Queue[Finding | None] = asyncio.Queue()
+    findings: asyncio.Queue[ClauseFinding | None] = asyncio.Queue()
 
-    async def run() -> Report:
+    async def run() -> ConformanceReport:
         try:
             return await conformance.check(
                 registration.url,

@@ -39,7 +39,7 @@ SUPERSEDED = "another runner answers at its URL"
 
 
 @dataclass(frozen=True)
-class Entry:
+class RegistryEntry:
     """The registration of a runner that enrolled, with its new secret."""
 
     runner_id: int
@@ -113,7 +113,9 @@ def require_target(token: EnrolmentToken, info: RunnerInfo) -> None:
         )
 
 
-async def enrol(engine: AsyncEngine, request: Enrolment, token: EnrolmentToken, times: Times = DEFAULT_TIMES) -> Entry:
+async def enrol(
+    engine: AsyncEngine, request: Enrolment, token: EnrolmentToken, times: Times = DEFAULT_TIMES
+) -> RegistryEntry:
     """Probe the runner and store it under its name, with a new secret of its own.
 
     Raises a ``RunnerError`` if it cannot be probed or its suite is another one than is stored, and
@@ -127,7 +129,7 @@ async def enrol(engine: AsyncEngine, request: Enrolment, token: EnrolmentToken, 
         raise RequestError(str(error)) from error
 
 
-async def _enrol(engine: AsyncEngine, request: Enrolment, token: EnrolmentToken, times: Times) -> Entry:
+async def _enrol(engine: AsyncEngine, request: Enrolment, token: EnrolmentToken, times: Times) -> RegistryEntry:
     registrations = await _look_up(engine, request)
     for _ in range(TRIES):
         info, catalogue = await probe(request.url, request.secret, times)
@@ -170,10 +172,10 @@ async def _store(
     catalogue: Catalogue,
     registrations: frozenset[Registration],
     takeover: Takeover,
-) -> Entry | None:
+) -> RegistryEntry | None:
     """Store all of it; or nothing, and return None, if the registrations are no longer the known ones."""
 
-    async def work(connection: AsyncConnection) -> Entry | None:
+    async def work(connection: AsyncConnection) -> RegistryEntry | None:
         if await store.find_registrations(connection, request.name, request.url, for_update=True) != registrations:
             return None
         for superseded_id in takeover.superseded:
@@ -181,7 +183,7 @@ async def _store(
         secret = secrets.token_urlsafe(32)
         address = {"name": request.name, "url": request.url, "secret": secret}
         runner_id = await put(connection, takeover.keep, info, catalogue, **address)
-        return Entry(runner_id, secret, created=takeover.keep is None)
+        return RegistryEntry(runner_id, secret, created=takeover.keep is None)
 
     try:
         return await transact(engine, work)

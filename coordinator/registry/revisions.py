@@ -53,7 +53,7 @@ class ChangedCase(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Difference:
+class SuiteDifference:
     """The cases in which an offered content differs from the stored one; false if there is none."""
 
     added: tuple[str, ...] = ()
@@ -92,9 +92,9 @@ def digest(content: Content) -> str:
     return hashlib.sha256(body.encode()).hexdigest()
 
 
-def difference(before: Content, after: Content) -> Difference:
+def difference(before: Content, after: Content) -> SuiteDifference:
     """Compare the offered content with the stored one; the cases stay in the order of the side that lists them."""
-    return Difference(
+    return SuiteDifference(
         added=tuple(case for case in after if case not in before),
         removed=tuple(case for case in before if case not in after),
         changed=tuple(

@@ -26,7 +26,7 @@ from coordinator.registry.revisions import (
     CaseContent,
     ChangedCase,
     Content,
-    Difference,
+    SuiteDifference,
     case_content,
     content_of,
     difference,
@@ -105,7 +105,7 @@ async def require_agreement(connection: AsyncConnection, suite_id: int, framewor
 
 async def _disagreement(
     connection: AsyncConnection, suite_id: int, framework: str, suite: CatalogueSuite
-) -> Difference:
+) -> SuiteDifference:
     """Cases of the suite that are other ones, but for their tags, in another suite of this revision."""
     rows = await connection.execute(
         text("""
@@ -123,7 +123,7 @@ async def _disagreement(
         """),
         {"suite": suite_id, **_key(framework, suite)},
     )
-    return Difference(
+    return SuiteDifference(
         changed=tuple(
             ChangedCase(
                 row.name,
@@ -196,7 +196,7 @@ def _key(framework: str, suite: CatalogueSuite) -> dict[str, str]:
     return {"name": suite.name, "framework": framework, "revision": suite.revision}
 
 
-def _complaint(whose: str, framework: str, suite: CatalogueSuite, disagreement: Difference) -> str:
+def _complaint(whose: str, framework: str, suite: CatalogueSuite, disagreement: SuiteDifference) -> str:
     return (
         f"{whose} '{suite.name}' of {framework} differs from the suite stored under its revision {suite.revision}: "
         f"{disagreement}; a revision must keep its cases, so give the changed suite a new revision; if the stored one "

@@ -18,7 +18,7 @@ from coordinator.reports.charts.figure import Figure, Spec
 from coordinator.reports.charts.theme import dark, of_both
 from coordinator.reports.contents import ReportContents
 from coordinator.reports.options import ReportOptions
-from coordinator.reports.report import Report, html
+from coordinator.reports.report import CampaignReport, html
 from coordinator.reports.table import Table
 from coordinator.reports.table_renderer import to_csv, to_json
 from coordinator.results.summary import Summary
@@ -149,7 +149,7 @@ async def picture_response(
     return Response(svg, headers={**(headers or {}), POLICY: PICTURE}, media_type="image/svg+xml")
 
 
-async def report_file(report: Report) -> HTMLResponse:
+async def report_file(report: CampaignReport) -> HTMLResponse:
     """The report as a file; megabytes of a large campaign, which are put together beside the event loop."""
     name = f"portolan-campaign-{report.campaign.id}.html"
     text = await asyncio.to_thread(html, report)

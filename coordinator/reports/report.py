@@ -19,7 +19,7 @@ from coordinator.page_text import finalize
 from coordinator.reports.contents import ReportContents
 from coordinator.reports.table_renderer import cell_text
 from coordinator.results.outcomes.repeat import repeat_command
-from coordinator.results.report_data import Failure, Fingerprint
+from coordinator.results.report_data import FailedCase, StoredFingerprint
 from coordinator.results.summary import Section, summary
 
 FAILURES_LISTED = 500
@@ -64,14 +64,14 @@ class Machine:
 
 
 @dataclass(frozen=True)
-class Report:
+class CampaignReport:
     campaign: CampaignDetail
     contents: ReportContents
     pictures: Mapping[str, str]
     """Drawn figures by id, as SVG that fits both a light and a dark page."""
     tolerable: float
-    failures: tuple[Failure, ...]
-    fingerprints: tuple[Fingerprint, ...]
+    failures: tuple[FailedCase, ...]
+    fingerprints: tuple[StoredFingerprint, ...]
 
     @cached_property
     def summary(self) -> tuple[Section, ...]:
@@ -124,7 +124,7 @@ class Report:
             )
 
 
-def html(report: Report) -> str:
+def html(report: CampaignReport) -> str:
     """The file. Everything but our own pictures and style is escaped."""
     return _templates.get_template(TEMPLATE).render(make_report=lambda: report, **frame(report.campaign))
 

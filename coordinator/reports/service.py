@@ -18,7 +18,7 @@ from coordinator.reference.models import REFERENCE_OF, Reference
 from coordinator.reports.charts.theme import of_both
 from coordinator.reports.contents import ReportContents, contents_of
 from coordinator.reports.options import NO_REFERENCE, SUITES_OWN, ReportOptions
-from coordinator.reports.report import FAILURES_LISTED, Report
+from coordinator.reports.report import FAILURES_LISTED, CampaignReport
 from coordinator.results import condition_rows, coverage
 from coordinator.results import report_store as store
 from coordinator.results import service as matrix
@@ -54,7 +54,9 @@ async def study(engine: AsyncEngine, name: str) -> ReportContents:
     return await asyncio.to_thread(contents_of, alone, ReportOptions(name))
 
 
-async def report(engine: AsyncEngine, renderer: ChartRenderer, campaign_id: int, options: ReportOptions) -> Report:
+async def report(
+    engine: AsyncEngine, renderer: ChartRenderer, campaign_id: int, options: ReportOptions
+) -> CampaignReport:
     """All that a report says, with its figures drawn."""
     report_contents = await contents(engine, campaign_id, options)
     campaign = await campaigns.detail(engine, campaign_id)
@@ -67,7 +69,7 @@ async def report(engine: AsyncEngine, renderer: ChartRenderer, campaign_id: int,
     def pictures() -> dict[str, str]:
         return {id: of_both(svg.decode()) for id, svg in zip(specs, images, strict=True)}
 
-    return Report(
+    return CampaignReport(
         campaign=campaign,
         contents=report_contents,
         pictures=await asyncio.to_thread(pictures),

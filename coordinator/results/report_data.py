@@ -90,7 +90,7 @@ class FirstCall:
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailedCase:
     """A case to run again: of a function that failed, or fell back, on a target."""
 
     target_id: int
@@ -102,7 +102,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Fingerprint:
+class StoredFingerprint:
     """A machine and installation that produced outcomes of a target, and how many."""
 
     target_id: int

@@ -14,8 +14,7 @@ from coordinator.database.views import failure_text
 from coordinator.reference.models import Reference
 from coordinator.results.judges import JudgedCases
 from coordinator.results.report_data import (
-    Failure,
-    Fingerprint,
+    FailedCase,
     FirstCall,
     FunctionLatencies,
     FunctionVerdict,
@@ -23,6 +22,7 @@ from coordinator.results.report_data import (
     PlacementCount,
     Queries,
     ReportData,
+    StoredFingerprint,
 )
 from coordinator.results.store import columns
 from coordinator.targets import store as targets
@@ -171,9 +171,9 @@ SELECT DISTINCT ON (o.target_id, c.function)
 """)
 
 
-async def failures(connection: AsyncConnection, campaign_id: int, most: int) -> tuple[Failure, ...]:
+async def failures(connection: AsyncConnection, campaign_id: int, most: int) -> tuple[FailedCase, ...]:
     """Of each function and target that failed, the first case to run again; at most ``most``."""
-    return await _rows(connection, Failure, _FAILURES, campaign=campaign_id, most=most)
+    return await _rows(connection, FailedCase, _FAILURES, campaign=campaign_id, most=most)
 
 
 _FINGERPRINTS = text("""
@@ -185,6 +185,6 @@ SELECT n.target_id, n.outcomes, f.id, f.body
 """)
 
 
-async def fingerprints(connection: AsyncConnection, campaign_id: int) -> tuple[Fingerprint, ...]:
+async def fingerprints(connection: AsyncConnection, campaign_id: int) -> tuple[StoredFingerprint, ...]:
     """The machines and installations that produced the campaign's outcomes, by target."""
-    return await _rows(connection, Fingerprint, _FINGERPRINTS, campaign=campaign_id)
+    return await _rows(connection, StoredFingerprint, _FINGERPRINTS, campaign=campaign_id)

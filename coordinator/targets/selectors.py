@@ -20,7 +20,7 @@ MOST_AWAY = 3
 _SHAPE = re.compile(r"^(?P<framework>[\w*?\[\]-]+)(?:@(?P<version>[\w.+*?-]+))?/(?P<device>[\w*?\[\]-]+)$")
 
 
-class Named(Protocol):
+class NamedTarget(Protocol):
     """A row, runner or target that has a framework, a version and a device."""
 
     @property
@@ -33,14 +33,14 @@ class Named(Protocol):
     def device(self) -> str: ...
 
 
-class NumberedTarget(Named, Protocol):
+class NumberedTarget(NamedTarget, Protocol):
     """A target with its number in the database."""
 
     @property
     def id(self) -> int: ...
 
 
-def target_name(target: Named) -> str:
+def target_name(target: NamedTarget) -> str:
     """``torch@2.9.0/xla``: a target as people and selectors write it."""
     return f"{target.framework}@{target.version}/{target.device}"
 
@@ -85,7 +85,7 @@ class Selector:
         version, _, device = rest.rpartition("/")
         return self.matches(TargetName(0, framework, version, device))
 
-    def matches(self, target: Named) -> bool:
+    def matches(self, target: NamedTarget) -> bool:
         return (
             fnmatchcase(target.framework, self.framework)
             and fnmatchcase(target.device, self.device)

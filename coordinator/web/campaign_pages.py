@@ -43,7 +43,7 @@ WORDS = ("success", "partial", "complete", "unknown")
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class CampaignProgress:
     """The part of the jobs that is done, and the rate at which they were."""
 
     percent: float
@@ -82,7 +82,7 @@ class TargetLine:
     """One target, with its functions by their verdicts."""
 
     target: CampaignTarget
-    progress: Progress
+    progress: CampaignProgress
     functions: dict[str, dict[str, int]]
     """How many have each verdict, by the name of the rule."""
     answer: str | None
@@ -100,7 +100,7 @@ class Overview:
     campaign: CampaignDetail
     freshness: Freshness | None
     """From how many outcomes its functions are counted; None while it runs."""
-    progress: Progress
+    progress: CampaignProgress
     targets: tuple[TargetLine, ...]
     causes: tuple[CauseCount, ...]
     failed_lately: tuple[FailureGroup, ...]
@@ -164,14 +164,14 @@ async def overview(engine: AsyncEngine, campaign_id: int) -> Overview:
     )
 
 
-def progress(counters: Counters, elapsed_s: float, seconds_left: float | None) -> Progress:
+def progress(counters: Counters, elapsed_s: float, seconds_left: float | None) -> CampaignProgress:
     left = counters.total - counters.done - counters.cancelled
     sentence = f"{number(counters.done)} of {number(counters.total)} jobs are done"
     if counters.cancelled:
         sentence += f", {number(counters.cancelled)} were cancelled"
     if left and seconds_left is not None:
         sentence += f"; about {duration(seconds_left)} left"
-    return Progress(
+    return CampaignProgress(
         percent=100 * (counters.done + counters.cancelled) / counters.total if counters.total else 0.0,
         per_second=counters.done / elapsed_s if counters.done and elapsed_s > 0 else None,
         seconds_left=seconds_left if left else None,

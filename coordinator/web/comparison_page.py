@@ -17,8 +17,8 @@ from coordinator.results.comparison.latencies import LatencyChange
 from coordinator.results.comparison.models import (
     Comparison,
     LatencyComparison,
-    Pair,
     PairComparison,
+    TargetPair,
     VerdictChange,
     VerdictComparison,
 )
@@ -53,10 +53,10 @@ async def compare(
     except RequestError as error:
         return page(request, "compare.html", {"error": str(error)}, status=error.status, error=str(error), **form)
 
-    async def verdicts(pair: Pair) -> VerdictComparison:
+    async def verdicts(pair: TargetPair) -> VerdictComparison:
         return await service.verdicts(context.engine, pairing, pair)
 
-    async def latencies(pair: Pair) -> LatencyComparison:
+    async def latencies(pair: TargetPair) -> LatencyComparison:
         return await service.latencies(context.engine, pairing, pair)
 
     return stream_page(

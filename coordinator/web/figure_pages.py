@@ -19,7 +19,7 @@ from coordinator.reference.models import PAPER, REFERENCE_OF
 from coordinator.reports import service
 from coordinator.reports.api import Options, TableForm, Theme, describe, picture_response, report_file, table_response
 from coordinator.reports.contents import ReportContents
-from coordinator.reports.report import TEMPLATE, Report, frame
+from coordinator.reports.report import TEMPLATE, CampaignReport, frame
 from coordinator.reports.table_renderer import to_json
 from coordinator.results.report_data import MEASURES
 from coordinator.routers import PageRouter
@@ -94,7 +94,7 @@ async def report(
     campaign = await campaigns.detail(context.engine, campaign_id)
     await service.check(context.engine, campaign_id, options)
 
-    async def make_report() -> Report:
+    async def make_report() -> CampaignReport:
         async with context.exports.hold(caller.name):
             return await service.report(context.engine, context.renderer, campaign_id, options)
 
@@ -143,7 +143,7 @@ async def scripts(context: Context) -> Response:
     return FileResponse(path, headers={"Cache-Control": "max-age=86400"}, media_type="text/javascript")
 
 
-def report_data(report: Report) -> dict[str, object]:
+def report_data(report: CampaignReport) -> dict[str, object]:
     return {
         "campaign": report.campaign.model_dump(mode="json"),
         "summary": [section.model_dump() for section in report.summary],

@@ -17,7 +17,7 @@ from coordinator.results.outcomes import details
 from coordinator.results.outcomes.models import CaseDetail, FunctionDetail, RunDetail
 from coordinator.routers import PageRouter
 from coordinator.web.pages import page
-from coordinator.web.plots import Scale, scale_of, strips
+from coordinator.web.plots import PlotScale, scale_of, strips
 
 router = PageRouter()
 
@@ -59,7 +59,7 @@ def _records(detail: FunctionDetail) -> Iterator[dict[str, Any]]:
                 }
 
 
-def _summary(scale: Scale | None, case: CaseDetail) -> dict[str, Any]:
+def _summary(scale: PlotScale | None, case: CaseDetail) -> dict[str, Any]:
     """The runs of a case side by side."""
     worst = next((run for run in case.runs if run.verdict != "passed"), case.runs[0])
     message = readable(worst.said) if worst.said else ""

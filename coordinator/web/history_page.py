@@ -14,7 +14,7 @@ from coordinator.results import service
 from coordinator.results.models import HistoryCell
 from coordinator.routers import PageRouter
 from coordinator.web.pages import page
-from coordinator.web.plots import Scale, dot, scale_of
+from coordinator.web.plots import PlotScale, dot, scale_of
 
 router = PageRouter()
 
@@ -42,7 +42,7 @@ def lines(cells: Sequence[HistoryCell]) -> dict[Line, list[HistoryCell]]:
     return {line: list(of_it) for line, of_it in groupby(sorted(cells, key=of_line), key=of_line)}
 
 
-def _scale(cells: Sequence[HistoryCell]) -> Scale | None:
+def _scale(cells: Sequence[HistoryCell]) -> PlotScale | None:
     """One that the steady times of all these cells fit on."""
     scale = scale_of([[cell.low_ms for cell in cells if cell.low_ms is not None]])
     return scale and scale.at_least(10)

@@ -33,7 +33,7 @@ MOST_TYPED = 4000
 Typed = Annotated[str, Form(max_length=MOST_TYPED)]
 
 
-class Override(BaseModel):
+class OverrideForm(BaseModel):
     """The cause of a failure as a person names it."""
 
     cause: Cause
@@ -64,7 +64,7 @@ async def override(
 ) -> Response:
     form_values = {"cause": cause, "why": why}
     try:
-        override = Override.model_validate(form_values)
+        override = OverrideForm.model_validate(form_values)
         await review.override_outcome(context.engine, campaign_id, job_id, override.cause, caller.name, override.why)
     except (ValidationError, ConflictError) as error:
         outcome = await details.outcome(context.engine, campaign_id, job_id)

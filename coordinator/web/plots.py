@@ -18,7 +18,7 @@ EDGE = 6
 
 
 @dataclass(frozen=True)
-class Scale:
+class PlotScale:
     """From ``low`` to ``high`` milliseconds, each step the same number of times the one before."""
 
     low: float
@@ -29,19 +29,19 @@ class Scale:
         share = (math.log(value) - math.log(self.low)) / whole if whole > 0 else 0.5
         return EDGE + share * (width - 2 * EDGE)
 
-    def at_least(self, times: float) -> Scale:
+    def at_least(self, times: float) -> PlotScale:
         """One from whose beginning to its end it is so many times, so that small differences look small."""
         lacking = math.sqrt(max(times / (self.high / self.low), 1.0))
-        return Scale(self.low / lacking, self.high * lacking)
+        return PlotScale(self.low / lacking, self.high * lacking)
 
 
-def scale_of(runs: Iterable[Sequence[float]]) -> Scale | None:
+def scale_of(runs: Iterable[Sequence[float]]) -> PlotScale | None:
     """One that all samples of these runs fit on; None if there is none."""
     samples = [value for run in runs for value in run if value > 0]
-    return Scale(min(samples), max(samples)) if samples else None
+    return PlotScale(min(samples), max(samples)) if samples else None
 
 
-def strips(runs: Sequence[Sequence[float]], scale: Scale | None, width: int = 220) -> Markup | None:
+def strips(runs: Sequence[Sequence[float]], scale: PlotScale | None, width: int = 220) -> Markup | None:
     """One row of dots a run, its median a line; None if nothing was measured."""
     samples_by_run = {number: [value for value in run if value > 0] for number, run in enumerate(runs, 1)}
     samples_by_run = {number: values for number, values in samples_by_run.items() if values}
@@ -58,7 +58,7 @@ def strips(runs: Sequence[Sequence[float]], scale: Scale | None, width: int = 22
     ).format(width, height, label, Markup(dots))
 
 
-def dot(value: float | None, scale: Scale | None, width: int = 120) -> Markup | None:
+def dot(value: float | None, scale: PlotScale | None, width: int = 120) -> Markup | None:
     """One value on a scale that it shares with others; None if there is none."""
     if scale is None or value is None or value <= 0:
         return None
@@ -76,7 +76,7 @@ def thin(values: Sequence[float], most: int = MOST_DOTS) -> list[float]:
     return [by_size[round(step * (len(by_size) - 1) / (most - 1))] for step in range(most)]
 
 
-def _strip(values: Sequence[float], scale: Scale, width: int, y: float) -> str:
+def _strip(values: Sequence[float], scale: PlotScale, width: int, y: float) -> str:
     circles = "".join(f'<circle cx="{scale.place(value, width):.1f}" cy="{y:g}" r="2.2"/>' for value in thin(values))
     median = scale.place(middle(values) or scale.low, width)
     return f'{circles}<line x1="{median:.1f}" x2="{median:.1f}" y1="{y - 5:g}" y2="{y + 5:g}"/>'

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from coordinator.access.caller import needs
 from coordinator.access.roles import Role
-from coordinator.conformance import Finding, Report
+from coordinator.conformance import ClauseFinding, ConformanceReport
 from coordinator.context import Context, Shared
 from coordinator.errors import RunnerError, RunnerRefusedError
 from coordinator.registry import admission, service
@@ -33,18 +33,18 @@ class RunningCheck:
     context: Shared
     registration: RunnerRegistration
     anyway: bool
-    first: Finding | Report
-    others: AsyncIterator[Finding | Report]
-    report: Report | None = None
+    first: ClauseFinding | ConformanceReport
+    others: AsyncIterator[ClauseFinding | ConformanceReport]
+    report: ConformanceReport | None = None
     admission: Admission | None = None
     runner: Runner | None = None
     error: str | None = None
 
-    async def findings(self) -> AsyncIterator[Finding]:
-        part: Finding | Report | None = self.first
+    async def findings(self) -> AsyncIterator[ClauseFinding]:
+        part: ClauseFinding | ConformanceReport | None = self.first
         try:
             while part is not None:
-                if isinstance(part, Finding):
+                if isinstance(part, ClauseFinding):
                     yield part
                 else:
                     self.report = part

@@ -25,7 +25,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class RestCall:
     tag: str
     method: str
     path: str
@@ -48,10 +48,10 @@ def groups(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"tag": tag, "calls": list(of_it)} for tag, of_it in groupby(calls, key=lambda call: call.tag)]
 
 
-def _calls(document: Mapping[str, Any]) -> Iterator[Call]:
+def _calls(document: Mapping[str, Any]) -> Iterator[RestCall]:
     for path, methods in document["paths"].items():
         for method, call in methods.items():
-            yield Call(
+            yield RestCall(
                 tag=(call.get("tags") or ["other"])[0],
                 method=method.upper(),
                 path=path,

@@ -97,7 +97,7 @@ class Filled:
 
 
 @dataclass(frozen=True)
-class Choice:
+class TargetChoice:
     """A target that a runner serves now, as a checkbox."""
 
     target: str
@@ -111,7 +111,7 @@ class Choice:
 class Choices:
     """The targets and suites to choose from."""
 
-    targets: tuple[Choice, ...]
+    targets: tuple[TargetChoice, ...]
     suites: tuple[str, ...]
 
 
@@ -189,7 +189,7 @@ def offer(runners: Sequence[Runner]) -> Choices:
     )
     return Choices(
         targets=tuple(
-            Choice(
+            TargetChoice(
                 target=target,
                 hardware=_sort_unique(runner.hardware for runner in serving),
                 suites=_sort_unique(suite for runner in serving for suite in runner.suites),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from coordinator.catalogue.models import Sample
+from coordinator.catalogue.models import FunctionSample
 from tests.acceptance.test_one_read_side import text_of
 from tests.coordinator_process import CoordinatorProcess
 from tests.portolan_process import Portolan
@@ -60,8 +60,8 @@ def test_a_drawn_sample_is_written_as_a_file_with_all_that_draws_it_again(portol
             *("--name", "small", "--out", str(tmp_path / name)),
         )
         assert (done.returncode, done.stdout) == (0, "")
-    sample = Sample.model_validate_json((tmp_path / "one.json").read_bytes())
-    assert sample == Sample.model_validate_json((tmp_path / "two.json").read_bytes())
+    sample = FunctionSample.model_validate_json((tmp_path / "one.json").read_bytes())
+    assert sample == FunctionSample.model_validate_json((tmp_path / "two.json").read_bytes())
     assert (sample.name, sample.surface, sample.seed) == ("small", "torch@2.9.0", 4)
     assert sample.drawn[0].function == "torch.nn.Linear"
     many = ("catalogue", "sample", "torch@2.9.0", "--json", "--top", "200", "--per-decile", "0")
@@ -89,7 +89,7 @@ def test_a_campaign_on_a_sample_keeps_it_and_says_what_is_not_charted(
     kept = {**found["sample"], "drawn": [{**row} for row in found["sample"]["drawn"]]}
     charted = [row.pop("charted_as") for row in kept["drawn"]]
     assert charted == ["hazards.add", None, "hazards.nap", None]
-    assert kept == json.loads(Sample.model_validate(SAMPLE).model_dump_json())
+    assert kept == json.loads(FunctionSample.model_validate(SAMPLE).model_dump_json())
 
     rates = {rate["part"]: rate for rate in found["rates"]}
     assert rates.keys() == {"all", "the most used", "drawn from the deciles"}

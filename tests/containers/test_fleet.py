@@ -381,7 +381,7 @@ def test_an_engine_that_this_user_may_not_use_is_told(fleet: Fleet, place: Path)
 
 def test_a_device_that_vanished_is_told_and_leaves_no_container(fleet: Fleet, quick: str, place: Path) -> None:
     from coordinator.fleet.docker import DockerEngine, EngineError
-    from coordinator.fleet.inventory import Access
+    from coordinator.fleet.inventory import DeviceAccess
     from coordinator.fleet.scheduler import Limits, RunnerSpec
 
     secret = place / "secret"
@@ -393,7 +393,7 @@ def test_a_device_that_vanished_is_told_and_leaves_no_container(fleet: Fleet, qu
             device="cpu",
             image=engine.image(quick),
             limits=Limits(1 << 30, 1.0, 100, 1 << 20),
-            access=Access(paths=("/dev/portolan-vanished",)),
+            access=DeviceAccess(paths=("/dev/portolan-vanished",)),
         )
         with pytest.raises(EngineError, match="its device is not available"):
             engine.create(spec, secret)

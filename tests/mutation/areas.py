@@ -99,7 +99,7 @@ AREAS: dict[str, Area] = {
         (
             "coordinator/access/bodies.py",
             "coordinator/access/caller.py",
-            "coordinator/access/doors.py",
+            "coordinator/access/listeners.py",
             "coordinator/access/guard.py",
             "coordinator/access/identifier.py",
             "coordinator/access/json_scan.py",

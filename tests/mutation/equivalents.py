@@ -20,8 +20,8 @@ class Equivalent(NamedTuple):
 
 EQUIVALENTS: tuple[Equivalent, ...] = (
     Equivalent(
-        "coordinator/access/doors.py",
-        'reason = await self._doors.refusal(scope["method"], scope["path"], address, port or 0)',
+        "coordinator/access/listeners.py",
+        'reason = await self._listeners.refusal(scope["method"], scope["path"], address, port or 0)',
         "0 becomes 1",
         "any number that is no port of a listener says that a request came by none",
     ),

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coordinator.catalogue.surfaces import ROOTS
-from coordinator.catalogue.usage.counts import Counts, Tally
+from coordinator.catalogue.usage.counts import Tally, UsageCounts
 from coordinator.catalogue.usage.resolver import uses_of
-from coordinator.catalogue.usage.sources import Source, sources
+from coordinator.catalogue.usage.sources import SourceFile, sources
 from coordinator.catalogue.usage.state import CountState
 from coordinator.catalogue.usage.workers import UNPARSABLE, Workers, fault_of
 
@@ -33,7 +33,7 @@ Report = Callable[[Tally], None]
 class Batch:
     """Some files in a row: the ones to parse, and what came of all the others."""
 
-    files: Sequence[Source]
+    files: Sequence[SourceFile]
     tally: Tally
     digests: Sequence[bytes]
     last: int
@@ -42,7 +42,7 @@ class Batch:
 
 def count_corpus(
     corpus: Path, methods: Methods, state: CountState, *, processes: int | None = None, report: Report | None = None
-) -> Counts:
+) -> UsageCounts:
     """Count how often the corpus uses each name; goes on where the state ends."""
     total = state.tally()
     ahead = processes or len(os.sched_getaffinity(0))
@@ -69,9 +69,9 @@ def _finish(batch: Batch, pending_tally: Future[Tally], pool: Workers[Tally], st
     state.write(total, batch.digests, batch.last)
 
 
-def batches(sources: Iterator[Source], state: CountState) -> Iterator[Batch]:
+def batches(sources: Iterator[SourceFile], state: CountState) -> Iterator[Batch]:
     """Take files together, without those that another equals and those that name no framework."""
-    files: list[Source] = []
+    files: list[SourceFile] = []
     tally, digests, size, number = Tally(), [], 0, 0
     pending: set[bytes] = set()
     for number, source in enumerate(sources, 1):
@@ -108,14 +108,14 @@ def _prepare(methods: Methods) -> None:
     _methods = methods
 
 
-def _crash_tally(source: Source) -> Tally:
+def _crash_tally(source: SourceFile) -> Tally:
     """The tally of a file that ended the process that parsed it."""
     tally = Tally()
     tally.refuse("ended its process", source.name)
     return tally
 
 
-def parse_files(files: Sequence[Source]) -> Tally:
+def parse_files(files: Sequence[SourceFile]) -> Tally:
     """Parse files in a worker and add up what they use."""
     tally = Tally()
     for source in files:
@@ -123,7 +123,7 @@ def parse_files(files: Sequence[Source]) -> Tally:
     return tally
 
 
-def parse_file(source: Source, methods: Methods, tally: Tally) -> None:
+def parse_file(source: SourceFile, methods: Methods, tally: Tally) -> None:
     """Add what one file uses, or the reason why it cannot be read."""
     try:
         uses = uses_of(source.content, methods)

@@ -73,7 +73,7 @@ class FrameworkCounts(_Model):
     names: dict[str, UseCount]
 
 
-class Counts(_Model):
+class UsageCounts(_Model):
     """The counts of one corpus."""
 
     format: Literal[1]
@@ -87,12 +87,12 @@ class Counts(_Model):
     """By the first part of their public names."""
 
 
-def open_counts(path: Path | None) -> Counts:
+def open_counts(path: Path | None) -> UsageCounts:
     """Read counts from a file; without one, those that come with Portolan."""
     name = "the counts that come with Portolan" if path is None else str(path)
     try:
         content = DEFAULT.read_bytes() if path is None else path.read_bytes()
-        return Counts.model_validate_json(unpack(content))
+        return UsageCounts.model_validate_json(unpack(content))
     except ValidationError as error:
         raise CatalogueError(
             f"{name} is not a file of usage counts ({first_fault(error)}); create one with "
@@ -118,7 +118,7 @@ class ResolvedCounts:
         return {name: reduce(add, by_name.values()) for name, by_name in self.by_name.items()}
 
 
-def resolve_counts(counts: Counts, surface: Surface, root: str) -> ResolvedCounts:
+def resolve_counts(counts: UsageCounts, surface: Surface, root: str) -> ResolvedCounts:
     """Give every counted name to the entry that the release has for it. Pure."""
     by_name: dict[str, dict[str, UseCount]] = {}
     unresolved_counts: dict[str, UseCount] = {}
@@ -163,7 +163,7 @@ class Tally:
         for reason, names in other.examples.items():
             self.remember(reason, names)
 
-    def counts(self, corpus: str) -> Counts:
+    def counts(self, corpus: str) -> UsageCounts:
         names: dict[str, dict[str, UseCount]] = {root: {} for root in self.framework_files}
         for name in sorted({*self.resolved, *self.typed, *self.guessed}):
             root = name.partition(".")[0]
@@ -173,7 +173,7 @@ class Tally:
                 guessed=self.guessed[name],
                 files=self.in_files[name],
             )
-        return Counts(
+        return UsageCounts(
             format=FORMAT,
             corpus=corpus,
             packages=dict(sorted(self.packages.items())),

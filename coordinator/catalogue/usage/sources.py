@@ -41,7 +41,7 @@ _UNREADABLE = (*_BROKEN, RuntimeError, ValueError, OverflowError, MemoryError)
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceFile:
     """One Python file, or the reason why there is none."""
 
     name: str
@@ -56,7 +56,7 @@ def _every_folder(folder: os.DirEntry[str]) -> bool:
 
 
 @dataclass(frozen=True)
-class Choice:
+class FileFilter:
     """The files that are read."""
 
     suffixes: tuple[str, ...] = (".py",)
@@ -70,11 +70,11 @@ class Choice:
         return name.endswith(self.suffixes) or (self.opens_archives and _reader_of(name) is not None)
 
 
-CORPUS = Choice()
+CORPUS = FileFilter()
 """Every Python file that is there."""
 
 
-def sources(corpus: Path, choice: Choice = CORPUS) -> Iterator[Source]:
+def sources(corpus: Path, choice: FileFilter = CORPUS) -> Iterator[SourceFile]:
     """Every Python file of a corpus, in an order that is the same every time."""
     if corpus.is_dir():
         yield from _folder(corpus, corpus, choice)
@@ -95,37 +95,37 @@ def package_of(archive: str) -> str:
     return f"{name.replace('_', '-').lower()} {version}"
 
 
-def _folder(folder: Path, corpus: Path, choice: Choice) -> Iterator[Source]:
+def _folder(folder: Path, corpus: Path, choice: FileFilter) -> Iterator[SourceFile]:
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
-        yield Source(_relative_name(folder, corpus), "", refusal=_reason(error))
+        yield SourceFile(_relative_name(folder, corpus), "", refusal=_reason(error))
         return
     for entry in entries:
         path = Path(entry.path)
         if entry.is_symlink():
             if choice.takes(entry.name) or (choice.names_linked_folders and entry.is_dir()):
-                yield Source(_relative_name(path, corpus), "", refusal="a link")
+                yield SourceFile(_relative_name(path, corpus), "", refusal="a link")
         elif entry.is_dir(follow_symlinks=False):
             if choice.enters(entry):
                 yield from _folder(path, corpus, choice)
         elif choice.takes(entry.name):
             if not entry.is_file(follow_symlinks=False):
-                yield Source(_relative_name(path, corpus), "", refusal="no plain file")
+                yield SourceFile(_relative_name(path, corpus), "", refusal="no plain file")
             elif choice.opens_archives and _reader_of(entry.name) is not None:
                 yield from _archive(path, _relative_name(path, corpus), choice)
             else:
                 yield read_file(path, _relative_name(path, corpus))
 
 
-def read_file(path: Path, name: str) -> Source:
+def read_file(path: Path, name: str) -> SourceFile:
     """Read one plain file."""
     try:
         with path.open("rb") as stream:
             content, refusal = _read_bounded(stream)
     except OSError as error:
-        return Source(name, "", refusal=_reason(error))
-    return Source(name, "", content, refusal)
+        return SourceFile(name, "", refusal=_reason(error))
+    return SourceFile(name, "", content, refusal)
 
 
 def _relative_name(path: Path, corpus: Path) -> str:
@@ -139,7 +139,7 @@ def _reader_of(name: str) -> str | None:
     return None
 
 
-def _archive(path: Path, name: str, choice: Choice) -> Iterator[Source]:
+def _archive(path: Path, name: str, choice: FileFilter) -> Iterator[SourceFile]:
     package = package_of(path.name)
     reader = _reader_of(path.name)
     assert reader is not None
@@ -147,9 +147,9 @@ def _archive(path: Path, name: str, choice: Choice) -> Iterator[Source]:
     try:
         for member, content, refusal in read(path, choice.suffixes):
             source_name = f"{name}!{member}" if member else name
-            yield Source(source_name, package, content, refusal)
+            yield SourceFile(source_name, package, content, refusal)
     except _UNREADABLE as error:
-        yield Source(name, package, refusal=f"damaged archive ({type(error).__name__})")
+        yield SourceFile(name, package, refusal=f"damaged archive ({type(error).__name__})")
 
 
 Member = tuple[str, bytes, str | None]

@@ -12,7 +12,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Generic, TypeVar
 
-from coordinator.catalogue.usage.sources import Source
+from coordinator.catalogue.usage.sources import SourceFile
 
 Result = TypeVar("Result")
 MEMORY_BYTES = 3_000_000_000
@@ -33,8 +33,8 @@ class Workers(Generic[Result]):
     def __init__(
         self,
         processes: int,
-        parse: Callable[[Sequence[Source]], Result],
-        on_crash: Callable[[Source], Result],
+        parse: Callable[[Sequence[SourceFile]], Result],
+        on_crash: Callable[[SourceFile], Result],
         prepare: Callable[..., None],
         arguments: tuple[Any, ...],
     ) -> None:
@@ -52,14 +52,14 @@ class Workers(Generic[Result]):
             initargs=self._prepare,
         )
 
-    def submit(self, files: Sequence[Source]) -> Future[Result]:
+    def submit(self, files: Sequence[SourceFile]) -> Future[Result]:
         try:
             return self._executor.submit(self._parse, files)
         except BrokenProcessPool:
             self._restart()
             return self._executor.submit(self._parse, files)
 
-    def results(self, files: Sequence[Source], batch_result: Future[Result]) -> Sequence[Result]:
+    def results(self, files: Sequence[SourceFile], batch_result: Future[Result]) -> Sequence[Result]:
         """The result of a batch; results of its files one by one if a worker died under it."""
         try:
             return [batch_result.result()]
@@ -67,7 +67,7 @@ class Workers(Generic[Result]):
             # Any of the batches that were under way may hold the file that did it.
             return list(self._one_by_one(files))
 
-    def _one_by_one(self, files: Sequence[Source]) -> Iterator[Result]:
+    def _one_by_one(self, files: Sequence[SourceFile]) -> Iterator[Result]:
         alone = self._start_executor(1)
         for source in files:
             try:

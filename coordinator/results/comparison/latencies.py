@@ -138,7 +138,7 @@ Runs = MutableMapping[int, float]
 """The logarithms of a case's levels, by run."""
 
 
-class Side(NamedTuple):
+class CaseRuns(NamedTuple):
     """The runs of a case in one campaign: those that had the cores that they asked for."""
 
     runs: Runs
@@ -156,7 +156,7 @@ class Side(NamedTuple):
         return self.left_out > 0 and len(self.runs) < 2
 
 
-class Difference(NamedTuple):
+class LatencyDifference(NamedTuple):
     """The logarithm of a ratio, and its interval."""
 
     value: float
@@ -182,7 +182,7 @@ class Difference(NamedTuple):
         return "slower" if self.low > least else "faster" if self.high < -least else None
 
 
-class Scale(NamedTuple):
+class ChangeScale(NamedTuple):
     """The measure of a change between two campaigns: what is usual, and what is too small."""
 
     usual: Spreads
@@ -191,14 +191,14 @@ class Scale(NamedTuple):
     factor: float
     """The change that is looked for."""
 
-    def of(self, contended_share: float) -> Scale:
+    def of(self, contended_share: float) -> ChangeScale:
         """The scale of a function of which this share of the samples waited for a core.
 
         The samples that did not wait were longer, too, on caches that others had filled: on one side alone by up to as
         much again as the share, past what two runs on one host differ by.
         """
         usual = NOTHING_USUAL if contended_share > SHAKEN else self.usual
-        return Scale(usual, self.least + math.log1p(contended_share), self.factor)
+        return ChangeScale(usual, self.least + math.log1p(contended_share), self.factor)
 
 
 def compare_latencies(
@@ -209,7 +209,7 @@ def compare_latencies(
     functions = [_Function(name, old.get(name, {}), new.get(name, {})) for name in sorted(old.keys() | new.keys())]
     usual = usual_spreads([function.spreads for function in functions if function.is_enough])
     least = max(LEAST, *(between_halves(side) or LEAST for side in (before, after)))
-    scale = Scale(usual, math.log(least), factor)
+    scale = ChangeScale(usual, math.log(least), factor)
     return [_latency_change(function, scale) for function in functions]
 
 
@@ -238,7 +238,7 @@ def paper_ratios(before: Sequence[Measurement], after: Sequence[Measurement]) ->
 
 def difference(
     value: float, runs: tuple[int, int], spreads: Spreads, usual: Spreads = NOTHING_USUAL, alpha: float = ALPHA
-) -> Difference:
+) -> LatencyDifference:
     """The difference between the best of so many runs before and after, with its interval.
 
     Of the two estimates of the spread the one counts that bounds more; both together miss no more than ``alpha``.
@@ -246,7 +246,7 @@ def difference(
     bounds = [_pool(spread, prior) for spread, prior in zip(spreads, usual, strict=True)]
     # The best run after exceeds its undisturbed time by at most this, so the true ratio can be so much lower.
     below, above = (min(greatest_excess(spread, n, alpha / 4) for spread in bounds) for n in (runs[1], runs[0]))
-    return Difference(value, value - below, value + above)
+    return LatencyDifference(value, value - below, value + above)
 
 
 def greatest_excess(spread: Spread, runs: int, alpha: float) -> float:
@@ -273,7 +273,7 @@ def _usual(spreads: Sequence[Spread]) -> Spread:
     return Spread(statistics.median(spread.excess for spread in spreads) / share, WORTH)
 
 
-def runs_to_tell(runs: tuple[int, int], spreads: Spreads, scale: Scale) -> int | None:
+def runs_to_tell(runs: tuple[int, int], spreads: Spreads, scale: ChangeScale) -> int | None:
     """How many more runs per side would show a change by the factor, at the same spread; None if too many are
     needed."""
     for more in range(1, MOST_RUNS + 1):
@@ -288,7 +288,7 @@ def runs_to_tell(runs: tuple[int, int], spreads: Spreads, scale: Scale) -> int |
 class _Function:
     """One function on both sides: the cases that both measured."""
 
-    def __init__(self, name: str, before: Mapping[str, Side], after: Mapping[str, Side]) -> None:
+    def __init__(self, name: str, before: Mapping[str, CaseRuns], after: Mapping[str, CaseRuns]) -> None:
         self.name = name
         both = {case: (before[case], after[case]) for case in sorted(before.keys() & after.keys())}
         usable_cases = {case: sides for case, sides in both.items() if not any(side.is_contended for side in sides)}
@@ -315,7 +315,7 @@ class _Function:
         return statistics.median(_value(*sides) for sides in self.common.values())
 
 
-def _latency_change(function: _Function, scale: Scale) -> LatencyChange:
+def _latency_change(function: _Function, scale: ChangeScale) -> LatencyChange:
     cases, runs, contended = len(function.common), function.runs, function.contended
     if not function.is_enough:
         missing = _missing(function)
@@ -328,7 +328,7 @@ def _latency_change(function: _Function, scale: Scale) -> LatencyChange:
     return LatencyChange(function.name, change, estimate.ratio, estimate.interval, cases, runs, contended, own, why)
 
 
-def _decide(estimate: Difference, own: Sequence[CaseLatencyChange], scale: Scale) -> Speed:
+def _decide(estimate: LatencyDifference, own: Sequence[CaseLatencyChange], scale: ChangeScale) -> Speed:
     """One case that certainly became slower makes its function slower; many that may have, too."""
     words = {estimate.direction(scale.least), *(case.change for case in own)}
     if "slower" in words:
@@ -338,7 +338,7 @@ def _decide(estimate: Difference, own: Sequence[CaseLatencyChange], scale: Scale
     return "same" if _tells(estimate, scale) else "insufficient data"
 
 
-def _changed_cases(function: _Function, scale: Scale) -> tuple[CaseLatencyChange, ...]:
+def _changed_cases(function: _Function, scale: ChangeScale) -> tuple[CaseLatencyChange, ...]:
     """All cases are tested side by side, and no other case confirms a single one, so each needs a smaller error.
 
     A call that lasts longer than a busy host lets anything run alone is disturbed in some runs and not in others, far
@@ -362,7 +362,7 @@ def _are_apart(before: Runs, after: Runs, least: float) -> bool:
     return min(slow) - max(fast) > least
 
 
-def _tells(estimate: Difference, scale: Scale) -> bool:
+def _tells(estimate: LatencyDifference, scale: ChangeScale) -> bool:
     """Whether the data could show a change by the factor, and show none."""
     looked_for = math.log(scale.factor)
     return scale.least < looked_for and -looked_for < estimate.low and estimate.high < looked_for
@@ -381,7 +381,7 @@ def _missing(function: _Function) -> str:
     return f"{plural(more, 'run')} more per side is the least that can show a change"
 
 
-def _advice(function: _Function, scale: Scale) -> str:
+def _advice(function: _Function, scale: ChangeScale) -> str:
     change = f"a change of {100 * (scale.factor - 1):.0f} %"
     if scale.least >= math.log(scale.factor):
         return f"the host alone shows changes of {ratio(math.exp(scale.least))}, so {change} could not be told"
@@ -391,22 +391,22 @@ def _advice(function: _Function, scale: Scale) -> str:
     return f"{plural(more, 'run')} more per side would show {change}"
 
 
-def _by_function(measurements: Sequence[Measurement]) -> dict[str, dict[str, Side]]:
-    by_function: dict[str, dict[str, Side]] = {}
+def _by_function(measurements: Sequence[Measurement]) -> dict[str, dict[str, CaseRuns]]:
+    by_function: dict[str, dict[str, CaseRuns]] = {}
     for one in measurements:
         if one.milliseconds > 0:
-            side = by_function.setdefault(one.function, {}).setdefault(one.case, Side({}, {}))
+            side = by_function.setdefault(one.function, {}).setdefault(one.case, CaseRuns({}, {}))
             side.shares[one.run] = one.contended_share
             if not one.contended:
                 side.runs[one.run] = math.log(one.milliseconds)
     return by_function
 
 
-def _contended_share(sides: Iterable[Side]) -> float | None:
+def _contended_share(sides: Iterable[CaseRuns]) -> float | None:
     return _mean(share for side in sides for share in side.shares.values())
 
 
-def _share_of_runs(sides: Iterable[Side]) -> float | None:
+def _share_of_runs(sides: Iterable[CaseRuns]) -> float | None:
     """Of the runs that count: one that is left out says nothing of how the others spread."""
     return _mean(side.shares[run] for side in sides for run in side.runs)
 
@@ -424,7 +424,7 @@ def _milliseconds(measurements: Sequence[Measurement]) -> dict[str, list[float]]
     return by_function
 
 
-def _count(cases: Mapping[str, Side]) -> int:
+def _count(cases: Mapping[str, CaseRuns]) -> int:
     return len({run for side in cases.values() for run in side.runs})
 
 

@@ -116,7 +116,7 @@ class VerdictChange(BaseModel):
         )
 
 
-class Counts(BaseModel):
+class ChangeCounts(BaseModel):
     """How many functions changed in which way; each is in one of the last seven."""
 
     fails_on_a_passes_on_b: int
@@ -133,7 +133,7 @@ class Counts(BaseModel):
 class VerdictComparison(BaseModel):
     """The functions with a case that changed between the two targets of a pair."""
 
-    counts: Counts
+    counts: ChangeCounts
     cases: CaseCounts
     changes: list[VerdictChange]
     """All but those that are the same."""
@@ -176,7 +176,7 @@ class LatencyComparison(BaseModel):
         )
 
 
-class Pair(BaseModel):
+class TargetPair(BaseModel):
     """A target of one side and its counterpart on the other, of one suite."""
 
     framework: str
@@ -205,16 +205,16 @@ class Pairing(BaseModel):
     b: Side
     rule: str
     """The counting rule that verdicts are by."""
-    pairs: Sequence[Pair]
+    pairs: Sequence[TargetPair]
     left_out: list[Omission]
 
 
-class PairComparison(Pair):
+class PairComparison(TargetPair):
     verdicts: VerdictComparison
     latencies: LatencyComparison
 
 
-class Gate(StrEnum):
+class ComparisonGate(StrEnum):
     """A kind of change that a pipeline can fail on."""
 
     regression = "regression"
@@ -226,14 +226,14 @@ class Gate(StrEnum):
 class Comparison(Pairing):
     pairs: Sequence[PairComparison]
 
-    def fails(self, gate: Gate) -> bool:
+    def fails(self, gate: ComparisonGate) -> bool:
         match gate:
-            case Gate.regression:
+            case ComparisonGate.regression:
                 return any(pair.verdicts.cases.worse for pair in self.pairs)
-            case Gate.change:
+            case ComparisonGate.change:
                 return any(pair.verdicts.changed for pair in self.pairs)
-            case Gate.slower:
+            case ComparisonGate.slower:
                 return any(pair.latencies.slower for pair in self.pairs)
-            case Gate.lost:
+            case ComparisonGate.lost:
                 absent = any(target.side == "a" and target.absent for target in self.left_out)
                 return absent or any(pair.verdicts.cases.lost for pair in self.pairs)

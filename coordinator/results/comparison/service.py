@@ -19,10 +19,10 @@ from coordinator.results.comparison.latencies import FACTOR, LEAST, LatencyChang
 from coordinator.results.comparison.models import (
     Comparison,
     LatencyComparison,
-    Pair,
     PairComparison,
     Pairing,
     Side,
+    TargetPair,
     VerdictComparison,
 )
 from coordinator.results.comparison.pairs import (
@@ -60,7 +60,7 @@ async def pair_targets(engine: AsyncEngine, a: SideSelector, b: SideSelector, ru
             left_out.append(no_common_case(one, other))
         else:
             notes = _notes(one, other, len(others))
-            pairs.append(Pair(framework=one.framework, a=one, b=other, notes=notes, other_cases=others))
+            pairs.append(TargetPair(framework=one.framework, a=one, b=other, notes=notes, other_cases=others))
     return Pairing(
         a=side_a,
         b=side_b,
@@ -83,7 +83,7 @@ async def compare(engine: AsyncEngine, a: SideSelector, b: SideSelector, rule: C
     return Comparison(**{**dict(pairing), "pairs": pairs})
 
 
-async def verdicts(engine: AsyncEngine, pairing: Pairing, pair: Pair) -> VerdictComparison:
+async def verdicts(engine: AsyncEngine, pairing: Pairing, pair: TargetPair) -> VerdictComparison:
     rule = rule_named(pairing.rule)
     before = await matrix.column_of(engine, pairing.a.campaign, pair.a.id)
     after = await matrix.column_of(engine, pairing.b.campaign, pair.b.id)
@@ -106,7 +106,7 @@ async def verdicts(engine: AsyncEngine, pairing: Pairing, pair: Pair) -> Verdict
     return with_conditions(verdict_comparison, by_side[0], by_side[1])
 
 
-async def latencies(engine: AsyncEngine, pairing: Pairing, pair: Pair) -> LatencyComparison:
+async def latencies(engine: AsyncEngine, pairing: Pairing, pair: TargetPair) -> LatencyComparison:
     """Compare the pair's latencies, if both campaigns were timed with the same policy."""
     if pairing.a.timing != pairing.b.timing:
         return _decline(f"they were timed differently: {pairing.a.timing} and {pairing.b.timing}")

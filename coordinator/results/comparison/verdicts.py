@@ -11,7 +11,7 @@ from coordinator.results.comparison.cases import case_counts, compare_cases
 from coordinator.results.comparison.models import (
     CaseChange,
     CaseCounts,
-    Counts,
+    ChangeCounts,
     Kind,
     SideCase,
     SideVerdict,
@@ -121,10 +121,10 @@ def with_conditions(
     return verdicts.model_copy(update={"changes": changes})
 
 
-def counts(changes: Sequence[VerdictChange]) -> Counts:
+def counts(changes: Sequence[VerdictChange]) -> ChangeCounts:
     kinds = Counter(change.kind for change in changes)
     verdict_pairs = [(c.a.verdict, c.b.verdict) for c in changes if c.kind in KNOWN and c.a and c.b]
-    return Counts(
+    return ChangeCounts(
         fails_on_a_passes_on_b=sum(a in FAILING and b == "success" for a, b in verdict_pairs),
         passes_on_a_fails_on_b=sum(a == "success" and b in FAILING for a, b in verdict_pairs),
         regressions=kinds["regression"],

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from coordinator.conformance import Finding, Level, Result, check
+from coordinator.conformance import ClauseFinding, Level, Result, check
 from coordinator.conformance.contract import CLAUSES
 from coordinator.errors import RunnerError
 from protocol.enums import ConformanceTag
@@ -44,7 +44,7 @@ async def test_a_runner_that_dies_fails_one_check_and_the_rest_is_not_run() -> N
     runner = RunnerProcess()
     try:
 
-        def kill(finding: Finding) -> None:
+        def kill(finding: ClauseFinding) -> None:
             if finding.id == "jobs.runs":
                 runner.process.kill()
                 runner.process.wait(LIMIT_S)

@@ -9,7 +9,7 @@ import asyncio
 
 import pytest
 
-from coordinator.conformance import Report, Result, check
+from coordinator.conformance import ConformanceReport, Result, check
 from coordinator.conformance.contract import CLAUSES
 from coordinator.conformance.times import CheckTimes
 from tests.faults.conformance.mutants import MUTANTS
@@ -88,7 +88,7 @@ ALSO: dict[str, set[str]] = {
 SAMPLE = drawn(FAULTS, 4, "faults of the toy")
 
 
-async def _checked(fault: str | None, room: asyncio.Semaphore) -> Report:
+async def _checked(fault: str | None, room: asyncio.Semaphore) -> ConformanceReport:
     toy = Toy(fault)
     async with room, served(toy) as url:
         only = None if fault is None else {clause.id for clause in CLAUSES} - {LASTING}
@@ -96,26 +96,26 @@ async def _checked(fault: str | None, room: asyncio.Semaphore) -> Report:
 
 
 @pytest.fixture(scope="module")
-def reports() -> dict[str | None, Report]:
-    async def all_of_them() -> list[Report]:
+def reports() -> dict[str | None, ConformanceReport]:
+    async def all_of_them() -> list[ConformanceReport]:
         room = asyncio.Semaphore(AT_ONCE)
         return await asyncio.gather(*(_checked(fault, room) for fault in (None, *SAMPLE)))
 
     return dict(zip((None, *SAMPLE), asyncio.run(all_of_them()), strict=True))
 
 
-def _of(report: Report, result: Result) -> set[str]:
+def _of(report: ConformanceReport, result: Result) -> set[str]:
     return {each.id for each in report.findings if each.result is result}
 
 
-def test_a_runner_that_keeps_every_promise_passes_every_check(reports: dict[str | None, Report]) -> None:
+def test_a_runner_that_keeps_every_promise_passes_every_check(reports: dict[str | None, ConformanceReport]) -> None:
     assert {each.id: each.detail for each in reports[None].findings if each.result is not Result.passed} == {}
     assert [each.id for each in reports[None].findings] == [clause.id for clause in CLAUSES]
 
 
 @pytest.mark.parametrize("fault", SAMPLE)
 def test_a_fault_is_found_by_the_check_that_it_breaks_and_by_no_other(
-    reports: dict[str | None, Report], fault: str
+    reports: dict[str | None, ConformanceReport], fault: str
 ) -> None:
     report = reports[fault]
     told = {each.id: each.detail for each in report.findings if each.result is not Result.passed}

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.conformance import Level, Report, Result, check
+from coordinator.conformance import ConformanceReport, Level, Result, check
 from coordinator.conformance.contract import CLAUSES
 from coordinator.conformance.times import CheckTimes
 from tests.faults.conformance.mutants import MUTANTS, Mutant, made
@@ -73,7 +73,7 @@ async def _served(mutant: Mutant | None, folder: Path) -> AsyncIterator[NodeProc
         await runner.stop()
 
 
-async def _checked(mutant: Mutant | None, folder: Path, room: asyncio.Semaphore) -> Report:
+async def _checked(mutant: Mutant | None, folder: Path, room: asyncio.Semaphore) -> ConformanceReport:
     async with room, _served(mutant, folder) as runner:
         return await check(
             runner.url,
@@ -86,13 +86,13 @@ async def _checked(mutant: Mutant | None, folder: Path, room: asyncio.Semaphore)
 
 
 @pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str | None, Report]:
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str | None, ConformanceReport]:
     if shutil.which("node") is None:
         if os.environ.get("PORTOLAN_REQUIRE_NODE") == "1":
             pytest.fail("PORTOLAN_REQUIRE_NODE=1 is set, and there is no command node: install Node.js 20 or later")
         pytest.skip("there is no command node; the mutants are not tested")
 
-    async def all_of_them() -> list[Report]:
+    async def all_of_them() -> list[ConformanceReport]:
         room = asyncio.Semaphore(AT_ONCE)
         async with asyncio.TaskGroup() as group:
             checks = [
@@ -105,14 +105,16 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str | None, Report
     return dict(zip(names, asyncio.run(all_of_them()), strict=True))
 
 
-def test_the_runner_that_is_right_passes_every_check(reports: dict[str | None, Report]) -> None:
+def test_the_runner_that_is_right_passes_every_check(reports: dict[str | None, ConformanceReport]) -> None:
     report = reports[None]
     assert {found.id: found.detail for found in report.findings if found.result is not Result.passed} == {}
     assert [found.id for found in report.findings] == [clause.id for clause in CLAUSES]
 
 
 @pytest.mark.parametrize("mutant", SAMPLE, ids=lambda mutant: mutant.name)
-def test_a_mutant_is_found_by_every_clause_that_it_breaks(reports: dict[str | None, Report], mutant: Mutant) -> None:
+def test_a_mutant_is_found_by_every_clause_that_it_breaks(
+    reports: dict[str | None, ConformanceReport], mutant: Mutant
+) -> None:
     findings = {found.id: found for found in reports[mutant.name].findings}
     told = {id: (found.result.value, found.detail) for id, found in findings.items()}
     assert all(findings[id].result is Result.failed and findings[id].detail for id in mutant.found_by), told

@@ -12,7 +12,7 @@ from coordinator.database.pools import Pools, make_pools
 from coordinator.dispatch.dispatcher import Dispatcher
 from coordinator.registry import service
 from coordinator.registry.models import RunnerRegistration
-from coordinator.supervision import Supervisor, end
+from coordinator.supervision import TaskSupervisor, end
 from tests.coordinator_process import CoordinatorProcess
 from tests.database_roles import application
 from tests.faults.dispatch.conftest import SECRET
@@ -66,7 +66,7 @@ async def running(name: str) -> asyncio.Task[None]:
 async def test_a_removal_that_meets_a_failure_ends_the_session(database: str, pools: Pools) -> None:
     """A group of tasks that is ending because one of them failed forgets that somebody cancelled it meanwhile."""
     runner = RunnerProcess(PORTOLAN_RUNNER_SECRET=SECRET)
-    dispatching = asyncio.create_task(Dispatcher(pools, database, "tests", Supervisor()).run())
+    dispatching = asyncio.create_task(Dispatcher(pools, database, "tests", TaskSupervisor()).run())
     try:
         await service.register(pools.requests, RunnerRegistration(url=runner.ready["url"], secret=SECRET))
         session, reading = await running("Dispatcher._serve"), await running("RunnerSession._read_events")

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from coordinator.database.connection import engine as make_engine
 from coordinator.errors import ConflictError
 from coordinator.registry import service
-from coordinator.registry.enrolment import Entry, enrol
+from coordinator.registry.enrolment import RegistryEntry, enrol
 from coordinator.registry.models import RunnerRegistration
 from protocol.enrolment import Enrolment
 from protocol.enrolment_tokens import EnrolmentToken
@@ -43,7 +43,7 @@ async def engine(database: str) -> AsyncIterator[AsyncEngine]:
     await engine.dispose()
 
 
-def enrolling(url: str, name: str) -> Callable[[AsyncEngine], Awaitable[Entry]]:
+def enrolling(url: str, name: str) -> Callable[[AsyncEngine], Awaitable[RegistryEntry]]:
     token = EnrolmentToken.make(KEY, name, "hazards/cpu")
     return lambda engine: enrol(engine, Enrolment(name=name, url=url, secret=SECRET), token)
 

@@ -10,14 +10,14 @@ from structlog.testing import capture_logs
 
 from coordinator import metrics
 from coordinator.errors import DatabaseAwayError
-from coordinator.supervision import Supervisor, end
+from coordinator.supervision import TaskSupervisor, end
 from coordinator.times import Times
 
 AT_ONCE = Times(restart_s=0.001)
 
 
 async def test_what_ends_is_logged_counted_and_started_again() -> None:
-    supervisor, starts, runs = Supervisor(AT_ONCE), 0, asyncio.Event()
+    supervisor, starts, runs = TaskSupervisor(AT_ONCE), 0, asyncio.Event()
 
     async def work() -> None:
         nonlocal starts
@@ -52,7 +52,7 @@ async def test_what_ends_is_logged_counted_and_started_again() -> None:
 
 
 async def test_it_is_up_when_it_has_run_for_a_while() -> None:
-    supervisor, starts, runs = Supervisor(replace(AT_ONCE, settled_s=0.0)), 0, asyncio.Event()
+    supervisor, starts, runs = TaskSupervisor(replace(AT_ONCE, settled_s=0.0)), 0, asyncio.Event()
 
     async def work() -> None:
         nonlocal starts
@@ -70,7 +70,7 @@ async def test_it_is_up_when_it_has_run_for_a_while() -> None:
 
 
 async def test_who_gives_no_sign_of_life_in_time_is_down() -> None:
-    supervisor = Supervisor()
+    supervisor = TaskSupervisor()
     pulse = supervisor.pulse("loop")
     pulse.due_within(60)
     assert supervisor.down() == []
@@ -82,7 +82,7 @@ async def test_who_gives_no_sign_of_life_in_time_is_down() -> None:
 
 
 async def test_of_a_kind_only_what_is_to_run_can_be_down() -> None:
-    supervisor = Supervisor()
+    supervisor = TaskSupervisor()
     for name in ("link 1", "link 2"):
         supervisor.began(name, "link")
         supervisor.note_end(name, ValueError("broken"))

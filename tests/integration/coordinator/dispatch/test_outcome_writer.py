@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from coordinator.dispatch import outcome_writer, queue
 from coordinator.dispatch.leases import Key
-from coordinator.dispatch.outcome_writer import OutcomeWriter, Report
+from coordinator.dispatch.outcome_writer import OutcomeWriter, RunnerReport
 from coordinator.dispatch.queue import Cursor
 from coordinator.dispatch.records import record
 from coordinator.times import Times
@@ -39,7 +39,7 @@ async def test_an_outcome_that_cannot_be_stored_harms_no_other(place: Place) -> 
         for n, job in enumerate(jobs, start=1):
             outcome = absurd if n == 3 else PASSED
             row = record(job.key, outcome, framework="torch", device="cpu")
-            reports.append(Report(Cursor(place.runner_id, "boot-1", n), job.key, row, outcome, stored))
+            reports.append(RunnerReport(Cursor(place.runner_id, "boot-1", n), job.key, row, outcome, stored))
         await writer.write(reports)
         async with asyncio.timeout(60):
             await all_stored.wait()
@@ -54,7 +54,9 @@ async def test_what_waits_is_stored_when_the_outcome_writer_is_stopped(place: Pl
     (job,) = await place.claim()
     async with running(OutcomeWriter(place.engine, lambda campaigns: None)) as writer:
         row = record(job.key, PASSED, framework="torch", device="cpu")
-        await writer.write([Report(Cursor(place.runner_id, "boot-1", 1), job.key, row, PASSED, lambda cursor: None)])
+        await writer.write(
+            [RunnerReport(Cursor(place.runner_id, "boot-1", 1), job.key, row, PASSED, lambda cursor: None)]
+        )
     async with place.engine.connect() as connection:
         assert (await connection.execute(text("SELECT count(*) FROM outcomes"))).scalar_one() == 1
 
@@ -72,15 +74,15 @@ async def running(writer: OutcomeWriter) -> AsyncIterator[OutcomeWriter]:
             await work
 
 
-async def stored(place: Place, *reports: Report) -> None:
+async def stored(place: Place, *reports: RunnerReport) -> None:
     """Have a writer store these, all in one batch."""
     async with running(OutcomeWriter(place.engine, lambda campaigns: None)) as writer:
         await writer.write(reports)
 
 
-def report(place: Place, key: Key, n: int, outcome: Outcome = PASSED) -> Report:
+def report(place: Place, key: Key, n: int, outcome: Outcome = PASSED) -> RunnerReport:
     row = record(key, outcome, framework="torch", device="cpu")
-    return Report(Cursor(place.runner_id, "boot-1", n), key, row, outcome, lambda cursor: None)
+    return RunnerReport(Cursor(place.runner_id, "boot-1", n), key, row, outcome, lambda cursor: None)
 
 
 WRONG = Outcome(verdict=Verdict.failed, ending=Ending.mismatched, duration_s=9.0)
@@ -156,7 +158,7 @@ async def until_stored(place: Place, n: int) -> None:
 
 
 @asynccontextmanager
-async def while_one_waits(place: Place) -> AsyncIterator[tuple[OutcomeWriter, Report]]:
+async def while_one_waits(place: Place) -> AsyncIterator[tuple[OutcomeWriter, RunnerReport]]:
     """A writer that has stored one report and has a second, which can wait for minutes; and a third, to be written."""
     await place.campaign(cases=3)
     first, second, third = (report(place, job.key, n) for n, job in enumerate(await place.claim(), start=1))
@@ -192,7 +194,7 @@ async def test_the_start_of_a_newer_attempt_beside_the_end_of_the_older_keeps_it
     async with place.engine.begin() as connection:
         await queue.give_back(connection, [job.key], "silent", is_loss=True)
     (again,) = await place.claim()
-    begun = Report(Cursor(place.runner_id, "boot-1", 2), again.key, None, None, lambda cursor: None)
+    begun = RunnerReport(Cursor(place.runner_id, "boot-1", 2), again.key, None, None, lambda cursor: None)
     await stored(place, report(place, job.key, 1), begun)
     async with place.engine.connect() as connection:
         (outcome,) = (await connection.execute(text("SELECT attempt FROM outcomes"))).all()

@@ -26,7 +26,7 @@ def known() -> tuple[Knowledge, PublicNames]:
 
 def assessed(code: Mapping[str, str]) -> Source:
     knowledge, public = known()
-    readings = [read_one(files.Source(path, "", text.encode()), "", knowledge) for path, text in code.items()]
+    readings = [read_one(files.SourceFile(path, "", text.encode()), "", knowledge) for path, text in code.items()]
     return linked(readings, knowledge, public, {"torch", "tf", "jax"})
 
 
@@ -331,7 +331,7 @@ def test_a_star_import_of_a_framework_is_counted() -> None:
 def test_reading_a_file_leaves_no_circles() -> None:
     """Workers look for none: what a file leaves in one stays until the process ends."""
     code = IMPORTS + "def f(x: torch.Tensor, axis=-1):\n    return torch.sum(x, (0, axis), keepdim=True)\n"
-    source, (knowledge, _) = files.Source("main.py", "", code.encode()), known()
+    source, (knowledge, _) = files.SourceFile("main.py", "", code.encode()), known()
     gc.collect()
     gc.disable()
     try:

@@ -150,7 +150,7 @@ def test_a_file_that_ends_its_process_costs_itself(tmp_path: Path, monkeypatch: 
     assert reasons(source) == {"killer.py": "ended the process that read it"}
 
 
-def _parse_or_end(batch: list[files.Source]) -> object:
+def _parse_or_end(batch: list[files.SourceFile]) -> object:
     if any(source.name == "killer.py" for source in batch):
         os._exit(1)
     return sources.parse_files(batch)
@@ -193,7 +193,7 @@ def test_a_path_has_a_module_name(path: str, module: tuple[str, bool]) -> None:
 @given(content=st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "surrogatepass")))
 def test_no_content_makes_a_reading_raise(content: bytes) -> None:
     for name in ("a.py", "a.ipynb"):
-        reading = read_one(files.Source(name, "", content), "", KNOWLEDGE)
+        reading = read_one(files.SourceFile(name, "", content), "", KNOWLEDGE)
         sources.linked([reading], KNOWLEDGE, PUBLIC, {"torch"})
 
 
@@ -244,7 +244,7 @@ def _indented(text: str) -> str:
 @given(one=_STATEMENTS, other=_STATEMENTS)
 def test_no_program_makes_a_reading_raise(one: str, other: str) -> None:
     readings = [
-        read_one(files.Source(name, "", text.encode()), "", KNOWLEDGE)
+        read_one(files.SourceFile(name, "", text.encode()), "", KNOWLEDGE)
         for name, text in (("p/a.py", one), ("p/__init__.py", other))
     ]
     sources.linked(readings, KNOWLEDGE, PUBLIC, {"torch"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coordinator.campaigns.plan import Offer, PlannedCase, check_suite, make_plan
+from coordinator.campaigns.plan import PlannedCase, SuiteOffer, check_suite, make_plan
 from coordinator.errors import RequestError, UnknownNameError
 from coordinator.targets.selectors import Selector, TargetName, select_functions, select_targets
 
@@ -78,7 +78,7 @@ def cases(*functions: str) -> list[PlannedCase]:
 
 
 def test_a_plan_crosses_cases_targets_and_runs() -> None:
-    offers = [Offer(CPU, 7, cases("torch.cat", "torch.sum")), Offer(XLA, 7, cases("torch.cat", "torch.sum"))]
+    offers = [SuiteOffer(CPU, 7, cases("torch.cat", "torch.sum")), SuiteOffer(XLA, 7, cases("torch.cat", "torch.sum"))]
     plan = make_plan("paper", offers, [CPU, XLA], ["torch.*", "torch.x"], runs=3)
     assert plan.jobs == 2 * 2 * 3
     assert plan.functions == {"torch.cat", "torch.sum"}
@@ -86,19 +86,19 @@ def test_a_plan_crosses_cases_targets_and_runs() -> None:
 
 
 def test_a_rerun_plans_only_what_was_left_over() -> None:
-    offers = [Offer(CPU, 7, cases("torch.cat", "torch.sum")), Offer(XLA, 7, cases("torch.cat", "torch.sum"))]
+    offers = [SuiteOffer(CPU, 7, cases("torch.cat", "torch.sum")), SuiteOffer(XLA, 7, cases("torch.cat", "torch.sum"))]
     plan = make_plan("paper", offers, [CPU, XLA], ["*"], runs=1, only={XLA.id: frozenset({2})})
     assert [(each.target, each.case_ids) for each in plan.targets] == [(XLA, (2,))]
 
 
 def test_a_plan_without_jobs_is_refused() -> None:
     with pytest.raises(RequestError, match="nothing to run"):
-        make_plan("paper", [Offer(CPU, 7, cases("torch.cat"))], [CPU], ["*"], runs=1, only={})
+        make_plan("paper", [SuiteOffer(CPU, 7, cases("torch.cat"))], [CPU], ["*"], runs=1, only={})
 
 
 def test_a_target_that_does_not_offer_the_suite_is_named() -> None:
     with pytest.raises(UnknownNameError, match=r"torch@2.9.0/xla offers the suite 'paper'"):
-        make_plan("paper", [Offer(CPU, 7, cases("torch.cat"))], [CPU, XLA], ["*"], runs=1)
+        make_plan("paper", [SuiteOffer(CPU, 7, cases("torch.cat"))], [CPU, XLA], ["*"], runs=1)
 
 
 def test_an_unknown_suite_is_refused_with_the_known_ones() -> None:

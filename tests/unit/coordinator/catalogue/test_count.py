@@ -14,7 +14,7 @@ import pytest
 
 from coordinator.catalogue.usage import counting
 from coordinator.catalogue.usage.counting import count_corpus
-from coordinator.catalogue.usage.counts import Counts, Tally
+from coordinator.catalogue.usage.counts import Tally, UsageCounts
 from coordinator.catalogue.usage.sources import LARGEST_FILE, package_of, sources
 from coordinator.catalogue.usage.state import CountState
 from coordinator.errors import CatalogueError
@@ -23,12 +23,12 @@ ADD = b"import torch\ntorch.add(1, 2)\n"
 MUL = b"import torch\ntorch.mul(1, 2)\n"
 
 
-def counted(corpus: Path, state: Path | None = None) -> Counts:
+def counted(corpus: Path, state: Path | None = None) -> UsageCounts:
     with CountState(state, corpus) as kept:
         return count_corpus(corpus, {}, kept, processes=1)
 
 
-def uses(counts: Counts) -> dict[str, int]:
+def uses(counts: UsageCounts) -> dict[str, int]:
     return {name: use.resolved for found in counts.frameworks.values() for name, use in found.names.items()}
 
 

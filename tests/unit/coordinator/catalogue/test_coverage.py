@@ -8,7 +8,7 @@ from coordinator.catalogue.coverage import coverage, most_used_uncharted, senten
 from coordinator.catalogue.models import Share, UsedFunction
 from coordinator.catalogue.releases import Release, make_release, nearest
 from coordinator.catalogue.surfaces import is_array_class
-from coordinator.catalogue.usage.counts import Counts, FileCounts, FrameworkCounts, UseCount
+from coordinator.catalogue.usage.counts import FileCounts, FrameworkCounts, UsageCounts, UseCount
 from protocol.host_only import HostOnly
 from tests.unit.coordinator.catalogue.test_surfaces import entry, surface
 
@@ -34,10 +34,10 @@ NAMES = {
 CHARTED = ["torch.add", "torch.no_grad", "torch.gone"]
 
 
-def counts(names: dict[str, UseCount], root: str = "torch") -> Counts:
+def counts(names: dict[str, UseCount], root: str = "torch") -> UsageCounts:
     files = FileCounts(seen=1, duplicates=0, without_framework=0, counted=1, refused={}, examples={})
     framework = FrameworkCounts(files=1, names=names)
-    return Counts(format=1, corpus="c", packages={}, files=files, star_imports=0, frameworks={root: framework})
+    return UsageCounts(format=1, corpus="c", packages={}, files=files, star_imports=0, frameworks={root: framework})
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.catalogue.models import DrawnFunction, Sample
+from coordinator.catalogue.models import DrawnFunction, FunctionSample
 from coordinator.catalogue.releases import make_release
 from coordinator.catalogue.sample import chart_sample, deciles, draw, population, sample_sentence
 from coordinator.errors import CatalogueError
@@ -65,8 +65,8 @@ def test_what_is_in_no_population_cannot_be_replaced() -> None:
         draw({"torch.range": 3}, top=1, per_decile=1, seed=0, replacements={"torch.rage": "a reason"})
 
 
-def sample(*drawn: DrawnFunction) -> Sample:
-    return Sample(
+def sample(*drawn: DrawnFunction) -> FunctionSample:
+    return FunctionSample(
         name="s", surface="torch@1.0", corpus="c", seed=3, top=1, per_decile=0, members=False, guessed=False,
         population=9, drawn=drawn,
     )  # fmt: skip

@@ -8,14 +8,16 @@ from pathlib import Path
 from coordinator.conformance.cases import read_cases
 from coordinator.conformance.contract import CLAUSES
 from coordinator.conformance.event_stream import read_leniently
-from coordinator.conformance.findings import Finding, Level, Report, Result
+from coordinator.conformance.findings import ClauseFinding, ConformanceReport, Level, Result
 from protocol.enums import ConformanceTag
 
 DOCS = Path(__file__).resolve().parents[4] / "docs" / "reference"
 
 
-def _finding(result: Result, detail: str | None = None) -> Finding:
-    return Finding(id="jobs.known", sentence="Posted again, it runs once.", result=result, detail=detail, seconds=0.1)
+def _finding(result: Result, detail: str | None = None) -> ClauseFinding:
+    return ClauseFinding(
+        id="jobs.known", sentence="Posted again, it runs once.", result=result, detail=detail, seconds=0.1
+    )
 
 
 def test_every_clause_has_an_id_a_check_and_a_sentence_of_its_own() -> None:
@@ -36,8 +38,10 @@ def test_every_tag_is_explained_where_the_catalogue_is() -> None:
 
 
 def test_a_report_conforms_unless_something_failed() -> None:
-    def report(*findings: Finding) -> Report:
-        return Report(url="http://runner", level=Level.full, runner="toy@1/none on toy", findings=list(findings))
+    def report(*findings: ClauseFinding) -> ConformanceReport:
+        return ConformanceReport(
+            url="http://runner", level=Level.full, runner="toy@1/none on toy", findings=list(findings)
+        )
 
     assert report(_finding(Result.passed), _finding(Result.not_run, "no case")).conforms
     broken = report(_finding(Result.passed), _finding(Result.failed, "it ran twice"))

@@ -5,15 +5,15 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.dispatch.waiting_work import Offer, choose
+from coordinator.dispatch.waiting_work import RunnerOffer, choose
 
-OFFERS = st.builds(Offer, st.integers(1, 3), st.integers(1, 2))
+OFFERS = st.builds(RunnerOffer, st.integers(1, 3), st.integers(1, 2))
 IDLE = st.lists(st.lists(OFFERS, max_size=3), max_size=20).map(lambda offers: list(enumerate(offers)))
 
 
 @given(st.dictionaries(OFFERS, st.integers(0, 10)), IDLE, st.integers(0, 100))
 def test_nobody_asks_for_what_is_not_there_and_nothing_is_left_that_one_could_do(
-    waiting: dict[Offer, int], idle: list[tuple[int, list[Offer]]], begin: int
+    waiting: dict[RunnerOffer, int], idle: list[tuple[int, list[RunnerOffer]]], begin: int
 ) -> None:
     chosen = list(choose(waiting, idle, begin))
     assert len(chosen) == len(set(chosen))
@@ -25,6 +25,6 @@ def test_nobody_asks_for_what_is_not_there_and_nothing_is_left_that_one_could_do
 
 
 def test_each_is_the_first_in_its_turn() -> None:
-    offer = Offer(1, 1)
+    offer = RunnerOffer(1, 1)
     idle = [(name, [offer]) for name in "abc"]
     assert [list(choose({offer: 1}, idle, turn)) for turn in range(4)] == [["a"], ["b"], ["c"], ["a"]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coordinator.errors import DeviceMissingError, FleetError
-from coordinator.fleet.images import Target, devices_of, find_newest, parse_pins, specify_runners
+from coordinator.fleet.images import FleetTarget, devices_of, find_newest, parse_pins, specify_runners
 from coordinator.fleet.inventory import Inventory
 from coordinator.fleet.scheduler import Image, Limits, RunnerSpec
 
@@ -79,8 +79,8 @@ def test_a_pinned_image_serves_its_target_beside_those_that_are_named() -> None:
 
 def test_of_one_version_the_image_built_last_is_taken() -> None:
     older, newer = image("torch", "2.13.0", "cpu", created="1"), image("torch", "2.13.0", "cpu", created="2")
-    assert find_newest([newer, older], Target.parse("torch/cpu")) is newer
-    assert find_newest([image("torch", "2.9.1", "cpu", created="3"), older], Target.parse("torch/cpu")) is older
+    assert find_newest([newer, older], FleetTarget.parse("torch/cpu")) is newer
+    assert find_newest([image("torch", "2.9.1", "cpu", created="3"), older], FleetTarget.parse("torch/cpu")) is older
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_target_that_no_image_serves_is_told_with_what_there_is(target: str, w
 
 def test_without_any_image_it_says_how_to_get_one() -> None:
     with pytest.raises(FleetError, match="make images"):
-        find_newest([], Target.parse("torch/cpu"))
+        find_newest([], FleetTarget.parse("torch/cpu"))
     with pytest.raises(FleetError, match="make images"):
         specify_runners([], {}, [], IMAGES.__getitem__, BARE, LIMITS)  # type: ignore[arg-type]
 
@@ -107,7 +107,7 @@ def test_without_any_image_it_says_how_to_get_one() -> None:
 @pytest.mark.parametrize("text", ["", "torch", "torch/", "/cpu", "torch/cpu/0", "torch cpu", "to rch/cpu", "../x/cpu"])
 def test_what_is_no_target_is_refused(text: str) -> None:
     with pytest.raises(FleetError, match="write framework/device"):
-        Target.parse(text)
+        FleetTarget.parse(text)
 
 
 def test_a_device_that_the_host_lacks_is_refused() -> None:

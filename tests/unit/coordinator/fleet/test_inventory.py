@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coordinator.errors import DeviceMissingError
-from coordinator.fleet.inventory import Access, Inventory, decide_access, find_devices, is_allowed
+from coordinator.fleet.inventory import DeviceAccess, Inventory, decide_access, find_devices, is_allowed
 
 
 def made(root: Path, *files: str) -> None:
@@ -27,19 +27,19 @@ def test_a_host_without_accelerators_has_its_cpu(tmp_path: Path) -> None:
         False,
         False,
     ]
-    assert decide_access(inventory, "cpu") == Access()
+    assert decide_access(inventory, "cpu") == DeviceAccess()
 
 
 def test_gpus_come_through_the_runtime_where_the_engine_has_it(tmp_path: Path) -> None:
     made(tmp_path, "dev/nvidia0", "dev/nvidia1", "dev/nvidiactl", "dev/nvidia-uvm", "etc/cdi/nvidia.yaml")
     inventory = find_devices(["runc", "nvidia"], tmp_path)
     assert inventory.nvidia == ("/dev/nvidia0", "/dev/nvidia1")
-    assert decide_access(inventory, "cuda") == decide_access(inventory, "gpu") == Access(gpus=True)
+    assert decide_access(inventory, "cuda") == decide_access(inventory, "gpu") == DeviceAccess(gpus=True)
 
 
 def test_gpus_come_through_the_device_interface_where_there_is_no_runtime(tmp_path: Path) -> None:
     made(tmp_path, "dev/nvidia0", "var/run/cdi/nvidia-container-toolkit.json")
-    assert decide_access(find_devices(["runc"], tmp_path), "cuda") == Access(cdi=("nvidia.com/gpu=all",))
+    assert decide_access(find_devices(["runc"], tmp_path), "cuda") == DeviceAccess(cdi=("nvidia.com/gpu=all",))
 
 
 def test_a_gpu_that_the_engine_cannot_give_is_told_with_what_to_install(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_tpu_comes_with_its_devices_and_who_may_open_them(tmp_path: Path) -> N
     made(tmp_path, "dev/accel0", "dev/accel1")
     group = (tmp_path / "dev" / "accel0").stat().st_gid
     inventory = find_devices([], tmp_path)
-    assert decide_access(inventory, "tpu") == Access(
+    assert decide_access(inventory, "tpu") == DeviceAccess(
         paths=("/dev/accel0", "/dev/accel1"), groups=(group,) if group else ()
     )
 

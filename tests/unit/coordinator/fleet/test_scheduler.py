@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from coordinator.errors import FleetError
 from coordinator.fleet.docker import DockerEngine
-from coordinator.fleet.inventory import Access
+from coordinator.fleet.inventory import DeviceAccess
 from coordinator.fleet.scheduler import Container, Image, Limits, RunnerSpec
 
 IMAGE = Image("sha256:1", "portolan/torch-cpu:latest", "sha256:2", "torch", "2.13.0", ("cpu",), "1")
@@ -56,7 +56,7 @@ SPECS = st.builds(
     image=st.builds(Image, NAMES, NAMES, NAMES, NAMES, NAMES, st.lists(NAMES).map(tuple), NAMES),
     limits=st.builds(Limits, SIZES, st.floats(0.01, 512.0), st.integers(1, 1 << 20), SIZES),
     access=st.builds(
-        Access,
+        DeviceAccess,
         gpus=st.booleans(),
         cdi=st.lists(NAMES).map(tuple),
         paths=st.lists(NAMES).map(tuple),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.conformance import Finding, Level, Report, Result
+from coordinator.conformance import ClauseFinding, ConformanceReport, Level, Result
 from coordinator.conformance.contract import CLAUSES
 from coordinator.registry.admission import ESSENTIAL, Admission, judge
 
@@ -15,15 +15,15 @@ ROOT = Path(__file__).resolve().parents[4]
 PROBED = [clause for clause in CLAUSES if clause.level is Level.probe]
 
 
-def report(**results: Result) -> Report:
+def report(**results: Result) -> ConformanceReport:
     """All passed but these; their ids with two underscores for the point."""
     named = {id.replace("__", "."): result for id, result in results.items()}
-    return Report(
+    return ConformanceReport(
         url="http://gpu-box:8790",
         level=Level.probe,
         runner="toy",
         findings=[
-            Finding(id=each.id, sentence=each.sentence, result=named.get(each.id, Result.passed), seconds=0.0)
+            ClauseFinding(id=each.id, sentence=each.sentence, result=named.get(each.id, Result.passed), seconds=0.0)
             for each in PROBED
         ],
     )

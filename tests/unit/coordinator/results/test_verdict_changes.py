@@ -11,7 +11,7 @@ from coordinator.errors import RequestError, UnknownNameError
 from coordinator.results.comparison.cases import case_change
 from coordinator.results.comparison.models import (
     Comparison,
-    Gate,
+    ComparisonGate,
     Omission,
     Side,
     SideCase,
@@ -162,8 +162,8 @@ def test_a_target_of_a_without_a_counterpart_is_lost_too() -> None:
     for where, absent, fails in (("a", True, True), ("b", True, False), ("a", False, False), ("both", False, False)):
         omission = Omission.model_validate({"target": "torch@2.9.0/xla", "side": where, "why": "", "absent": absent})
         found = Comparison(a=side, b=side, rule="anywhere", pairs=[], left_out=[omission])
-        assert found.fails(Gate.lost) == fails
-        assert not found.fails(Gate.regression)
+        assert found.fails(ComparisonGate.lost) == fails
+        assert not found.fails(ComparisonGate.regression)
 
 
 def test_a_line_names_the_first_few_cases() -> None:

@@ -18,7 +18,7 @@ from coordinator.web.filters import milliseconds
 from coordinator.web.matrix_page import by_two_rules, other_rule
 from coordinator.web.outcome_pages import MOST_TEXT, cut
 from coordinator.web.pages import function_address
-from coordinator.web.plots import MOST_DOTS, Scale, dot, scale_of, strips, thin
+from coordinator.web.plots import MOST_DOTS, PlotScale, dot, scale_of, strips, thin
 from tests.unit.coordinator.cells import cell, counts, values
 
 PASSES = counts("success", 3, 3)
@@ -188,6 +188,6 @@ def test_values_of_one_history_stand_in_order_and_small_differences_stay_small(v
 
 
 def test_a_dot_says_its_value_and_nothing_is_drawn_of_none() -> None:
-    assert f'aria-label="{milliseconds(2.0)}"' in str(dot(2.0, Scale(1.0, 10.0)))
-    assert dot(None, Scale(1.0, 10.0)) is None
+    assert f'aria-label="{milliseconds(2.0)}"' in str(dot(2.0, PlotScale(1.0, 10.0)))
+    assert dot(None, PlotScale(1.0, 10.0)) is None
     assert dot(2.0, None) is None

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from coordinator.access.doors import ENROLMENT, HEALTH, Doors
+from coordinator.access.listeners import ENROLMENT, HEALTH, Listeners
 
 RUNNERS_PORT, REST_PORT = 8643, 8642
 REST_ADDRESS, OTHER_ADDRESS = "192.0.2.1", "192.0.2.2"
 ENROL_METHOD, ENROL_PATH = ENROLMENT
 
 
-async def is_served(doors: Doors, method: str, path: str, address: str, port: int) -> bool:
-    return await doors.refusal(method, path, address, port) is None
+async def is_served(listeners: Listeners, method: str, path: str, address: str, port: int) -> bool:
+    return await listeners.refusal(method, path, address, port) is None
 
 
 @pytest.mark.parametrize(
@@ -26,9 +26,9 @@ async def is_served(doors: Doors, method: str, path: str, address: str, port: in
     ],
 )
 async def test_the_port_of_the_runners_serves_enrolment_and_health_alone(method: str, path: str, served: bool) -> None:
-    doors = Doors(RUNNERS_PORT, None)
-    assert await is_served(doors, method, path, OTHER_ADDRESS, RUNNERS_PORT) is served
-    assert await is_served(doors, method, path, OTHER_ADDRESS, REST_PORT)
+    listeners = Listeners(RUNNERS_PORT, None)
+    assert await is_served(listeners, method, path, OTHER_ADDRESS, RUNNERS_PORT) is served
+    assert await is_served(listeners, method, path, OTHER_ADDRESS, REST_PORT)
 
 
 @pytest.mark.parametrize(
@@ -44,15 +44,15 @@ async def test_the_port_of_the_runners_serves_enrolment_and_health_alone(method:
     ],
 )
 async def test_rest_is_served_at_its_address_and_to_this_machine(address: str, served: bool) -> None:
-    doors = Doors(RUNNERS_PORT, REST_ADDRESS)
-    assert await is_served(doors, "GET", "/", address, REST_PORT) is served
-    assert await is_served(doors, "GET", HEALTH, address, REST_PORT)
+    listeners = Listeners(RUNNERS_PORT, REST_ADDRESS)
+    assert await is_served(listeners, "GET", "/", address, REST_PORT) is served
+    assert await is_served(listeners, "GET", HEALTH, address, REST_PORT)
 
 
 async def test_an_address_without_a_name_serves_nothing_by_mistake() -> None:
     too_long_for_a_name = "a" * 64
-    assert not await is_served(Doors(None, too_long_for_a_name), "GET", "/", OTHER_ADDRESS, REST_PORT)
+    assert not await is_served(Listeners(None, too_long_for_a_name), "GET", "/", OTHER_ADDRESS, REST_PORT)
 
 
 async def test_without_an_address_of_its_own_rest_is_served_everywhere() -> None:
-    assert await is_served(Doors(None, None), "GET", "/", OTHER_ADDRESS, REST_PORT)
+    assert await is_served(Listeners(None, None), "GET", "/", OTHER_ADDRESS, REST_PORT)

@@ -1,4 +1,4 @@
-"""The doors of the coordinator: which of its addresses serve what.
+"""The listeners of the coordinator, and the requests that each of them serves.
 
 Runners have to reach the coordinator to enrol, and so does every case on their network. They get a listener that serves
 enrolment and nothing else, and where REST listens beside it, it answers only at an address that their network does not
@@ -26,7 +26,7 @@ RESOLVED_AGAIN_S = 5.0
 
 
 @dataclass
-class Doors:
+class Listeners:
     """The listeners: ``runners_port`` is for enrolment alone, ``rest_address`` the only one of REST."""
 
     runners_port: int | None
@@ -58,18 +58,18 @@ class Doors:
         return local in self._resolved
 
 
-class DoorMiddleware:
+class ListenerMiddleware:
     """Refuses what is not served where it was asked, before anything else sees it."""
 
-    def __init__(self, app: ASGIApp, doors: Doors) -> None:
+    def __init__(self, app: ASGIApp, listeners: Listeners) -> None:
         self._app = app
-        self._doors = doors
+        self._listeners = listeners
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             # Without an address it came by no network.
             address, port = (scope.get("server") or ("127.0.0.1", None))[:2]
-            reason = await self._doors.refusal(scope["method"], scope["path"], address, port or 0)
+            reason = await self._listeners.refusal(scope["method"], scope["path"], address, port or 0)
             if reason is not None:
                 await problem(Request(scope), 403, "Not served here", reason)(scope, receive, send)
                 return
