@@ -1,7 +1,7 @@
 """Long tasks that are started again when they end, and known to be down meanwhile.
 
 A task of asyncio that ends with an exception logs nothing by itself. So each task that lasts as
-long as the coordinator runs under a ``Supervisor``: its end is logged and counted, it begins
+long as the coordinator runs under a ``TaskSupervisor``: its end is logged and counted, it begins
 again after a pause that grows, and ``GET /readyz`` fails until it runs.
 """
 

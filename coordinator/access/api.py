@@ -34,7 +34,7 @@ async def whoami(caller: CurrentCaller) -> WhoAmI:
 
 @router.post("/login-links", status_code=status.HTTP_201_CREATED, dependencies=[needs(Role.viewer)])
 async def create_link(caller: CurrentCaller, context: Context, response: Response) -> LoginLink:
-    """A link that opens the pages signed in as the caller: once, and within minutes."""
+    """Create a link that signs a browser in as the caller. It works once, for a few minutes."""
     response.headers["Cache-Control"] = "no-store"
     return await service.create_link(context.engine, caller)
 
@@ -65,7 +65,7 @@ async def list_tokens(context: Context) -> TokenList:
     responses=problem_responses(400),
 )
 async def create(request: TokenRequest, caller: CurrentCaller, context: Context, response: Response) -> NewToken:
-    """Make a token. Its secret is in this answer and nowhere else."""
+    """Create a token. Only this response contains its secret."""
     new_token = await service.create_token(context.engine, request, caller)
     response.headers["Location"] = f"/api/v1/tokens/{new_token.id}"
     response.headers["Cache-Control"] = "no-store"

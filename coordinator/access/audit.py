@@ -49,7 +49,7 @@ class AuditEntry:
     role: str | None
     token_id: int | None
     address: str
-    """From where, as the connection says it."""
+    """The client's address, as the connection has it."""
     method: str
     route: str | None
     path: str
@@ -58,7 +58,8 @@ class AuditEntry:
 
 
 class RefusalLimit:
-    """A bucket of tokens. ``admit`` gives None for a refusal too many, else how many were left out before this one."""
+    """A token bucket. ``admit`` returns None for an entry over the rate, else how many entries were dropped before
+    it."""
 
     def __init__(self, at_once: int = REFUSALS_AT_ONCE, per_s: float = REFUSALS_PER_S) -> None:
         self._at_once, self._per_s = at_once, per_s
@@ -81,7 +82,7 @@ class RefusalLimit:
 def make_entry(
     caller: Caller, address: str, method: str, route: str | None, path: str, status: int, detail: str | None
 ) -> AuditEntry:
-    """The entry, each text within its bound and storable."""
+    """The entry with each text cut to its limit and made storable."""
     return AuditEntry(
         datetime.now(UTC),
         caller.name,
@@ -98,7 +99,8 @@ def make_entry(
 
 
 def _storable(text: str, longest: int) -> str:
-    """Bounded, without control characters, and without a token that somebody put into an address by mistake."""
+    """The text cut to its limit, without control characters and without tokens that a person put into an address by
+    mistake."""
     clean = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
     start = clean.find(PREFIX)
     if start >= 0:
@@ -122,7 +124,7 @@ class AuditWriter:
     def __init__(self, engine: AsyncEngine, clock: Callable[[], float] = time.monotonic) -> None:
         self._engine = engine
         self._clock = clock
-        # Apart, so that those without a token cannot keep the refusals of the others from being recorded.
+        # Separate buckets, so that callers without a token cannot crowd out the refusals of other callers.
         self._limits: dict[Limited, RefusalLimit] = {kind: RefusalLimit() for kind in get_args(Limited)}
         self._entries: deque[AuditEntry] = deque()
         self._used: set[int] = set()
@@ -152,7 +154,7 @@ class AuditWriter:
                 raise
 
     async def flush(self) -> None:
-        """Store what waits, at the end; not for longer than an end may take."""
+        """Store the waiting entries at shutdown, within the time limit of a shutdown."""
         try:
             async with asyncio.timeout(FLUSH_WITHIN_S):
                 await self._store()

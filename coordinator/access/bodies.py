@@ -37,13 +37,13 @@ class BodyBounds:
             else:
                 receive = await self._whole(scope, receive, length)
         except PortolanError as error:
-            # The server lets what is left of the body come to nothing, so that the client can read this.
+            # The server discards the rest of the body, so the client can read this response.
             await problem(Request(scope), error.status, error.title, str(error))(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
     async def _whole(self, scope: Scope, receive: Receive, length: int | None) -> Receive:
-        """Read the body; return what hands it on."""
+        """Read the whole body; return a ``receive`` that replays it."""
         bounds = self._bounds
         caller: Caller = scope["state"]["caller"]
         most, seconds = bounds.body_bytes, bounds.body_seconds
@@ -66,7 +66,7 @@ class BodyBounds:
         except TimeoutError as error:
             raise BodyTimeoutError(_too_slow(seconds)) from error
         body = b"".join(pieces)
-        # By its address, as the guard admits it: a type can be written in more than one way.
+        # Decided by the path, as in the guard, because a content type can be written in several ways.
         if scope["path"].startswith(API):
             require_modest_json(body, bounds.json_members, bounds.json_depth)
         else:
@@ -87,7 +87,7 @@ class _Replayed:
 
 
 class _Timed:
-    """A body that is read piece by piece, and must have come within so many seconds in all."""
+    """A body that streams through and must arrive within a total time."""
 
     def __init__(self, receive: Receive, seconds: float) -> None:
         self._receive = receive

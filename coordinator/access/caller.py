@@ -32,7 +32,7 @@ class Caller:
     role: Role | None
     kind: CallerKind
     token_id: int | None = None
-    """None too for the admin token of the coordinator's file, which is in no table."""
+    """None for callers without a token, and for the coordinator's own admin token, which is in no table."""
     token_sha256: bytes | None = field(default=None, repr=False)
     expires_at: datetime | None = None
 
@@ -89,7 +89,7 @@ def _requirement(role: Role) -> Callable[[Request], Awaitable[None]]:
 
 
 def needs(role: Role) -> Any:
-    """The dependency of a router or a route that its callers have at least this role."""
+    """A dependency that requires callers of a route to have at least this role."""
     return Depends(_requirement(role))
 
 

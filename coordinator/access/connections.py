@@ -21,12 +21,12 @@ log = get_logger(__name__)
 
 LOOK_EVERY_S = 1.0
 OTHER_FILES = 1024
-"""For the database, runners, files, and connections that wait to be accepted."""
+"""Open files besides client connections: database, runners, files, connections waiting to be accepted."""
 BAD_REQUEST = "the request is not valid HTTP: its path or a header holds a character that HTTP does not allow"
 
 
 def allow_connections(count: int) -> None:
-    """Have this process open files for so many connections, as far as it may."""
+    """Raise this process's limit of open files for this many connections, as far as allowed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     open_files = count + OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < open_files:
@@ -44,7 +44,7 @@ class BoundedProtocol(H11Protocol):
     since = 0.0
     """When it began to wait for a request, or the first byte of one came."""
     begun = False
-    """Bytes of a request are there, and its headers are not."""
+    """Whether a part of a request's headers has arrived."""
     unsent = 0
     """Bytes that the client had not taken when they were last looked at, and since when it has taken none."""
     unsent_since = 0.0
@@ -63,7 +63,8 @@ class BoundedProtocol(H11Protocol):
             kind.timer = self.loop.call_later(LOOK_EVERY_S, _look, kind, self.connections, self.loop)
 
     def _crowds(self, others: Sequence[BoundedProtocol]) -> Iterator[tuple[list[BoundedProtocol], int]]:
-        """Those with whom this one shares a bound, the narrowest first: who crowds one door leaves the other free."""
+        """The groups with which it shares a limit, the smallest first. Ports have separate limits, so crowding one
+        leaves the other free."""
         at_door = [other for other in others if other.door == self.door]
         yield [other for other in at_door if other.address == self.address], self.bounds.address_connections
         if self.door == self.runners_port:
@@ -72,7 +73,7 @@ class BoundedProtocol(H11Protocol):
 
     @property
     def door(self) -> int | None:
-        """The port of ours to which it was made."""
+        """The local port of the connection."""
         return self.server[1] if self.server else None
 
     @property
@@ -92,20 +93,20 @@ class BoundedProtocol(H11Protocol):
         super().on_response_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no request of HTTP, with a problem as everything else is refused."""
+        """Answer data that is not an HTTP request with a problem document."""
         if self.is_waiting or not self.cycle.response_started:
             self.transport.write(_answer(400, "Bad Request", "The request cannot be read", BAD_REQUEST))
-        # Half an answer is out already otherwise: its client sees that the rest does not come.
+        # If a part of a response was sent already, the client notices that the rest is missing.
         self.transport.close()
 
     @property
     def is_waiting(self) -> bool:
-        """Whether no request is being answered."""
+        """Whether the connection is idle."""
         return self.cycle is None or self.cycle.response_complete
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether the body of a request has not come whole, and nothing was answered."""
+        """Whether the body of the current request is incomplete and nothing was answered."""
         return not self.is_waiting and self.cycle.more_body and not self.cycle.response_started
 
     def look(self, now: float) -> None:
@@ -164,7 +165,7 @@ def _full(most: int) -> bytes:
 
 
 def _answer(status: int, phrase: str, title: str, detail: str, *more: str) -> bytes:
-    """A problem that ends its connection, as the bytes of HTTP: there is no request that it could answer."""
+    """A problem document as HTTP bytes that closes the connection; used where no parsed request exists."""
     body = Problem(title=title, status=status, detail=detail).model_dump_json(exclude_none=True).encode()
     headers = [f"Content-Type: {PROBLEM_JSON}", "Connection: close", f"Content-Length: {len(body)}", *more]
     return "\r\n".join([f"HTTP/1.1 {status} {phrase}", *headers, "", ""]).encode() + body

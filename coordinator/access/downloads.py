@@ -1,4 +1,4 @@
-"""The room for a large file on its way to a client: it is free again when the answer has been sent."""
+"""A slot for sending a large file; it is released when the response has been sent."""
 
 from __future__ import annotations
 

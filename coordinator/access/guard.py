@@ -16,7 +16,7 @@ RANGES = frozenset({b"range", b"if-range", b"accept-ranges"})
 
 
 class RequestGuard:
-    """``app(scope, …)`` if the request may be answered; a problem if not."""
+    """Passes the request to ``app`` if it may be answered, else answers with a problem."""
 
     def __init__(self, app: ASGIApp, names: Set[str]) -> None:
         self._app = app
@@ -34,7 +34,7 @@ class RequestGuard:
                 headers = [header for header in message["headers"] if header[0] not in RANGES]
                 own = {name for name, _ in headers}
                 if error is not None:
-                    # Its body is not read, so where the next request begins is not known.
+                    # The body was not read, so the start of the next request on this connection is unknown.
                     headers.append((b"connection", b"close"))
                 message["headers"] = [*headers, *(header for header in RAW if header[0] not in own)]
             await send(message)

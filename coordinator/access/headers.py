@@ -14,13 +14,13 @@ DOCUMENT = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-a
 """The report runs no script and loads nothing, as a file too. Its drawings hold the styles of their marks, and a hash
 can name no attribute."""
 REPORT = f"{DOCUMENT}; frame-ancestors 'none'"
-"""The same of the report over HTTP; a file cannot say who may frame it."""
+"""The same policy for the report over HTTP; only a header can restrict framing."""
 
 POLICY = "Content-Security-Policy"
 HEADERS = {
     POLICY: PAGE,
     "Cross-Origin-Resource-Policy": "same-origin",
-    # With no referrer at all a browser would not say of a form either where it comes from.
+    # Not no-referrer: then browsers would send no Origin with forms either.
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
 }

@@ -26,10 +26,10 @@ from coordinator.access.tokens import digest
 from coordinator.errors import TokenEndedError, UnauthorizedError
 
 HELD_S = 1.0
-"""How long an answer of the database is relied on."""
+"""Seconds for which a lookup is cached."""
 MOST_HELD = 1000
 LOOKUPS_AT_ONCE = 2
-"""Connections of requests that made-up tokens can take; there are ten."""
+"""Database connections (of ten) that lookups may use, so that made-up tokens cannot take all of them."""
 LONGEST_TOKEN = 500
 
 ANOTHER = "ask an admin for a new one (`portolan token create`) and store it with `portolan login URL`"
@@ -37,7 +37,7 @@ ANOTHER = "ask an admin for a new one (`portolan token create`) and store it wit
 
 @dataclass(frozen=True)
 class AdminToken:
-    """The token of the coordinator's file, which no table holds: it works over an empty database."""
+    """The admin token from the coordinator's file. It is in no table, so it works with an empty database."""
 
     name: str
     sha256: bytes = field(repr=False)
@@ -92,7 +92,7 @@ class Identifier:
         return self._caller(row, "token", token_sha256)
 
     async def of_session(self, secret: str) -> Caller | None:
-        """The caller of a session; None if it, or its token, is over."""
+        """The caller of a session; None if the session or its token has ended."""
         row = await self._look_up("session", digest(secret), store.find_session)
         if row is None or row.session_expires_at <= datetime.now(UTC):
             return None
@@ -121,7 +121,7 @@ class Identifier:
             return entry[1]
         async with self._lookups, self._engine.connect() as connection:
             row = await find(connection, sha256)
-        # As of before the question, so that nothing is relied on for longer than it says.
+        # The time from before the query, so that a result is never cached for longer than ``HELD_S``.
         self._held[key] = (now, row)
         self._held.move_to_end(key)
         while len(self._held) > MOST_HELD:
@@ -146,7 +146,7 @@ def _require_valid(row: Row[Any]) -> None:
 
 
 def _credentials(headers: Iterable[tuple[bytes, bytes]], cookie: str) -> tuple[str | None, str | None]:
-    """The bearer token and the secret of the session, as far as they are there."""
+    """The bearer token and the session secret of a request, each None if absent."""
     bearer = session = None
     for name, value in headers:
         if name == b"authorization" and value[:7].lower() == b"bearer ":

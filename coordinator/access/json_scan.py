@@ -1,4 +1,4 @@
-"""The shape of a JSON text, before anything is made of it: how deep it is, and how many values it has. Pure."""
+"""The shape of a JSON text before it is parsed: its depth and its number of values. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from coordinator.errors import RequestError
 
-# A text in quotes is one match, which ends at its quote or with the body; nothing is ever tried twice.
+# A string is one match up to its quote or the end of the body, so matching never backtracks.
 _MARK = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{},]', re.DOTALL)
 _OPENING, _CLOSING, _COMMA = b"[{", b"]}", b","
 
@@ -31,6 +31,6 @@ def require_modest_json(body: bytes, most_members: int, deepest: int) -> None:
 
 
 def require_few_fields(body: bytes, most: int) -> None:
-    """The same of a form: raises ``RequestError``."""
+    """The same check for a form. Raises ``RequestError``."""
     if body.count(b"&") >= most:
         raise RequestError(f"the form has more than {most:,} fields: send fewer")

@@ -22,12 +22,12 @@ from protocol.enrolment import PATH
 ENROLMENT = ("POST", PATH)
 HEALTH = "/healthz"
 RESOLVED_AGAIN_S = 5.0
-"""A container gets its address on a network for its life, and its name there only when it is healthy."""
+"""Seconds between resolutions: a container gets its address at the start but its name only when it is healthy."""
 
 
 @dataclass
 class Listeners:
-    """The listeners: ``runners_port`` is for enrolment alone, ``rest_address`` the only one of REST."""
+    """The listeners: ``runners_port`` serves only enrolment; REST is served only at ``rest_address``."""
 
     runners_port: int | None
     rest_address: str | None
@@ -35,7 +35,7 @@ class Listeners:
     _resolved_at: float = field(default=float("-inf"))
 
     async def refusal(self, method: str, path: str, address: str, port: int) -> str | None:
-        """The reason why this request is not served at this address and port of ours; None if it is."""
+        """Why this request is not served at this local address and port; None if it is."""
         if path == HEALTH:
             return None
         if port == self.runners_port:
@@ -59,7 +59,7 @@ class Listeners:
 
 
 class ListenerMiddleware:
-    """Refuses what is not served where it was asked, before anything else sees it."""
+    """Refuses requests that their listener does not serve, before anything else handles them."""
 
     def __init__(self, app: ASGIApp, listeners: Listeners) -> None:
         self._app = app
@@ -67,7 +67,7 @@ class ListenerMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            # Without an address it came by no network.
+            # Without an address the request did not come over a network.
             address, port = (scope.get("server") or ("127.0.0.1", None))[:2]
             reason = await self._listeners.refusal(scope["method"], scope["path"], address, port or 0)
             if reason is not None:
@@ -77,7 +77,7 @@ class ListenerMiddleware:
 
 
 async def _resolve(name: str) -> frozenset[str]:
-    """The addresses of a name; none while it has none, so that nothing is served by mistake."""
+    """The addresses of a host name; empty while it cannot be resolved, so that nothing is served by mistake."""
     try:
         addresses = await asyncio.get_running_loop().getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
@@ -86,7 +86,7 @@ async def _resolve(name: str) -> frozenset[str]:
 
 
 def _plain(address: str) -> str:
-    """An IPv4 address as such, also where a socket of IPv6 took it."""
+    """The address in its plain form: IPv4-mapped IPv6 addresses become IPv4."""
     parsed_address = ipaddress.ip_address(address.partition("%")[0])
     ipv4 = getattr(parsed_address, "ipv4_mapped", None)
     return str(ipv4 or parsed_address)

@@ -70,7 +70,7 @@ class AccessMiddleware:
 
 
 async def _admit(scope: Scope, is_change: bool) -> ASGIApp | None:
-    """Identify the caller; the answer that refuses it, if it is refused here."""
+    """Identify the caller; return a response if the request is refused here."""
     request = Request(scope)
     identifier: Identifier = scope["app"].state.identifier
     try:
@@ -79,7 +79,7 @@ async def _admit(scope: Scope, is_change: bool) -> ASGIApp | None:
         if is_change and not caller.is_known and caller.role is not Role.admin:
             raise UnauthorizedError(SIGN_IN)
     except UnauthorizedError as error:
-        # A stolen token that was revoked is still tried: the record says whose it was.
+        # A revoked token may have been stolen, so the audit records whose it was.
         scope["state"]["caller"] = bearer_of(error)
         return problem(request, error.status, error.title, str(error))
     except Exception as error:
@@ -91,19 +91,20 @@ async def _admit(scope: Scope, is_change: bool) -> ASGIApp | None:
 
 
 def _forbid_storing(start: Message) -> None:
-    """Keep the answer to a signed-in caller out of caches, and from behind the back button of who comes after."""
+    """Keep responses to signed-in callers out of caches and out of the back button of the next user."""
     if not any(name == b"cache-control" for name, _ in start["headers"]):
         start["headers"] = [*start["headers"], (b"cache-control", b"no-store")]
 
 
 def session_cookie(scope: Scope) -> str:
-    """The name of the cookie. Cookies are of a host, whatever its port: two coordinators of one host share none."""
+    """The name of the session cookie. Cookies ignore ports, so the name has the port to separate two coordinators on a
+    host."""
     server = scope.get("server")
     return f"portolan_session_{server[1] if server else 0}"
 
 
 def session_secret(request: Request) -> str | None:
-    """The secret of the session that the browser says it has."""
+    """The session secret from the request's cookie."""
     return cookie_value(request.headers.get("cookie", ""), session_cookie(request.scope))
 
 

@@ -15,7 +15,7 @@ TokenName = Annotated[str, StringConstraints(max_length=100, pattern=r"^[A-Za-z0
 
 
 class WhoAmI(BaseModel):
-    """The caller as the coordinator sees it."""
+    """The caller that the coordinator identified."""
 
     name: str
     role: Role | None
@@ -40,7 +40,7 @@ class SessionList(BaseModel):
 
 
 class TokenRequest(BaseModel):
-    """A token to be made."""
+    """A request to create a token."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -68,7 +68,7 @@ class Token(BaseModel):
 
 class NewToken(Token):
     secret: str
-    """The token itself, which is shown this once."""
+    """The token itself. It is shown only once."""
 
 
 class TokenList(BaseModel):
@@ -76,7 +76,7 @@ class TokenList(BaseModel):
 
 
 class LoginLink(BaseModel):
-    """A link that opens the pages signed in, once."""
+    """A link that signs a browser in once."""
 
     path: str
     expires_at: datetime
@@ -108,4 +108,4 @@ class AuditRow(BaseModel):
 class AuditPage(BaseModel):
     entries: list[AuditRow]
     next: int | None
-    """Pass as ``before`` to read on."""
+    """Pass it as ``before`` to get the next page."""

@@ -16,7 +16,7 @@ from coordinator.errors import ForeignHostError, ForeignSiteError, MediaTypeErro
 from coordinator.routers import API
 
 SAFE = frozenset({"GET", "HEAD"})
-"""Methods that change nothing. OPTIONS is a browser's question before a request from elsewhere."""
+"""Methods that change nothing. OPTIONS is a browser's preflight request."""
 READ = frozenset(
     (
         b"content-length",
@@ -29,7 +29,7 @@ READ = frozenset(
         b"transfer-encoding",
     )
 )
-"""Headers that decide."""
+"""The headers that the decision needs."""
 JSON = frozenset({"application/json"})
 BUNDLES = "/api/v1/bundles"
 BUNDLE = frozenset({"application/x-ndjson"})
@@ -37,7 +37,7 @@ FORM = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 
 HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::[0-9]{1,5})?", re.IGNORECASE)
 SHOWN = 100
-"""Letters of a header in a message."""
+"""Characters of a header that a message shows."""
 
 
 def fields(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
@@ -51,7 +51,7 @@ def fields(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
 
 
 def refusal(method: str, path: str, headers: Mapping[str, str], names: Set[str]) -> RequestError | None:
-    """Return why a request is not answered; None if it is. ``names`` are those by which this coordinator is known."""
+    """Return why a request is refused; None if it is not. ``names`` are the host names of this coordinator."""
     if "transfer-encoding" in headers and "content-length" in headers:
         # A proxy in front may use one of them and the server behind it the other (request smuggling).
         return RequestError("the request has both Content-Length and Transfer-Encoding: send only one of them")

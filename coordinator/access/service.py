@@ -87,7 +87,7 @@ async def create_link(engine: AsyncEngine, caller: Caller) -> LoginLink:
 
 
 async def take_link(engine: AsyncEngine, secret: str) -> bytes:
-    """Return the hash of the link's token. The link works once."""
+    """Use up the link and return the hash of its token."""
     async with engine.begin() as connection:
         token_sha256 = await store.take_link(connection, digest(secret))
     if token_sha256 is None:

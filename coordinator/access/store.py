@@ -42,7 +42,7 @@ async def list_tokens(connection: AsyncConnection) -> Sequence[Row[Any]]:
 
 
 async def revoke_token(connection: AsyncConnection, token_id: int, by: str) -> Row[Any] | None:
-    """Return the token, revoked now or before; None if there is none."""
+    """Revoke the token and return it, also if it was revoked before; None if there is none."""
     await connection.execute(
         update(tokens)
         .where(tokens.c.id == token_id, tokens.c.revoked_at.is_(None))
@@ -103,7 +103,7 @@ async def take_link(connection: AsyncConnection, sha256: bytes) -> bytes | None:
 
 
 async def note_use(connection: AsyncConnection, token_ids: Iterable[int], every: timedelta) -> None:
-    """Write down that these tokens are in use, unless that was done a moment ago."""
+    """Record that these tokens were used, unless that was recorded a moment ago."""
     await connection.execute(
         update(tokens)
         .where(

@@ -90,7 +90,7 @@ async def cancel(
 async def _watch(
     campaign_id: CampaignId, context: Context, caller: CurrentCaller
 ) -> AsyncIterator[AsyncIterator[bytes]]:
-    """The stream has its place until its client is gone."""
+    """Hold a place among the event streams until the client disconnects."""
     async with context.follower.watch(campaign_id, caller.name) as stream:
         yield stream
 

@@ -41,9 +41,9 @@ class _Topic:
     number: int = 0
     """The number of the event; numbers increase."""
     last: bool = False
-    """After this one comes no other."""
+    """Whether the latest event is the last one."""
     mark: tuple[object, ...] = ()
-    """The counters and the state that the event tells of."""
+    """The counters and the state in the latest event."""
     watchers: int = 0
     read: asyncio.Lock = field(default_factory=asyncio.Lock)
     news: asyncio.Event = field(default_factory=asyncio.Event)
@@ -62,7 +62,7 @@ class Follower:
         self._engine = engine
         self._most = most
         self._each = each
-        """The most that one caller may have open."""
+        """The most streams that one caller may have open."""
         self._watchers: Counter[str] = Counter()
         self._topics: dict[int, _Topic] = {}
         self._reader: asyncio.Task[None] | None = None
@@ -94,7 +94,7 @@ class Follower:
             await asyncio.wait([self._reader])
 
     async def _begin(self, campaign_id: int, topic: _Topic) -> None:
-        """The first watcher reads the campaign; the others have what it read."""
+        """Read the campaign for its first watcher; later ones share what was read."""
         async with topic.read:
             if not topic.number:
                 _tell(topic, await service.detail(self._engine, campaign_id))
@@ -104,7 +104,7 @@ class Follower:
     async def _read(self) -> None:
         while self._topics:
             await asyncio.sleep(EVENTS_EVERY_S)
-            # Those that have their first event, and expect another.
+            # The topics that have a first event and expect more.
             topics = {number: topic for number, topic in self._topics.items() if topic.number and not topic.last}
             if topics:
                 await self._look(topics)
@@ -130,7 +130,7 @@ class Follower:
         try:
             _tell(topic, await service.detail(self._engine, number))
         except NotFoundError as error:
-            # Cancelled and deleted since the last look. Who asks again gets the same as an answer.
+            # The campaign was deleted since the last look. A new request gets the same problem as a response.
             self._topics.pop(number, None)
             problem = Problem(title=error.title, status=error.status, detail=str(error))
             topic.tell(_event("away", problem), last=True)

@@ -21,16 +21,16 @@ class Counters(BaseModel):
 
     @property
     def settled(self) -> int:
-        """Jobs that nothing more happens to."""
+        """Jobs that are done or cancelled."""
         return self.done + self.cancelled
 
 
 class TimeEstimate(BaseModel):
-    """Time left, in seconds; null where nothing is known to tell it from."""
+    """Time left, in seconds; null if it cannot be estimated."""
 
     seconds: float | None
     measured_jobs: int
-    """The number of finished jobs that the estimate rests on."""
+    """The number of finished jobs behind the estimate."""
 
 
 class CampaignTarget(BaseModel):
@@ -46,7 +46,7 @@ class CampaignTarget(BaseModel):
     suite_revision: str
     live_runners: int
     held_up_by: list[str]
-    """A sentence for each runner of the target that could serve it and does not, with the reason."""
+    """A sentence for each runner of the target that does not serve it now, with the reason."""
     verdicts_complete: bool | None
     """Whether no job of the untimed run 1 is left; null if the campaign has none."""
     counters: Counters
@@ -67,7 +67,7 @@ class Campaign(BaseModel):
     verdicts_first: bool
     rerun_of: int | None
     sample: str | None = None
-    """The name of the sample that its functions are; null if they were chosen otherwise."""
+    """The name of the sample of its functions; null if the functions were chosen otherwise."""
     not_charted: list[str] = []
     """The requested functions (names or globs) for which the suite has no case on these targets."""
     created_at: datetime
@@ -120,7 +120,7 @@ class VerdictCount(BaseModel):
     target_id: int
     rule: str
     verdict: str | None
-    """None of functions that have none by this rule."""
+    """None for functions without a verdict by this rule."""
     cause: str | None
     """By this rule; of functions that are unknown anywhere, why their cases are not counted."""
     lowering: str | None = None
@@ -141,11 +141,11 @@ class RecentFailure(BaseModel):
     verdict: str
     cause: str | None
     said: str | None
-    """The beginning of its evidence."""
+    """The beginning of its message."""
     finished_at: datetime
 
 
 class CampaignPage(BaseModel):
     campaigns: list[Campaign]
     next: int | None
-    """Pass as ``before`` to read on."""
+    """Pass it as ``before`` to get the next page."""

@@ -45,7 +45,7 @@ class Plan:
     targets: tuple[TargetPlan, ...]
     runs: int
     not_charted: tuple[str, ...] = ()
-    """The names and globs of the request that are of no function of the suite on these targets."""
+    """The requested names and globs that match no function of the suite on these targets."""
 
     @property
     def jobs(self) -> int:
@@ -115,5 +115,5 @@ def check_suite(suite: str, suite_names: Sequence[str]) -> None:
 
 
 def priority(campaign_id: int, run: int) -> int:
-    """Smaller goes first."""
+    """The priority of a job; smaller goes first."""
     return campaign_id * MAX_RUNS + run - 1

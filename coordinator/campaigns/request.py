@@ -15,7 +15,7 @@ Word = Annotated[Text, Field(min_length=1, max_length=200)]
 
 
 class Rerun(BaseModel):
-    """Plan only what an earlier campaign left failed, or incomplete."""
+    """Plan only the cases that failed, or were incomplete, in an earlier campaign."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -35,16 +35,16 @@ class CampaignRequest(BaseModel):
     runs: int = Field(default=3, ge=1, le=100)
     timeout_s: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=MAX_TIMEOUT_S, allow_inf_nan=False)
     timing: TimingPolicy = TimingPolicy.steady
-    """Unless given, as its suite usually is: off for a suite of a whole library."""
+    """The default depends on the suite: off for a suite of a whole library."""
     timed_cases: TimedCases = TimedCases.all
     """Of each function all, or one, and the others run for their verdict. Unless given, one of a whole library's."""
     verdicts_first: bool = False
-    """Run 1 is not timed, so it waits for no lock: what ports is known on all targets before anything is timed."""
+    """Do not time run 1, so that the verdicts of all targets are known before anything is timed."""
     rerun: Rerun | None = None
     sample: FunctionSample | None = None
     """The functions are those of this sample that the suite has cases of, on targets of its framework."""
     dry_run: bool = Field(default=False, strict=True)
-    """Only ``true`` is: what is taken for *false* by mistake would be submitted."""
+    """Only ``true`` is accepted: a value that is mistaken for *false* would submit the campaign."""
 
     @model_validator(mode="before")
     @classmethod

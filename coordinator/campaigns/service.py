@@ -37,7 +37,7 @@ from coordinator.targets.models import Target
 from coordinator.targets.selectors import TargetName, select_of_campaign, select_targets
 
 ENOUGH_JOBS = 5
-"""Fewer finished jobs than this say nothing about the time left."""
+"""The fewest finished jobs for an estimate of the time left."""
 
 
 async def submit(
@@ -70,7 +70,7 @@ async def submit(
     except IntegrityError:
         if submission is None:
             raise
-        # The same was submitted beside this one, and is stored by now.
+        # The same request was submitted concurrently and is stored now.
         return await transact(engine, work)
 
 
@@ -100,7 +100,7 @@ async def dry_run(engine: AsyncEngine, request: CampaignRequest, bounds: Bounds)
 async def _plan(
     connection: AsyncConnection, request: CampaignRequest, bounds: Bounds
 ) -> tuple[Plan, ChartedSample | None]:
-    """The plan, and the sample that its functions are, if they are one."""
+    """The plan, and the sample if the functions are a sample."""
     check_suite(request.suite, await store.suite_names(connection))
     live = await store.live_targets(connection)
     targets = select_targets(request.targets, live, () if live else await store.away_runners(connection))
@@ -124,7 +124,7 @@ async def _plan(
             )
             for offer in offers
         }
-    # A thousand globs over a large suite are work for seconds, in which other requests are answered.
+    # In a thread: a thousand globs over a large suite take seconds, and other requests must be answered meanwhile.
     plan = await asyncio.to_thread(make_plan, request.suite, offers, targets, functions, request.runs, only)
     require_campaign_jobs(plan.jobs, bounds)
     return plan, sample
@@ -235,7 +235,7 @@ def estimate_of_part(part: TargetPlan, runs: int, durations: Mapping[int, tuple[
 
 
 def estimate_of_rest(counters: Counters, elapsed_s: float) -> TimeEstimate:
-    """Time left at the rate so far."""
+    """Estimate the time left from the rate so far."""
     left = counters.total - counters.settled
     if left == 0:
         return TimeEstimate(seconds=0.0, measured_jobs=counters.done)

@@ -19,7 +19,7 @@ from coordinator.database.views import failure_text
 from coordinator.targets.selectors import TargetName
 
 _WHY_AWAY = "format('%s is %s%s', coalesce(r.name, r.url), r.state, ': ' || r.reason)"
-"""A sentence for the runner ``r``, which is not online."""
+"""A SQL expression: a sentence about the runner ``r``, which is not online."""
 
 
 async def live_targets(connection: AsyncConnection) -> list[TargetName]:
@@ -33,7 +33,7 @@ async def live_targets(connection: AsyncConnection) -> list[TargetName]:
 
 
 async def away_runners(connection: AsyncConnection) -> list[str]:
-    """A sentence for each runner that is registered and not online: its target, which it is, and why."""
+    """A sentence for each registered runner that is not online: its target, its name, its state and the reason."""
     rows = await connection.execute(
         text(f"""
         SELECT t.id, t.framework, t.version, t.device, {_WHY_AWAY} AS why
@@ -92,7 +92,7 @@ async def left_over(connection: AsyncConnection, campaign_id: int, which: str) -
 
 
 class Submission(NamedTuple):
-    """One submission, however often it is sent."""
+    """A submission with its idempotency key."""
 
     created_by: str
     key: str
@@ -221,7 +221,8 @@ async def progress_marks(connection: AsyncConnection, campaign_ids: Sequence[int
 
 
 async def unfinished_jobs(connection: AsyncConnection, created_by: str | None) -> int:
-    """Jobs of a submitter without an outcome, until the transaction ends: another submission of theirs waits."""
+    """Jobs of a submitter without an outcome. Locks the submitter until the transaction ends: other submissions of
+    theirs wait."""
     await connection.execute(
         text("SELECT pg_advisory_xact_lock(hashtext('portolan submissions'), hashtext(:user))"),
         {"user": created_by or ""},

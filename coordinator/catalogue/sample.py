@@ -47,7 +47,7 @@ def draw(
 ) -> Selection:
     """Draw the most used functions, and some of each decile at random.
 
-    A function in ``replaced`` is left out for the reason given there, and the next of its decile is drawn instead; no
+    A function in ``replacements`` is left out for the reason there, and the next of its decile is drawn instead; no
     other changes by that. The most used functions are not replaced, as there is no other like them: they are left
     out. What is among them is not drawn a second time from its decile.
     """

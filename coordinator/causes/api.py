@@ -20,7 +20,7 @@ router = RestRouter(tags=["review"])
 
 @router.post("/reclassify", dependencies=[needs(Role.operator)])
 async def reclassify_all(context: Context) -> Reclassified:
-    """Apply today's rules to the stored evidence of all campaigns, in one transaction."""
+    """Apply the current rules to the stored evidence of all campaigns, in one transaction."""
     return await service.reclassify(context.engine, None)
 
 
@@ -28,13 +28,13 @@ async def reclassify_all(context: Context) -> Reclassified:
     "/campaigns/{campaign_id}/reclassify", dependencies=[needs(Role.operator)], responses=problem_responses(404)
 )
 async def reclassify(campaign_id: CampaignId, context: Context) -> Reclassified:
-    """Apply today's rules to the stored evidence of one campaign; overridden causes stay."""
+    """Apply the current rules to the stored evidence of one campaign; overridden causes stay."""
     return await service.reclassify(context.engine, campaign_id)
 
 
 @router.get("/campaigns/{campaign_id}/overrides", responses=problem_responses(404))
 async def overrides(campaign_id: CampaignId, context: Context) -> OverrideList:
-    """Causes that people named: who, why and when."""
+    """The overridden causes: by whom, why and when."""
     return OverrideList(overrides=await service.overrides(context.engine, campaign_id))
 
 
@@ -62,5 +62,5 @@ async def override(
 async def undo(
     campaign_id: CampaignId, context: Context, case: Annotated[Name, Query()], target: Annotated[Name, Query()]
 ) -> None:
-    """Take a person's word back: what the rules had said holds again."""
+    """Remove an override: the cause of the rules applies again."""
     await service.undo(context.engine, campaign_id, case, target)

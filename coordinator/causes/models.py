@@ -27,21 +27,21 @@ class Reclassification(BaseModel):
 
 
 class Reclassified(BaseModel):
-    """The changes that today's rules made to stored outcomes."""
+    """The changes that the current rules made to stored outcomes."""
 
     rules: str
     """Revision of the rules."""
     looked_at: int
     changed: int
     overridden: int
-    """Left alone: a person named their cause."""
+    """Unchanged because a person set their cause."""
     unreported: int
-    """Left alone: their runner never reported, so the coordinator named the cause from what it saw itself."""
+    """Unchanged because their runner never reported: the coordinator itself set the cause."""
     changes: list[Reclassification]
 
 
 class OverrideRequest(BaseModel):
-    """A person's word on why a case does not pass on a target, for all its runs that did not."""
+    """A request to set the cause of a case on a target, for all its runs that did not pass."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -63,7 +63,7 @@ class Override(BaseModel):
     why: str
     at: datetime
     outcomes: int
-    """Runs that it holds for."""
+    """The number of runs that it applies to."""
 
 
 class OverrideList(BaseModel):

@@ -14,11 +14,11 @@ import re2
 from coordinator.errors import PatternError
 
 MEMORY_BYTES = 16 << 20
-"""Memory for the states that one set has come through; past it, the set begins anew and stays linear."""
+"""Memory for the cached states of one set; when it is full, RE2 drops the cache and stays linear."""
 
 
 class PatternSet:
-    """Patterns that are looked for in one pass, however many they are."""
+    """A set of patterns that are searched in one pass."""
 
     def __init__(self, patterns: Iterable[str], *, whole: bool = False) -> None:
         """``whole``: a pattern matches the whole text, not a part of it. Raises ``PatternError``."""
@@ -30,12 +30,12 @@ class PatternSet:
         self._set.Compile()
 
     def found_in(self, text: str) -> frozenset[str]:
-        """Those of the patterns that match ``text``."""
+        """The patterns that match ``text``."""
         return frozenset(self._patterns[index] for index in self._set.Match(_encode(text)) or ())
 
 
 class Eraser:
-    """Takes every match of a pattern out of a text."""
+    """Removes every match of a pattern from a text."""
 
     def __init__(self, pattern: str) -> None:
         self._pattern = re2.compile(pattern, _options())

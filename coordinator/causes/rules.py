@@ -59,17 +59,17 @@ _PYTHON_STACK = Eraser(
     r"in user code:\n|[^\n]*(?:op is created at|Stack trace for op definition): *\n"
     r'|\n*[ \t]*File "[^"\n]+", line \d+, in [^\n]*(?:\n {8}(?:[^ \n][^\n]*|(?m:$)))?'
 )
-"""Lines of source that TensorFlow quotes in a message: their words are their author's, not the framework's."""
+"""Source lines of users that TensorFlow quotes in messages; their words must not match rules."""
 _DISPATCH_TABLE = " is only available for these backends:"
-"""Where torch begins to list every kernel it has; those names would mislead as well."""
+"""Where torch lists all of its kernels; those names would mislead the patterns too."""
 _UNCUT_HEAD, _UNCUT_TAIL = 32_768, 4_096
-"""Characters of a message that are cleaned at all: more than a runner of ours sends."""
+"""Characters of a message that are cleaned; more than Portolan's runners send."""
 _HEAD, _TAIL = 1_500, 500
-"""Characters of a long message that are looked at: the reason comes first, or last (after a traceback)."""
+"""Characters of a long message that are searched, at both ends: the reason comes first, or last after a traceback."""
 EVERY_LOWERED = f"*{LOWERED}"
 """The word of a rule for every device whose programs are lowered and not run."""
 LOG_TAIL = 2_000
-"""Characters of the log's end that are looked at."""
+"""Characters at the end of the log that are searched."""
 
 _Words = frozenset[str]
 _Word = TypeVar("_Word", bound=StrEnum)
@@ -77,7 +77,7 @@ _Word = TypeVar("_Word", bound=StrEnum)
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule. An empty condition asks nothing; all others must hold."""
+    """One rule. It matches if all of its non-empty conditions hold."""
 
     id: str
     cause: Cause
@@ -135,7 +135,7 @@ _ENUMERATED: Mapping[str, type[StrEnum]] = {
 }
 _WORDS = (*_ENUMERATED, "signal", "stage", "device", "framework")
 _WHOLE = frozenset({"exception", "operation", "dtypes"})
-"""Names: their patterns match all of one, or not at all."""
+"""Fields with names: their patterns must match a whole name."""
 _PATTERNS = ("message", "frames", "mismatch", "log", *sorted(_WHOLE))
 _KEYS = frozenset((*_NAMING, *_WORDS, *_PATTERNS, "right_at"))
 
@@ -250,7 +250,7 @@ class _Evidence:
         self._found: dict[str, _Words] = {}
 
     def matching_patterns(self, field: str) -> _Words:
-        """The patterns, of those that any rule has for this kind of evidence, that match."""
+        """The matching patterns among those that any rule has for this kind of evidence."""
         if field not in self._found:
             texts = map(self._patterns[field].found_in, self._texts(field))
             self._found[field] = frozenset().union(*texts)
@@ -322,5 +322,5 @@ def readable(message: str) -> str:
 
 
 def _ends(text: str, head: int, tail: int) -> str:
-    """Beginning and end of a text that is longer than both."""
+    """The beginning and the end of a long text."""
     return text if len(text) <= head + tail else f"{text[:head]}\n{text[-tail:]}"

@@ -1,4 +1,4 @@
-"""Applying today's rules to stored outcomes, and keeping the cause that a person names."""
+"""Applying the current rules to stored outcomes, and overriding causes by hand."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from protocol.outcomes import Evidence, Outcome
 
 
 async def reclassify(engine: AsyncEngine, campaign_id: int | None) -> Reclassified:
-    """Classify what is stored of one campaign, or of all, by today's rules: all of it, or nothing."""
+    """Apply the current rules to the outcomes of one campaign or of all, in one transaction."""
     if campaign_id is not None:
         await campaigns.detail(engine, campaign_id)
 
@@ -80,7 +80,7 @@ def _outcome(row: Row[Any]) -> Outcome:
 
 
 async def override(engine: AsyncEngine, campaign_id: int, request: OverrideRequest, by: str) -> Override:
-    """A person's cause wins over every rule, until it is taken back."""
+    """Set a cause by hand. It wins over every rule until it is removed."""
     async with _review(engine, campaign_id) as connection:
         target_id, jobs = await _jobs(connection, campaign_id, request.case, request.target)
         await _put(connection, jobs, request.cause, by, request.why)
@@ -89,20 +89,20 @@ async def override(engine: AsyncEngine, campaign_id: int, request: OverrideReque
 
 
 async def undo(engine: AsyncEngine, campaign_id: int, case: str, target: str) -> None:
-    """Restore the cause that the rules had named."""
+    """Remove an override and restore the cause of the rules."""
     async with _review(engine, campaign_id) as connection:
         _, jobs = await _jobs(connection, campaign_id, case, target)
         await _take(connection, jobs, f"{case} on {target} in campaign {campaign_id}")
 
 
 async def override_outcome(engine: AsyncEngine, campaign_id: int, job_id: int, cause: Cause, by: str, why: str) -> None:
-    """As ``override``, of the case and target that the outcome is of."""
+    """As ``override``, for the case and target of this outcome."""
     async with _review(engine, campaign_id) as connection:
         await _put(connection, await _runs_of(connection, campaign_id, job_id), cause, by, why)
 
 
 async def undo_outcome(engine: AsyncEngine, campaign_id: int, job_id: int) -> None:
-    """As ``undo``, of the case and target that the outcome is of."""
+    """As ``undo``, for the case and target of this outcome."""
     async with _review(engine, campaign_id) as connection:
         await _take(
             connection, await _runs_of(connection, campaign_id, job_id), f"job {job_id} in campaign {campaign_id}"
@@ -111,7 +111,7 @@ async def undo_outcome(engine: AsyncEngine, campaign_id: int, job_id: int) -> No
 
 @asynccontextmanager
 async def _review(engine: AsyncEngine, campaign_id: int) -> AsyncIterator[AsyncConnection]:
-    """A transaction that alone may change the causes of a campaign, which must have ended."""
+    """A transaction with the exclusive right to change causes. Raises ``ConflictError`` while the campaign runs."""
     if (await campaigns.detail(engine, campaign_id)).state == "running":
         raise ConflictError(f"campaign {campaign_id} is still running: wait until it has ended, then change its causes")
     async with engine.begin() as connection:

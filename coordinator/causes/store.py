@@ -1,4 +1,4 @@
-"""Outcomes that did not pass, read with their evidence and given another cause; overrides."""
+"""Reading outcomes that did not pass with their evidence, changing their cause, and storing overrides."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ PAGE = 200
 """Outcomes with their evidence that are read at once: some megabytes at the most."""
 RENAMED_AT_ONCE = 1000
 LOCK = 0x706F72746F72766E
-"""Advisory lock of a transaction that gives outcomes another cause."""
+"""Advisory lock of transactions that change causes."""
 OVERRIDDEN = "overridden"
 """Stored in place of a rule's id if a person set the cause."""
 
 
 class ClassifiedOutcome(NamedTuple):
-    """The verdict, cause and rule that an outcome is to have."""
+    """The new verdict, cause and rule of an outcome."""
 
     job_id: int
     verdict: Verdict
@@ -31,12 +31,12 @@ class ClassifiedOutcome(NamedTuple):
 
 
 async def lock_exclusively(connection: AsyncConnection) -> None:
-    """Keep everybody else from reclassifying: of the same outcomes at once, both would count the change."""
+    """Lock out other transactions that change causes; two at once would both count the same change."""
     await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
 
 
 async def not_passed(connection: AsyncConnection, campaign_id: int | None) -> AsyncIterator[Sequence[Row[Any]]]:
-    """All outcomes that did not return, page by page, each with what the rules look at."""
+    """All outcomes that did not pass, page by page, with the evidence that the rules read."""
     after = 0
     while True:
         rows = (

@@ -51,7 +51,7 @@ class Whereabouts:
 
 
 class DataDirectory:
-    """One data directory, given or the default; nothing is made before ``held`` is entered."""
+    """One data directory, given or the default; nothing is created before ``hold`` is entered."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = (path or default_directory()).absolute()

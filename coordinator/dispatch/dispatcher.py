@@ -33,10 +33,11 @@ from coordinator.times import DEFAULT_TIMES, Times
 log = get_logger(__name__)
 
 ALLOCATIONS_PER_COLLECTION = 20_000
-"""Events, rows and messages come by the thousand and are gone at once; Python's 700 is for others."""
+"""Threshold of the garbage collector. Events and rows come by the thousand and live briefly; the default of 700 is too
+low."""
 
 SESSION = "session"
-"""The name of all sessions together in the metrics."""
+"""The label of all sessions in the metrics."""
 
 Session = tuple[RunnerSession, asyncio.Task[None]]
 
@@ -64,7 +65,7 @@ class Dispatcher:
         """The mark of the installation; None until it is read from the database."""
 
     async def run(self) -> None:
-        # What is imported by now stays: to walk it again and again took a fifth of our time.
+        # Exclude imported modules from garbage collection: scanning them again and again took a fifth of the time.
         gc.freeze()
         gc.set_threshold(ALLOCATIONS_PER_COLLECTION)
         writer = self._supervisor.start("outcome writer", self._writer.run)
@@ -85,7 +86,7 @@ class Dispatcher:
 
     @property
     def _turn_within_s(self) -> float:
-        """A loop that has not succeeded for so long has lost its runners: any other coordinator may own them."""
+        """Seconds after which a failing loop may have lost its runners to another coordinator."""
         return self._times.ownership_s
 
     async def announce(self, kind: Literal["jobs", "cancel", "runners"]) -> None:
@@ -119,7 +120,7 @@ class Dispatcher:
             self._changed.set()
 
     async def _find_work(self) -> None:
-        """Have idle sessions ask for the work there is, when it is announced and every few seconds."""
+        """Wake idle sessions when work is announced and every few seconds."""
         pulse = self._supervisor.pulse("waiting work")
         while True:
             with suppress(TimeoutError):
@@ -185,7 +186,7 @@ class Dispatcher:
         try:
             await session.run()
         except Exception as error:
-            # In its pause it stays among the sessions, so that it remains ours and gets no second session.
+            # During the pause it stays in the list of sessions, so that it remains owned and gets no second session.
             await asyncio.sleep(self._supervisor.note_end(_name(runner_id), error))
         finally:
             if runner_id in self._sessions and self._sessions[runner_id][0] is session:
@@ -193,7 +194,7 @@ class Dispatcher:
                 self._changed.set()
 
     async def _drop(self, runner_id: int) -> None:
-        """End a session, within a bound: other runners are waiting to be served."""
+        """End a session within a time limit, because other runners wait to be served."""
         _, task = self._sessions.pop(runner_id)
         if await end(task):
             log.error("a session does not end; continuing without it", runner=runner_id)
@@ -240,7 +241,7 @@ class Dispatcher:
             log.info("the campaign is complete", campaign=campaign)
 
     async def _safely(self, work: Callable[[], Awaitable[None]]) -> bool:
-        """Do the work, and return whether it was done: that the database is away for a while ends no loop."""
+        """Do the work and return whether it succeeded. A database outage must not end a loop."""
         try:
             await work()
         except DATABASE_AWAY as error:

@@ -18,14 +18,14 @@ class Event:
 
 @dataclass(frozen=True)
 class AdoptedEvent(Event):
-    """The coordinator took the runner over with these leases, and has not reached it yet: silence counts from now."""
+    """The coordinator took over the runner with these leases and has not reached it yet. Silence counts from now."""
 
     leases: tuple[Lease, ...]
 
 
 @dataclass(frozen=True)
 class ConnectedEvent(Event):
-    """The runner answers, and the database says that it holds these leases."""
+    """The runner answers; these are its leases according to the database."""
 
     same_boot: bool
     leases: tuple[Lease, ...]
@@ -33,21 +33,21 @@ class ConnectedEvent(Event):
 
 @dataclass(frozen=True)
 class ClaimedEvent(Event):
-    """A claim leased these jobs to the runner, however few."""
+    """The result of a claim: these jobs, possibly none, are leased to the runner."""
 
     leases: tuple[Lease, ...]
 
 
 @dataclass(frozen=True)
 class StrayLeasesEvent(Event):
-    """The database holds leases for this runner that the state machine has not known for a while."""
+    """The database has leases of this runner that the state machine does not know."""
 
     leases: tuple[Lease, ...]
 
 
 @dataclass(frozen=True)
 class PostingEvent(Event):
-    """These jobs are about to be sent to the runner; what it makes of them is its own affair from now on."""
+    """These jobs are about to be sent; from now on the runner may have them."""
 
     keys: tuple[Key, ...]
 
@@ -58,7 +58,7 @@ class PostedEvent(Event):
 
     accepted: tuple[Key, ...]
     full: tuple[Key, ...] = ()
-    """Refused for want of room."""
+    """Refused because the runner's queue is full."""
     refused: tuple[Key, ...] = ()
     """Refused because the runner does not know the case, has a newer attempt or another case under this
     id, or left the job out of its answer."""
@@ -120,12 +120,12 @@ class HeartbeatEvent(Event):
 class DisconnectedEvent(Event):
     reason: str
     fruitless: bool = False
-    """The runner answered, but the session ended by its fault."""
+    """Whether the runner answered but the session ended through its fault."""
 
 
 @dataclass(frozen=True)
 class RevokedEvent(Event):
-    """Jobs on this runner are no longer its own: cancelled, or finished elsewhere."""
+    """These jobs no longer belong to the runner: cancelled, or finished elsewhere."""
 
     keys: tuple[Key, ...]
 

@@ -81,7 +81,7 @@ def column_arrays() -> str:
 
 
 def column_values(rows: str, names: Iterable[str]) -> str:
-    """Those columns of the unnested ``rows``, of the types that ``outcomes`` has."""
+    """These columns of the unnested ``rows``, cast to the types of ``outcomes``."""
     return ", ".join(f'{rows}."{name}"{_CASTS.get(name, "")}' for name in names)
 
 
@@ -137,7 +137,7 @@ SELECT done.id, done.attempt, done.token, done.campaign_id, counted.settled
 
 _FINISH = _finish_statement()
 
-# What comes of an attempt that was given up is still the outcome, as long as no newer attempt has begun.
+# The result of an attempt that was given up still counts as the outcome if no newer attempt has started.
 _RECLAIM = text("""
 WITH u AS (
     SELECT * FROM unnest(CAST(:job AS bigint[]), CAST(:attempt AS smallint[]), CAST(:token AS text[]),
@@ -159,7 +159,7 @@ SELECT back.id, back.attempt, back.token, superseded.job_id IS NOT NULL AS super
   FROM back LEFT JOIN superseded ON superseded.job_id = back.id
 """)
 
-# A result that comes after its job went on without it, or a second one, is kept on its attempt, and nowhere else.
+# A result that comes too late, or a second one, is stored on its attempt and nowhere else.
 _LATE = text("""
 UPDATE attempts a SET "end" = CASE WHEN a."end" = 'finished' THEN 'finished' ELSE 'late' END,
        ended_at = CASE WHEN a."end" = 'finished' THEN a.ended_at ELSE now() END,
@@ -171,7 +171,7 @@ UPDATE attempts a SET "end" = CASE WHEN a."end" = 'finished' THEN 'finished' ELS
 
 
 class LateFinish(NamedTuple):
-    """A finish that cannot be the outcome: what is kept of it."""
+    """The stored part of a finish that cannot be the outcome."""
 
     key: Key
     runner_id: int
@@ -196,7 +196,8 @@ async def finish(
 
 
 async def reclaim(connection: AsyncConnection, finishes: Sequence[Finish]) -> set[Key]:
-    """Lease given up attempts again to those who have finished them, where no newer one has begun; returns them."""
+    """Lease given-up attempts again to the runners that finished them, unless a newer attempt has started; returns
+    them."""
     keys = [finish.key for finish in finishes]
     runners = [finish.runner_id for finish in finishes]
     rows = (await connection.execute(_RECLAIM, {**key_arrays(keys), "runner": runners})).all()

@@ -42,7 +42,7 @@ UPDATE attempts a SET "end" = 'lost', ended_at = now(), reason = 'the database w
 class Installation(NamedTuple):
     mark: str
     note: str | None
-    """Said once, when it became another one than before."""
+    """A note for the log, if the installation has just changed."""
 
 
 async def settle_at(dsn: str, directory: str | None) -> Installation:

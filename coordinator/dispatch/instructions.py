@@ -8,12 +8,12 @@ from typing import Literal
 from coordinator.dispatch.leases import Key, Lease
 
 FELL_SILENT = "the runner fell silent"
-"""Why a job that had not started was requeued; its runner may come back and hold it still."""
+"""Why a job that had not started was requeued. Its runner may come back and still have it."""
 
 SERVES_ANOTHER = (
     "it also holds jobs of another coordinator: remove it here or there, or restart it if those jobs are nobody's"
 )
-"""Why a runner is left alone for a while. Its jobs of another installation are not ours to stop."""
+"""Why a runner is quarantined. Portolan does not stop jobs of another installation."""
 
 LossReason = Literal[
     "restarted",
@@ -27,12 +27,12 @@ LossReason = Literal[
 
 @dataclass(frozen=True)
 class Instruction:
-    """One thing for the session to do."""
+    """One action for the session."""
 
 
 @dataclass(frozen=True)
 class Claim(Instruction):
-    """Lease up to ``limit`` queued jobs; answer with a ``ClaimedEvent``, however few."""
+    """Lease up to ``limit`` queued jobs; answer with a ``ClaimedEvent``, also for none."""
 
     limit: int
 

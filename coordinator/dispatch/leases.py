@@ -58,16 +58,17 @@ class Flight:
     lease: Lease
     phase: Literal["claimed", "posted", "started"]
     sent: bool = False
-    """Whether a POST of it was begun: until then nothing is the runner's fault."""
+    """Whether its POST has been started; before that, nothing is the runner's fault."""
     started_at: float | None = None
     elapsed_s: float = 0.0
-    """For how long it has run, by the runner's latest heartbeat."""
+    """Seconds that it has run, by the runner's latest heartbeat."""
     waited_s: float = 0.0
-    """For how long it has waited for the timing lock, by the same; on no deadline, up to ``Times.lock_wait_s``."""
+    """Seconds that it has waited for the timing lock, by the same heartbeat; excluded from deadlines up to
+    ``Times.lock_wait_s``."""
     named_at: float = float("-inf")
     """When a heartbeat last named it as running."""
     stopped: float | None = None
-    """When it was decided to send the runner a DELETE, because the deadline had passed."""
+    """When the coordinator decided to send a DELETE because of the deadline."""
     stop_answered: float | None = None
     """When the runner answered that DELETE."""
     revoked: bool = False
@@ -78,18 +79,19 @@ class Flight:
         return 0.0 if self.absent_since is None else now - self.absent_since
 
     def ran_s(self, now: float, times: Times) -> float:
-        """For how long it has run on the coordinator's clock, the wait for the timing lock taken off."""
+        """Seconds that it has run on the coordinator's clock, without the wait for the timing lock."""
         since = now if self.started_at is None else self.started_at
         return now - since - min(self.waited_s, times.lock_wait_s)
 
     def is_overdue(self, now: float, times: Times) -> bool:
-        """Either clock decides. The runner's own can only shorten what the coordinator's allows."""
+        """Whether it is past its deadline on either clock. The runner's clock can only shorten the coordinator's
+        limit."""
         longest_s = self.lease.timeout_s + times.grace_s
         return self.phase == "started" and max(self.ran_s(now, times), self.elapsed_s) > longest_s
 
 
 def resume_flight(lease: Lease, now: float, before: Flight | None = None) -> Flight:
-    """The flight of a lease that the database names; ``before`` is its flight until the stream broke."""
+    """The flight of a lease in the database; ``before`` is its flight from before the stream broke."""
     if before is not None and before.started_at is not None:
         return before
     if not lease.started:

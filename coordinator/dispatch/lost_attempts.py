@@ -15,9 +15,9 @@ from coordinator.dispatch.records import record_without_report
 from protocol.enums import Cause, Ending, Verdict
 
 MOST = 3
-"""Started attempts that a job may lose; with this one it ends."""
+"""The job ends with this many lost started attempts."""
 MOST_REFUSALS = 3
-"""Times that runners may refuse a job, or hold it without beginning it; with this one it ends."""
+"""The job ends after this many refusals, or stays at runners that do not start it."""
 MOST_ATTEMPTS = 1_000
 """The most attempts of a job for any reason: a backstop against loops that no other limit ends."""
 
@@ -68,7 +68,7 @@ async def lose(engine: AsyncEngine, key: Key, reason: str, runner_id: int) -> Fi
 async def give_back(
     engine: AsyncEngine, keys: Sequence[Key], reason: str, runner_id: int, *, is_refusal: bool
 ) -> list[FinishedJob]:
-    """Queue attempts again that had not started; returns the outcomes of the jobs that this was too often for."""
+    """Requeue attempts that had not started; returns outcomes of the jobs that were requeued too often."""
 
     async def work(connection: AsyncConnection) -> list[FinishedJob]:
         requeued_jobs = await queue.give_back(connection, keys, reason, is_loss=False, is_refusal=is_refusal)

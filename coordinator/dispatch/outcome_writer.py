@@ -33,7 +33,7 @@ log = get_logger(__name__)
 
 BATCH = 400
 BACKLOG = 4 * BATCH
-"""Events waiting to be stored; past it, streams are not read on."""
+"""The most events that wait to be stored; streams pause above it."""
 
 
 class RunnerReport(NamedTuple):
@@ -47,7 +47,7 @@ class RunnerReport(NamedTuple):
     stored: Callable[[Cursor], None]
     """Called once the report is committed."""
     late: bool = False
-    """The attempt had ended before: the outcome is kept on it as evidence and never counts."""
+    """The attempt had already ended: the outcome is stored on it as evidence and never counts."""
 
 
 class OutcomeWriter:
@@ -71,14 +71,14 @@ class OutcomeWriter:
         self._reports: deque[RunnerReport] = deque()
         self._storing: Sequence[RunnerReport] = ()
         self._taken_on: dict[int, Cursor] = {}
-        """By runner, up to where its events have been taken on."""
+        """By runner, the last event that was accepted into the queue."""
         self._began_at = float("-inf")
-        """When the last batch was begun, on the event loop's clock."""
+        """When the last batch started, on the event loop's clock."""
         self._arrived = asyncio.Event()
         self._hurried = False
-        """Whether one of the reports is not to wait for others."""
+        """Whether one of the reports must be stored without waiting for others."""
         self._due = asyncio.Event()
-        """Set while the reports are to be stored without delay: they fill a batch, or are not to wait."""
+        """Set while the reports must be stored without delay: they fill a batch or are urgent."""
         self._taken = asyncio.Event()
 
     async def write(self, reports: Sequence[RunnerReport], *, can_wait: bool = False) -> None:
@@ -140,7 +140,7 @@ class OutcomeWriter:
             self._storing = ()
 
     async def _gather(self) -> None:
-        """Wait for the first report, and for others until a batch is due or the one before is long enough ago."""
+        """Wait for the first report, then for more until a batch is full or the last one is long enough ago."""
         while not self._reports:
             self._arrived.clear()
             await self._arrived.wait()
@@ -164,7 +164,7 @@ class OutcomeWriter:
             self._due.clear()
 
     async def _store(self, batch: Sequence[RunnerReport]) -> None:
-        """Store until it is stored: nothing is dropped because the database is away for a while."""
+        """Retry until the batch is stored: a database outage must not drop reports."""
         failures = 0
         while True:
             try:
@@ -189,7 +189,8 @@ class OutcomeWriter:
             self._completed(completed_ids)
 
     async def _store_apart(self, batch: Sequence[RunnerReport], error: Exception) -> None:
-        """One report that PostgreSQL refuses must not hold up the others, nor be tried for ever."""
+        """Store a batch report by report: one that PostgreSQL refuses must not block the others or be retried
+        forever."""
         if len(batch) > 1:
             middle = len(batch) // 2
             await self._store(batch[:middle])
@@ -222,7 +223,7 @@ class OutcomeWriter:
                 await queue.move_cursors(connection, cursors)
             not_accepted = [finish for finish in attempt_finishes if finish.key not in accepted_keys]
             if not_accepted:
-                # A report of being stopped is no result: the attempt was given up to be made again.
+                # A cancelled report is not a result: the attempt was given up and will be repeated.
                 results = [finish for finish in not_accepted if finish.row.ending != Ending.cancelled]
                 reclaimed_keys = await finishes.reclaim(connection, results) if results else set()
                 again = [finish for finish in not_accepted if finish.key in reclaimed_keys]
@@ -239,7 +240,7 @@ class OutcomeWriter:
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[AsyncConnection]:
-        """On a connection that is kept: the pool would ask the server for every batch whether it is there."""
+        """A transaction on a dedicated connection: the pool would ping the server before every batch."""
         if self._connection is None:
             self._connection = await self._engine.connect()
         try:
@@ -282,7 +283,7 @@ def _late(report: RunnerReport) -> LateFinish:
 
 
 def _furthest(batch: Sequence[RunnerReport]) -> dict[int, RunnerReport]:
-    """By runner, the report with the furthest cursor; reports that the coordinator made itself have none."""
+    """By runner, the report with the furthest cursor. Reports made by the coordinator itself have no cursor."""
     furthest: dict[int, RunnerReport] = {}
     for report in batch:
         previous = furthest.get(report.cursor.runner_id)

@@ -106,7 +106,7 @@ SELECT leased.id, leased.attempt, cases.name, leased.run, cases.suite_id, campai
  ORDER BY leased.refused > 0, leased.priority, leased.id
 """)
 
-# What a runner holds, in the order in which it was claimed.
+# The leases of a runner, in the order of their claims.
 _HELD = text(f"""
 SELECT jobs.id, jobs.attempt, jobs.token, cases.name, jobs.run, cases.suite_id, campaigns.timeout_s,
        {_timing_of("jobs.run")}, jobs.state = 'running', attempts.boot_id,
@@ -189,7 +189,7 @@ RETURNING c.id
 
 @dataclass(frozen=True)
 class Cursor:
-    """The last event that was read of one boot of one runner; stored with the event."""
+    """The last event that was read from one boot of a runner; stored together with the event."""
 
     runner_id: int
     boot_id: str
@@ -215,7 +215,7 @@ class ReturnedJob(NamedTuple):
 
     key: Key
     lost: int
-    """Times that an attempt was lost after it had started."""
+    """How often an attempt of the job was lost after it had started."""
     refused: int
     """How often a runner refused the job or never started it."""
 
@@ -232,7 +232,7 @@ async def claim(
     held_count: int = 0,
     times: Times = DEFAULT_TIMES,
 ) -> list[HeldJob]:
-    """Lease up to ``limit`` jobs, and no more than the runner's share of what is left, of which it has ``held``."""
+    """Lease up to ``limit`` jobs, at most the runner's share of the rest; ``held_count`` jobs of that share it has."""
     of_runner = {"runner": runner_id, "boot": boot_id, "token": token, "target": target_id}
     rows = await connection.execute(
         _CLAIM, {**of_runner, "suites": list(suites), "limit": limit, "held": held_count, "lease_s": times.lease_s}
@@ -246,7 +246,7 @@ async def leased_jobs(connection: AsyncConnection, runner_id: int) -> list[HeldJ
 
 
 async def welcome_back(connection: AsyncConnection, runner_id: int, boot_id: str, times: Times = DEFAULT_TIMES) -> None:
-    """Give a runner back the jobs that it lost by its silence, unless another runner has had them since."""
+    """Return to a runner the jobs that it lost by being silent, unless another runner has had them since."""
     await connection.execute(_WELCOME_BACK, {"runner": runner_id, "boot": boot_id, "lease_s": times.lease_s})
 
 
@@ -264,7 +264,7 @@ async def start(connection: AsyncConnection, keys: Sequence[Key]) -> None:
 
 
 async def complete(connection: AsyncConnection, campaigns: Sequence[int]) -> list[int]:
-    """Mark those of these campaigns as done whose targets are all settled; returns them."""
+    """Mark the campaigns whose targets are all settled as done; returns them."""
     return [row.id for row in await connection.execute(_COMPLETE, {"campaigns": list(campaigns)})]
 
 
@@ -298,7 +298,7 @@ async def did_well_since(connection: AsyncConnection, losses: Sequence[tuple[str
 
 
 async def lease_again(connection: AsyncConnection, key: Key, runner_id: int) -> None:
-    """Take a job that was given back in this transaction once more, to finish it ourselves."""
+    """Lease a job again that this transaction requeued, so that the coordinator can finish it itself."""
     await connection.execute(
         text(
             "UPDATE jobs SET state = 'leased', lease_until = now(), runner_id = :runner, token = :token "
@@ -309,7 +309,7 @@ async def lease_again(connection: AsyncConnection, key: Key, runner_id: int) -> 
 
 
 async def find_revoked(connection: AsyncConnection, runner_id: int, keys: Sequence[Key]) -> list[Key]:
-    """Those of these attempts that the runner no longer has to make: cancelled, or ended without it."""
+    """The attempts that the runner should stop: cancelled, or ended without it."""
     rows = await connection.execute(
         text(
             "SELECT j.id, j.attempt, j.token FROM jobs j WHERE j.id = ANY(CAST(:job AS bigint[])) "

@@ -17,7 +17,7 @@ from coordinator.dispatch.leases import Key
 from coordinator.registry.ownership import QUARANTINED
 from coordinator.times import DEFAULT_TIMES, Times
 
-# A runner with a session, or about to have one, is left to that session, which reads what became of its jobs.
+# A runner with a session, or about to get one, is skipped: its session learns what happened to its jobs.
 _ABANDONED = text(f"""
 SELECT j.id, j.attempt, j.token FROM jobs j JOIN runners r ON r.id = j.runner_id
  WHERE j.lease_until NOT BETWEEN now() AND now() + make_interval(secs => 2 * :lease_s)
@@ -30,9 +30,9 @@ _RUNNING = text("SELECT id FROM campaigns WHERE state = 'running'")
 
 class Sweep(NamedTuple):
     jobs: int
-    """Given back to the queue, uncounted."""
+    """How many jobs were requeued without counting a loss."""
     campaigns: list[int]
-    """Complete, and marked so now."""
+    """The campaigns that were found complete and marked so."""
 
 
 async def sweep(connection: AsyncConnection, times: Times = DEFAULT_TIMES) -> Sweep:

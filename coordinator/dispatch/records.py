@@ -18,7 +18,7 @@ from protocol.outcomes import Evidence, Outcome, PlacementProof
 
 NO_PROOF = PlacementProof()
 QUICK_CHARACTERS = 1_000
-"""With no more evidence than this the rules take well under a millisecond; more is read in a thread."""
+"""Characters of evidence that the rules read in under a millisecond; more is classified in a thread."""
 
 
 async def record_off_loop(key: Key, outcome: Outcome, *, framework: str, device: str) -> FinishedJob:
@@ -83,7 +83,7 @@ UNSTORABLE = "unstorable"
 
 
 def unstorable(key: Key, why: str) -> FinishedJob:
-    """The row for a job whose runner reported what cannot be read, or not be stored."""
+    """The row for a job whose report cannot be read or stored."""
     return record_without_report(key, Verdict.incomplete, Ending.harness_failed, Cause.infrastructure, UNSTORABLE, why)
 
 
@@ -122,7 +122,7 @@ def _proven(outcome: Outcome, device: str) -> tuple[Placement, PlacementProof]:
 
 
 def _json(model: BaseModel) -> str:
-    """As JSONB accepts it. Pydantic's own encoder is ten times faster, and knows nothing of JSONB."""
+    """JSON that JSONB accepts. Pydantic's encoder is ten times faster but does not know the limits of JSONB."""
     try:
         text = model.model_dump_json(exclude_none=True)
     except ValueError:  # a lone surrogate

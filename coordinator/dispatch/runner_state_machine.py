@@ -49,10 +49,10 @@ MAX_AHEAD = 512
 """Jobs in flight per runner at most; refilled at half. Only a runner that does hundreds a second
 gets as many: a POST, a claim and a finish cost nearly the same however many jobs share them."""
 MAX_CLAIM = 256
-"""Half of it, so that one batch is claimed while the one before is posted, run and reported."""
+"""Half of it, so that one batch is claimed while the previous one runs."""
 MIN_AHEAD = 4
 PLENTY = 64
-"""Only a runner that does tens a second gets as many, and not at the end of a campaign."""
+"""Only a runner that finishes tens of jobs a second gets this many, and not at the end of a campaign."""
 FAST_REFILL_S = 1.0
 """A refill that was used up sooner than this doubles what is kept ahead,"""
 SLOW_REFILL_S = 10.0
@@ -69,17 +69,17 @@ class RunnerState:
     strikes: int = 0
     times: Times = field(default_factory=Times)
     mark: str = ""
-    """Begins the tokens of this installation's leases."""
+    """The prefix of the tokens of this installation's leases."""
     cautious: bool = False
-    """Whether its first heartbeat is waited for: it served another installation when it was last looked at."""
+    """Whether to wait for its first heartbeat before claiming, because it last served another installation."""
     serves_another: bool = False
-    """Whether the runner was seen to work for another installation: then this one lets go of it."""
+    """Whether the runner was seen to run another installation's jobs; then this one releases it."""
     online: bool = False
     ahead: int = 8
     _flights: dict[Key, Flight] = field(default_factory=dict)
     _claiming: bool = False
     _drained: bool = False
-    """The last claim brought less than it asked for: nothing is queued until something wakes us."""
+    """The last claim returned fewer jobs than requested: nothing is queued until a wake event."""
     _last_claim: float | None = None
     _last_heard: float = float("-inf")
     _progress_at: float | None = None
@@ -88,9 +88,9 @@ class RunnerState:
     """Since when its queue has been full without any of our jobs."""
     _paused_until: float = float("-inf")
     _unreadable: int = 0
-    """Events in a row, without a finished job between them."""
+    """Unreadable events in a row, without a finished job in between."""
     _fruitless: int = 0
-    """Conversations in a row that the runner ended before any of our jobs got on."""
+    """Sessions in a row that the runner ended before any of our jobs made progress."""
 
     @property
     def in_flight(self) -> frozenset[Key]:
@@ -103,7 +103,7 @@ class RunnerState:
 
     @property
     def is_idle(self) -> bool:
-        """Whether it has found no work, and asks for some again only when it is woken."""
+        """Whether it has no work and claims again only when woken."""
         return self.online and self._drained and not self.serves_another
 
     @property
@@ -121,7 +121,7 @@ class RunnerState:
         return flight is not None and flight.stopped is not None and duration_s >= flight.lease.timeout_s
 
     def wants(self, key: Key) -> bool:
-        """Whether this coordinator still waits for what comes of this attempt."""
+        """Whether this coordinator still waits for the result of this attempt."""
         flight = self._flights.get(key)
         return flight is not None and not flight.revoked
 
@@ -186,7 +186,7 @@ class RunnerState:
         return [*posts, *self._unanswered_stops(), *self._refill(event.now)]
 
     def _unanswered_stops(self) -> list[Instruction]:
-        """A DELETE that was not answered before the break has perhaps not arrived."""
+        """DELETEs without a response before the break may not have arrived, so they are sent again."""
         return [
             Stop(key)
             for key, flight in self._flights.items()
@@ -226,7 +226,7 @@ class RunnerState:
         return [Post(leases), *self._refill(now)]
 
     def _adopt_strays(self, now: float, leases: tuple[Lease, ...]) -> list[Instruction]:
-        """As after a break: what is not known to run is posted again, and heartbeats tell of the rest."""
+        """Adopt leases that the session did not know, as after a break: post those that are not known to run."""
         if not self.online:
             return []
         if not self._flights:
@@ -337,7 +337,7 @@ class RunnerState:
     def _on_heartbeat(
         self, now: float, times_by_key: dict[Key, tuple[float, float]], queue_length: int
     ) -> list[Instruction]:
-        """Compare the jobs that the runner names with those that it was given."""
+        """Compare the jobs that the heartbeat names with the jobs in flight."""
         self._last_heard = now
         unknown = [key for key in times_by_key if key not in self._flights]
         out: list[Instruction] = [Stop(key) for key in unknown if not self.is_foreign(key)]
@@ -422,7 +422,7 @@ class RunnerState:
             del self._flights[key]
             time_out = TimeOut(key, max(flight.ran_s(now, self.times), flight.elapsed_s))
             return [time_out, self._strike("it did not end a job past its deadline")]
-        # A runner that answers no DELETE has a while longer, and not for ever.
+        # A runner that does not answer the DELETE gets more time, but not unlimited time.
         told_at = flight.stopped + self.times.silence_s if flight.stop_answered is None else flight.stop_answered
         if self._last_heard <= told_at + self.times.grace_s + self.times.absent_s:
             return []

@@ -84,7 +84,7 @@ InstructionT = TypeVar("InstructionT", bound=Instruction)
 
 
 class _EndOfSessionError(Exception):
-    """This coordinator serves the runner no longer."""
+    """The runner is no longer served by this coordinator."""
 
 
 FRUITLESS = (
@@ -93,15 +93,15 @@ FRUITLESS = (
 )
 """Errors of a runner that answers but cannot be served; if they repeat, the runner is quarantined."""
 FOR_THE_DATABASE = (Lose, GiveBack, TimeOut, Quarantine)
-"""Instructions that need no runner; the others are void when the stream breaks."""
+"""Instructions that do not need the runner; the others are dropped when the stream breaks."""
 ACKNOWLEDGE_EVERY = 2_000
-"""So many stored events are acknowledged at once; fewer when the stream is quiet."""
+"""Stored events per acknowledgement; fewer when the stream is quiet."""
 STOPS_AT_ONCE = 8
-"""A cancellation may stop hundreds of jobs of a runner that is far away."""
+"""DELETEs in flight at once: a cancellation may stop hundreds of jobs on a distant runner."""
 UNTOLD = "another client acknowledged the runner's events, and its end may be among them"
 TOKEN_BYTES = 8
 IDLE_SWEEPS = 4
-"""An idle runner has no lease, unless one was committed late: it is compared with the database so much less often."""
+"""An idle runner is compared with the database this many times less often: only a late commit can give it a lease."""
 
 
 class RunnerSession:
@@ -129,7 +129,7 @@ class RunnerSession:
             cautious=runner.reason == SERVES_ANOTHER,
         )
         self._jobs: dict[Key, HeldJob] = {}
-        """The jobs of leases that are about to be posted."""
+        """The jobs that are leased and not posted yet."""
         self._instructions: asyncio.Queue[Instruction] = asyncio.Queue()
         self._claims: asyncio.Queue[Claim] = asyncio.Queue()
         self._stops = StopQueue()
@@ -143,7 +143,7 @@ class RunnerSession:
 
     @property
     def offers(self) -> list[RunnerOffer]:
-        """The work that its runner is able to do."""
+        """The targets and suites that its runner serves."""
         return [RunnerOffer(self.runner.target_id, suite_id) for suite_id in self.runner.suites]
 
     def wake(self) -> None:
@@ -194,7 +194,7 @@ class RunnerSession:
             if self._state.online:
                 unreachable_since = time.monotonic()
             if reason != last_reason:
-                # A stream that ended is the first reason; why the runner is not taken back may be another.
+                # The stream's end is the first reason; a failed reconnect may have another.
                 last_reason = reason
                 async with self._engine.begin() as connection:
                     await ownership.set_state(connection, self.runner.id, "offline", reason)
@@ -281,7 +281,7 @@ class RunnerSession:
                 self._instructions.put_nowait(instruction)
 
     def _adopt(self, event: AdoptedEvent | ConnectedEvent) -> None:
-        """Begin anew with the leases of this event: older instructions are void, but for the database's."""
+        """Start over with the leases of this event: drop older instructions except those for the database."""
         _drain(self._claims)
         self._stops.clear()
         for instruction in _drain(self._instructions):
@@ -317,7 +317,7 @@ class RunnerSession:
             raise
 
     async def _flush_pending(self, client: RunnerClient) -> None:
-        """Carry out the instructions that need no runner; the others are void."""
+        """Carry out the instructions that do not need the runner, and drop the others."""
         for instruction in _drain(self._instructions):
             if isinstance(instruction, FOR_THE_DATABASE):
                 await self._perform(instruction, client)
@@ -357,7 +357,7 @@ class RunnerSession:
                 await self._quarantine(seconds, self._state.strikes, reason)
 
     async def _send_stops(self, client: RunnerClient) -> None:
-        """Side by side, and beside the other instructions: no job waits to be posted until others are stopped."""
+        """Send DELETEs concurrently with other instructions, so that no POST waits for them."""
         while True:
             keys = await self._stops.take(STOPS_AT_ONCE)
             answers = await asyncio.gather(*(self._stop(key, client) for key in keys), return_exceptions=True)
@@ -371,10 +371,10 @@ class RunnerSession:
         self._feed(StopAnsweredEvent(time.monotonic(), key))
 
     async def _keep_claiming(self) -> None:
-        """Lease a batch while the one before is posted."""
+        """Lease a batch while the previous one is being posted."""
         while True:
             claim = await self._claims.get()
-            # More jobs may have finished since it was decided: one larger claim instead of two.
+            # More jobs may have finished since the decision: make one larger claim instead of two.
             await self._claim(max(claim.limit, self._state.room))
 
     async def _compare_leases(self) -> None:
@@ -404,7 +404,7 @@ class RunnerSession:
                 connection,
                 runner_id=self.runner.id,
                 boot_id=self.runner.boot_id,
-                # Another each time: a database that was restored under us hands out the same jobs once more.
+                # A new token for each claim: after a restore, the database hands out the same jobs again.
                 token=self._state.mark + token_hex(TOKEN_BYTES),
                 target_id=self.runner.target_id,
                 suites=list(self.runner.suites),
@@ -424,7 +424,7 @@ class RunnerSession:
         self._feed(PostingEvent(time.monotonic(), tuple(job.key for jobs in by_suite.values() for job in jobs)))
         for suite_id, jobs in by_suite.items():
             name, revision = self.runner.suites.get(suite_id, ("", ""))
-            # All at once, because to validate the messages one by one takes ten times as long.
+            # Encode all at once: validating the messages one by one takes ten times as long.
             batch = JobBatch.model_validate(
                 {
                     "boot_id": self.runner.boot_id,

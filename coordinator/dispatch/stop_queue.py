@@ -24,7 +24,7 @@ class StopQueue:
             self._emptied.clear()
 
     def remove(self, key: Key) -> None:
-        """It has ended, or the runner has answered."""
+        """Remove an attempt that has ended or whose DELETE was answered."""
         self._waiting.pop(key, None)
         self._taken.discard(key)
         if not self._waiting and not self._taken:

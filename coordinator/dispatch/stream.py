@@ -36,7 +36,7 @@ def read_event(line: bytes) -> StreamEvent:
     try:
         return EVENT.validate_json(line)
     except ValidationError as error:
-        # A member's name may be anything, and the reason is shown and stored.
+        # Member names are untrusted text, and the reason is displayed and stored.
         return _unreadable(line, plain_text(first_fault(error))[:500])
 
 
@@ -67,12 +67,12 @@ class EventNumbers:
     def __init__(self, after: int) -> None:
         self.last = after
         self._unnumbered = 0
-        """Lines without a readable number since the last one that had one; each may have been the next."""
+        """Lines without a readable number since the last numbered one; each may have been the next number."""
         self._asked_again = -1
         """The number after which missing events have been requested again."""
 
     def restart(self, after: int) -> None:
-        """The stream is read on from there."""
+        """The number after which to request the stream again."""
         self.last, self._unnumbered = after, 0
 
     def admit(self, events: Iterable[StreamEvent]) -> Iterator[StreamEvent]:

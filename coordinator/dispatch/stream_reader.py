@@ -30,7 +30,7 @@ log = get_logger(__name__)
 class StreamReader:
     """``read`` turns lines into reports and feeds the state machine on the way.
 
-    ``stored`` is called with a report's cursor once the report is committed.
+    ``on_stored`` is called with a report's cursor once the report is committed.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class StreamReader:
         self._stored = on_stored
         self._numbers = EventNumbers(runner.cursor)
         self._stopped: set[Key] = set()
-        """Attempts that were reported as stopped by others, or after they were given up: they have ended."""
+        """Attempts that were reported as stopped by another client or after they were given up; they have ended."""
 
     @property
     def position(self) -> int:
@@ -54,7 +54,7 @@ class StreamReader:
         return self._numbers.last
 
     def restart(self, runner: OwnedRunner) -> None:
-        """The stream is about to be read after ``runner.cursor``, perhaps of another boot."""
+        """Prepare to read the stream after ``runner.cursor``, possibly of another boot."""
         self._runner = runner
         self._numbers.restart(runner.cursor)
         self._stopped.clear()
@@ -100,7 +100,7 @@ class StreamReader:
                 self._stopped.add(key)
                 return late
             elif key not in self._state.in_flight:
-                # It was stopped because it runs elsewhere or was given up: its end changes nothing.
+                # Its stop was requested (it runs elsewhere or was given up), so its end changes nothing.
                 self._feed(FinishedEvent(time.monotonic(), key))
                 self._stopped.add(key)
                 return late
@@ -109,7 +109,7 @@ class StreamReader:
         return RunnerReport(self._cursor(event.n), key, row, outcome, self._stored)
 
     def _report_unreadable(self, event: UnreadableEvent) -> list[RunnerReport]:
-        """The job that the line is about, if one can be recognised, ends with it; the stream goes on."""
+        """End the job that the line is about, if it can be recognized. The stream continues."""
         log.warning("an event cannot be read", reason=event.reason, **log_fields(event.key))
         key = event.key if event.key in self._state.in_flight and not event.is_heartbeat else None
         self._feed(UnreadableLineEvent(time.monotonic(), key, event.reason))

@@ -39,7 +39,7 @@ SELECT open.target_id, open.suite_id, sum(queued.jobs)::int AS jobs
 
 
 async def waiting(connection: AsyncConnection, targets: Collection[int], most: int) -> dict[RunnerOffer, int]:
-    """How many jobs may begin now on each of these targets; ``most`` of a campaign are counted."""
+    """How many jobs may start now on each of these targets; at most ``most`` are counted per campaign."""
     rows = await connection.execute(_WAITING, {"targets": sorted(targets), "most": most})
     return {RunnerOffer(row.target_id, row.suite_id): row.jobs for row in rows}
 
@@ -47,7 +47,7 @@ async def waiting(connection: AsyncConnection, targets: Collection[int], most: i
 def choose(
     waiting: Mapping[RunnerOffer, int], idle: Sequence[tuple[Name, Collection[RunnerOffer]]], begin: int = 0
 ) -> Iterator[Name]:
-    """Those of the idle who are to ask, one for each job; the first of them is another each time, by ``begin``."""
+    """Choose idle sessions to claim, one per job. ``begin`` rotates the first one, so that each gets its turn."""
     left = dict(waiting)
     turn = begin % len(idle) if idle else 0
     for name, offers in [*idle[turn:], *idle[:turn]]:

@@ -72,7 +72,7 @@ def specify_runners(
 ) -> dict[str, RunnerSpec]:
     """The specification for each target; without targets or pinned images, for all that images and devices allow.
 
-    ``named`` looks an image up by its name. Raises ``FleetError`` if a target cannot be served,
+    ``find_image`` looks an image up by its name. Raises ``FleetError`` if a target cannot be served,
     ``DeviceMissingError`` where the host lacks its device.
     """
     image_by_target = {}

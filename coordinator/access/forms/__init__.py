@@ -1,1 +1,1 @@
-"""Forms of pages: the proof that a form is of a page which this browser was given here."""
+"""Forms of pages, and the proof that a form comes from a page that this browser received here (CSRF tokens)."""

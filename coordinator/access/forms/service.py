@@ -1,4 +1,4 @@
-"""The key of forms as one process knows it: read once, when the first page asks."""
+"""The key of form tokens, read once per process when the first page needs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The key of forms: in the database, so that coordinators that share it accept each other's pages."""
+"""The key of form tokens. It is in the database, so that coordinators that share it accept each other's pages."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 class Workers(Generic[Result]):
     """Worker processes that are started again when one of them dies.
 
-    ``parse`` reads a batch in a worker that ``prepare`` made ready; ``ended`` is the result of a file that ended its
+    ``parse`` reads a batch in a worker that ``prepare`` made ready; ``on_crash`` is the result of a file that ended its
     worker.
     """
 

@@ -67,7 +67,7 @@ def figure(
 ) -> Figure:
     """Put a figure together from ``drawing``, a specification without a title.
 
-    ``counted`` says over what, and how, in a sentence. Rows of the drawing that are not the campaign's own are marked
+    ``caption`` says what is counted, and how. Rows of the drawing that are not the campaign's own are marked
     as published.
     """
     return Figure(
@@ -84,7 +84,7 @@ def figure(
 def share_of(cell: Cell, note: str = "") -> dict[str, Any]:
     """A share as a mark shows it, in percent, with n and interval as far as they are known; empty where there is none.
 
-    Its text ends in ``unpublished`` where n is not known.
+    Its text ends in ``note`` where n is not known.
     """
     if isinstance(cell, Rate) and cell.share is not None and cell.interval is not None:
         low, high = (100 * limit for limit in cell.interval)

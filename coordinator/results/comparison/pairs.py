@@ -66,7 +66,7 @@ def _why_not(target: Target) -> str:
 def match_targets(
     a: Sequence[Target], b: Sequence[Target], *, single_targets: bool
 ) -> tuple[list[tuple[Target, Target]], list[Omission]]:
-    """The pairs to compare, and what is left out. ``named``: each side is one target that a person chose.
+    """The pairs to compare, and the targets left out. ``single_targets``: each side is one target that a person chose.
 
     Else the same framework and device belong together; where one of them is there several times,
     the same version, and then the same hardware, decide.
