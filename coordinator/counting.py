@@ -88,13 +88,13 @@ ANYWHERE = CountingRule(
 ON_DEVICE = CountingRule(
     name="on_device",
     label="on device",
-    sentence="a fallback to the host fails, and a case that passed without proof of where is in no count",
+    sentence="a fallback to the host fails, and a passing case with unknown placement is excluded",
     on_device=True,
 )
 WITHOUT_HOST_WORK = CountingRule(
     name="without_host_work",
     label="without host work",
-    sentence="cases that fail as work of the host (data sets, strings, tables, files, prints) are in no count",
+    sentence="cases that fail as host work (data sets, strings, tables, files, prints) are excluded",
     cases=f"cause IS DISTINCT FROM '{Cause.host_work}'",
 )
 INDEPENDENT = CountingRule(

@@ -16,33 +16,32 @@ Row = tuple[Cell, ...]
 Basis = Literal["verdicts", "latencies", "placements", "first_calls", "lowerings", "coverage", "judges"]
 """The rows that a table is made of: each kind comes from one query and is counted by one rule."""
 RULES: dict[Basis, str] = {
-    "verdicts": "Counted by verdict, a fallback to the host passes, as in the study; counted by verdict_on_device, it "
-    "fails with the cause placement, a case that passed without proof of where is in no denominator, and functions "
-    "that never touch a device are left out; counted by verdict_without_host_work, cases that failed as data sets, "
-    "strings, tables, files and prints do are left out. A function is a success if none of its cases failed, a "
-    "complete failure if all did, partial between. Cases that were skipped (removed, not applicable) or incomplete "
-    "(environment, infrastructure) are in no denominator; a function without any other case is unknown, and in no "
-    "rate.",
-    "latencies": "Only runs that passed count, and of those only the ones proven on the device; measured is {measure}. "
-    "A function's ratio is the geometric mean over the cases that both targets measured, and its latencies are medians "
-    "over the same cases; functions that never touch a device have none. The study's ratio is one mean divided by the "
-    "other, over all it measured.",
-    "placements": "Cases of which a run passed. A case fell back if any of its passed runs did; it ran on the device "
-    "if all are proven to have. Cases of functions that never touch a device are in no share.",
-    "first_calls": "Only runs that passed on the device count. All latencies are medians over a function's cases of "
-    "the medians over their runs. The first call of a process is a user's: it holds compilation and all that a process "
-    "does once; that of a later case holds compilation alone, and is in no ratio. A function without a run that began "
-    "its process has no line. The mean over all functions is geometric.",
-    "lowerings": "Programs are lowered for the target's platform on the host, and not run there: no case passed or "
-    "failed, and nothing was timed. A function has a lowering if every case of it that was lowered had; the rate is "
-    "of functions without a missing lowering, of those of which a case was lowered.",
-    "judges": "Cases of which there is an outcome, each once whatever its targets and runs. The most independent "
-    "reference that agreed when the suite was made judges a case. A function is in the line of each reference that "
-    "judged a case of it.",
-    "coverage": "A function is charted if a case of it passed, failed or was lowered on a target of the release. Each "
-    "object of the release's public surface counts once, under whichever of its names it was run. A use is a name in "
-    "the counted programs; one by another name of an object that was run is counted apart, and so are uses whose "
-    "receiver's class was guessed. What never touches a device, and the classes of arrays, are in no share.",
+    "verdicts": "By verdict, a fallback to the host passes, as in the study. By verdict_on_device, a fallback fails "
+    "with the cause placement, passing cases with unknown placement are excluded, and so are functions that never "
+    "touch a device. By verdict_without_host_work, cases that failed because of data sets, strings, tables, files or "
+    "prints are excluded. A function is a success if no case failed, a complete failure if all failed, and partial "
+    "in between. Skipped cases (removed, not applicable) and incomplete ones (environment, infrastructure) are "
+    "excluded. A function without other cases is unknown and excluded from the rates.",
+    "latencies": "Only runs that passed and are proven to have run on the device count; measured is {measure}. A "
+    "function's ratio is the geometric mean over the cases that both targets measured, and its latencies are medians "
+    "over the same cases. Functions that never touch a device have no ratio. The study's ratio is one mean divided "
+    "by another, over everything it measured.",
+    "placements": "Cases with a run that passed. A case fell back if any of these runs did; it ran on the device if "
+    "all of them are proven to have run there. Cases of functions that never touch a device are excluded.",
+    "first_calls": "Only runs that passed on the device count. All latencies are medians over the cases of a "
+    "function, of the medians over their runs. The first call of a process is what a user sees: it includes "
+    "compilation and all one-time work. The first call of a later case includes only compilation and has no ratio. A "
+    "function without a run that began its process has no row. The mean over all functions is geometric.",
+    "lowerings": "Programs are lowered for the target's platform on the host and not run there: no case passes or "
+    "fails, and nothing is timed. A function has a lowering if all of its lowered cases have one. The rate is the "
+    "share of such functions among those with a lowered case.",
+    "judges": "Cases with an outcome, each once for all targets and runs. A case is judged by the most independent "
+    "reference that agreed when the suite was made. A function is in the row of each reference that judged a case of "
+    "it.",
+    "coverage": "A function is charted if one of its cases passed, failed or was lowered on a target of the release. "
+    "Each object of the release's public surface counts once, under any of its names. A use is a name in the counted "
+    "programs. Uses by another name of an object that was run are counted separately, and so are uses whose "
+    "receiver's class was guessed. Names that never touch a device and the classes of arrays are excluded.",
 }
 IDENTITY = (
     Column("source", "source"),
