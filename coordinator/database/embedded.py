@@ -38,7 +38,7 @@ INITDB_OPTIONS = ("--username", USER, "--auth", "scram-sha-256", "--encoding", "
 INITDB_LIMIT_S = 300.0
 READY_LIMIT_S = 300.0  # recovery after a crash replays up to a gigabyte of log
 STOP_LIMITS_S = ((signal.SIGINT, 20.0), (signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0))
-"""Fast shutdown, then immediate, then none at all; the log brings all of them back."""
+"""Signals for stopping: fast shutdown, immediate shutdown, kill. The write-ahead log recovers from each."""
 LOG_LIMIT_BYTES = 10_000_000
 SETTINGS = {
     "listen_addresses": "127.0.0.1",
@@ -47,10 +47,10 @@ SETTINGS = {
     "shared_buffers": "128MB",
     "timezone": "UTC",
     "log_timezone": "UTC",
-    # For those who read the views with a client of their own; the coordinator's connections ask for it themselves.
+    # A default for other clients that read the views; the coordinator's connections set it themselves.
     "jit": "off",
     "cluster_name": "portolan",
-    # A statement that fails is logged without its values: a row that was refused can hold a runner's secret.
+    # Failed statements are logged without values, because a refused row can hold a runner's secret.
     "log_error_verbosity": "terse",
     "log_parameter_max_length_on_error": "0",
 }
@@ -74,7 +74,7 @@ class EmbeddedPostgres:
 
     @property
     def place(self) -> str:
-        """The place of the database's files: a copy of the directory has another path or another inode."""
+        """Path and inode of the database's files; a copy of the directory differs in one of them."""
         return f"{self.directory.resolve()}#{(self.directory / 'cluster').stat().st_ino}"
 
     def start(self) -> str:
@@ -110,7 +110,7 @@ class EmbeddedPostgres:
         return {role: dsn for role in ROLES if (dsn := dsn_of(self.directory, role)) is not None}
 
     def stop(self) -> None:
-        """Shut down and let go of the directory. Safe to call at any time, and again."""
+        """Stop the server and release the directory. It may be called at any time and repeatedly."""
         if self._server is not None:
             for number, limit_s in STOP_LIMITS_S:
                 if self._server.poll() is None:
@@ -160,7 +160,7 @@ class EmbeddedPostgres:
         self._serve(cluster, programs, account, installation)
 
     def _make_cluster(self, cluster: Path, programs: Path, account: Account) -> None:
-        """Made under another name and renamed last: what a crash leaves is swept up by the next call."""
+        """Create the cluster under a temporary name and rename it last. The next call removes leftovers of a crash."""
         making = self.directory / "making"
         shutil.rmtree(making, ignore_errors=True)
         password = _keep(self.directory / "password", secrets.token_urlsafe(24))
@@ -186,7 +186,7 @@ class EmbeddedPostgres:
             shutil.rmtree(making, ignore_errors=True)
 
     def _run(self, account: Account, command: list[str], text: str = "") -> None:
-        """Run one of PostgreSQL's own tools to its end."""
+        """Run one of PostgreSQL's tools and wait for its end."""
         process = subprocess.run(
             _launch(account, signal.SIGTERM, command),
             cwd=self.directory,
@@ -218,7 +218,7 @@ class EmbeddedPostgres:
         )
 
     def _spawn(self, cluster: Path, programs: Path, account: Account, port: int) -> str | None:
-        """Start the server and wait until it answers; returns what it said if it ended instead."""
+        """Start the server and wait until it answers; return its output if it ended instead."""
         log = self.directory / "postgres.log"
         options = [part for name, value in SETTINGS.items() for part in ("-c", f"{name}={value}")]
         command = [str(programs / "postgres"), "-D", str(cluster), "-p", str(port), *options]
@@ -275,7 +275,7 @@ def stop_leftovers(directory: Path) -> None:
         pids = {process.pid for process in left}
         for process in left:
             with contextlib.suppress(psutil.NoSuchProcess):
-                # The head of the family ends the others in order; they are signalled only as a last resort.
+                # The postmaster stops its children in order, so they are signaled only as a last resort.
                 if process.ppid() not in pids or number == signal.SIGKILL:
                     process.send_signal(number)
         psutil.wait_procs(left, timeout=limit_s)
@@ -306,7 +306,7 @@ def _forget_strangers(pid_file: Path) -> None:
 
 
 def _account(cluster: Path) -> Account:
-    """The account that the server runs as: the owner of the data, else ourselves, but never root."""
+    """The account of the server: the owner of the data, else the current user, but never root."""
     own = os.geteuid()
     owner = cluster.stat().st_uid if cluster.exists() else own
     if owner != own and own != 0:
@@ -318,7 +318,7 @@ def _account(cluster: Path) -> Account:
 
 
 def _data_major(cluster: Path) -> int | None:
-    """Which PostgreSQL wrote the data; None if there are none yet."""
+    """The major version of PostgreSQL that wrote the data; None without data."""
     if not cluster.exists():
         return None
     try:
@@ -335,12 +335,12 @@ def _launch(account: Account, at_parents_death: signal.Signals, command: list[st
 
 
 def _environment() -> dict[str, str]:
-    """No PG… variable, locale or Python setting of the caller's reaches the server."""
+    """The server's environment, without the caller's PG… variables, locale and Python settings."""
     return {"PATH": variables().path, "LC_ALL": "C"}
 
 
 def _ready(pid_file: Path, pid: int) -> bool:
-    """As ``pg_ctl`` tells it: the server writes its state into the eighth line."""
+    """Whether the server is ready, as ``pg_ctl`` decides it: line 8 of the pid file holds the server's state."""
     try:
         lines = pid_file.read_text().splitlines()
     except FileNotFoundError:
@@ -349,7 +349,7 @@ def _ready(pid_file: Path, pid: int) -> bool:
 
 
 def _free_port(port_file: Path) -> int:
-    """The port kept from last time if it is still free, else one that is."""
+    """The port from last time if it is still free, else a free one."""
     with contextlib.suppress(FileNotFoundError, ValueError):
         port = int(port_file.read_text())
         with socket.socket() as probe:

@@ -19,7 +19,7 @@ READING = "portolan_reading"
 ROLES = (MIGRATION, APPLICATION, READING)
 
 Privileges = frozenset[str]
-"""``SELECT``, or ``SELECT (column)`` where the table has columns that are withheld."""
+"""Privileges such as ``SELECT``, or ``SELECT (column)`` for tables with withheld columns."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,13 @@ def _columns(*names: str) -> Privileges:
 _SELECT = _words("SELECT")
 _APPEND = _words("SELECT INSERT")
 _STATE = _words("SELECT INSERT UPDATE")
-"""The rights on rows that stay for ever."""
+"""Privileges on rows that are never deleted."""
 _REPLACED = _words("SELECT INSERT DELETE")
 _KEPT = _words("SELECT INSERT UPDATE DELETE")
-"""The rights on rows that can be made again, and on campaigns, which ``coordinator/deletion`` alone deletes."""
+"""Privileges on rows that can be recreated, and on campaigns, which only ``coordinator/deletion`` deletes."""
 
 GRANTS: Mapping[str, Grant] = {
-    # For the migration alone; the coordinator compares the revision with its own.
+    # Written only by migrations; the coordinator reads the revision to compare it.
     "alembic_version": Grant(_SELECT),
     "view_definitions": Grant(frozenset()),
     # Readers also need these tables, because no view has them: raw samples, and a job's history.
@@ -60,7 +60,7 @@ GRANTS: Mapping[str, Grant] = {
     "campaigns": Grant(_KEPT, _SELECT),
     "campaign_targets": Grant(_KEPT, _SELECT),
     "overrides": Grant(_KEPT, _SELECT),
-    # Without the token of the lease, with which a runner's word for a job can be forged.
+    # Without the lease token, which would allow forging a runner's report.
     "attempts": Grant(
         _KEPT,
         _columns(
@@ -75,7 +75,7 @@ GRANTS: Mapping[str, Grant] = {
             "runner_id", "lease_until",
         ),
     ),
-    # Here are the runners' secrets. Whoever reads outcomes finds the machine in their fingerprint.
+    # Holds the runners' secrets. Readers find the machine in the fingerprint of the outcomes.
     "runners": Grant(_STATE),
     "runner_suites": Grant(_REPLACED),
     "installation": Grant(_STATE),
@@ -84,14 +84,14 @@ GRANTS: Mapping[str, Grant] = {
     "matrix_targets": Grant(_KEPT),
     "matrix_cells": Grant(_KEPT),
     "matrix_latencies": Grant(_KEPT),
-    # Who may do what; what was done is only added to.
+    # Access control. The audit is append-only.
     "tokens": Grant(_STATE),
     "sessions": Grant(_REPLACED),
     "login_links": Grant(_REPLACED),
     "audit_entries": Grant(_APPEND),
     "signing_keys": Grant(_APPEND),
     "submissions": Grant(_REPLACED),
-    # Published figures come with an upgrade.
+    # Published figures are loaded by upgrades.
     **{
         f"reference_{name}": Grant(_SELECT, _SELECT)
         for name in (

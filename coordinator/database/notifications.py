@@ -1,4 +1,4 @@
-"""Notifications: what ``NOTIFY`` sends, heard on a connection of its own that is made anew when it breaks."""
+"""Notifications: what ``NOTIFY`` sends, received on a dedicated connection that is reopened when it breaks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RECONNECT = Backoff(first_s=0.1, longest_s=5.0)
 
 @dataclass(frozen=True)
 class Notice:
-    """Something was said on a channel; an empty payload after a reconnect means *look again*."""
+    """A notification on a channel. An empty payload, sent after a reconnect, means: look again."""
 
     channel: str
     payload: str
@@ -39,7 +39,7 @@ class Notices:
         self._some.set()
 
     def end(self, error: BaseException) -> None:
-        """No notice comes any more."""
+        """End the waiting: no further notice will come."""
         self._ended = error
         self._some.set()
 
@@ -116,7 +116,7 @@ async def _keep_listening(
 
 
 async def _until_broken(connection: asyncpg.Connection, times: DatabaseTimes) -> None:
-    """Returns when the connection is gone; asks now and then, because a dead peer says nothing."""
+    """Return when the connection is lost. It pings at intervals, because a dead peer sends nothing."""
     broken = asyncio.Event()
     connection.add_termination_listener(lambda _connection: broken.set())
     try:

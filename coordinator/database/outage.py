@@ -23,13 +23,13 @@ DATABASE_AWAY: tuple[type[Exception], ...] = (
 )
 
 _FAULTS_OF_THE_STATEMENT = ("0A", "21", "22", "23", "42")
-"""Classes of SQLSTATE that PostgreSQL answers with while it is well: to try again changes nothing."""
+"""Classes of SQLSTATE that a healthy PostgreSQL answers with; retrying does not help."""
 
 _CONFLICTS = frozenset({"40P01", "40001"})
 """SQLSTATE of a deadlock and of a serialisation failure."""
 
 _NO_ROOM = frozenset({"53100", "58030"})
-"""SQLSTATE of a full disk, and of one that fails."""
+"""SQLSTATEs of a full disk and of a failing disk."""
 
 
 def is_outage(error: BaseException) -> bool:
@@ -39,7 +39,7 @@ def is_outage(error: BaseException) -> bool:
     # asyncpg refuses a value that fits no column before it sends it: an InterfaceError and ValueError in one.
     if isinstance(cause, ValueError) or (state is not None and state[:2] in _FAULTS_OF_THE_STATEMENT):
         return False
-    # An OSError of another kind is a disk's.
+    # Any other OSError comes from a disk.
     return isinstance(error, ConnectionError | TimeoutError) or (
         isinstance(error, DATABASE_AWAY) and not isinstance(error, OSError)
     )
@@ -56,13 +56,13 @@ def has_no_room(error: BaseException) -> bool:
 
 
 def is_refused(error: BaseException) -> bool:
-    """PostgreSQL takes these values at no time: text with NUL, numbers out of range, or out of our own constraints."""
+    """PostgreSQL will never accept these values: text with NUL, numbers out of range or outside our constraints."""
     state = (sqlstate(error) or "") if isinstance(error, DBAPIError) else ""
     return state.startswith("22") or state == "23514"
 
 
 def is_unstorable(error: BaseException) -> bool:
-    """PostgreSQL takes this row at no time: refused values, or a broken constraint of any kind."""
+    """PostgreSQL will never accept this row: refused values, or a broken constraint of any kind."""
     return (sqlstate(error) or "").startswith(("22", "23"))
 
 
@@ -73,6 +73,6 @@ def sqlstate(error: BaseException) -> str | None:
 
 
 def reason_of(error: BaseException) -> str:
-    """The error in one line; some have no message, then their name."""
+    """The error in one line; its type's name if it has no message."""
     message = str(getattr(error, "orig", None) or error)
     return " ".join(message.split()) or type(error).__name__

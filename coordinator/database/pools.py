@@ -20,12 +20,12 @@ from coordinator.settings import STATEMENT_TIMEOUT_S
 REQUESTS = 10
 SESSIONS = 8
 OWNERSHIP = 2
-"""One for the loop that follows the fleet, one for renewals and sweeps."""
+"""Two connections: one for the loop that follows the fleet, one for renewals and sweeps."""
 WRITER = 1
 DISPATCH_STATEMENT_TIMEOUT_S = 30.0
 """Statements of dispatch take milliseconds. One that takes this long waits for a lock or for a dead peer."""
 OWNERSHIP_STATEMENT_TIMEOUT_S = 10.0
-"""Ownership that is not renewed ends after 30 s: there must be time for a second try."""
+"""Ownership ends after 30 s without renewal, so there must be time for a second attempt."""
 DISPATCH_POOL_WAIT_S = 30.0
 
 
@@ -45,7 +45,7 @@ class Pools:
 
 
 def tell_of_no_room(pools: Pools, tell: Callable[[str], None]) -> None:
-    """Call ``tell`` with the reason whenever a statement fails because the database's disk takes no more."""
+    """Call ``tell`` with the reason whenever a statement fails because the database's disk is full."""
 
     def look(context: ExceptionContext) -> None:
         if has_no_room(context.original_exception):

@@ -19,7 +19,7 @@ from coordinator.database.scram import verifier
 
 SETTINGS: Mapping[str, Mapping[str, str]] = {
     READING: {
-        # These a session may change. They hold what a person forgets: an open notebook stops no upgrade for ever.
+        # A session may change these. They bound what people forget: an open notebook must not block an upgrade forever.
         "default_transaction_read_only": "on",
         "statement_timeout": "5min",
         "idle_in_transaction_session_timeout": "5min",
@@ -27,12 +27,12 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
     }
 }
 ENFORCED: Mapping[str, Mapping[str, str]] = {READING: {"temp_file_limit": "4GB"}}
-"""Settings that only a superuser makes, and no session changes: a sort fills no disk."""
+"""Settings that only superusers can make and sessions cannot change, so that a sort cannot fill the disk."""
 CONNECTIONS = {READING: 10}
 """The most connections at once: the embedded server has 50, and a coordinator needs 22."""
 
 _DENIED = "42501"
-"""SQLSTATE of a missing right."""
+"""SQLSTATE of a missing privilege."""
 _LOCK_TIMEOUT = "4s"
 
 _MISSING = text("SELECT name FROM unnest(CAST(:roles AS text[])) name WHERE to_regrole(name) IS NULL ORDER BY name")
@@ -69,7 +69,7 @@ SELECT DISTINCT p.oid::regprocedure::text
    AND NOT t.tgisinternal AND p.proowner <> to_regrole(:owner)
 """)
 
-# Advisory locks stop dispatch; a large object and a message in the log of writes are made by anybody who may connect.
+# Advisory locks could stop dispatch; large objects and WAL messages can be written by anyone who may connect.
 _FUNCTIONS = text("""
 SELECT p.oid::regprocedure::text AS function, p.ours
   FROM (SELECT *, proname ~ 'advisory' AS ours FROM pg_proc) p
@@ -105,7 +105,7 @@ SELECT quote_ident(d.datname) FROM pg_database d
 
 
 async def provide(dsn: str, passwords: Mapping[str, str]) -> None:
-    """Make the roles with these passwords, as the superuser or owner that the DSN names."""
+    """Create the roles with these passwords, connected as the superuser or owner in the DSN."""
     await run_once(dsn, lambda connection: make(connection, passwords))
 
 
@@ -157,7 +157,7 @@ def make(connection: Connection, passwords: Mapping[str, str]) -> None:
 
 
 def _reset_undeclared(connection: Connection) -> None:
-    """Every role may change its own defaults, its ``search_path`` too, for all who connect with it after that."""
+    """Reset undeclared settings: each role may change its own defaults (also ``search_path``) for later sessions."""
     declared_settings = _flat(SETTINGS)
     columns = {
         "roles": [role for role, _, _ in declared_settings],
@@ -169,7 +169,7 @@ def _reset_undeclared(connection: Connection) -> None:
 
 
 def _join(connection: Connection, user: str) -> None:
-    """Make the user a member of the migration role, without which it can give nothing to it."""
+    """Make the user a member of the migration role, which transferring ownership requires."""
     if not connection.scalar(text("SELECT pg_has_role(current_user, :role, 'USAGE')"), {"role": MIGRATION}):
         connection.exec_driver_sql(f"GRANT {MIGRATION} TO CURRENT_USER")
 

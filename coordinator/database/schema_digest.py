@@ -29,13 +29,13 @@ def read_digest(connection: Connection) -> str | None:
 
 
 def keep(connection: Connection, digest: str) -> None:
-    """Note the digest; where it is noted already, nothing is locked."""
+    """Store the digest; takes no lock if it is already stored."""
     if read_digest(connection) != digest:
         connection.exec_driver_sql(f"COMMENT ON TABLE {VERSION_TABLE} IS '{digest}'")
 
 
 def require_same(connection: Connection, scripts: ScriptDirectory, revision: str) -> None:
-    """Raise ``DatabaseError`` where other migrations than ours made the tables of a revision that we know."""
+    """Raise ``DatabaseError`` if the tables of a known revision were made by other migrations."""
     if read_digest(connection) != digest_of(scripts, revision):
         raise DatabaseError(
             f"the tables of the database are not those of revision {revision} of this Portolan: a version from before "

@@ -11,7 +11,7 @@ import os
 from base64 import b64encode
 
 ITERATIONS = 4096
-"""PostgreSQL's own default. The passwords here are random words, which no number of guesses finds."""
+"""PostgreSQL's default. The passwords here are random, so more iterations would not make them safer."""
 SALT_BYTES = 16
 
 

@@ -69,7 +69,7 @@ RUNNER_STATES = ("online", "offline", "quarantined", "removed")
 
 
 def _words(name: str, values: Iterable[str]) -> Enum:
-    """A closed vocabulary: text with a check, so that a new word is one small migration."""
+    """A text column with a check on its words, so that a new word is one small migration."""
     return Enum(*map(str, values), name=name, native_enum=False, create_constraint=True, length=24)
 
 
@@ -303,8 +303,8 @@ jobs = Table(
     "jobs",
     metadata,
     Column("id", BigInteger, Identity(), primary_key=True),
-    # No foreign keys: of a million jobs each costs 5 s to check. They are written with their row of campaign_targets,
-    # in one transaction, and what they name is deleted after them.
+    # No foreign keys: checking one costs 5 s per million jobs. Jobs are written with their row of campaign_targets,
+    # in one transaction, and the rows that they refer to are deleted after them.
     Column("campaign_id", Integer, nullable=False),
     Column("target_id", Integer, nullable=False),
     Column("case_id", Integer, nullable=False),

@@ -23,7 +23,7 @@ KEEPALIVE_IDLE_S = 15
 KEEPALIVE_EVERY_S = 5
 KEEPALIVE_COUNT = 3
 UNACKNOWLEDGED_S = 30
-"""Data that were sent and not acknowledged for so long end the connection."""
+"""The connection ends if sent data are not acknowledged for this long."""
 
 _SERVER_KEEPALIVE = {
     "tcp_keepalives_idle": str(KEEPALIVE_IDLE_S),
@@ -31,7 +31,7 @@ _SERVER_KEEPALIVE = {
     "tcp_keepalives_count": str(KEEPALIVE_COUNT),
     "tcp_user_timeout": str(UNACKNOWLEDGED_S * 1000),
 }
-# Not every system has all of them; macOS calls the first one otherwise.
+# Not every system has all of them; macOS has another name for the first.
 _SOCKET_OPTIONS = {
     "TCP_KEEPIDLE": KEEPALIVE_IDLE_S,
     "TCP_KEEPALIVE": KEEPALIVE_IDLE_S,
@@ -57,7 +57,7 @@ class BoundedConnection(Connection):  # type: ignore[misc]
         self._made_with = self._config
 
     def limit_statements(self, statement_timeout_s: float) -> None:
-        """Follow the server, which now lets a statement take so long."""
+        """Adopt the statement timeout that was just set on the server."""
         self._config = self._made_with._replace(command_timeout=statement_timeout_s + self.times.answer_margin_s)
 
     def limit_as_made(self) -> None:
@@ -97,7 +97,7 @@ async def connect(
 
 
 def keep_alive(connection: socket.socket) -> None:
-    """Have the kernel ask whether the other end is there, and end a connection whose packets go nowhere."""
+    """Turn on TCP keepalives and let the kernel end a connection whose packets are not acknowledged."""
     if connection.family not in (socket.AF_INET, socket.AF_INET6):
         return
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

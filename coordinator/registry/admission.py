@@ -27,17 +27,17 @@ ESSENTIAL = frozenset(clause.id for clause in CLAUSES if clause.essential)
 
 
 class Admission(StrEnum):
-    """The verdict of a check on whether the runner may join."""
+    """Whether a runner may join, according to its check."""
 
     sound = "sound"
     faulty = "faulty"
-    """It breaks promises that one can live with: it joins if the person who registers it says so."""
+    """It breaks only non-essential promises: it may join if the person who registers it confirms."""
     unusable = "unusable"
 
 
 def judge(report: ConformanceReport) -> Admission:
     failing_ids = {finding.id for finding in report.findings if finding.result is Result.failed}
-    # What could not be checked of the essential is not known to hold.
+    # An essential promise that could not be checked counts as broken.
     broken = {finding.id for finding in report.findings if finding.result is not Result.passed} & ESSENTIAL
     if broken:
         return Admission.unusable
@@ -61,8 +61,8 @@ async def check(registration: RunnerRegistration) -> AsyncIterator[ClauseFinding
 
     Raises a ``RunnerError`` if the check cannot begin.
     """
-    # In a task of its own: a page that is left cancels every await below, and a check that is cancelled
-    # must still stop on the runner what it began there.
+    # In a separate task: leaving the page cancels every await below, but a check must still stop on
+    # the runner what it started there.
     findings: asyncio.Queue[ClauseFinding | None] = asyncio.Queue()
 
     async def run() -> ConformanceReport:

@@ -30,7 +30,7 @@ router = RestRouter(prefix="/runners", tags=["runners"])
     responses=problem_responses(400, 409, 502),
 )
 async def register(registration: RunnerRegistration, context: Context) -> Runner:
-    """Probe the runner and put it on the chart. Registering its URL again updates it."""
+    """Probe the runner and register it. Registering its URL again updates the registration."""
     runner = await service.register(context.engine, registration, context.times)
     await context.announce("runners")
     return runner
@@ -88,7 +88,7 @@ async def list_runners(context: Context) -> RunnerList:
     return RunnerList(runners=await service.list_runners(context.engine))
 
 
-# ``int``: else GET /runners/enrol would be a runner's.
+# The ``int`` converter keeps GET /runners/enrol from matching.
 @router.get("/{runner_id:int}", dependencies=[needs(Role.viewer)], responses=problem_responses(404))
 async def detail(runner_id: RunnerId, context: Context) -> Runner:
     return await service.get(context.engine, runner_id)
@@ -101,7 +101,7 @@ async def detail(runner_id: RunnerId, context: Context) -> Runner:
     responses=problem_responses(404),
 )
 async def remove(runner_id: RunnerId, context: Context) -> Response:
-    """Take the runner off the chart; its jobs go back to the queue, its outcomes stay."""
+    """Remove the runner. Its jobs go back to the queue; its outcomes stay."""
     await service.remove(context.engine, runner_id)
     await context.announce("runners")
     return Response(status_code=status.HTTP_204_NO_CONTENT)

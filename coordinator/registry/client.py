@@ -39,9 +39,9 @@ from protocol.model import first_fault
 from protocol.runner import RunnerInfo
 
 MAX_ANSWER = 4 * 1024 * 1024
-"""No honest answer but a catalogue is larger."""
+"""Limit of every response except a catalogue."""
 CONNECT_S = 5.0
-"""For the connection alone: whoever is there accepts it at once."""
+"""Time limit for connecting; a reachable host accepts at once."""
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -78,7 +78,7 @@ class RunnerClient:
     async def info(self) -> RunnerInfo:
         """Raises ``RunnerIncompatibleError`` for another protocol version."""
         body = await self._read("GET", "/v1/runner")
-        # Another version may have other members, so that nothing else of its answer is understood.
+        # Another version may have other members, so the rest of the answer is not read.
         protocol = AnswerNumbers.read(body).protocol
         if protocol not in (None, PROTOCOL_VERSION):
             raise RunnerIncompatibleError(
@@ -141,7 +141,7 @@ class RunnerClient:
         return answer.content
 
     async def _read_body(self, response: httpx.Response, most: int = MAX_ANSWER) -> httpx.Response:
-        """The answer with its body; no further part of it is read once it is too long."""
+        """The response with its body; reading stops when the body is too long."""
         body = bytearray()
         async for chunk in response.aiter_raw():
             body += chunk

@@ -56,7 +56,7 @@ class Takeover:
 
 
 def find_doubtful(request: Enrolment, registrations: frozenset[Registration]) -> list[Registration]:
-    """The registrations that may be another runner's: they have the name or the URL of the one that enrols, not both.
+    """The registrations that may belong to another runner: they share either the name or the URL with it, not both.
 
     A registration without a name is known by its URL alone.
     """
@@ -89,7 +89,7 @@ def decide_takeover(
             f"the runner {registration.name} answers at {request.url} too: "
             "give each runner its own URL with --advertise"
         )
-    # One of the same name before one without a name.
+    # Prefer the registration of this name to one without a name.
     ids = {registration.name: registration.id for registration in registrations}
     keep = ids.get(request.name, ids.get(None))
     return Takeover(keep, tuple(sorted(registration.id for registration in registrations if registration.id != keep)))
@@ -125,7 +125,7 @@ async def enrol(
     try:
         return await _enrol(engine, request, token, times)
     except RunnerIncompatibleError as error:
-        # Not for a retry, as the others are: it will be no other runner tomorrow.
+        # Not an error to retry: a later attempt would reach the same runner.
         raise RequestError(str(error)) from error
 
 
@@ -156,7 +156,7 @@ async def _look_up(engine: AsyncEngine, request: Enrolment) -> frozenset[Registr
 
 
 async def _boot_at(registration: Registration, times: Times) -> str | None:
-    """The boot that answers to the secret that only this registration's runner knows."""
+    """The boot that answers to this registration's secret; None if none does."""
     try:
         async with RunnerClient(registration.url, registration.secret, times=times) as client:
             async with asyncio.timeout(times.answer_s):
@@ -173,7 +173,7 @@ async def _store(
     registrations: frozenset[Registration],
     takeover: Takeover,
 ) -> RegistryEntry | None:
-    """Store all of it; or nothing, and return None, if the registrations are no longer the known ones."""
+    """Store everything, or store nothing and return None if the registrations have changed since they were read."""
 
     async def work(connection: AsyncConnection) -> RegistryEntry | None:
         if await store.find_registrations(connection, request.name, request.url, for_update=True) != registrations:
@@ -191,7 +191,7 @@ async def _store(
         # Another registration took the name or the URL since; there was no row to lock.
         return None
     except RunnerIdentityError:
-        # So may the twin have come since: then it has the name or the URL, and the runner is the same.
+        # The other registration of this boot may be new as well; then it has the name or the URL.
         if await _look_up(engine, request) == registrations:
             raise
         return None

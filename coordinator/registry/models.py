@@ -46,7 +46,7 @@ class Runner(BaseModel):
     simulated: bool
     device_count: int
     suites: dict[str, str]
-    """Name to revision."""
+    """Suites of the runner: revision by name."""
     in_flight: int
     last_seen: datetime | None
     quarantined_until: datetime | None
@@ -54,7 +54,7 @@ class Runner(BaseModel):
 
 
 class JobInFlight(BaseModel):
-    """A job that a runner has now."""
+    """A job in flight on a runner."""
 
     job_id: int
     campaign_id: int
@@ -66,7 +66,7 @@ class JobInFlight(BaseModel):
 
 
 class RecentOutcome(BaseModel):
-    """An outcome of a runner's."""
+    """An outcome that the runner reported."""
 
     job_id: int
     campaign_id: int

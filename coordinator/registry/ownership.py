@@ -16,9 +16,9 @@ from coordinator.database.tables import runner_suites, runners, suites, targets
 from coordinator.times import DEFAULT_TIMES, Times
 
 Address = tuple[str, str]
-"""A runner's URL, and the secret that opens it."""
+"""A runner's URL and its secret."""
 
-# Twice, because the transaction that compares may have begun before the one that set the time.
+# Twice the interval, because the comparing transaction may have started before the one that set the time.
 _OWNED = "(owner IS NOT NULL AND owner_until BETWEEN now() AND now() + make_interval(secs => 2 * :ownership_s))"
 QUARANTINED = (
     "coalesce(quarantined_until BETWEEN now() AND now() + make_interval(secs => 2 * :longest_quarantine_s), false)"
@@ -28,7 +28,7 @@ QUARANTINED = (
 
 @dataclass(frozen=True)
 class OwnedRunner:
-    """A runner as the coordinator that owns it needs it to serve it."""
+    """The data of a runner that its owner needs to serve it."""
 
     id: int
     url: str
@@ -41,7 +41,7 @@ class OwnedRunner:
     queue_limit: int
     strikes: int
     reason: str | None
-    """Why it was not online when it was last looked at."""
+    """Why it was last not online; None if it was."""
     suites: dict[int, tuple[str, str]]
     """Suite id to name and revision."""
 
@@ -85,7 +85,7 @@ async def read(connection: AsyncConnection, runner_id: int) -> OwnedRunner:
 async def renew(
     connection: AsyncConnection, runner_ids: Sequence[int], identity: str, times: Times = DEFAULT_TIMES
 ) -> set[int]:
-    """Renew ownership of these runners and the leases they hold; returns those still ours."""
+    """Renew the ownership of these runners and their leases; returns the runners still owned."""
     rows = await connection.execute(
         text("""
         UPDATE runners SET owner_until = now() + make_interval(secs => :ownership_s), last_seen = now()
@@ -118,7 +118,7 @@ async def disown_all(connection: AsyncConnection, identity: str) -> None:
 async def servable(
     connection: AsyncConnection, identity: str, times: Times = DEFAULT_TIMES
 ) -> tuple[dict[int, Address], set[int]]:
-    """Runners that some coordinator should serve now, by id; and which of them another one owns."""
+    """The runners that should be served now, by id, and those of them that another coordinator owns."""
     rows = await connection.execute(
         text(f"""
         SELECT id, url, secret, owner <> :me AND {_OWNED} AS elsewhere FROM runners
@@ -149,14 +149,14 @@ async def set_state(connection: AsyncConnection, runner_id: int, state: str, rea
 
 
 async def set_boot(connection: AsyncConnection, runner_id: int, boot_id: str) -> None:
-    """A new boot numbers its events from 1 again."""
+    """Store a new boot and reset the cursor, because a boot numbers its events from 1."""
     await connection.execute(
         update(runners).where(runners.c.id == runner_id).values(boot_id=boot_id, cursor=0, last_seen=func.now())
     )
 
 
 async def skip_to(connection: AsyncConnection, runner_id: int, boot_id: str, n: int) -> None:
-    """Go on reading this boot's events after ``n``, because those before can no longer be had."""
+    """Continue reading this boot's events after ``n``, because the earlier ones are lost."""
     await connection.execute(
         update(runners)
         .where(runners.c.id == runner_id, runners.c.boot_id == boot_id, runners.c.cursor < n)

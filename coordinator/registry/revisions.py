@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 from protocol.catalogue import CatalogueSuite, short
 
 SHOWN = 3
-"""Differences of each kind that are named; the rest is counted."""
+"""How many differences of each kind are named; the rest is counted."""
 
 
 class CaseContent(NamedTuple):
-    """A case under one revision: everything of it but its id and its place."""
+    """The content of a case under one revision: everything except its id and position."""
 
     function: str
     host_only: str | None
@@ -31,7 +31,7 @@ Content = Mapping[str, CaseContent]
 
 
 class ChangedCase(NamedTuple):
-    """A case that two contents have in common, and that is another one in each."""
+    """A case id that two contents share with different cases."""
 
     id: str
     stored: CaseContent

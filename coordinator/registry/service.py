@@ -30,7 +30,7 @@ async def register(engine: AsyncEngine, registration: RunnerRegistration, times:
 
 
 async def enter(engine: AsyncEngine, registration: RunnerRegistration, info: RunnerInfo, catalogue: Catalogue) -> int:
-    """Store the answers of a runner that is registered; its id."""
+    """Store the answers of a runner that registers, and return its id."""
 
     async def work(connection: AsyncConnection) -> int:
         existing_id = await store.lock_registration_at(connection, registration.url)
@@ -58,7 +58,7 @@ async def refresh(engine: AsyncEngine, runner: OwnedRunner, info: RunnerInfo, ca
         )
 
     async def work(connection: AsyncConnection) -> OwnedRunner:
-        # Before suites and target, as a registration or enrolment of the same runner at this moment does.
+        # Lock in the same order as registrations and enrolments, before suites and target.
         await store.lock_registration(connection, runner.id)
         await put(connection, runner.id, info, catalogue)
         await ownership.set_boot(connection, runner.id, info.boot_id)
@@ -70,7 +70,7 @@ async def refresh(engine: AsyncEngine, runner: OwnedRunner, info: RunnerInfo, ca
 async def put(
     connection: AsyncConnection, runner_id: int | None, info: RunnerInfo, catalogue: Catalogue, **address: str
 ) -> int:
-    """Store a runner's answers, in the registration that is given and locked, or in a new one; its id.
+    """Store a runner's answers in the given locked registration or in a new one, and return its id.
 
     The suites come last, as the lock of their revision must. Raises a ``RunnerError``.
     """
