@@ -16,17 +16,18 @@ router = RestRouter(tags=["deletion"])
 
 @router.delete("/campaigns/{campaign_id}", dependencies=[needs(Role.operator)], responses=problem_responses(404, 409))
 async def delete_campaign(campaign_id: CampaignId, context: Context) -> DeletedCampaign:
-    """Delete a campaign that is over, with its jobs, outcomes and overrides; of a bundle, what it brought."""
+    """Delete an ended campaign with its jobs, outcomes and overrides; for an imported one also what its bundle
+    brought."""
     return await service.delete_campaign(context.engine, campaign_id)
 
 
 @router.get("/suites")
 async def list_suites(context: Context) -> StoredSuites:
-    """Every suite that is stored, under each of its revisions, and what keeps it from being deleted."""
+    """Every stored suite and revision, and what prevents its deletion."""
     return await service.list_suites(context.engine)
 
 
 @router.delete("/suites/{suite_id}", dependencies=[needs(Role.operator)], responses=problem_responses(404, 409))
 async def delete_suite(suite_id: SuiteId, context: Context) -> StoredSuite:
-    """Delete a suite under one revision, which may then be told anew; 409 while a campaign or a runner has it."""
+    """Delete one revision of a suite, so that it can be stored anew; 409 while a campaign or a runner uses it."""
     return await service.delete_suite(context.engine, suite_id)

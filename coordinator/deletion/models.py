@@ -1,4 +1,4 @@
-"""The answers of REST about deleting."""
+"""The response models of deletion over REST."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 
 class DeletedCampaign(BaseModel):
-    """A campaign that is gone, with the number of rows that went with it."""
+    """A deleted campaign, with the number of deleted rows."""
 
     id: int
     name: str
@@ -17,7 +17,7 @@ class DeletedCampaign(BaseModel):
 
 
 class StoredSuite(BaseModel):
-    """A suite under one revision, as the database holds it, and what keeps it from being deleted."""
+    """A stored revision of a suite, and what prevents its deletion."""
 
     id: int
     framework: str

@@ -25,7 +25,7 @@ async def delete_campaign(engine: AsyncEngine, campaign_id: int) -> DeletedCampa
     """Raises ``NotFoundError``, and ``ConflictError`` while it runs."""
 
     async def work(connection: AsyncConnection) -> DeletedCampaign:
-        # Nobody adds up its outcomes meanwhile, nor begins to before it is gone.
+        # Lock out refreshes of its matrix until it is deleted.
         await lock_exclusively(connection, campaign_id, wait=True)
         campaign = await store.lock_campaign(connection, campaign_id)
         if campaign is None:
@@ -82,5 +82,5 @@ async def delete_suite(engine: AsyncEngine, suite_id: int) -> StoredSuite:
 
 
 def _noun_with_ids(noun: str, ids: Sequence[int]) -> str:
-    """``campaign 3``, or ``campaigns 3, 5 and 8``; of many the first."""
+    """``campaign 3``, or ``campaigns 3, 5 and 8``; of many only the first."""
     return f"{noun}{'s' if len(ids) > 1 else ''} {join_words([*map(str, ids)], MOST_NAMED)}"

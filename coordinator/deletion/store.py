@@ -1,4 +1,4 @@
-"""The statements that delete, in the order that foreign keys ask for."""
+"""The deleting statements, in the order that foreign keys require."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OF_CAMPAIGN = tuple(
         "DELETE FROM campaign_targets WHERE campaign_id = :campaign",
         "DELETE FROM submissions WHERE campaign_id = :campaign",
         "UPDATE campaigns SET rerun_of = NULL WHERE rerun_of = :campaign",
-        # With its matrix, which goes by itself.
+        # Its matrix is deleted by cascade.
         "DELETE FROM campaigns WHERE id = :campaign",
     )
 )
@@ -61,7 +61,7 @@ async def suites_of(connection: AsyncConnection, campaign_id: int) -> Sequence[i
 
 
 async def delete_campaign(connection: AsyncConnection, campaign_id: int) -> tuple[int, int]:
-    """Delete it with all that hangs on it; returns how many jobs and outcomes those were."""
+    """Delete the campaign with all dependent rows; returns the numbers of its jobs and outcomes."""
     rows = [(await connection.execute(statement, {"campaign": campaign_id})).rowcount for statement in _OF_CAMPAIGN]
     return rows[_JOBS], rows[_OUTCOMES]
 

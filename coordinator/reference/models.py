@@ -18,7 +18,7 @@ TOP = "top20"
 
 @dataclass(frozen=True)
 class PublishedTarget:
-    """One of the targets that published figures are of. The device is the study's word: ``gpu-t4``."""
+    """A target of published figures. The device is the study's word: ``gpu-t4``."""
 
     framework: str
     version: str
@@ -125,7 +125,7 @@ class Reference:
         return {(row.framework, row.function): frozenset(row.strata) for row in self.functions}
 
     def sentences(self, figures: frozenset[str], frameworks: frozenset[str]) -> tuple[str, ...]:
-        """The sentences that must stand beside these figures of these frameworks."""
+        """The sentences that must be shown beside these figures of these frameworks."""
         return tuple(
             caveat.sentence
             for caveat in self.caveats

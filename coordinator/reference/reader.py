@@ -13,13 +13,13 @@ from coordinator.reference.models import Reference
 
 DATA = files("coordinator.reference") / "data"
 MEASURED = {"gpu_t4_ms": "gpu-t4", "tpu_v3_8_ms": "tpu-v3-8"}
-"""Columns of latencies, and the devices that they are of."""
+"""The device of each column of latencies."""
 _OURS = {"pytorch": "torch"}
 Row = dict[str, Any]
 
 
 def digest() -> str:
-    """A digest of all data files: a database that holds the same is not loaded again."""
+    """A digest of all data files; a database with the same digest is not loaded again."""
     files = sorted((file.name, file.read_bytes()) for file in DATA.iterdir() if file.name.endswith((".csv", ".toml")))
     return hashlib.sha256(b"".join(content for _, content in files)).hexdigest()
 
@@ -52,12 +52,12 @@ def _rows(name: str) -> Iterator[Row]:
 
 
 def _own_framework_name(row: Mapping[str, Any]) -> Row:
-    """The row with its framework under our name."""
+    """The row with the framework under Portolan's name."""
     return {name: _OURS.get(value, value) if name == "framework" else value for name, value in row.items()}
 
 
 def _latencies(functions: list[Row]) -> Iterator[Row]:
-    """In the order in which they were printed; then without a figure those that were tested and not published."""
+    """The published latencies in their printed order, then the tested functions without a published figure."""
     figures = list(_rows("latency.csv"))
     figure_keys = {(row["framework"], row["function"]) for row in figures}
     for row in (*figures, *(row for row in functions if (row["framework"], row["function"]) not in figure_keys)):

@@ -11,7 +11,7 @@ from coordinator.reference.models import PAPER, Reference
 
 
 def load(connection: Connection) -> None:
-    """Bring the database's reference to the data files; does nothing if it holds the same."""
+    """Load the reference's data files into the database, unless it has the same data."""
     sha256 = reader.digest()
     if store.digest(connection, PAPER) != sha256:
         store.replace(connection, reader.read(), sha256)

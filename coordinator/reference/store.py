@@ -29,14 +29,14 @@ TABLES = {
 
 
 def digest(connection: Connection, name: str) -> str | None:
-    """The digest of the data that this reference was loaded from; None if it is not there."""
+    """The digest of the data that this reference was loaded from; None if it is not loaded."""
     source = tables.reference_sources
     stored_digest: str | None = connection.scalar(select(source.c.sha256).where(source.c.name == name))
     return stored_digest
 
 
 def replace(connection: Connection, reference: Reference, sha256: str) -> None:
-    """Put the reference in place of what was loaded before: one statement a table, in the caller's transaction."""
+    """Replace the loaded reference, with one statement per table, in the caller's transaction."""
     source = tables.reference_sources
     connection.execute(delete(source).where(source.c.name == reference.name))
     connection.execute(insert(source).values(name=reference.name, citation=reference.citation, sha256=sha256))

@@ -28,7 +28,7 @@ FORMER_PARAMETERS = ("by", "counted_by", "verdict_on_device")
 
 
 async def refuse_former_parameters(request: Request) -> None:
-    """A parameter that is ignored would give another verdict than the one that was meant."""
+    """Reject former parameters: ignoring them would return another verdict than the caller expects."""
     _refuse(request, FORMER_PARAMETERS)
 
 
@@ -65,7 +65,7 @@ async def _rule_of_functions(request: Request, rule: RuleParameter) -> CountingR
 
 
 FunctionRuleParameter = Annotated[CountingRule, Depends(_rule_of_functions)]
-"""Where functions are counted, and no outcome is filtered by its ``verdict``."""
+"""The rule parameter of endpoints that count functions."""
 
 
 @router.get("/campaigns/{campaign_id}/matrix")
@@ -78,7 +78,7 @@ async def matrix(
     offset: Offset = 0,
     limit: Limit = 500,
 ) -> MatrixPage:
-    """The functions that a query finds, with their cells, and all modules that these are of."""
+    """The functions that match a query, with their cells and all of their modules."""
     return await service.page(context.engine, campaign_id, MatrixQuery(q, rule, device, offset, limit))
 
 
@@ -102,7 +102,7 @@ async def conditions(
     limit: Limit = 500,
     format: Literal["json", "csv"] = "json",
 ) -> Response | CampaignConditions:
-    """Of each function of which a case fails or falls back: n of m, by whom judged, and on which options."""
+    """For each function with a case that fails or falls back: n of m cases, who judged them, and on which options."""
     if format == "json":
         return await condition_rows.of_campaign(context.engine, campaign_id, function, device, offset, limit)
     whole = await condition_rows.of_campaign(context.engine, campaign_id, function, device)
@@ -116,13 +116,13 @@ async def campaign_operations(
     context: Context,
     name: Annotated[Text, Query(max_length=200, description="letters that their names have")] = "",
 ) -> CampaignOperations:
-    """The framework's own operations that fell back, failed, diverged or lack a lowering, those of most cases first."""
+    """The framework's own operations that fell back, failed, diverged or lack a lowering, most cases first."""
     return await operations.of_campaign(context.engine, campaign_id, name)
 
 
 @router.get("/campaigns/{campaign_id}/operations/{operation:path}")
 async def operation_cases(campaign_id: CampaignId, operation: PathName, context: Context) -> OperationCases:
-    """The functions and cases that met one operation so (`aten::isin`), on each target."""
+    """The functions and cases in which one operation (`aten::isin`) fell back or failed, on each target."""
     return await operations.cases_of(context.engine, campaign_id, operation)
 
 

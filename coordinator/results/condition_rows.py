@@ -70,7 +70,7 @@ class TargetCondition(BaseModel):
     """Cases for which the suite names the reference. If none of them is independent, all were judged by the same
     framework."""
     fails: ConditionDetail | None
-    """Null if no case fails, or no option tells those that do from the others."""
+    """Null if no case fails, or if no option separates the failing cases from the others."""
     falls_back: ConditionDetail | None
     sentences: list[str]
 
@@ -96,8 +96,8 @@ SELECT DISTINCT s.framework COLLATE "C" AS framework, c.function COLLATE "C" AS 
  ORDER BY 1, 2
 """)
 
-# By way of the jobs, whose key finds them: outcomes have no index of cases. A refusal that passes is in no count.
-# ``end`` is what ``conditions.end_of_runs`` makes of the same outcomes.
+# Outcomes have no index of cases, so they are found through jobs. Refusals that pass are excluded.
+# ``end`` must equal ``conditions.end_of_runs`` of the same outcomes.
 _CASES = text(f"""
 SELECT o.target_id, s.framework, c.function, c.id AS case_id, c.options, c.tags, c.judged_by,
        CASE WHEN bool_or(o.verdict = 'failed') THEN 'failed'
@@ -157,7 +157,7 @@ async def of_campaign(
 
 
 def as_csv(conditions: CampaignConditions) -> str:
-    """A row a function and target, with a header; its conditions in words."""
+    """One row per function and target, with a header and the conditions in words."""
     names = [name for name in TargetCondition.model_fields if name not in ("target_id", "sentences")]
     values = [[_in_words(getattr(row, name)) for name in names] for row in conditions.rows]
     return csv_text([names, *values])

@@ -102,7 +102,7 @@ class Condition:
     """Options of one aspect, and the cases with and without them: together all that the function has."""
 
     aspect: Aspect | None
-    """None: every case fails, so that no option tells them from others."""
+    """None if every case fails, so that no option can separate them."""
     options: tuple[str, ...]
     failing: int
     """Of the cases with the options."""
@@ -158,9 +158,9 @@ class FunctionCondition:
     judged: int
     """Cases for which the suite names the reference."""
     fails: Condition | None
-    """Null: nothing failed, or no option tells the failed cases from the others."""
+    """Null if nothing failed, or if no option separates the failed cases from the others."""
     falls_back: Condition | None
-    """The same of what passed: the cases that fell back, set against those that ran on the device."""
+    """The same for passing cases: those that fell back, compared with those that ran on the device."""
 
     @property
     def judges(self) -> str:
@@ -235,7 +235,7 @@ def condition_of(cases: Sequence[Case], is_failing: Callable[[Case], bool]) -> C
 
 
 def _of_aspect(aspect: Aspect, failing: Sequence[EndedCase], others: Sequence[EndedCase]) -> Iterator[Condition]:
-    """The conditions of one aspect; none where the options of a case are not known."""
+    """The conditions of one aspect; none if the options of any case are unknown."""
     wrong, right = [[case.option_names[aspect] for case in side] for side in (failing, others)]
     known_wrong, known_right = [[names for names in side if names is not None] for side in (wrong, right)]
     if len(known_wrong) < len(wrong) or len(known_right) < len(right):
@@ -281,7 +281,7 @@ def _by_chance(condition: Condition) -> float:
 
 
 def _rank(condition: Condition) -> tuple[Any, ...]:
-    """Exact ones first, then those of fewest exceptions, options, and in the order of aspects."""
+    """The sort key of conditions: exact ones first, then fewest exceptions, fewest options, order of aspects."""
     exceptions = condition.of - condition.failing + condition.others_failing
     assert condition.aspect is not None
     return exceptions, len(condition.options), list(Aspect).index(condition.aspect), condition.options
@@ -289,7 +289,7 @@ def _rank(condition: Condition) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class CallSite:
-    """A caller's own call, as far as its source says it."""
+    """A call in user code, as far as the source shows it."""
 
     positional: int
     """Of a method after its receiver."""
@@ -329,7 +329,7 @@ def matching(site: CallSite, cases: Iterable[Case]) -> list[Case]:
 
 
 def site_verdict(site: CallSite, cases: Iterable[EndedCase]) -> SiteVerdict | None:
-    """The verdict of the cases on a caller's call; None if none of them is like it."""
+    """The verdict of the cases that are like a caller's call; None if there are none."""
     matches = matching(site, cases)
     if not matches:
         return None
@@ -350,6 +350,6 @@ def _is_alike(site: CallSite, call: CallOptions) -> bool:
 
 
 def _may_be(value: Any, of_case: Any) -> bool:
-    """Whether a value of a caller's can be that of a case: not if both are plain and differ."""
+    """Whether a caller's value can equal a case's: false only if both are plain and differ."""
     is_plain = value is not UNKNOWN_VALUE and not isinstance(of_case, dict)
     return not is_plain or (type(value) is type(of_case) and value == of_case)

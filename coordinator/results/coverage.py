@@ -22,7 +22,7 @@ ChartedFunctions = Mapping[tuple[str, str], Collection[str]]
 
 MOST_RECENT = 32
 _recent: dict[tuple[int, str, datetime | None], list[Coverage]] = {}
-"""By campaign, suite and the time at which its matrix was made: its pages ask for it each time they are shown."""
+"""Recent results by campaign, suite and time of the matrix, because every view of a page needs them."""
 
 
 async def of_campaign(engine: AsyncEngine, campaign_id: int) -> CampaignCoverage:
@@ -34,7 +34,7 @@ async def of_campaign(engine: AsyncEngine, campaign_id: int) -> CampaignCoverage
 async def of_matrix(engine: AsyncEngine, campaign_id: int, suite: str) -> list[Coverage]:
     """The same from the stored matrix."""
     async with engine.connect() as connection:
-        # Read before the functions: what comes in between makes the coverage newer than the key, never older.
+        # Read the key before the functions, so that the coverage can be newer than its key but never older.
         key = campaign_id, suite, await store.made_at(connection, campaign_id)
         if (recent := _recent.get(key)) is not None:
             return recent
@@ -61,7 +61,7 @@ def of_report(suite: str, data: ReportData) -> list[Coverage]:
 
 
 def coverages(suite: str, functions_by_release: ChartedFunctions) -> list[Coverage]:
-    """One for each release charted, against its own surface or the nearest that comes with Portolan."""
+    """One coverage per charted release, with its own surface or the nearest one that comes with Portolan."""
     release_coverages = []
     for (framework, version), functions in sorted(functions_by_release.items()):
         name, charted_release = nearest(framework, version), f"{framework}@{version}"

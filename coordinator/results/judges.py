@@ -26,7 +26,7 @@ class JudgedCases:
     framework: str
     function: str
     judged_by: str | None
-    """None: their suite does not say."""
+    """None if their suite does not say."""
     cases: int
 
 
@@ -35,11 +35,11 @@ class JudgeCount:
     judge: Judge
     cases: int
     functions: int
-    """With such a case."""
+    """Functions with such a case."""
 
 
 def judge_counts(case_groups: Sequence[JudgedCases]) -> list[JudgeCount]:
-    """By judge of any case, the most independent first; empty where no suite says who judged."""
+    """Counts by judge, the most independent first; empty if no suite says who judged."""
     rows = {judge: [row for row in case_groups if row.judged_by == judge] for judge in Judge}
     return [
         JudgeCount(judge, sum(row.cases for row in groups), len({(row.framework, row.function) for row in groups}))

@@ -15,7 +15,7 @@ from coordinator.results.query import like_pattern
 from coordinator.targets import store as targets_store
 from protocol.function_names import did_you_mean, no_function_matches
 
-# A job is looked up by its key; most filters match the first case that they meet.
+# Jobs are found by their key, and most filters match the first case that is tried.
 _FUNCTIONS = """
 SELECT {distinct} s.framework, c.function
   FROM campaign_targets ct

@@ -68,7 +68,7 @@ class Cell(CountedFunction, Figures):
 
     @property
     def lowering_words(self) -> str | None:
-        """The function in a word where it was lowered and not run, for want of a verdict."""
+        """The function's lowering in words, on a target that runs nothing."""
         return lowering_words(self)
 
     @property
@@ -83,7 +83,7 @@ class Cell(CountedFunction, Figures):
         return counts and replace(counts, cause=counts.cause or self.uncounted.cause)
 
     def shown_counts(self, rule: CountingRule) -> Counts:
-        """The rule's counts; those anywhere of a function that has no verdict by it."""
+        """The rule's counts; the counts by *anywhere* if the function has no verdict by the rule."""
         return self.counts_by(rule) or self.counts_by(ANYWHERE) or self.uncounted
 
     @property
@@ -99,7 +99,7 @@ class Cell(CountedFunction, Figures):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Remarks that a reader must know beside the verdict and the counts."""
+        """Remarks that must be shown with the verdict and the counts."""
         return (
             *([f"fails {self.fails_on}"] if self.fails_on else []),
             *([f"{plural(self.fell_back, 'case')} fell back to the host"] if self.fell_back else []),
@@ -121,21 +121,21 @@ class Freshness(BaseModel):
 
     outcomes: int
     of: int
-    """Outcomes there are by now."""
+    """Outcomes that exist now."""
     at: datetime | None
-    """None: from none yet."""
+    """None if it was not made yet."""
     current: bool
-    """Since then no outcome has come in, no cause has changed, and no figure has got another definition."""
+    """Whether no outcome, cause or definition of a figure has changed since."""
 
 
 class Module(BaseModel):
-    """Some neighbouring rows of the matrix."""
+    """A module of the matrix: some adjacent rows."""
 
     framework: str
     name: str
     functions: int
     first: int
-    """The number of rows of the whole before its first."""
+    """The number of rows before its first row."""
 
 
 class MatrixRow(BaseModel):
@@ -154,7 +154,7 @@ class MatrixPage(BaseModel):
     name: str
     suite: str
     sample: str | None = None
-    """The name of the sample that its functions are, if they are one."""
+    """The name of the sample, if the functions are one."""
     state: str
     rule: str
     """The counting rule that the query is judged by."""
@@ -162,10 +162,10 @@ class MatrixPage(BaseModel):
     freshness: Freshness
     targets: list[Target]
     modules: list[Module]
-    """Of all rows that the query finds."""
+    """The modules of all rows that match the query."""
     found: int
     functions: int
-    """That the campaign has outcomes of."""
+    """The number of functions with outcomes in the campaign."""
     offset: int
     rows: list[MatrixRow]
 
@@ -201,13 +201,13 @@ class History(BaseModel):
 
 
 class PortRate(BaseModel):
-    """Functions that port without a failure, of those with a case that counts."""
+    """Functions that pass every case, of those with a case that counts."""
 
     count: int
     n: int
     percent: float | None
     low: float | None
-    """With `high` the interval of 95 %, in percent; null of none."""
+    """With `high` the 95 % interval in percent; null without functions."""
     high: float | None
 
     @classmethod
@@ -227,12 +227,12 @@ class SampleRate(BaseModel):
     target_id: int
     target: str
     part: str
-    """``all``, or how it was drawn."""
+    """``all``, or how the part was drawn."""
     drawn: int
     charted: int
     """Functions for which the suite has cases; the others are excluded from the rates."""
     ports: PortRate
-    """A fallback to the host passes."""
+    """The rate with a fallback to the host counted as passing."""
     ports_on_device: PortRate
 
 

@@ -24,14 +24,14 @@ MOST_CASES = 2000
 
 
 class Met(StrEnum):
-    """The way in which an operation was met by a case."""
+    """How an operation is involved in a case."""
 
     fell_back = "fell_back"
-    """The case passed, and the operation ran on the host, unsaid."""
+    """The case passed, and the framework silently ran the operation on the host."""
     failed = "failed"
-    """The case failed at it."""
+    """The case failed at the operation."""
     diverged = "diverged"
-    """The case gave a wrong result, and the operation is the first that computed otherwise than the host."""
+    """The case gave a wrong result, and this operation is the first whose result differs from the host's."""
     not_lowered = "not_lowered"
     """The operation has no lowering for the target's platform; nothing ran."""
 

@@ -28,7 +28,7 @@ def compare_cases(
 
 
 def enough(cases: dict[str, SideCase], least: int) -> dict[str, SideCase]:
-    """The cases of one function on one side; if fewer than ``least`` count, none does."""
+    """The cases of one function on one side; none count if fewer than ``least`` do."""
     if sum(case.verdict in COUNTED for case in cases.values()) >= least:
         return cases
     return {

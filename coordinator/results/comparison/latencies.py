@@ -30,22 +30,22 @@ from coordinator.formats import percent, plural, ratio
 from coordinator.level import ALIKE
 
 FACTOR = 1.5
-"""The change to be found: times slower or faster."""
+"""The change to detect: this many times slower or faster."""
 LEAST = ALIKE
 """No smaller change counts."""
 ALPHA = 0.01
-"""The share of the intervals that may miss the true ratio."""
+"""The allowed share of intervals that miss the true ratio."""
 SHAKEN = 0.2
 """The share of samples that waited for a core, past which what is usual among others says nothing of this function.
 
 On two cores shared with two to six processes 2 % of the samples of a call of one thread waited, and 40 % of a call of
 two, whose runs differed by up to four times."""
 AGREEING = 0.95
-"""The share of a campaign's functions that differ between its halves by no more than it says."""
+"""The share of functions whose halves differ by at most ``between_halves``."""
 NAMED = 3
-"""Cases that a line names; the json has all."""
+"""The most cases that a line names; the json has all."""
 MOST_RUNS = 30
-"""More runs than this are no advice."""
+"""The most additional runs that the advice suggests."""
 
 Speed = Literal["slower", "faster", "same", "insufficient data"]
 
@@ -58,7 +58,7 @@ class Measurement(NamedTuple):
     run: int
     milliseconds: float
     contended: bool = False
-    """Whether the host let others run in most samples."""
+    """Whether threads waited for a core in most samples."""
     contended_share: float | None = None
     """The share of samples that waited for a core; None if it was not counted."""
 
@@ -80,7 +80,7 @@ class Spreads(NamedTuple):
 UNKNOWN = Spread(0.0, 0)
 NOTHING_USUAL = Spreads(UNKNOWN, UNKNOWN)
 WORTH = 16
-"""Degrees of freedom that the usual spread is worth."""
+"""The weight of the usual spread, in degrees of freedom."""
 FEWEST_FUNCTIONS = 10
 """Functions needed for a usual spread; with fewer it is unknown."""
 
@@ -121,7 +121,7 @@ class LatencyChange:
 
     @property
     def contended_shares(self) -> str:
-        """Of both sides: ``2 %, 40 %``."""
+        """The contended shares of both sides: ``2 %, 40 %``."""
         return ", ".join(map(percent, self.contended))
 
     @property
@@ -139,7 +139,7 @@ Runs = MutableMapping[int, float]
 
 
 class CaseRuns(NamedTuple):
-    """The runs of a case in one campaign: those that had the cores that they asked for."""
+    """The runs of a case in one campaign that did not wait for cores."""
 
     runs: Runs
     shares: MutableMapping[int, float | None]
@@ -147,7 +147,7 @@ class CaseRuns(NamedTuple):
 
     @property
     def left_out(self) -> int:
-        """Contended runs: these say only that the call takes no longer."""
+        """The number of contended runs, which give only an upper bound."""
         return len(self.shares) - len(self.runs)
 
     @property
@@ -189,7 +189,7 @@ class ChangeScale(NamedTuple):
     least: float
     """The logarithm of the smallest change that counts."""
     factor: float
-    """The change that is looked for."""
+    """The change to detect."""
 
     def of(self, contended_share: float) -> ChangeScale:
         """The scale of a function of which this share of the samples waited for a core.
@@ -260,7 +260,7 @@ def greatest_excess(spread: Spread, runs: int, alpha: float) -> float:
 
 
 def usual_spreads(functions: Sequence[Spreads]) -> Spreads:
-    """From the functions' median, which no few wild ones move."""
+    """Estimated from the median over functions, which a few outliers do not move."""
     if len(functions) < FEWEST_FUNCTIONS:
         return NOTHING_USUAL
     return Spreads(_usual([spreads.lower for spreads in functions]), _usual([spreads.all for spreads in functions]))
@@ -286,7 +286,7 @@ def runs_to_tell(runs: tuple[int, int], spreads: Spreads, scale: ChangeScale) ->
 
 
 class _Function:
-    """One function on both sides: the cases that both measured."""
+    """A function on both sides, with the cases that both measured."""
 
     def __init__(self, name: str, before: Mapping[str, CaseRuns], after: Mapping[str, CaseRuns]) -> None:
         self.name = name

@@ -21,11 +21,11 @@ CaseKind = Literal["worse", "better", "cause", "placement", "lost", "same", "ins
 revisions of the suite mean other cases by it."""
 
 NAMED = 3
-"""Cases that a line names; the json has all."""
+"""The most cases that a line names; the json has all."""
 
 
 class Side(BaseModel):
-    """A campaign; with a selector, one target of it."""
+    """A campaign, or with a selector one of its targets."""
 
     campaign: int
     name: str
@@ -102,7 +102,7 @@ class VerdictChange(BaseModel):
     b: SideVerdict | None
     counts: CaseCounts
     cases: list[CaseChange]
-    """All but those that are the same."""
+    """The changes, without those that are the same."""
     why: str | None
     """The reason, for lost cases and for insufficient data."""
 
@@ -136,11 +136,11 @@ class VerdictComparison(BaseModel):
     counts: ChangeCounts
     cases: CaseCounts
     changes: list[VerdictChange]
-    """All but those that are the same."""
+    """The changes, without those that are the same."""
 
     @property
     def changed(self) -> bool:
-        """A case is not what it was, in whichever way."""
+        """Whether a case changed in any way."""
         return bool(self.cases.worse or self.cases.better or self.cases.cause or self.cases.placement)
 
 
@@ -148,20 +148,20 @@ class LatencyComparison(BaseModel):
     """The functions of a pair that became slower or faster; false alarms are held under 1 %."""
 
     factor: float
-    """The change that is looked for."""
+    """The change to detect."""
     least: float
     """No smaller change counts."""
     between_halves: tuple[float | None, float | None]
     """The change that A and B show each between its own halves, where nothing changed; null if it has no two runs of a
     case. No smaller change counts either."""
     refused: str | None
-    """Why these two cannot be compared, if so."""
+    """Why these two cannot be compared; null if they can."""
     slower: int
     faster: int
     same: int
     insufficient: int
     changes: list[LatencyChange]
-    """All but those that are the same."""
+    """The changes, without those that are the same."""
 
     @property
     def host(self) -> str:
@@ -189,7 +189,7 @@ class TargetPair(BaseModel):
 
 
 class Omission(BaseModel):
-    """A target, or two, that is not compared, and why."""
+    """One target or a pair that is not compared, and why."""
 
     target: str
     side: Literal["a", "b", "both"]

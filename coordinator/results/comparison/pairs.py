@@ -1,4 +1,4 @@
-"""The targets of two sides that are compared with each other, and those that cannot be. Pure."""
+"""Pairing the targets of two sides, with the reason for each target left out. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Letter = Literal["a", "b"]
 
 
 class CaseDigest(NamedTuple):
-    """A case of the suite that a target was charted by."""
+    """A case of the suite that charted a target."""
 
     function: str
     digest: str | None
@@ -119,7 +119,7 @@ def _nearest(a: Sequence[Target], b: Sequence[Target]) -> list[tuple[Target, Tar
 
 
 def _distance(one: Target, other: Target) -> tuple[bool, bool, bool] | None:
-    """None: these two never belong together."""
+    """How well two targets match; None if they must not be paired."""
     if (one.framework, one.device) != (other.framework, other.device):
         return None
     return one.version != other.version, one.hardware != other.hardware, one.environment != other.environment

@@ -38,7 +38,7 @@ from protocol.enums import TimingPolicy
 
 
 async def pair_targets(engine: AsyncEngine, a: SideSelector, b: SideSelector, rule: CountingRule) -> Pairing:
-    """The pairs, and all that is left out, with the reason: other suites, simulated targets, cases that are other ones
+    """The pairs, and the targets left out with the reason: other suites, simulated targets, cases that differ
     on the two sides."""
     if a == b:
         raise RequestError(

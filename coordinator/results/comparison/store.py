@@ -1,4 +1,4 @@
-"""The cases, latencies and digests that comparisons read of the database beside the matrix."""
+"""The cases, latencies and digests that comparisons read from the database besides the matrix."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def cases(
         {"campaign": campaign_id, "target": target_id},
     )
     by_function: dict[str, dict[str, SideCase]] = {}
-    # Tens of thousands of cases are of a few kinds, and each kind is one object.
+    # Tens of thousands of cases have few distinct values, so equal ones share an object.
     kinds: dict[tuple[Any, ...], SideCase] = {}
     for function, case, runs, placements, verdict, causes in rows:
         kind = verdict, tuple(causes or ()), tuple(placements or ()), runs
@@ -63,7 +63,7 @@ async def cases(
 
 
 async def measurements(connection: AsyncConnection, campaign_id: int, target_id: int, column: str) -> list[Measurement]:
-    """One target's levels, run by run: passed, and proven to have run where it should."""
+    """One target's levels, run by run: only runs that passed and are proven to have run on the device."""
     if column not in ("low_ms", "cold_ms"):
         raise ValueError(column)
     contention_columns = "contended, contended_share" if column == "low_ms" else "false, NULL"

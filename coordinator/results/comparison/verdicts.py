@@ -1,4 +1,4 @@
-"""The change of a function between two sides: those of its cases, added up. Pure."""
+"""The change of a function between two sides, from the changes of its cases. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KNOWN: tuple[Kind, ...] = ("regression", "fix", "mixed", "change")
 TOLD: tuple[Kind, ...] = (*KNOWN, "lost")
 """Kinds of change for which conditions are shown."""
 WITHOUT_DATA = ("lost", "insufficient data")
-"""Kinds of a function, and of a case, that nothing is known of on one side at least."""
+"""Kinds of change for functions and cases that lack data on a side."""
 
 FunctionCases = Mapping[str, Mapping[str, SideCase]]
 """One side's cases, by function and case. Functions without a verdict that counts are left out."""
