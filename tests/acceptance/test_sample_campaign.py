@@ -139,7 +139,7 @@ def test_any_other_campaign_has_no_sample(coordinator: CoordinatorProcess, runne
     assert coordinator.wait_ended(campaign)["sample"] is None
     answer = coordinator.http.get(f"/campaigns/{campaign}/sample")
     assert answer.status_code == 404
-    assert "are no sample" in answer.json()["detail"]
+    assert "are not a sample" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(

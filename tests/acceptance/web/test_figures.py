@@ -290,7 +290,7 @@ def test_a_real_campaign_of_one_target(site: httpx.Client, coordinator: Coordina
         "complete": 1,
     }
     report = site.get(f"/campaigns/{ended}/report").text
-    assert "There is one target only" in report
+    assert "The campaign has only one target" in report
     assert "portolan-runner run" in report
 
 

@@ -44,7 +44,7 @@ def test_operations_and_their_cases_are_on_a_page(visitor: Visitor, charted: int
 
 def test_an_operation_that_no_case_met_is_said_to_be_unrecorded(visitor: Visitor, charted: int) -> None:
     page = text(visitor.read(f"/campaigns/{charted}/operations?operation=toy::other", status=404))
-    assert "is not recorded" in page
+    assert "are not recorded" in page
 
 
 def test_results_are_filtered_by_falling_back_and_by_wrong_values(
@@ -68,4 +68,4 @@ def test_the_command_line_says_the_same(coordinator: CoordinatorProcess, charted
     assert "diverged" in portolan.ask("operations", str(charted), WRONG)
     assert "2 times on the host" in portolan.ask("operations", str(charted), MOVED)
     assert MOVED not in portolan.ask("operations", str(charted), "--name", "WRONG")
-    assert "is not recorded" in portolan.refused("operations", str(charted), "toy::other")
+    assert "are not recorded" in portolan.refused("operations", str(charted), "toy::other")

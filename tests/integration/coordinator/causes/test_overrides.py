@@ -57,7 +57,7 @@ async def test_a_cause_is_named_by_case_and_target_too(place: Place) -> None:
     assert await stored(place, failed) == by_rule
     with pytest.raises(UnknownNameError, match="matches 0 targets"):
         await override(place.engine, campaign, request.model_copy(update={"target": "torch/xla"}), "ada")
-    with pytest.raises(NotFoundError, match="did not pass"):
+    with pytest.raises(NotFoundError, match="no failed, skipped or incomplete outcome"):
         await override(place.engine, campaign, request.model_copy(update={"case": "torch.cat/1"}), "ada")
 
 

@@ -139,7 +139,7 @@ def test_a_runner_that_cannot_serve_is_reported_with_its_log_and_leaves_nothing(
     fleet: Fleet, processes: Processes
 ) -> None:
     assert fleet.up(spec("absent"), spec()) == ["hazards/absent"]
-    assert "hazards/absent: it has ended; its container was removed again" in fleet.text
+    assert "hazards/absent: it has ended; its container was removed" in fleet.text
     assert "no hazard was found on the bus" in fleet.text
     assert [container.target for container in processes.list()] == ["hazards/cpu"]
     assert len(fleet.runners()) == 1

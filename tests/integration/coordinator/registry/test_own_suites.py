@@ -173,7 +173,7 @@ async def test_one_revision_has_one_meaning(
     assert answer.status_code == 409, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     detail = answer.json()["detail"]
-    assert "the bundle's suite 'hazards' of hazards is another one than is stored" in detail
+    assert "the bundle's suite 'hazards' of hazards differs from the suite stored" in detail
     assert words in detail
     assert await counts(rows) == stored
 

@@ -214,7 +214,7 @@ async def test_a_campaign_of_which_every_job_failed_has_rates_and_causes_and_no_
     assert found["densities"].rows == ()
     await connection.execute("update campaigns set state = 'done', finished_at = now() where id = $1", number)
     await connection.execute("update campaign_targets set done = 8, failed = 8 where campaign_id = $1", number)
-    assert "0 of 2 functions port" in await sent(engine, number, tmp_path)
+    assert "0 of 2 functions pass every case" in await sent(engine, number, tmp_path)
     assert {
         each.target.device: each.functions["anywhere"]["complete"] for each in (await overview(engine, number)).targets
     } == {
@@ -283,7 +283,7 @@ async def test_another_device_to_set_the_others_against(
         ),
         ({"measure": "mean"}, UnknownNameError, "no measure is called 'mean'; there are: level, cold, paper"),
         ({"tolerable": 1.0}, RequestError, "must be over 1 times slower, not 1"),
-        ({"tolerable": float("nan")}, RequestError, "not from nan"),
+        ({"tolerable": float("nan")}, RequestError, "not nan"),
     ],
 )
 async def test_what_cannot_be_made_is_refused_in_a_line_that_helps(

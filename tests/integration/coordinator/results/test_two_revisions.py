@@ -40,7 +40,7 @@ async def test_the_cases_that_are_the_same_are_compared(
     assert found.pairs
     for pair in found.pairs:
         assert pair.other_cases == [f"{CHANGED}/0"]
-        assert any("(r1 and r2): 1 case of the functions charted cannot be compared" in note for note in pair.notes)
+        assert any("(r1 and r2): 1 case of the charted functions cannot be compared" in note for note in pair.notes)
         changes = {change.function: change for change in pair.verdicts.changes}
         for function, change in changes.items():
             left_out = [case.case for case in change.cases if case.why == ANOTHER_CASE]
