@@ -16,7 +16,7 @@ from protocol.redaction import redact
 from protocol.terminal import terminal_streams
 
 PROGRAM = "portolan"
-"""However Python was called: completion asks by this name."""
+"""The program's name in help and completion, however Python was called."""
 INTERRUPTED = 130
 
 
@@ -179,7 +179,7 @@ def _options_of_all(
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns its exit code."""
-    # Names and texts of runners stand in almost all that is printed.
+    # Almost all output contains names and texts of runners, so control characters are escaped.
     with terminal_streams():
         return _run(arguments)
 
@@ -203,7 +203,7 @@ def _run(arguments: list[str] | None) -> int:
         _complain(f"{undecodable!a} is not valid text: write every argument in UTF-8")
         return 2
     except BrokenPipeError:
-        # The reader has seen enough; Python must not complain about it once more at exit.
+        # The reader closed the pipe; Python must not report it again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
@@ -215,7 +215,7 @@ def _run(arguments: list[str] | None) -> int:
 
 def _text_of(error: TyperException) -> str:
     """The message of a usage error; for a value that cannot be parsed the wording is Portolan's."""
-    # Not for commands that are called well.
+    # Imported here because only wrong calls need it.
     from pydantic import ValidationError
 
     from protocol.fault_words import words_of

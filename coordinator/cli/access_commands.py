@@ -1,4 +1,4 @@
-"""``portolan login``, ``logout``, ``whoami``, ``token`` and ``audit``: who one is, and who may do what."""
+"""``portolan login``, ``logout``, ``whoami``, ``token`` and ``audit``: identity and access control."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def create(
     ],
     days: Annotated[int, typer.Option(min=1, max=MOST_TOKEN_DAYS, help="Until it expires.")] = TOKEN_DAYS,
 ) -> None:
-    """Make a token and print it, this once: stdout has the token alone."""
+    """Create a token and print it once. Only the token goes to stdout."""
     token = client.create_token({"name": name, "role": role, "expires_in_days": days})
     print(f"token {token.id}, {token.name}, {token.role}, until {token.expires_at:%Y-%m-%d}:", file=sys.stderr)
     print(token.secret)
@@ -85,7 +85,7 @@ def create(
 @app.command("list")
 @with_client
 def list_tokens(client: Client, as_json: AsJson = False) -> None:
-    """List the tokens with their roles and last use; their secrets are kept nowhere."""
+    """List the tokens with their roles and last use. Their secrets are not stored."""
     tokens = client.tokens()
     if as_json:
         print_json(tokens)
@@ -110,7 +110,7 @@ def revoke(
     client: Client,
     token_id: Annotated[int, typer.Argument(metavar="ID", min=1, help="As `portolan token list` shows it.")],
 ) -> None:
-    """Refuse a token and its sessions from now on."""
+    """Revoke a token and end its sessions."""
     client.revoke_token(token_id)
     print(f"token {token_id} revoked")
 

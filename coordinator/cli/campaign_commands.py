@@ -114,7 +114,7 @@ def import_(
     """Store a bundle as a campaign; the same bundle is stored once, however often it is imported."""
     from coordinator.bundles.reader import require_size
 
-    # Refused here: a coordinator that refuses an upload in its middle may not get to say why.
+    # Check the size here: if the coordinator refuses an upload midway, its reason may not arrive.
     require_size(file.stat().st_size)
     campaign, is_new = client.import_bundle(file, name)
     if not is_new:

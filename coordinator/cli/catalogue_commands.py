@@ -1,4 +1,4 @@
-"""``portolan catalogue``: what frameworks offer, how often it is used, samples of it, and how much of it is charted."""
+"""``portolan catalogue``: public functions of frameworks, their use, samples of them, and how many are charted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from protocol.model import first_fault
 from protocol.redaction import without_own_secrets
 
 LISTED = 20
-"""Names of one kind that are printed; --json has all."""
+"""The most names of one kind that are printed; --json has all."""
 
 app = typer.Typer(
     help="Public functions of frameworks, how often they are used, samples of them, and how many are charted.",
@@ -120,7 +120,7 @@ def _progress(tally: Tally) -> None:
 
 
 def _count_lines(counts: UsageCounts) -> Iterator[str]:
-    """Say what a count found, in lines."""
+    """The result of a count, as lines of text."""
     files = counts.files
     refusals = sum(files.refused.values())
     yield (

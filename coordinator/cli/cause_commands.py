@@ -1,4 +1,4 @@
-"""``portolan reclassify`` and ``override``: today's rules, or a person's word, on stored outcomes."""
+"""``portolan reclassify`` and ``override``: apply the current rules, or a cause set by hand, to stored outcomes."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def check(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check what a runner promises. Not one that is registered: both would take its events."""
+    """Check that a runner keeps the runner API. Do not check a registered one: the check would take its events."""
     if probe and restart_command is not None:
         raise CoordinatorError("--probe skips the restart check: give --restart-command without --probe")
     times = CheckTimes.parse(variables().check_times)
@@ -50,7 +50,7 @@ def check(
 
 
 def restarting(command: str, within_s: float) -> Restart:
-    """Has the shell carry out the command. What it prints goes to standard error."""
+    """Restarts the runner with a shell command. The command's output goes to standard error."""
 
     async def restart() -> None:
         process = await asyncio.create_subprocess_shell(
@@ -74,4 +74,4 @@ def _print(finding: ClauseFinding) -> None:
 
 
 def _ignore(finding: ClauseFinding) -> None:
-    """JSON comes in one piece."""
+    """Print no single findings: JSON is printed as a whole at the end."""

@@ -1,4 +1,4 @@
-"""``portolan compare`` and ``history``: two campaigns or targets against each other, and one function over all."""
+"""``portolan compare`` and ``history``: compare two campaigns or targets, and show one function over all."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ HISTORY = (
     "median", "notes",
 )  # fmt: skip
 NAMED = 5
-"""Functions or cases that cannot be compared, in one line."""
+"""The most functions or cases in one line of those that cannot be compared."""
 LISTED = 20
-"""Functions of one kind; --json has all."""
+"""The most functions of one kind; --json has all."""
 
 
 @with_client

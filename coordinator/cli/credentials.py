@@ -34,7 +34,7 @@ class Origin:
 
     @classmethod
     def of(cls, url: str) -> Origin:
-        """Raises ``ValueError`` for what is no URL of HTTP."""
+        """The origin of a URL. Raises ``ValueError`` if it is not an HTTP URL."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(url)
@@ -67,7 +67,7 @@ class TokenStore:
         return file
 
     def forget(self, origin: Origin) -> bool:
-        """Return whether there was one."""
+        """Remove the token; return whether there was one."""
         try:
             self.file(origin).unlink()
         except FileNotFoundError:
@@ -121,7 +121,7 @@ def _of_compose(origin: Origin, environment: Variables) -> str | None:
 
 
 def _read(file: Path, *, private: bool = True) -> str | None:
-    """The token in the file; None if there is none, or none that is ours to read."""
+    """The token in the file; None if there is none or it cannot be read."""
     try:
         if private:
             status = file.stat()

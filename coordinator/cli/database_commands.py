@@ -1,4 +1,4 @@
-"""``portolan db``: the way into the database for psql and pandas, and bringing it up to date."""
+"""``portolan db``: connect to the database with psql or pandas, upgrade it, back it up."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def roles(
         ),
     ],
 ) -> None:
-    """Make the roles of $PORTOLAN_DATABASE_URL, as a superuser or as its owner with CREATEROLE; again at will."""
+    """Create the roles of $PORTOLAN_DATABASE_URL, as a superuser or as its owner with CREATEROLE. Repeatable."""
     from coordinator.database.grants import ROLES
     from coordinator.database.roles import provide
     from coordinator.settings import Settings
@@ -89,7 +89,7 @@ def upgrade(
         bool, typer.Option("--require-roles", help="Fail if the roles are missing and cannot be created.")
     ] = False,
 ) -> None:
-    """Bring the database of $PORTOLAN_DATABASE_URL to this version's schema; `portolan up` does so by itself."""
+    """Upgrade the database of $PORTOLAN_DATABASE_URL to this version's schema; `portolan up` does this itself."""
     from coordinator import migration
     from coordinator.settings import Settings
 
@@ -104,7 +104,7 @@ def dump(
     file: Annotated[Path, typer.Argument(help="The file holds runner secrets; only its owner can read it.")],
     data_dir: DataDir = None,
 ) -> None:
-    """Write the whole database to a file, as of one moment; whatever runs goes on."""
+    """Write a consistent dump of the database to a file, while everything keeps running."""
     from coordinator.atomic_files import PRIVATE
     from coordinator.cli.output import writing
     from coordinator.database import backup
@@ -119,7 +119,7 @@ def restore(
     file: Annotated[Path, typer.Argument(help="What `portolan db dump` wrote.", exists=True, dir_okay=False)],
     data_dir: DataDir = None,
 ) -> None:
-    """Bring a dumped database back, into an empty one that nobody serves: all of it or, if it fails, nothing."""
+    """Restore a dump into an empty database that no coordinator serves, completely or not at all."""
     from coordinator import migration
     from coordinator.database import backup
 

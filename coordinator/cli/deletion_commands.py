@@ -1,4 +1,4 @@
-"""``portolan delete``: campaigns and suites, for good."""
+"""``portolan delete``: delete campaigns and suites permanently."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ app = typer.Typer(no_args_is_help=True, help="Delete campaigns and suites perman
 @app.command("campaign")
 @with_client
 def campaign(client: Client, campaign_id: CampaignId, yes: Yes = False) -> None:
-    """Delete a campaign that is over, with its jobs, outcomes and overrides; of a bundle, what it brought."""
+    """Delete an ended campaign with its jobs, outcomes and overrides; for an imported one also what its bundle
+    brought."""
     detail = client.campaign(campaign_id)
     _ask(f"campaign {campaign_id}, {detail.name}, with {plural(detail.counters.done, 'outcome')}", yes)
     deletion = client.delete_campaign(campaign_id)
@@ -40,7 +41,7 @@ def suite(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete a suite under one revision, by its number; without a number, list all and what has stored."""
+    """Delete one revision of a suite, by its number; without a number, list all suites and what uses them."""
     suites = client.suites()
     if suite_id is None:
         if as_json:

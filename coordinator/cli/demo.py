@@ -55,7 +55,7 @@ HOPELESS_STARTS = 5
 OURS = {target.split("/")[0] for target in KNOWN_TARGETS}
 """Frameworks whose environment we know how to set up; others are there or are not."""
 RUNNERS_LIMIT_S = 180.0
-"""How long to wait for runners that have been asked for by name; importing a framework takes its time."""
+"""Seconds to wait for runners that were requested by name; importing a framework takes long."""
 
 Work = dict[str, Any]
 """The members of a demo's submission beside its name and targets: the functions, and how many runs."""
@@ -98,11 +98,11 @@ class Demo:
         self.watch = OutageWatch(board.say, client.url)
         self.campaign: int | None = None
         self._work = work
-        # What an interrupted demo left queued would go before ours.
+        # Jobs that an interrupted demo left queued would run before ours.
         self.watch.retry(self._cancel_leftovers)
 
     def drive(self, way: Steps[None], tend: Callable[[], None] = lambda: None) -> None:
-        """Take the way to its end, step by step."""
+        """Run the steps to the end and show each step's rows."""
         with closing(way):
             for rows in way:
                 self.board.show(rows)
@@ -225,7 +225,7 @@ class LocalDemo:
         if not serving:
             return
         try:
-            # A runner that was ready can be away again: a busy machine keeps it from answering.
+            # A runner that was ready may be offline again, because a busy machine keeps it from answering.
             online = yield from self._demo.online([runner.target for runner in serving])
             campaign = yield from self._demo.submit(online)
         except PortolanError as error:
@@ -381,7 +381,7 @@ def _by_framework(targets: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _program() -> str:
-    """Return the name under which the reader can call this program again from where they are."""
+    """Return the command with which the reader can call this program again from the same folder."""
     own = Path(sys.argv[0]).absolute()
     if shutil.which("portolan") == str(own):
         return "portolan"

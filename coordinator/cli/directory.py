@@ -33,7 +33,7 @@ DEFAULT_URL = f"http://127.0.0.1:{DEFAULT_PORT}"
 
 
 def default_directory() -> Path:
-    """``$PORTOLAN_DATA``, or the place that the system has for such data."""
+    """``$PORTOLAN_DATA``, or the system's folder for application data."""
     environment = variables()
     if environment.data is not None:
         return environment.data
@@ -74,7 +74,7 @@ class DataDirectory:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Make the directory if need be and keep every other instance out of it."""
+        """Create the directory if it is missing, and lock it against other instances."""
         if not self.path.exists():
             try:
                 self.path.mkdir(parents=True)
@@ -153,7 +153,8 @@ def _require_running(directory: DataDirectory) -> Whereabouts:
 
 
 def kept_admin_token(file: Path) -> str:
-    """Return the admin token in the file. It is made on the first call, and anew if others could read it."""
+    """Return the admin token in the file. It is created on the first call, and replaced if other users could read
+    it."""
     if not file.exists() or file.stat().st_mode & 0o077 or not file.read_text().strip():
         write_private(file, f"{new_token().text}\n")
     return file.read_text().strip()

@@ -25,7 +25,7 @@ from coordinator.formats import plural
 from coordinator.registry.models import Runner
 
 if TYPE_CHECKING:
-    # The SDK is loaded by the commands of this file alone: it takes its time, and the coordinator's memory.
+    # Only the commands of this file import the SDK, because it needs time and memory.
     from coordinator.fleet.docker import DockerEngine
 
 FIRST_PORT = 8801
@@ -62,7 +62,7 @@ def up(
     url: Url = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Start a container for each target, wait until it is healthy, put it on the chart."""
+    """Start a container for each target, wait until it is healthy, and register its runner."""
     with _engine(name, first_port) as engine, connect(url, data_dir) as client:
         from coordinator.fleet.docker import parse_size
 
@@ -115,7 +115,7 @@ def down(
     url: Url = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Take the runners off the chart, stop and remove their containers; outcomes stay."""
+    """Remove the runners and their containers; outcomes stay."""
     with _engine(name) as engine, connect(url, data_dir) as client:
         if targets and volumes:
             raise FleetError("--volumes removes the volume of the whole fleet: do not name targets with it")
@@ -141,7 +141,7 @@ def logs(
     follow: Annotated[bool, typer.Option("--follow", help="Keep printing until Ctrl-C.")] = False,
     name: Name = "main",
 ) -> None:
-    """Print what the runner of a target has logged."""
+    """Print the log of a target's runner."""
     with _engine(name) as engine:
         (container,) = _select_containers(engine, [target])
         for piece in engine.logs(container, follow=follow):

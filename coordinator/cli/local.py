@@ -88,7 +88,7 @@ def local_instance(
     from coordinator.migration import upgrade
     from coordinator.settings import Settings, host_names
 
-    # Before anything starts: a variable that cannot be read is refused at once.
+    # Before anything starts, so that an invalid variable is reported at once.
     settings = Settings(
         "",
         enrolment_key_file=enrolment_key_file,
@@ -142,7 +142,7 @@ def _same_for_all_roles(dsn: str) -> Mapping[str, str]:
 
 @contextmanager
 def _coordinator(settings: Settings, listeners: list[socket.socket], log: Path) -> Iterator[threading.Thread]:
-    """Run the coordinator in a thread to itself."""
+    """Run the coordinator in its own thread."""
     from coordinator.app import create_app
 
     server = server_of(create_app(settings), settings)
@@ -199,7 +199,7 @@ class LocalInstance:
         return new_runners
 
     def tend(self) -> None:
-        """See to the database and every runner: register it when it is ready, start it again when it has ended."""
+        """Check the database and every runner: register a runner when it is ready, restart it when it has ended."""
         self._tend_database()
         if not self._coordinator.is_alive():
             raise InstanceError(f"the coordinator ended unexpectedly: {self._directory.log} says why")
@@ -214,7 +214,7 @@ class LocalInstance:
             return
         self._say("PostgreSQL ended unexpectedly; restarting it")
         try:
-            # What is left of the one before goes first, its lock included.
+            # First clean up after the previous server, its lock included.
             self._postgres.stop()
             self._postgres.start()
         except DatabaseError as error:
@@ -226,11 +226,11 @@ class LocalInstance:
         self._say(f"database ready again after {time.monotonic() - now:.1f} s")
 
     def say_login_link(self) -> None:
-        """Say an address that opens the pages signed in, once and within minutes; to a person alone, not to a log."""
+        """Print a link that signs a browser in once. Only on a terminal, so that it is not in a log."""
         if not sys.stdout.isatty():
             self._say("to open it signed in, run: portolan login --link")
             return
-        # Nothing depends on it: `portolan login --link` prints another.
+        # A failure does not matter: `portolan login --link` prints another link.
         with contextlib.suppress(CoordinatorError), Client(self.url, self.token) as client:
             self._say(f"open it signed in (works once, for a few minutes): {self.url}{client.login_link().path}")
 
@@ -284,7 +284,7 @@ class LocalInstance:
         self._say(f"{runner.target}: runner ready{again}, {registration.target} on {registration.hardware}{away}")
 
     def _fail(self, runner: LocalRunner, failure: str, reason: str, *, hopeless: bool = False) -> None:
-        """Start the runner again in a while; leave it out only if it has never served."""
+        """Restart the runner after a pause; leave it out only if it has never served."""
         runner.child.stop()
         runner.failures += 1
         if runner.id is None and (hopeless or runner.failures == FIRST_STARTS):
@@ -361,7 +361,7 @@ def _owner() -> str:
 
 
 def _reachable(host: str) -> str:
-    """The address under which this machine reaches what listens on ``host``."""
+    """The address under which this machine reaches a server that listens on ``host``."""
     everywhere = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
     return everywhere.get(host, f"[{host}]" if ":" in host else host)
 
@@ -383,7 +383,7 @@ def _kept_port(port_file: Path) -> int:
 
 @contextmanager
 def _logging_to(path: Path, secrets: Collection[str]) -> Iterator[None]:
-    """Everything that is logged goes to a file; the terminal belongs to the command."""
+    """Write all logs to a file, because the terminal belongs to the command."""
     from coordinator.logs import log_to
 
     with (

@@ -50,7 +50,7 @@ def fields(cell: Cell | None, *, on_cpu: bool, rule: CountingRule = ANYWHERE) ->
 
 
 def remark(cell: Cell | None) -> str:
-    """The second line of a cell: the verdict on the device where it is another, and what is not as usual."""
+    """The second line of a cell: the verdict on the device if it differs, and anything unusual."""
     if cell is None:
         return ""
     on_device = cell.verdict_by(ON_DEVICE)
@@ -80,7 +80,7 @@ def print_matrix(matrix: MatrixPage, out: Console) -> None:
 
 
 def answers(matrix: MatrixPage) -> list[str]:
-    """How much ports, for each target: ``torch@2.9.0/xla: 47 of 60 functions port without a failure, …``."""
+    """How much ports, for each target: ``torch@2.9.0/xla: 47 of 60 functions pass every case, …``."""
     lines = []
     for target in matrix.targets:
         cells = [row.cells[target.id] for row in matrix.rows if target.id in row.cells]

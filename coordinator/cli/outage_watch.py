@@ -37,7 +37,7 @@ class OutageWatch:
             )
 
     def note_success(self) -> None:
-        """Note that the coordinator did its part."""
+        """Note a successful call of the coordinator."""
         if self._away_since is not None:
             self._say(f"the coordinator is back after {duration(time.monotonic() - self._away_since)}")
         self._away_since = None
@@ -54,7 +54,7 @@ class OutageWatch:
             ) from error
 
     def retry(self, call: Callable[[], T]) -> T:
-        """Return the call's result, whenever it comes; for calls that change nothing if they are made twice."""
+        """Repeat a call until it succeeds and return its result; only for calls that may be repeated."""
         while True:
             try:
                 result = call()

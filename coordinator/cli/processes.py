@@ -67,7 +67,7 @@ class ChildProcess:
             self._process.terminate()
 
     def stop(self) -> None:
-        """End it, politely first. Its own children are ended by it, or by the kernel."""
+        """Stop it, with SIGTERM first. It, or the kernel, ends its children."""
         self.ask_to_stop()
         try:
             self._process.wait(STOP_LIMIT_S)
@@ -78,7 +78,7 @@ class ChildProcess:
         self._settle()
 
     def _settle(self) -> None:
-        """Let the last lines be read. A grandchild may hold the pipe open; it is not waited for."""
+        """Read the last lines, without waiting for grandchildren that keep the pipe open."""
         for reader in self._readers:
             reader.join(1.0)
         if not any(reader.is_alive() for reader in self._readers):

@@ -17,7 +17,7 @@ from coordinator.cli.terminal_console import console
 from coordinator.formats import duration
 
 PLAIN_EVERY_S = 60.0
-"""Where no line can move: in a log, a line of each target now and then says that it goes on."""
+"""Seconds between lines of a target where lines cannot move, as in a log."""
 RATE_OVER_S = 15.0
 
 
@@ -110,7 +110,7 @@ class BarsOfTargets(Progress):
         for key, target in target_by_key.items():
             completed_jobs, total = target.counters.settled, target.counters.total
             if key not in self._ids:
-                # Jobs that were done before are no part of the rate.
+                # Jobs that were done before do not count for the rate.
                 self._ids[key] = self.add_task("", completed=completed_jobs, total=total)
             label = target.target.ljust(width)
             self.update(self._ids[key], description=label, completed=completed_jobs, total=total, target=target)

@@ -19,14 +19,14 @@ from coordinator.variables import variables
 from protocol.enums import HOST
 
 REPLAY_LIMIT_S = 120.0
-"""For one replay of a call."""
+"""Seconds for one replay of a call."""
 COULD_NOT = 2
 """Exit code of the runner's where it could not do it."""
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """The outcomes of a recording's calls on a target; or why there are none."""
+    """The outcomes of a recording's calls on a target, or the reason why there are none."""
 
     evidence: TargetEvidence | None
     why_not: str | None = None

@@ -48,7 +48,7 @@ WHOLE_S = 600.0
 there is an answer."""
 
 REALM = 'Bearer realm="portolan"'
-"""With which a coordinator asks for a token."""
+"""The WWW-Authenticate value of a coordinator that requires a token."""
 
 AWAY = (httpx.codes.BAD_GATEWAY, httpx.codes.SERVICE_UNAVAILABLE, httpx.codes.GATEWAY_TIMEOUT)
 """Statuses of a proxy in front of a coordinator that is away; it sends no problem details with them."""
@@ -56,7 +56,7 @@ AWAY = (httpx.codes.BAD_GATEWAY, httpx.codes.SERVICE_UNAVAILABLE, httpx.codes.GA
 BUNDLE = {"Content-Type": "application/x-ndjson"}
 
 MATRIX_ROWS = 5000
-"""Functions of a matrix that are read at once."""
+"""Functions per request of a matrix."""
 REFRESH_WAIT_S = 120.0
 REFRESH_LOOK_S = 1.0
 """A large campaign's matrix is brought up to date beside the requests, a while after its end."""
@@ -85,7 +85,7 @@ class Client:
                 timeout=_timeout(ANSWER_S),
                 verify=authorities(url),
                 trust_env=not local,
-                # One leads to another origin, and the token is for this one.
+                # A redirect could lead to another origin, which must not get the token.
                 follow_redirects=False,
             )
         except (ValueError, httpx.InvalidURL) as error:
@@ -135,7 +135,7 @@ class Client:
         return self._get(CampaignSample, f"/campaigns/{campaign_id}/sample")
 
     def login_link(self) -> LoginLink:
-        """Return a link that opens the pages signed in, once."""
+        """Return a link that signs a browser in once."""
         from coordinator.access.models import LoginLink
 
         return self._parse(LoginLink, self._send("POST", "/login-links"))
@@ -340,7 +340,7 @@ class Client:
         raise CoordinatorAwayError(f"the coordinator at {self.url} ended its answer early: try again")
 
     def reclassify(self, campaign_id: int | None) -> Reclassified:
-        """Apply today's rules to the stored evidence of one campaign, or of all."""
+        """Apply the current rules to the stored evidence of one campaign, or of all."""
         from coordinator.causes.models import Reclassified
 
         path = "/reclassify" if campaign_id is None else f"/campaigns/{campaign_id}/reclassify"
@@ -378,7 +378,7 @@ class Client:
         self._send("DELETE", f"/runners/{runner_id}")
 
     def get_json(self, path: str, query: Query) -> dict[str, Any]:
-        """Return an answer that has no model here."""
+        """Return a JSON response that has no model."""
         try:
             answer: dict[str, Any] = json.loads(self.get_bytes(path, query))
         except ValueError as error:
@@ -386,7 +386,7 @@ class Client:
         return answer
 
     def get_bytes(self, path: str, query: Query) -> bytes:
-        """Return a file that is made while we wait."""
+        """Return a file that the coordinator creates during the request."""
         return self._send("GET", path, query=query, within_s=WHOLE_S).content
 
     def _get(self, model: type[Model], path: str, query: Query | None = None, within_s: float = ANSWER_S) -> Model:

@@ -22,9 +22,9 @@ from coordinator.formats import join_words, plural
 from protocol.enums import Cause, Ending, Placement, Verdict
 
 LISTED = 50
-"""So many outcomes under the matrix; the files hold all."""
+"""The most outcomes below the matrix; the files have all."""
 NAMED = 3
-"""Operations of one outcome that ran on the host; the files name all."""
+"""The most operations of an outcome that are listed; the files have all."""
 OF_OUTCOMES = ("verdict", "cause", "placement", "ending")
 """Filters that choose among the outcomes of a function; without any, failed ones are listed."""
 
@@ -103,7 +103,7 @@ def _print_conditions(client: Client, campaign_id: int, function: str, device: s
 
 
 def _outcome_entries(outcomes: Iterable[dict[str, Any]], rule: CountingRule) -> list[str]:
-    """One entry a case and target: what it died of, and the command that runs it again."""
+    """One entry per case and target: why it failed, and the command that repeats it."""
     runs: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in outcomes:
         target = f"{row['framework']}@{row['version']}/{row['device']}"
@@ -125,7 +125,7 @@ def _reason(outcome: dict[str, Any]) -> str:
 
 
 def _json(rows: Iterable[dict[str, Any]]) -> Iterator[bytes]:
-    """An array with one outcome a line."""
+    """A JSON array with one outcome per line."""
     opening = "["
     for row in rows:
         yield f"{opening}\n{json.dumps(row, ensure_ascii=False)}".encode()

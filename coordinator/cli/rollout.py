@@ -26,12 +26,12 @@ LOOK_EVERY_S = 0.5
 ANSWER_S = 2.0
 LOG_LINES = 30
 RESTARTS_OF_THE_HOPELESS = 3
-"""A container that has been started again this often, and has ended each time, will not come up."""
+"""Restarts after which a container is considered hopeless."""
 
 
 @contextmanager
 def fleet_folder(directory: DataDirectory, fleet: str, say: Callable[[str], object]) -> Iterator[Path]:
-    """Enter the folder with the secrets of a fleet's runners, one call at a time."""
+    """Lock the folder with the secrets of a fleet's runners, so that only one call uses it at a time."""
     folder = directory.path / "fleet" / fleet
     lock = FileLock(folder / "lock", mode=0o600, fallback_to_soft=False)
     try:
@@ -134,7 +134,7 @@ class Rollout:
             time.sleep(LOOK_EVERY_S)
 
     def _abandon(self, container: Container, reason: str) -> None:
-        """Leave nothing behind of a container that this rollout has created, but the end of its log."""
+        """Remove a container that this rollout has created, and print the end of its log."""
         log = b"".join(self._scheduler.logs(container, tail=LOG_LINES)).decode(errors="replace")
         if container.id in self._created:
             try:

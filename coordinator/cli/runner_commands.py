@@ -62,7 +62,7 @@ def register(
     secret_file: SecretFile = None,
     secret_stdin: SecretStdin = False,
 ) -> None:
-    """Probe a runner and put it on the chart. Its secret may also be in $PORTOLAN_RUNNER_SECRET."""
+    """Probe a runner and register it. Its secret may also be in $PORTOLAN_RUNNER_SECRET."""
     secret = read_secret(secret_file, secret_stdin)
     runner = client.register(address, secret)
     print(f"runner {runner.id}: {runner.target} on {runner.hardware}")
@@ -76,7 +76,7 @@ def token(
         Path | None, typer.Option(help="The coordinator's; else $PORTOLAN_ENROLMENT_KEY_FILE.")
     ] = None,
 ) -> None:
-    """Print the token with which one runner may enrol. The coordinator is not asked, and keeps no list."""
+    """Print the token with which one runner may enroll. The coordinator is not contacted and keeps no list."""
     file = checked_key_file(enrolment_key_file)
     if file is None:
         raise SettingError("no enrolment key: give --enrolment-key-file FILE, or set PORTOLAN_ENROLMENT_KEY_FILE")
@@ -95,6 +95,6 @@ def remove(
     client: Client,
     runner_id: Annotated[int, typer.Argument(metavar="ID", min=1, help="As `portolan runner list` shows it.")],
 ) -> None:
-    """Take a runner off the chart; its jobs go back to the queue, its outcomes stay."""
+    """Remove a runner; its jobs go back to the queue, its outcomes stay."""
     client.remove(runner_id)
     print(f"runner {runner_id} removed")

@@ -40,7 +40,7 @@ Place = tuple[str, int]
 
 
 def runners_place(host: str, runners_host: str | None, runners_port: int | None) -> Place | None:
-    """Where to listen for runners alone; None: nowhere. Raises ``ListenError``."""
+    """Where to listen for runners only; None if nowhere. Raises ``ListenError``."""
     if runners_port is None:
         if runners_host is not None:
             raise ListenError("--runners-host needs --runners-port")
@@ -74,7 +74,7 @@ def listening_on(host: str, port: int, *, or_any_port: bool = False, option: str
 
 
 def names_of_host(host: str) -> list[str]:
-    """Return the name that the coordinator listens on, if it is one: an address is always answered."""
+    """Return the host name that the coordinator listens on, if it is a name; addresses are always accepted."""
     try:
         ip_address(host)
     except ValueError:
@@ -93,7 +93,7 @@ def server_of(app: FastAPI, settings: Settings) -> uvicorn.Server:
             log_config=None,
             log_level="warning",
             access_log=False,
-            # From anybody else a header that names another address is free text.
+            # From any other client, a forwarded address is not trustworthy.
             proxy_headers=bool(settings.proxies),
             forwarded_allow_ips=list(settings.proxies),
             timeout_keep_alive=KEPT_IDLE_S,

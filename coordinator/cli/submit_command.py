@@ -29,9 +29,9 @@ from protocol.enums import DEFAULT_SUITE, TimedCases, TimingPolicy
 from protocol.model import first_fault
 
 INHERITED = {"suite", "targets", "functions", "runs", "timeout_s", "timing", "timed_cases", "verdicts_first"}
-"""The members of a campaign that its rerun has too, unless others are given."""
+"""The members of a campaign that a rerun takes over unless they are given."""
 SUBMIT_WITHIN_S = 30.0
-"""A coordinator that was there is asked again for so long."""
+"""Seconds for which a submission is repeated while the coordinator is away."""
 
 
 class LeftOver(StrEnum):
@@ -106,7 +106,7 @@ def submit(
     )
     if rerun is not None:
         which, earlier = rerun
-        # What is not given is as it was.
+        # Values that are not given are those of the earlier campaign.
         earlier_values = client.campaign(earlier).model_dump(mode="json", include=INHERITED)
         if verdicts_first is None and (runs == 1 or timing is TimingPolicy.off):
             earlier_values["verdicts_first"] = False
@@ -133,7 +133,7 @@ def submit(
 
 
 def _submit(client: Client, request: dict[str, Any]) -> CampaignDetail:
-    """Submit it once, however often that takes: a coordinator that was asked may have stored it and not said so."""
+    """Submit exactly once: repeat with the same key, because a lost response may hide a stored campaign."""
     key = token_hex(16)
     try:
         return client.submit(request, key)
