@@ -62,7 +62,7 @@ def test_nothing_is_left_behind_and_the_next_start_finds_the_data(
     listed = {each["id"]: each["state"] for each in json.loads(portolan.ask("status", "--json"))}
     assert listed == {1: "done", 2: "running"}
     portolan.ask("cancel", hanging)
-    assert "1 of 1 function port" in portolan.ask(*submit, "--functions", "hazards.nap", "--wait")
+    assert "1 of 1 function passes every case" in portolan.ask(*submit, "--functions", "hazards.nap", "--wait")
 
 
 def test_a_runner_that_dies_is_started_again(portolan: Portolan, start: list[Up]) -> None:
@@ -70,7 +70,7 @@ def test_a_runner_that_dies_is_started_again(portolan: Portolan, start: list[Up]
     start[0].runner().kill()
     start[0].wait_says("starting it again in 1 s")
     start[0].wait_says("runner ready again")
-    assert "1 of 1 function port" in portolan.ask(*NAP)
+    assert "1 of 1 function passes every case" in portolan.ask(*NAP)
 
 
 def test_a_runner_whose_port_is_taken_leaves_no_registration_behind(portolan: Portolan, start: list[Up]) -> None:
@@ -81,7 +81,7 @@ def test_a_runner_whose_port_is_taken_leaves_no_registration_behind(portolan: Po
         start.append(portolan.up("--targets", "hazards/cpu", "--port", "0"))
         (after,) = json.loads(portolan.ask("runner", "list", "--json"))
     assert after["url"] != before["url"]
-    assert "1 of 1 function port" in portolan.ask(*NAP)
+    assert "1 of 1 function passes every case" in portolan.ask(*NAP)
 
 
 def test_an_instance_outlives_the_reader_of_what_it_says(portolan: Portolan, start: list[Up]) -> None:
@@ -104,7 +104,7 @@ async def test_a_runner_that_cannot_be_registered_yet_is_not_given_up(portolan: 
     finally:
         await connection.close()
     start[0].wait_says("runner ready again")
-    assert "1 of 1 function port" in portolan.ask(*NAP)
+    assert "1 of 1 function passes every case" in portolan.ask(*NAP)
 
 
 def test_a_target_that_cannot_be_served_is_named_and_left_out(portolan: Portolan, start: list[Up]) -> None:

@@ -114,7 +114,7 @@ def test_a_person_s_word_wins_until_it_is_taken_back(
     assert (was["verdict"], was["cause"], was["rule"]) == before[WRONG["case"]]
 
     as_older_rules_had_it(coordinator, campaign)
-    assert "2 outcomes left as a person named them" in portolan.ask("reclassify", str(campaign))
+    assert "2 outcomes keep the cause that a person set" in portolan.ask("reclassify", str(campaign))
     assert causes(coordinator, campaign)["hazards.add/wrong"][1] == "environment"
 
     matrix = coordinator.http.get(f"/campaigns/{campaign}/matrix").json()
@@ -150,7 +150,7 @@ def test_a_second_word_replaces_the_first_and_keeps_what_the_rules_said(
 @pytest.mark.parametrize(
     ("change", "status", "words"),
     [
-        ({"case": "hazards.add/none"}, 404, "no outcome of hazards.add/none"),
+        ({"case": "hazards.add/none"}, 404, "no failed, skipped or incomplete outcome of hazards.add/none"),
         ({"target": "torch/*"}, 422, "matches 0 targets"),
         ({"target": "nonsense"}, 422, "framework/device"),
         ({"cause": "weather"}, 422, "cause"),

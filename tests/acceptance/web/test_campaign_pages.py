@@ -66,7 +66,7 @@ def test_only_a_campaign_that_runs_is_followed(visitor: Visitor, ended: int, run
 
 
 def test_a_campaign_is_cancelled_after_a_question(visitor: Visitor, running: int) -> None:
-    assert "3 jobs will not be run" in text(visitor.read(f"/campaigns/{running}/cancel"))
+    assert "3 jobs will not run" in text(visitor.read(f"/campaigns/{running}/cancel"))
     answer = visitor.send(f"/campaigns/{running}/cancel", {})
     assert (answer.status_code, answer.headers["location"]) == (303, f"/campaigns/{running}")
     assert "cancelled : 0 of 3 jobs are done, 3 were cancelled." in text(visitor.read(f"/campaigns/{running}"))
