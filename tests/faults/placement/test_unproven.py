@@ -100,11 +100,11 @@ def test_a_query_finds_them_and_none_passes_on_the_device(visitor: Visitor, camp
 
 def test_the_pages_say_so(coordinator: CoordinatorProcess, visitor: Visitor, campaign: int) -> None:
     matrix = text(visitor.read(f"/campaigns/{campaign}/matrix?rule=on_device"))
-    assert "4 cases passed without proof of where" in matrix
+    assert "4 cases passed with unknown placement" in matrix
     assert "4/4" in text(visitor.read(f"/campaigns/{campaign}/matrix?rule=anywhere"))
     function = text(visitor.read(f"/campaigns/{campaign}{ADDRESS}{FAILS_ONCE}"))
     assert "partial 3/4 complete 0/1" in function
-    assert "3 cases passed without proof of where" in function
+    assert "3 cases passed with unknown placement" in function
     past = text(visitor.read(f"/history/hazards/{PASSES}"))
     assert "success 4/4" in past
     assert "unknown 0/0 4 passed without proof of where" in past
@@ -162,7 +162,7 @@ def test_the_report_says_it_in_words(coordinator: CoordinatorProcess, campaign: 
 def test_the_command_line_says_it(coordinator: CoordinatorProcess, campaign: int, tmp_path: Path) -> None:
     portolan = Portolan(tmp_path, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}", COLUMNS="200")
     shown = portolan.ask("results", str(campaign))
-    assert "on device: unknown, 4 cases passed without proof of where" in shown
+    assert "on device: unknown, 4 cases passed with unknown placement" in shown
     assert "On the device: 0 of 1 with proven placement." in shown
     assert "7 passing cases have unknown placement" in shown
     assert "unknown 0/0" in portolan.ask("history", PASSES, "--framework", "hazards")

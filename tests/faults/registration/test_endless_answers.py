@@ -162,7 +162,7 @@ async def test_a_redirect_leads_nowhere(status: str) -> None:
 
     async with answering(reached) as elsewhere:
         error = await failure(lambda: [head(f"Location: {elsewhere}/v1/runner", "Content-Length: 0", status=status)])
-    assert re.search(r"is not a runner: GET /v1/runner gave 30\d", str(error))
+    assert re.search(r"is not a runner: GET /v1/runner answered 30\d", str(error))
     assert called == []
 
 
