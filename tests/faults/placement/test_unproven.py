@@ -107,7 +107,7 @@ def test_the_pages_say_so(coordinator: CoordinatorProcess, visitor: Visitor, cam
     assert "3 cases passed with unknown placement" in function
     past = text(visitor.read(f"/history/hazards/{PASSES}"))
     assert "success 4/4" in past
-    assert "unknown 0/0 4 passed without proof of where" in past
+    assert "unknown 0/0 4 passed with unknown placement" in past
     job = coordinator.outcomes(campaign, function=PASSES)[0]["job_id"]
     assert "Verdict on device unknown" in text(visitor.read(f"/campaigns/{campaign}/outcomes/{job}"))
 
