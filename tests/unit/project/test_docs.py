@@ -191,6 +191,12 @@ def check_a_decision_is_short_and_has_its_three_parts(page: Path) -> None:
     assert len(lines) <= 25
 
 
+def test_every_decision_is_linked_from_a_page_that_it_explains() -> None:
+    links = {link for page in PAGES if page.parent.name != "decisions" for link in _LINK.findall(page.read_text())}
+    names = {Path(link.partition("#")[0]).name for link in links}
+    assert [_name(page) for page in PAGES if page.parent.name == "decisions" and page.name not in names] == []
+
+
 def test_notebooks_are_kept_without_their_output() -> None:
     """What they show depends on who executed them last, and no reader of a change can review it."""
     notebooks = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
