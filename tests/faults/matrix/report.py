@@ -1,4 +1,4 @@
-"""The report of trials, as Markdown: what befell, what became of the jobs, and what did not hold."""
+"""The report of trials, as Markdown: violated invariants, faults, and numbers of outcomes, attempts and answers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tests.faults.matrix.trial import Verdict
 
 HEAD = """# Fault matrix
 
-What became of real campaigns while faults befell everything around them: one coordinator (sometimes two), one
-PostgreSQL, three scripted runners on two targets and a runner of our own, with a relay on every way between them that
-can go wrong. Made by `python -m tests.faults.matrix --minutes {minutes:.0f} --seed {seed} --report
-docs/reference/fault-matrix.md`; the same seed gives the same schedule. A part of it runs with every change. What is
-promised, fault by fault, and which test shows it: [promises](../explanation/promises.md).
+Real campaigns under faults: one coordinator (sometimes two), one PostgreSQL, three scripted runners on two targets and
+one real runner, with a faulty relay on every connection. Made by
+`python -m tests.faults.matrix --minutes {minutes:.0f} --seed {seed} --report docs/reference/fault-matrix.md`; the same
+seed gives the same schedule. Every change runs a part of it. [Promises](../explanation/promises.md) lists what is promised
+under each fault, and the tests.
 """
 
 
@@ -27,11 +27,11 @@ def report(verdicts: Sequence[Verdict]) -> str:
         [
             HEAD.format(minutes=minutes, seed=verdicts[0].seed),
             *_summary(verdicts),
-            "\n## What must hold\n",
+            "\n## Invariants\n",
             *_invariants(verdicts),
-            "\n## What befell\n",
+            "\n## Faults\n",
             *_faults(verdicts),
-            "\n## What became of the jobs\n",
+            "\n## Outcomes, attempts and answers\n",
             *_jobs(verdicts),
             "",
         ]
@@ -65,11 +65,11 @@ def _faults(verdicts: Sequence[Verdict]) -> Iterator[str]:
     for place in Place:
         for kind in KINDS:
             if kind.place is place:
-                yield f"| {place} | {kind.name} | {counts[kind.name] or 'not possible there'} |"
+                yield f"| {place} | {kind.name} | {counts[kind.name] or 'not possible here'} |"
 
 
 def _jobs(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    yield "| what | how often |\n| --- | ---: |"
+    yield "| what | number |\n| --- | ---: |"
     groups = {
         "outcomes": _added(verdict.outcomes for verdict in verdicts),
         "outcomes that no runner reported, by rule:": _added(verdict.rules for verdict in verdicts),
