@@ -22,7 +22,7 @@ CACHE := $(or $(PORTOLAN_CACHE),$(XDG_CACHE_HOME),$(HOME)/.cache)/portolan
 # Whenever the lock changes, so does the stamp's name, and .venv is brought up to date.
 STAMP := .venv/set-up-$(shell cat coordinator/lock.txt pyproject.toml | cksum | cut -d ' ' -f 1)
 
-.PHONY: help setup demo images demo-docker lock frameworks test test-whole $(PARTS:%=test-%) test-cost test-sizes lint bench check-stubs test-mutants screenshots clean
+.PHONY: help setup demo images demo-docker lock frameworks test test-whole $(PARTS:%=test-%) test-cost test-sizes lint docs bench check-stubs test-mutants screenshots clean
 .DEFAULT_GOAL := help
 
 help:
@@ -37,6 +37,7 @@ help:
 	@echo 'make test-sizes                keep how many tests the last run had, and how long they took'
 	@echo 'make lint                      ruff, mypy and the directions of imports'
 	@echo 'make lock [UPGRADE=1]          pin the packages of every environment, with their hashes'
+	@echo 'make docs                      write the tables of the documentation that come from the code'
 	@echo 'make bench [BENCH=name]        measure; each figure is one line of JSON'
 	@echo 'make check-stubs               torch without CUDA against torch with it, every case, for hours'
 	@echo 'make test-mutants [MUTANTS=30] make mistakes in a copy of the product; the tests must notice each'
@@ -62,6 +63,9 @@ demo-docker: $(STAMP)
 
 lock: $(STAMP)
 	@$(BIN)/python scripts/lock.py $(if $(UPGRADE),--upgrade)
+
+docs: $(STAMP)
+	@$(BIN)/python scripts/docs.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

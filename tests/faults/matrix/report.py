@@ -15,8 +15,8 @@ HEAD = """# Fault matrix
 Real campaigns under faults: one coordinator (sometimes two), one PostgreSQL, three scripted runners on two targets and
 one real runner, with a faulty relay on every connection. Made by
 `python -m tests.faults.matrix --minutes {minutes:.0f} --seed {seed} --report docs/reference/fault-matrix.md`; the same
-seed gives the same schedule. Every change runs a part of it. [Promises](../explanation/promises.md) lists what is promised
-under each fault, and the tests.
+seed gives the same schedule. Every change runs a part of it. [Promises](../explanation/promises.md) lists what is
+promised under each fault, and the tests.
 """
 
 

@@ -16,7 +16,6 @@ from tests.unit.coordinator.cells import cell, counts
 
 ROOT = Path(__file__).resolve().parents[3]
 COORDINATOR = ROOT / "coordinator"
-PAGE = ROOT / "docs" / "explanation" / "verdicts.md"
 
 
 def test_a_rule_is_found_by_its_name_and_an_unknown_name_is_answered_with_all() -> None:
@@ -24,13 +23,6 @@ def test_a_rule_is_found_by_its_name_and_an_unknown_name_is_answered_with_all() 
     assert len(set(NAMES)) == len(NAMES)
     with pytest.raises(UnknownNameError, match=f"called 'upside_down'; there are: {', '.join(NAMES)}"):
         rule_named("upside_down")
-
-
-def test_the_page_of_verdicts_lists_every_rule_with_its_sentence() -> None:
-    section = PAGE.read_text().partition("## Counting rules\n")[2].partition("\n## ")[0]
-    assert re.findall(r"^\| `(\w+)` \| (.*) \|$", section, re.MULTILINE) == [
-        (rule.name, rule.sentence) for rule in RULES
-    ]
 
 
 def test_counts_are_read_as_they_were_stored_and_no_cause_is_stored_as_nothing() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -120,8 +119,3 @@ def test_nothing_is_counted_unless_somebody_says_so() -> None:
 
 def test_what_never_touches_a_device_needs_no_count() -> None:
     assert place(DEVICE, case(host_only="it reads a shape"), Proof(), []) == Place(Placement.host_only)
-
-
-def test_every_reason_is_explained_in_the_words_as_on_the_pages() -> None:
-    words = (Path(__file__).parents[4] / "docs" / "reference" / "words.md").read_text()
-    assert [reason for reason in Unproven if f"| {reason} | {reason.sentence} |" not in words] == []

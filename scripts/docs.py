@@ -1,0 +1,155 @@
+"""Tables of the documentation that come from the code: ``make docs`` writes them into their pages.
+
+With ``--check`` nothing is written, and the exit code is 1 if a page differs from the code. A table is found by its
+heading, which stands once on its page; the rest of the page is written by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from coordinator.conformance.contract import CLAUSES
+from coordinator.counting import RULES
+from protocol import catalogue, events, jobs, outcomes, problems, runner
+from protocol.limits import NO_SLASH
+from protocol.option_limits import MAX_VALUE
+from runners.suite.placement import Unproven
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+MESSAGES: dict[str, type[BaseModel]] = {
+    name: value
+    for module in (runner, catalogue, jobs, events, outcomes, problems)
+    for name, value in vars(module).items()
+    if isinstance(value, type) and issubclass(value, BaseModel) and value.__module__ == module.__name__
+}
+"""The messages of the runner API, by name."""
+POWERS = {
+    2**15 - 1: "32,767",
+    2**31 - 1: "2³¹ - 1",
+    2**63 - 1: "2⁶³ - 1",
+    -(2**31): "-2³¹",
+    1e9: "10⁹",
+    1e12: "10¹²",
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    page: str
+    """Path below ``docs/``."""
+    heading: str
+    """The first line of the table."""
+    rows: Callable[[], Iterator[str]]
+    """The lines below the heading and its rule."""
+
+    def written(self, text: str) -> str:
+        """The text of the page with the rows of the code.
+
+        Raises:
+            ValueError: the heading does not stand exactly once on the page.
+        """
+        before, found, after = text.partition(f"\n{self.heading}\n")
+        if not found or f"\n{self.heading}\n" in after:
+            raise ValueError(f"docs/{self.page} must have one table with the heading {self.heading}")
+        rule, *lines = after.split("\n")
+        end = next((number for number, line in enumerate(lines) if not line.startswith("|")), len(lines))
+        return "\n".join([before, self.heading, rule, *self.rows(), *lines[end:]])
+
+
+def counting_rules() -> Iterator[str]:
+    yield from (f"| `{rule.name}` | {rule.sentence} |" for rule in RULES)
+
+
+def clauses() -> Iterator[str]:
+    yield from (f"| `{clause.id}` | {clause.sentence} | {clause.level.value} |" for clause in CLAUSES)
+
+
+def reasons_without_proof() -> Iterator[str]:
+    yield from (f"| {reason} | {reason.sentence} |" for reason in Unproven)
+
+
+def limits() -> Iterator[str]:
+    for name, model in MESSAGES.items():
+        if name == "Problem":
+            continue  # RFC 9457 defines it.
+        schema = model.model_json_schema()
+        for member, field in schema["properties"].items():
+            default = f"`{json.dumps(field['default'])}`" if "default" in field and "const" not in field else ""
+            if not default and "const" not in field and member not in schema.get("required", []):
+                default = "empty"
+            yield f"| `{name}.{member}` | {_allowed(field, schema.get('$defs', {}))} | {default} |"
+
+
+def _allowed(field: dict[str, Any], definitions: dict[str, Any]) -> str:
+    """The allowed values of a member, in words, from its JSON schema."""
+    if "anyOf" in field:
+        return " or ".join(_allowed(choice, definitions) for choice in field["anyOf"])
+    if "$ref" in field:
+        name = field["$ref"].rpartition("/")[2]
+        if name == "JsonValue":
+            return f"any value of at most {MAX_VALUE} characters in JSON"
+        words = definitions[name].get("enum")
+        return "one of " + ", ".join(f"`{word}`" for word in words) if words else f"`{name}`"
+    if "const" in field:
+        return f"`{field['const']}`"
+    if "enum" in field:
+        return "one of " + ", ".join(f"`{word}`" for word in field["enum"])
+    match field["type"]:
+        case "integer" | "number":
+            whole = "a whole number" if field["type"] == "integer" else "a number"
+            lowest = field.get("minimum", field.get("exclusiveMinimum"))
+            above = "over" if "exclusiveMinimum" in field else "from"
+            return f"{whole} {above} {_number(lowest)} to {_number(field.get('maximum'))}"
+        case "string":
+            text = f"text of {field['minLength']} to" if "minLength" in field else "text of at most"
+            only = ", of `A-Z a-z 0-9 _ . : -`" if "A-Z" in field.get("pattern", "") else ""
+            none = ", without `/`" if field.get("pattern") == NO_SLASH else ""
+            return f"{text} {_number(field.get('maxLength'))} characters{only}{none}"
+        case "array":
+            least = f"{field['minItems']} to" if "minItems" in field else "at most"
+            return f"a list of {least} {_number(field.get('maxItems'))}, each {_allowed(field['items'], definitions)}"
+        case "object":
+            values = field.get("patternProperties", {"": field.get("additionalProperties")})
+            inner = _allowed(next(iter(values.values())), definitions)
+            return f"an object of at most {_number(field.get('maxProperties'))} members, each {inner}"
+        case other:
+            return {"boolean": "true or false", "null": "null"}[other]
+
+
+def _number(value: float | None) -> str:
+    assert value is not None, "every number, text and list has its limits"
+    return POWERS.get(value, f"{value:,.0f}")
+
+
+TABLES = (
+    Table("explanation/verdicts.md", "| rule | what it counts |", counting_rules),
+    Table("reference/conformance.md", "| id | sentence | level |", clauses),
+    Table("reference/words.md", "| `unproven` | meaning |", reasons_without_proof),
+    Table("reference/runner-api.md", "| member | what it may be | if left out |", limits),
+)
+
+
+def main(arguments: list[str]) -> int:
+    outdated = []
+    for table in TABLES:
+        page = DOCS / table.page
+        text = page.read_text()
+        current = table.written(text)
+        if current != text:
+            outdated.append(table.page)
+            if "--check" not in arguments:
+                page.write_text(current)
+    for name in outdated:
+        print(f"docs/{name} " + ("differs from the code: run make docs" if "--check" in arguments else "written"))
+    return 1 if outdated and "--check" in arguments else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
