@@ -23,7 +23,7 @@ from tests.how_to import Machine, is_shown, read_steps
 from tests.runner_process import ROOT
 
 PAGE = (ROOT / "docs" / "how-to" / "share-with-a-team.md").read_text()
-SETTINGS = "What differs from place to place"
+SETTINGS = "Settings"
 BOX, ADA, BEN, LAB = "box", "ada", "ben", "lab3"
 SIGN_IN, WORK = "4. Sign in with a browser", "6. Work"
 WHERE = {
@@ -33,8 +33,8 @@ WHERE = {
     SIGN_IN: [ADA],
     "5. Let a runner join": [BOX, LAB],
     WORK: [ADA],
-    "7. Look who did what": [BOX],
-    "8. Take a token back": [BOX, ADA],
+    "7. Read the audit": [BOX],
+    "8. Revoke a token": [BOX, ADA],
 }
 """On whose machine each block of a chapter is typed."""
 REFUSED = "this needs the role submitter, and ben is viewer: ask an admin for a token with that role"
