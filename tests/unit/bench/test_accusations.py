@@ -79,5 +79,5 @@ def test_the_figures_are_of_each_draw_and_the_last_is_promised() -> None:
     assert whole.value == sum(label.label.holds for label in first) / 120
     parts = [figure for name, figure in figures.items() if name.startswith("accusations_1_")]
     assert sum(figure.n or 0 for figure in parts) == 120
-    promised = [name for name, figure in figures.items() if figure.met is not None]
-    assert promised == [f"accusations_{max(label.draw for label in accusations.labels())}"]
+    promised_figures = [name for name, figure in figures.items() if figure.met is not None]
+    assert promised_figures == [f"accusations_{max(label.draw for label in accusations.labels())}"]

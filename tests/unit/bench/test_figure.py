@@ -12,10 +12,15 @@ def test_a_figure_is_one_line_with_all_that_is_promised() -> None:
     figure = Figure("stored_jobs", 1234.567, "jobs/s", "at least half", True, "SQL", 2000.0, 0.61728)
     line = figure.line("dispatch", here())
     assert "\n" not in line
-    told = json.loads(line)
-    assert (told["bench"], told["name"]) == ("dispatch", "stored_jobs")
-    assert (told["value"], told["baseline_value"], told["ratio"], told["met"]) == (1235, 2000, 0.6173, True)
-    assert {"unit", "baseline", "target", "n", "spread", "where"} <= told.keys()
+    figure_line = json.loads(line)
+    assert (figure_line["bench"], figure_line["name"]) == ("dispatch", "stored_jobs")
+    assert (figure_line["value"], figure_line["baseline_value"], figure_line["ratio"], figure_line["met"]) == (
+        1235,
+        2000,
+        0.6173,
+        True,
+    )
+    assert {"unit", "baseline", "target", "n", "spread", "where"} <= figure_line.keys()
 
 
 def test_where_names_the_machine_and_what_is_installed() -> None:
@@ -26,10 +31,10 @@ def test_where_names_the_machine_and_what_is_installed() -> None:
 
 def test_calls_are_chosen_over_the_whole_range_of_cost() -> None:
     costs = [(float(number), f"case {number}") for number in range(100)]
-    chosen = spaced(costs, 10)
-    assert chosen[0] == "case 0"
-    assert chosen[-1] == "case 99"
-    assert len(set(chosen)) == 10
+    chosen_calls = spaced(costs, 10)
+    assert chosen_calls[0] == "case 0"
+    assert chosen_calls[-1] == "case 99"
+    assert len(set(chosen_calls)) == 10
     assert spaced(costs[:3], 10) == ["case 0", "case 1", "case 2"]
 
 

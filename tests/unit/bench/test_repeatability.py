@@ -16,10 +16,10 @@ def trial(loops: int, factor: float = 1.5, runs: int = 3) -> Trial:
     """At so many loops on each of the two cores of the simulated host."""
     host = Host(CORES * loops, functions=44, runs=runs)
     first, again = (host.campaign(seed) for seed in (1, 2))
-    planted = planted_among([f"f{number}" for number in range(host.functions)], seed=3)
-    slower = host.campaign(4, planted, factor)
+    planted_functions = planted_among([f"f{number}" for number in range(host.functions)], seed=3)
+    slower = host.campaign(4, planted_functions, factor)
     campaigns = (Campaign(levels, levels) for levels in (first, again, slower))
-    return Trial(loops, *campaigns, planted)
+    return Trial(loops, *campaigns, planted_functions)
 
 
 @pytest.mark.parametrize("loops", [0, 2])
@@ -40,14 +40,14 @@ def test_a_busier_host_is_no_false_alarm_and_a_slower_function_is_one() -> None:
 
 
 def test_a_slowdown_that_is_none_is_not_found() -> None:
-    alarms, found, _ = judged(trial(0, factor=1.0), {})
+    alarms, detection, _ = judged(trial(0, factor=1.0), {})
     assert alarms.met
-    assert (found.value, found.met) == (0.0, False)
+    assert (detection.value, detection.met) == (0.0, False)
 
 
 def test_one_run_a_side_is_insufficient() -> None:
-    _, found, unknown = judged(trial(0, runs=1), {})
-    assert not found.met
+    _, detection, unknown = judged(trial(0, runs=1), {})
+    assert not detection.met
     assert (unknown.value, unknown.met) == (1.0, False)
 
 

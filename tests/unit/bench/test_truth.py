@@ -19,7 +19,7 @@ FLOORS = {"seen": 0.99, "heldout": 0.93}
 """The share of each half that the rules name rightly; it may only go up."""
 
 
-def normalised(message: str) -> str:
+def normalize(message: str) -> str:
     """The message without what differs from one time to the next."""
     return re.sub(r"\s+", " ", re.sub(r"0x[0-9a-f]+|\d+", "N", message.lower())).strip()
 
@@ -33,8 +33,8 @@ def test_a_hundred_are_kept_apart_and_others_were_added_to_those_that_may_be_rea
 
 def test_ids_are_unique_and_no_message_stands_in_both_halves() -> None:
     assert len({label.id for _, label in EVERY}) == len(EVERY)
-    seen, heldout = ({normalised(label.message) for half, label in EVERY if half == name} for name in HALVES)
-    assert not seen & heldout
+    seen_messages, heldout = ({normalize(label.message) for half, label in EVERY if half == name} for name in HALVES)
+    assert not seen_messages & heldout
 
 
 @pytest.mark.parametrize("label", [label for _, label in EVERY], ids=lambda label: label.id)

@@ -20,15 +20,15 @@ CELL: dict[str, Any] = {
 }
 
 
-def counts(verdict: str, passed: int, total: int, cause: str | None = None, *, unknown: int = 0) -> Counts:
-    return Counts(verdict, passed, total - passed, total, unknown, cause)
+def counts(verdict: str, passes: int, total: int, cause: str | None = None, *, unknown: int = 0) -> Counts:
+    return Counts(verdict, passes, total - passes, total, unknown, cause)
 
 
 def values(anywhere: Counts, on_device: Counts | Literal["alike"] | None = "alike", **figures: Any) -> dict[str, Any]:
     """The values of a cell. ``on_device`` None: the function never touches a device."""
     by_rule = {ANYWHERE.name: anywhere, ON_DEVICE.name: anywhere if on_device == "alike" else on_device}
-    counted = {name: of for name, of in by_rule.items() if of is not None}
-    return {**CELL, "counts": counted, "host_only": on_device is None, **figures}
+    counts_by_rule = {name: of for name, of in by_rule.items() if of is not None}
+    return {**CELL, "counts": counts_by_rule, "host_only": on_device is None, **figures}
 
 
 def cell(anywhere: Counts, on_device: Counts | Literal["alike"] | None = "alike", **figures: Any) -> Cell:

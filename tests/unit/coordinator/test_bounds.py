@@ -43,9 +43,9 @@ def test_every_bound_stands_in_the_docs_with_its_default() -> None:
 def test_jobs_of_a_campaign_and_of_a_user() -> None:
     bounds = Bounds(campaign_jobs=1000, user_jobs=2000)
     require_campaign_jobs(1000, bounds)
-    with pytest.raises(RequestError, match=r"1,001 jobs, but the limit is 1,000") as refused:
+    with pytest.raises(RequestError, match=r"1,001 jobs, but the limit is 1,000") as excinfo:
         require_campaign_jobs(1001, bounds)
-    assert refused.value.status == 422
+    assert excinfo.value.status == 422
     require_user_jobs(1500, 500, "ann", bounds)
     with pytest.raises(TooManyError, match=r"ann has 1,500 jobs .* more than 2,000"):
         require_user_jobs(1500, 501, "ann", bounds)
@@ -126,17 +126,17 @@ async def test_one_caller_leaves_room_for_another() -> None:
 
 def test_every_field_of_a_request_has_an_end() -> None:
     document = create_app(Settings("postgresql://nobody@nowhere/none")).openapi()
-    assert sorted(set(_unbounded(document))) == []
+    assert sorted(set(_find_unbounded(document))) == []
 
 
 def test_a_field_without_end_is_seen() -> None:
     schema = {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "string"}}}}
     content = {"application/json": {"schema": schema}}
     document = {"components": {"schemas": {}}, "paths": {"/x": {"post": {"requestBody": {"content": content}}}}}
-    assert list(_unbounded(document)) == ["post /x.a", "post /x.a[]"]
+    assert list(_find_unbounded(document)) == ["post /x.a", "post /x.a[]"]
 
 
-def _unbounded(document: dict[str, Any]) -> Iterator[str]:
+def _find_unbounded(document: dict[str, Any]) -> Iterator[str]:
     """Where a request may hold a text, a list, a number or an object of any size."""
     schemas = document["components"]["schemas"]
 

@@ -27,9 +27,9 @@ def test_a_rule_is_found_by_its_name_and_an_unknown_name_is_answered_with_all() 
 
 def test_counts_are_read_as_they_were_stored_and_no_cause_is_stored_as_nothing() -> None:
     partial = counts("partial", 2, 3, "type")
-    stored = {"anywhere": asdict(partial), "on_device": {**asdict(counts("success", 2, 2))}}
-    del stored["on_device"]["cause"]
-    assert counts_of(json.dumps(stored)) == {"anywhere": partial, "on_device": counts("success", 2, 2)}
+    stored_counts = {"anywhere": asdict(partial), "on_device": {**asdict(counts("success", 2, 2))}}
+    del stored_counts["on_device"]["cause"]
+    assert counts_of(json.dumps(stored_counts)) == {"anywhere": partial, "on_device": counts("success", 2, 2)}
 
 
 def test_a_line_has_the_counts_of_every_rule_under_its_name() -> None:

@@ -54,22 +54,24 @@ def exceptions(side: str) -> dict[str, Path]:
 
 @pytest.mark.parametrize(("module", "base"), SIDES)
 def test_the_drawing_is_the_tree(module: ModuleType, base: type) -> None:
-    drawn = [line for line in (module.__doc__ or "").splitlines() if line.endswith("  2")]
-    assert drawn == drawing(base)
+    tree_lines = [line for line in (module.__doc__ or "").splitlines() if line.endswith("  2")]
+    assert tree_lines == drawing(base)
 
 
 @pytest.mark.parametrize(("module", "base"), SIDES)
 def test_every_error_of_a_side_is_in_its_tree_or_private_to_its_module(module: ModuleType, base: type) -> None:
     side = module.__name__.partition(".")[0]
-    known = {error.__name__ for _, error in tree(base)}
-    found = exceptions(side)
-    assert known <= set(found)
+    tree_names = {error.__name__ for _, error in tree(base)}
+    files_by_name = exceptions(side)
+    assert tree_names <= set(files_by_name)
     # The failed check of a case is a verdict on the function, which Python's own `assert` gives as well.
     verdicts = {"Mismatch"}
-    assert {name: file for name, file in found.items() if name not in known | verdicts and name[0] != "_"} == {}
+    assert {
+        name: file for name, file in files_by_name.items() if name not in tree_names | verdicts and name[0] != "_"
+    } == {}
     # That a device is not there is said by packages of accelerators, in the words of the suite's public interface.
     public = {"DeviceUnavailableError"}
-    assert {found[name] for name in known - public} == {Path(module.__file__ or "")}
+    assert {files_by_name[name] for name in tree_names - public} == {Path(module.__file__ or "")}
 
 
 @pytest.mark.parametrize(("module", "base"), SIDES)

@@ -55,6 +55,6 @@ def test_what_is_no_network_is_refused(text: str) -> None:
 
 
 def test_of_several_addresses_only_those_that_are_allowed_are_used() -> None:
-    allowed, reasons = LOOPBACK.select(["169.254.169.254", "127.0.0.1"])
-    assert allowed == ["127.0.0.1"]
+    allowed_addresses, reasons = LOOPBACK.select(["169.254.169.254", "127.0.0.1"])
+    assert allowed_addresses == ["127.0.0.1"]
     assert reasons == ["169.254.169.254 is link-local, and no runner is allowed there"]

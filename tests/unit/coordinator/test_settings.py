@@ -35,18 +35,18 @@ def test_a_dsn_without_a_user_is_refused(tmp_path: Path) -> None:
         with_password("postgresql://db/portolan", str(file))
 
 
-@pytest.mark.parametrize(("given", "seconds"), [(None, 60.0), ("", 60.0), ("2.5", 2.5)])
-def test_the_limit_of_a_statement(monkeypatch: pytest.MonkeyPatch, given: str | None, seconds: float) -> None:
-    if given is None:
+@pytest.mark.parametrize(("value", "seconds"), [(None, 60.0), ("", 60.0), ("2.5", 2.5)])
+def test_the_limit_of_a_statement(monkeypatch: pytest.MonkeyPatch, value: str | None, seconds: float) -> None:
+    if value is None:
         monkeypatch.delenv("PORTOLAN_STATEMENT_TIMEOUT_S", raising=False)
     else:
-        monkeypatch.setenv("PORTOLAN_STATEMENT_TIMEOUT_S", given)
+        monkeypatch.setenv("PORTOLAN_STATEMENT_TIMEOUT_S", value)
     assert Settings("postgresql://nowhere").statement_timeout_s == seconds
 
 
-@pytest.mark.parametrize("given", ["0", "-1", "nan", "inf", "1e9", "a minute"])
-def test_a_limit_that_is_none(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
-    monkeypatch.setenv("PORTOLAN_STATEMENT_TIMEOUT_S", given)
+@pytest.mark.parametrize("value", ["0", "-1", "nan", "inf", "1e9", "a minute"])
+def test_a_limit_that_is_none(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("PORTOLAN_STATEMENT_TIMEOUT_S", value)
     with pytest.raises(SettingError, match=r"give seconds from 0\.1 to 3600"):
         Settings("postgresql://nowhere")
 

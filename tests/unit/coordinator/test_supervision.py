@@ -91,21 +91,21 @@ async def test_of_a_kind_only_what_is_to_run_can_be_down() -> None:
 
 
 async def test_a_task_that_loses_a_cancellation_is_ended_all_the_same() -> None:
-    lost = 0
+    cancellations = 0
 
     async def work() -> None:
-        nonlocal lost
-        while lost < 2:
+        nonlocal cancellations
+        while cancellations < 2:
             try:
                 await asyncio.Event().wait()
             except asyncio.CancelledError:
-                lost += 1
+                cancellations += 1
         await asyncio.Event().wait()
 
     task = asyncio.create_task(work())
     await asyncio.sleep(0)
     assert not await end(task, again_s=0.01)
-    assert (lost, task.cancelled()) == (2, True)
+    assert (cancellations, task.cancelled()) == (2, True)
 
 
 async def test_a_task_that_does_not_end_is_waited_for_no_longer() -> None:

@@ -23,11 +23,11 @@ def test_every_time_stands_in_the_docs_with_its_default_and_no_other_does(
     heading: str, kind: type[Times] | type[CheckTimes]
 ) -> None:
     section = DOCS.read_text().partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
-    documented: dict[str, float] = {}
+    documented_times: dict[str, float] = {}
     for names, defaults in re.findall(r"^\| (`[^|]+`) \| ([^|]+) \|", section, re.MULTILINE):
         seconds = [float(default.replace(",", "")) for default in defaults.split(", ")]
-        documented |= dict(zip(re.findall(r"`(\w+)`", names), seconds, strict=True))
-    assert documented == {field.name: field.default for field in fields(kind)}
+        documented_times |= dict(zip(re.findall(r"`(\w+)`", names), seconds, strict=True))
+    assert documented_times == {field.name: field.default for field in fields(kind)}
 
 
 def test_times_are_set_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,6 @@ def test_the_page_lists_every_folder_and_no_other(side: str) -> None:
     headings = {"coordinator": "The coordinator", "runners": "A runner"}
     section = PAGE.read_text().split(f"\n## {headings[side]}\n")[1].split("\n## ")[0]
     first_cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
-    listed = [folder for cell in first_cells for folder in re.findall(r"`(\w+)/`", cell)]
+    listed_folders = [folder for cell in first_cells for folder in re.findall(r"`(\w+)/`", cell)]
     folders = [folder.parent.name for folder in (ROOT / side).glob("*/__init__.py")]
-    assert sorted(listed) == sorted(folders)
+    assert sorted(listed_folders) == sorted(folders)

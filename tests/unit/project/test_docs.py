@@ -61,15 +61,15 @@ def check_every_relative_link_and_image_leads_somewhere(page: Path) -> None:
 
 
 def test_every_page_can_be_reached_from_the_readme() -> None:
-    reached, waiting = set(), [PAGES[0]]
+    reached_pages, waiting = set(), [PAGES[0]]
     while waiting:
         page = waiting.pop()
-        reached.add(page)
+        reached_pages.add(page)
         for link in _LINK.findall(_BLOCK.sub("", page.read_text())):
             target = (page.parent / link.partition("#")[0]).resolve()
             targets = sorted(target.glob("*.md")) if target.is_dir() else [target]
-            waiting += [each for each in targets if each in PAGES and each not in reached]
-    assert sorted(map(_name, set(PAGES) - reached)) == []
+            waiting += [each for each in targets if each in PAGES and each not in reached_pages]
+    assert sorted(map(_name, set(PAGES) - reached_pages)) == []
 
 
 def _command_lines(page: Path) -> Iterator[str]:
@@ -99,24 +99,26 @@ def _calls(page: Path) -> Iterator[list[str]]:
 
 def _portolan() -> dict[str, set[str]]:
     """Every command of ``portolan`` with its options."""
-    found: dict[str, set[str]] = {}
+    options_by_command: dict[str, set[str]] = {}
 
     def walk(command: Any, name: str) -> None:
-        found[name] = {option for each in command.params for option in each.opts if option.startswith("-")} | {"--help"}
+        options_by_command[name] = {
+            option for each in command.params for option in each.opts if option.startswith("-")
+        } | {"--help"}
         for below, each in getattr(command, "commands", {}).items():
             walk(each.load() if isinstance(each, LazyCommand) else each, f"{name} {below}")
 
     walk(typer.main.get_command(app), "portolan")
-    return found
+    return options_by_command
 
 
 def _runner() -> dict[str, set[str]]:
-    found = {"portolan-runner": {"--help"}}
+    options_by_command = {"portolan-runner": {"--help"}}
     for action in make_parser()._actions:
         if isinstance(action, argparse._SubParsersAction):
             for name, parser in action.choices.items():
-                found[f"portolan-runner {name}"] = set(parser._option_string_actions)
-    return found
+                options_by_command[f"portolan-runner {name}"] = set(parser._option_string_actions)
+    return options_by_command
 
 
 COMMANDS = {**_portolan(), **_runner()}
@@ -147,9 +149,9 @@ def check_every_command_and_option_exists(page: Path) -> None:
 def test_the_check_of_commands_sees_what_is_there() -> None:
     """The reference page names every command, so nothing slips through unseen."""
     page = ROOT / "docs" / "reference" / "command-line.md"
-    seen = {" ".join(words[:length]) for words in _calls(page) for length in (2, 3)}
+    called_commands = {" ".join(words[:length]) for words in _calls(page) for length in (2, 3)}
     groups = {"portolan", "portolan-runner", "portolan runner", "portolan fleet", "portolan db"}
-    assert sorted(set(COMMANDS) - groups - seen) == []
+    assert sorted(set(COMMANDS) - groups - called_commands) == []
 
 
 def test_every_option_is_in_the_reference() -> None:
@@ -171,9 +173,9 @@ def test_every_file_that_is_named_exists() -> None:
 def check_every_file_that_is_named_exists(page: Path) -> None:
     """Paths in code within a sentence, if they begin with a folder of ours."""
     folders = ("protocol/", "coordinator/", "runners/", "tests/", "migrations/", "bench/", "docs/")
-    named = [each for each in _INLINE.findall(_BLOCK.sub("", page.read_text())) if each.startswith(folders)]
+    named_paths = [each for each in _INLINE.findall(_BLOCK.sub("", page.read_text())) if each.startswith(folders)]
     # In the data directory there is a folder of this name too.
-    missing = [each for each in named if not (ROOT / each).exists() and each not in ("runners/torch-xla/log",)]
+    missing = [each for each in named_paths if not (ROOT / each).exists() and each not in ("runners/torch-xla/log",)]
     assert not missing
 
 
@@ -208,6 +210,6 @@ def test_notebooks_are_kept_without_their_output() -> None:
 
 def test_every_variable_of_ours_is_in_the_settings() -> None:
     code = [each for name in ("protocol", "coordinator", "runners", "bench") for each in (ROOT / name).rglob("*.py")]
-    used = {name for each in code for name in re.findall(r"\"(PORTOLAN_[A-Z_]+)\"", each.read_text())}
+    variables = {name for each in code for name in re.findall(r"\"(PORTOLAN_[A-Z_]+)\"", each.read_text())}
     text = (ROOT / "docs" / "reference" / "settings.md").read_text()
-    assert sorted(name for name in used if f"`{name}`" not in text) == []
+    assert sorted(name for name in variables if f"`{name}`" not in text) == []

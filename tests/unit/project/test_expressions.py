@@ -41,24 +41,26 @@ def expressions() -> Iterator[Expression]:
     for path in modules():
         tree = ast.parse(path.read_text())
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
-        methods = {name: set() for name in assigned(tree)}  # type: dict[str, set[str]]
+        methods = {name: set() for name in assignments(tree)}  # type: dict[str, set[str]]
         for call in calls:
             if isinstance(call.func.value, ast.Name) and call.func.value.id in methods and call.func.attr in METHODS:
                 methods[call.func.value.id].add(call.func.attr)
-        names = {id(node): name for name, node in assigned(tree).items()}
+        names = {id(node): name for name, node in assignments(tree).items()}
         for call in calls:
             if not (isinstance(call.func.value, ast.Name) and call.func.value.id == "re" and call.args):
                 continue
             pattern = constant(call.args[0])
             if pattern is None or call.func.attr not in METHODS | {"compile"}:
                 continue
-            used = methods.get(names.get(id(call), ""), set()) if call.func.attr == "compile" else {call.func.attr}
+            used_methods = (
+                methods.get(names.get(id(call), ""), set()) if call.func.attr == "compile" else {call.func.attr}
+            )
             where = f"{path.relative_to(ROOT)}:{call.lineno}"
-            for method in sorted(used or {"search"}):
+            for method in sorted(used_methods or {"search"}):
                 yield Expression(where, pattern, flags(call), method)
 
 
-def assigned(tree: ast.Module) -> dict[str, ast.Call]:
+def assignments(tree: ast.Module) -> dict[str, ast.Call]:
     """Names of the module that stand for an expression, and the call that makes it."""
     return {
         target.id: node.value
@@ -79,9 +81,10 @@ def constant(node: ast.expr) -> str | bytes | None:
 
 
 def flags(call: ast.Call) -> int:
-    named = [node.attr for argument in call.args[1:] + [k.value for k in call.keywords] for node in ast.walk(argument)
-             if isinstance(node, ast.Attribute)]  # fmt: skip
-    return sum(int(getattr(re, name)) for name in named if isinstance(getattr(re, name, None), re.RegexFlag))
+    arguments = call.args[1:] + [keyword.value for keyword in call.keywords]
+    nodes = [node for argument in arguments for node in ast.walk(argument)]
+    flag_names = [node.attr for node in nodes if isinstance(node, ast.Attribute)]
+    return sum(int(getattr(re, name)) for name in flag_names if isinstance(getattr(re, name, None), re.RegexFlag))
 
 
 def example(items: Any, groups: dict[int, str]) -> str:
@@ -100,8 +103,8 @@ def example(items: Any, groups: dict[int, str]) -> str:
             case opcodes.BRANCH:
                 text += example(argument[1][0], groups)
             case opcodes.MAX_REPEAT | opcodes.MIN_REPEAT | opcodes.POSSESSIVE_REPEAT:
-                least, most, repeated = argument
-                text += example(repeated, groups) * min(max(least, 1), most)
+                least, most, part = argument
+                text += example(part, groups) * min(max(least, 1), most)
             case opcodes.SUBPATTERN:
                 groups[argument[0]] = example(argument[3], groups)
                 text += groups[argument[0]]
@@ -116,7 +119,7 @@ def member(choices: Any) -> str:
     """A character of a set; of one that says what is not in it, the first that is."""
     candidates = [chr(code) for code in range(33, 127)] + [" ", "\n"]
     source = "".join(candidates)
-    negated = choices[0][0] is opcodes.NEGATE
+    is_negated = choices[0][0] is opcodes.NEGATE
     for operation, argument in choices:
         match operation:
             case opcodes.LITERAL:
@@ -127,7 +130,7 @@ def member(choices: Any) -> str:
                 hits = set(re.findall(CATEGORIES[argument], source))
             case _:
                 continue
-        if not negated:
+        if not is_negated:
             return min(hits)
         candidates = [letter for letter in candidates if letter not in hits]
     return candidates[0]
@@ -168,18 +171,18 @@ def test_it_takes_time_in_proportion(expression: Expression) -> None:
     assert seconds_of_cpu(expression, *slowest, LONG) < SECONDS_OF_CPU[LONG], f"{LONG} characters, as above: {slowest}"
 
 
-def seconds_of_cpu(expression: Expression, begin: str, repeated: str, length: int) -> float:
+def seconds_of_cpu(expression: Expression, begin: str, piece: str, length: int) -> float:
     """The least of a few times, if the first is too long: a busy machine is slow now and then, a slow one each time."""
-    took_s = once(expression, begin, repeated, length)
+    took_s = once(expression, begin, piece, length)
     for _ in range(2):
         if took_s >= SECONDS_OF_CPU[length]:
-            took_s = min(took_s, once(expression, begin, repeated, length))
+            took_s = min(took_s, once(expression, begin, piece, length))
     return took_s
 
 
-def once(expression: Expression, begin: str, repeated: str, length: int) -> float:
+def once(expression: Expression, begin: str, piece: str, length: int) -> float:
     run = getattr(re.compile(expression.pattern, expression.flags), expression.method)
-    text: Any = begin + repeated * (length // len(repeated))
+    text: Any = begin + piece * (length // len(piece))
     if isinstance(expression.pattern, bytes):
         text = text.encode("latin-1")
     began = time.process_time()

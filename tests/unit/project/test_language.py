@@ -42,6 +42,8 @@ def test_a_loop_variable_says_what_it_holds_and_a_docstring_what_it_is_of() -> N
 
 def check_names_and_docstrings(path: Path) -> None:
     tree = ast.parse(path.read_text())
-    unnamed = [f"{name.lineno}: {name.id}" for name in bound_in_loops(tree) if name.id in ("each", "thing", "stuff")]
+    empty_names = [
+        f"{name.lineno}: {name.id}" for name in bound_in_loops(tree) if name.id in ("each", "thing", "stuff")
+    ]
     riddles = [f"{line}: {text}" for line, text in docstrings(tree) if RIDDLE.match(text)]
-    assert not unnamed + riddles
+    assert not empty_names + riddles

@@ -27,10 +27,10 @@ def test_no_two_test_files_have_one_name() -> None:
 
 def test_a_test_stands_in_the_folder_of_what_it_tests() -> None:
     """The folders below ``unit`` and ``integration`` are our packages; a test imports the one that it stands in."""
-    assert [str(file.relative_to(TESTS)) for file in misplaced()] == []
+    assert [str(file.relative_to(TESTS)) for file in misplaced_files()] == []
 
 
-def misplaced() -> Iterator[Path]:
+def misplaced_files() -> Iterator[Path]:
     for kind in ("unit", "integration"):
         for side in SIDES:
             for file in sorted((TESTS / kind / side).rglob("test_*.py")):

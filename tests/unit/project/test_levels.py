@@ -91,7 +91,7 @@ def run(tmp_path: Path) -> Callable[..., str]:
 
     def run(*options: str, **variables: str) -> str:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PORTOLAN_TEST_")}
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-m", "pytest", "-p", "tests.levels", *options, "test_numbers.py"],
             cwd=tmp_path,
             # The plugins of the project's environment take seconds to import.
@@ -100,7 +100,7 @@ def run(tmp_path: Path) -> Callable[..., str]:
             text=True,
             check=False,
         )
-        return done.stdout + done.stderr
+        return process.stdout + process.stderr
 
     return run
 
@@ -124,10 +124,10 @@ def test_another_level_is_refused_in_one_line(run: Callable[..., str]) -> None:
 
 def test_every_process_draws_the_same_and_the_members_of_all_are_counted(run: Callable[..., str]) -> None:
     alone = run("--no-header", PORTOLAN_TEST_SEED="b")
-    shared = run("-p", "xdist", "--numprocesses", "2", PORTOLAN_TEST_SEED="b")
-    samples = [re.findall(r"^sample .*|\d+ passed", output, re.MULTILINE) for output in (alone, shared)]
+    parallel = run("-p", "xdist", "--numprocesses", "2", PORTOLAN_TEST_SEED="b")
+    samples = [re.findall(r"^sample .*|\d+ passed", output, re.MULTILINE) for output in (alone, parallel)]
     assert samples[0] == samples[1] != []
-    assert "members checked: 10" in shared
+    assert "members checked: 10" in parallel
 
 
 def test_what_was_asked_for_by_name_is_never_drawn_away(run: Callable[..., str]) -> None:
@@ -154,7 +154,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
     return git
 
 
-def touched() -> frozenset[str]:
+def touched_files() -> frozenset[str]:
     levels.touched.cache_clear()
     return levels.touched()
 
@@ -174,16 +174,16 @@ def test_the_seed_is_the_commit_and_what_is_changed_on_it(repository: Callable[.
 def test_without_git_the_seed_is_a_word_and_nothing_is_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(levels, "ROOT", tmp_path)
     monkeypatch.delenv(levels.SEED_VARIABLE, raising=False)
-    assert (seed(), touched()) == (levels.WITHOUT_GIT, frozenset())
+    assert (seed(), touched_files()) == (levels.WITHOUT_GIT, frozenset())
 
 
 def test_the_change_is_the_last_commit_and_what_is_not_committed(
     repository: Callable[..., str], tmp_path: Path
 ) -> None:
-    assert touched() == {"second"}
+    assert touched_files() == {"second"}
     (tmp_path / "first").write_text("changed")
     (tmp_path / "third").write_text("third")
-    assert touched() == {"first", "second", "third"}
+    assert touched_files() == {"first", "second", "third"}
 
 
 def test_the_change_is_what_the_upstream_does_not_have(repository: Callable[..., str], tmp_path: Path) -> None:
@@ -192,14 +192,14 @@ def test_the_change_is_what_the_upstream_does_not_have(repository: Callable[...,
         (tmp_path / name).write_text(name)
         repository("add", name)
         repository("commit", "--message", name)
-    assert touched() == {"third", "fourth"}
+    assert touched_files() == {"third", "fourth"}
 
 
 def test_the_base_of_the_change_can_be_set(repository: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(levels.BASE_VARIABLE, "HEAD")
-    assert touched() == frozenset()
+    assert touched_files() == frozenset()
     monkeypatch.setenv(levels.BASE_VARIABLE, "0000000")
-    assert touched() == frozenset()
+    assert touched_files() == frozenset()
 
 
 def odd(number: int) -> None:

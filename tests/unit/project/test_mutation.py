@@ -14,7 +14,7 @@ from tests.mutation.operators import changes
 from tests.mutation.trial import TestRun, stages_of
 
 
-def mutated(source: str) -> set[str]:
+def mutants_of(source: str) -> set[str]:
     text = source.encode()
     return {change.apply(text).decode() for change in changes(text) if change.makes_a_program(text)}
 
@@ -41,7 +41,7 @@ def mutated(source: str) -> set[str]:
     ],
 )
 def test_each_operator_makes_its_mistake(source: str, mutants: set[str]) -> None:
-    assert mutated(source) == mutants
+    assert mutants_of(source) == mutants
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_each_operator_makes_its_mistake(source: str, mutants: set[str]) -> None
     ],
 )
 def test_what_only_says_something_has_no_mutants(source: str) -> None:
-    assert mutated(source) == set()
+    assert mutants_of(source) == set()
 
 
 @cache
@@ -70,10 +70,10 @@ def every_mutant() -> list[Mutant]:
 
 def test_a_draw_has_mutants_of_every_area_and_follows_from_its_seed() -> None:
     mutants = every_mutant()
-    drawn = draw(mutants, 30, 1)
-    assert len(set(map(str, drawn))) == 30
-    assert {mutant.area for mutant in drawn} == set(AREAS)
-    assert draw([*mutants], 30, 1) == drawn != draw(mutants, 30, 2)
+    drawn_mutants = draw(mutants, 30, 1)
+    assert len(set(map(str, drawn_mutants))) == 30
+    assert {mutant.area for mutant in drawn_mutants} == set(AREAS)
+    assert draw([*mutants], 30, 1) == drawn_mutants != draw(mutants, 30, 2)
 
 
 def test_every_module_that_decides_has_mutants_and_tests_that_are_there() -> None:
@@ -105,8 +105,8 @@ def test_a_declared_equivalent_is_not_drawn_and_one_that_fits_nothing_is_refused
     entry = Equivalent(first.file, first.text, first.change.operator, "for this test")
     monkeypatch.setattr(equivalents, "EQUIVALENTS", (entry,))
     assert declared(mutants) == {first}
-    drawn = draw(mutants, 30, 1)
-    assert set(drawn) - set(draw(mutants, 30, 1, {drawn[0]})) == {drawn[0]}
+    drawn_mutants = draw(mutants, 30, 1)
+    assert set(drawn_mutants) - set(draw(mutants, 30, 1, {drawn_mutants[0]})) == {drawn_mutants[0]}
     monkeypatch.setattr(equivalents, "EQUIVALENTS", (entry._replace(text="no such line"),))
     with pytest.raises(CandidateError, match="take the entry out"):
         declared(mutants)

@@ -73,8 +73,8 @@ def test_sizes_and_durations_can_be_read_again() -> None:
     part = PartRecord(tests=2, resting=0, members=0, wall_s=9.6, cpu_s=5.0, files=files)
     record = Record(level=1, cores=2, wall_s=10.0, idle_s=1.0, parts={"torch": part})
     before = Durations({"jax": 20.0}, {"a.py": 5.0, "b.py": 5.0, "c.py": 5.0})
-    kept = tomllib.loads(written(record, before))
-    assert kept == {"parts": {"jax": 20, "torch": 10}, "files": {"a.py": 9, "c.py": 5}}
+    kept_durations = tomllib.loads(written(record, before))
+    assert kept_durations == {"parts": {"jax": 20, "torch": 10}, "files": {"a.py": 9, "c.py": 5}}
 
 
 def test_every_part_with_tests_has_its_sizes_written_down() -> None:
@@ -95,7 +95,7 @@ def test_what_the_processes_of_a_part_counted_is_added_up(tmp_path: Path) -> Non
 FILES = st.dictionaries(st.from_regex(r"tests/[a-z]{1,8}\.py", fullmatch=True), st.floats(0, 200), max_size=60)
 
 
-def rested(files: dict[str, float], seed: str, near: str = "") -> frozenset[str]:
+def rest_files(files: dict[str, float], seed: str, near: str = "") -> frozenset[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(levels, "LEVEL", 1)
         return rotation.resting_files(files, files, seed, lambda file: file == near)
@@ -103,20 +103,20 @@ def rested(files: dict[str, float], seed: str, near: str = "") -> frozenset[str]
 
 @given(FILES, st.text("abcdef0123456789", min_size=1))
 def test_a_change_runs_a_third_of_the_files(files: dict[str, float], seed: str) -> None:
-    assert len(files) - len(rested(files, seed)) == -(-len(files) // rotation.SHARE)
+    assert len(files) - len(rest_files(files, seed)) == -(-len(files) // rotation.SHARE)
 
 
 @given(FILES.filter(bool), st.integers(0))
 def test_a_file_about_what_the_change_touches_never_rests(files: dict[str, float], seed: int) -> None:
     near = min(files)
-    assert near not in rested(files, str(seed), near)
+    assert near not in rest_files(files, str(seed), near)
 
 
 def test_ten_changes_run_nine_tenths_of_the_files() -> None:
     files = {f"tests/test_{number}.py": float(number) for number in range(150)}
     never = frozenset(files)
     for seed in range(10):
-        never &= rested(files, str(seed))
+        never &= rest_files(files, str(seed))
     assert len(never) < 0.1 * len(files)
 
 
@@ -140,7 +140,7 @@ def test_a_file_is_about_a_module_whose_package_it_is_named_after_or_that_it_imp
 
 
 @pytest.mark.parametrize(
-    ("touched", "near"),
+    ("changed_file", "near"),
     [
         ("runners/suite/checks.py", True),
         ("runners/torch/devices.py", True),
@@ -153,13 +153,13 @@ def test_a_file_is_about_a_module_whose_package_it_is_named_after_or_that_it_imp
         ("coordinator/dispatch/queue.py", False),
     ],
 )
-def test_the_tests_of_a_framework_are_about_all_that_its_runner_is_made_of(touched: str, near: bool) -> None:
-    assert rotation.is_near("tests/frameworks/torch/test_placement.py", "", {touched}) == near
+def test_the_tests_of_a_framework_are_about_all_that_its_runner_is_made_of(changed_file: str, near: bool) -> None:
+    assert rotation.is_near("tests/frameworks/torch/test_placement.py", "", {changed_file}) == near
 
 
 def test_the_tests_by_which_a_promise_is_shown_are_found() -> None:
-    promised = rotation.promised_tests(rotation.PROMISES.read_text())
-    assert ("tests/faults/dispatch/test_stuck.py", "test_a_job_that_is_refused_for_ever_is_given_up") in promised
+    promised_tests = rotation.promised_tests(rotation.PROMISES.read_text())
+    assert ("tests/faults/dispatch/test_stuck.py", "test_a_job_that_is_refused_for_ever_is_given_up") in promised_tests
 
 
 def test_members_are_missed_only_where_no_test_rests() -> None:
@@ -172,10 +172,12 @@ def test_a_run_leaves_files_to_other_changes_but_not_what_is_promised(tmp_path: 
     folder = "tests/faults/dispatch"
     command = ["-m", "pytest", "-p", "tests.parts.rotation", "--collect-only", "--quiet", folder]
     variables = {**os.environ, levels.BASE_VARIABLE: "HEAD", levels.SEED_VARIABLE: "a", levels.LEVEL_VARIABLE: "1"}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, *command], cwd=levels.ROOT, env=variables, capture_output=True, text=True, check=True
     )
-    collected = set(re.findall(r"^(tests/\S+\.py)::(\w+)", done.stdout, re.MULTILINE))
-    promised = {test for test in rotation.promised_tests(rotation.PROMISES.read_text()) if test[0].startswith(folder)}
-    assert collected > promised
-    assert re.search(r"\d+/\d+ tests collected \(\d+ deselected\)", done.stdout)
+    collected_tests = set(re.findall(r"^(tests/\S+\.py)::(\w+)", process.stdout, re.MULTILINE))
+    promised_tests = {
+        test for test in rotation.promised_tests(rotation.PROMISES.read_text()) if test[0].startswith(folder)
+    }
+    assert collected_tests > promised_tests
+    assert re.search(r"\d+/\d+ tests collected \(\d+ deselected\)", process.stdout)

@@ -32,8 +32,8 @@ def test_limits_are_the_same_numbers_in_other_words() -> None:
 
 
 def test_a_limit_of_the_stack_wins_over_that_of_one_machine() -> None:
-    given = RUNNER | {"deploy": {"resources": {"limits": {"cpus": 8}}}}
-    assert stack.service(given)["deploy"]["resources"]["limits"]["cpus"] == "8"
+    definition = RUNNER | {"deploy": {"resources": {"limits": {"cpus": 8}}}}
+    assert stack.service(definition)["deploy"]["resources"]["limits"]["cpus"] == "8"
 
 
 def test_scratch_space_keeps_its_size() -> None:
@@ -44,17 +44,17 @@ def test_scratch_space_keeps_its_size() -> None:
 
 
 def test_scratch_space_without_a_size_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as excinfo:
         stack.service(RUNNER | {"tmpfs": ["/tmp"]})
-    assert ended.value.code == 2
+    assert excinfo.value.code == 2
     assert "the tmpfs on /tmp has no size" in capsys.readouterr().err
 
 
 def test_what_swarm_does_not_read_is_left_out_and_the_rest_is_kept() -> None:
-    deployed = stack.service(RUNNER)
-    assert deployed["read_only"] is True
-    assert deployed["cap_drop"] == ["ALL"]
-    assert set(deployed) == {"image", "read_only", "cap_drop", "volumes", "deploy"}
+    service = stack.service(RUNNER)
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert set(service) == {"image", "read_only", "cap_drop", "volumes", "deploy"}
 
 
 def test_a_port_for_this_host_alone_is_never_opened_to_the_network() -> None:
@@ -65,9 +65,9 @@ def test_a_port_for_this_host_alone_is_never_opened_to_the_network() -> None:
 
 
 def test_devices_are_left_to_the_node_and_other_reservations_stay() -> None:
-    reserved = {"reservations": {"devices": [{"driver": "nvidia", "count": 1}], "memory": "1048576"}}
-    deployed = stack.service({"image": "x", "deploy": {"resources": reserved}})
-    assert deployed["deploy"]["resources"] == {"reservations": {"memory": "1048576"}}
+    resources = {"reservations": {"devices": [{"driver": "nvidia", "count": 1}], "memory": "1048576"}}
+    service = stack.service({"image": "x", "deploy": {"resources": resources}})
+    assert service["deploy"]["resources"] == {"reservations": {"memory": "1048576"}}
 
 
 def test_a_secret_with_new_content_is_another_secret(tmp_path: Path) -> None:
@@ -82,22 +82,22 @@ def test_a_secret_with_new_content_is_another_secret(tmp_path: Path) -> None:
 
 
 def test_a_missing_secret_is_named_with_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as excinfo:
         stack.with_content_in_name("enrolment", {"file": str(tmp_path / "gone")})
-    assert ended.value.code == 2
-    said = capsys.readouterr().err
-    assert said.startswith(f"stack: secret enrolment: No such file or directory ({tmp_path / 'gone'});")
-    assert said.count("\n") == 1
+    assert excinfo.value.code == 2
+    message = capsys.readouterr().err
+    assert message.startswith(f"stack: secret enrolment: No such file or directory ({tmp_path / 'gone'});")
+    assert message.count("\n") == 1
 
 
 def test_what_waits_for_a_node_is_said_once_for_each_label() -> None:
-    def placed(label: str) -> dict[str, Any]:
+    def service_on(label: str) -> dict[str, Any]:
         return {"deploy": {"placement": {"constraints": [f"node.labels.{label} == true", "node.role == worker"]}}}
 
     services = {
-        "postgres": placed("portolan.database"),
-        "torch-cpu": placed("portolan.cpu"),
-        "jax-cpu": placed("portolan.cpu"),
+        "postgres": service_on("portolan.database"),
+        "torch-cpu": service_on("portolan.cpu"),
+        "jax-cpu": service_on("portolan.cpu"),
         "coordinator": {"deploy": {}},
     }
     assert stack.waiting(services, [{}, {"portolan.database": "true"}]) == [

@@ -45,6 +45,6 @@ class Request(BaseModel):
     ],
 )
 def test_a_fault_says_what_to_write(body: str, words: str) -> None:
-    with pytest.raises(ValidationError) as raised:
+    with pytest.raises(ValidationError) as excinfo:
         Request.model_validate_json(body)
-    assert first_fault(raised.value) == words
+    assert first_fault(excinfo.value) == words

@@ -18,8 +18,8 @@ def test_lines_are_whole_wherever_the_chunks_are_cut(cuts: list[int]) -> None:
     content = b"".join(line + b"\n" for line in LINES) + b"not yet"
     places = [0, *sorted(min(cut, len(content)) for cut in cuts), len(content)]
     reader = LineReader(100)
-    found = [line for start, end in itertools.pairwise(places) for line in reader.feed(content[start:end])]
-    assert found == LINES
+    lines = [line for start, end in itertools.pairwise(places) for line in reader.feed(content[start:end])]
+    assert lines == LINES
     assert reader.feed(b" ended\n") == [b"not yet ended"]
 
 

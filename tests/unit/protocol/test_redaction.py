@@ -19,9 +19,9 @@ class Registration(BaseModel):
 
 
 def _invalid() -> str:
-    with pytest.raises(ValidationError) as raised:
+    with pytest.raises(ValidationError) as excinfo:
         Registration.model_validate({"secret": HIDDEN})
-    return str(raised.value)
+    return str(excinfo.value)
 
 
 LINES = {
@@ -65,8 +65,8 @@ def test_the_code_of_an_enrolment_token_goes_and_says_still_whose_it_is() -> Non
 
 def test_a_line_of_json_stays_json() -> None:
     line = {"event": f'x secret="{HIDDEN}" postgresql://a:{HIDDEN}@h/d', "secret": HIDDEN, "n": 1}
-    kept = json.loads(redact(json.dumps(line)))
-    assert kept == {"event": f'x secret="{MASK}" postgresql://a:{MASK}@h/d', "secret": MASK, "n": 1}
+    document = json.loads(redact(json.dumps(line)))
+    assert document == {"event": f'x secret="{MASK}" postgresql://a:{MASK}@h/d', "secret": MASK, "n": 1}
 
 
 @pytest.mark.parametrize(
@@ -89,6 +89,11 @@ def test_a_known_value_goes_wherever_it_stands() -> None:
 
 
 def test_variables_say_by_their_names_what_is_secret() -> None:
-    given = {"HF_TOKEN": HIDDEN, "AWS_SECRET_ACCESS_KEY": "a-long-value", "PGPASSWORD": "12345678", "API_KEY": "short"}
+    variables = {
+        "HF_TOKEN": HIDDEN,
+        "AWS_SECRET_ACCESS_KEY": "a-long-value",
+        "PGPASSWORD": "12345678",
+        "API_KEY": "short",
+    }
     harmless = {"HOME": "/root/long", "PORTOLAN_ENROLMENT_KEY_FILE": "/run/secrets/x", "KEYBOARD": "german-layout"}
-    assert secret_values(given | harmless) == {HIDDEN, "a-long-value", "12345678"}
+    assert secret_values(variables | harmless) == {HIDDEN, "a-long-value", "12345678"}

@@ -17,7 +17,7 @@ def test_each_function_has_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cases", "chosen"),
+    ("cases", "representative"),
     [
         ([case("f/1", "empty", "real"), case("f/2", "plain", "real")], "f/2"),
         ([case("f/1", "plain", "complex"), case("f/2", "plain", "real"), case("f/3", "plain", "real")], "f/2"),
@@ -27,5 +27,5 @@ def test_each_function_has_one() -> None:
         ([case("f/1", "plain", "integer"), case("f/2", "strided", "real")], "f/1"),
     ],
 )
-def test_it_is_the_plainest(cases: list[CatalogueCase], chosen: str) -> None:
-    assert representatives(cases) == {chosen}
+def test_it_is_the_plainest(cases: list[CatalogueCase], representative: str) -> None:
+    assert representatives(cases) == {representative}

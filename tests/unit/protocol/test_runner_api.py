@@ -38,8 +38,8 @@ def test_an_example_is_valid(name: str, body: str) -> None:
 
 
 def test_every_message_has_an_example_and_every_member_is_in_one() -> None:
-    shown = {name for name, _ in EXAMPLES}
-    assert shown == MESSAGES.keys() - PARTS
+    example_names = {name for name, _ in EXAMPLES}
+    assert example_names == MESSAGES.keys() - PARTS
     text = "".join(body for _, body in EXAMPLES)
     for name in PARTS:
         assert any(f'"{member}"' in text for member in MESSAGES[name].model_fields), name

@@ -69,9 +69,9 @@ def test_a_device_of_another_framework_is_none_of_this_one(bring: Any) -> None:
 )
 def test_a_package_that_cannot_be_used_is_one_line(bring: Any, code: str, words: str) -> None:
     bring("torch.npu", code)
-    with pytest.raises(UnknownFrameworkError, match=words) as told:
+    with pytest.raises(UnknownFrameworkError, match=words) as excinfo:
         frameworks.variables(TORCH, "npu")
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(excinfo.value)
 
 
 def _runner(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -91,17 +91,17 @@ def test_a_folder_in_runners_makes_no_framework(tmp_path: Path) -> None:
     (tmp_path / "runners" / "abacus").mkdir()
     (tmp_path / "runners" / "abacus" / "__init__.py").touch()
     for folder in ("abacus", "http", "suite"):
-        done = _runner(tmp_path, "cases", folder)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr == f"portolan-runner: no framework {folder!r}; there are: jax, tensorflow, torch\n"
+        process = _runner(tmp_path, "cases", folder)
+        assert (process.returncode, process.stdout) == (2, "")
+        assert process.stderr == f"portolan-runner: no framework {folder!r}; there are: jax, tensorflow, torch\n"
 
 
 @pytest.mark.parametrize("arguments", [["serve"], ["run"], ["cases"], ["setup"]], ids=lambda arguments: arguments[0])
 def test_a_device_that_no_runner_can_serve_is_refused_with_the_reason(arguments: list[str]) -> None:
-    done = _runner(ROOT, *arguments, "torch", "mps")
+    process = _runner(ROOT, *arguments, "torch", "mps")
     # Who starts a runner learns that starting it again is no use.
-    assert (done.returncode, done.stdout) == (UNKNOWN_TARGET if arguments == ["serve"] else 2, "")
-    (line,) = done.stderr.splitlines()
+    assert (process.returncode, process.stdout) == (UNKNOWN_TARGET if arguments == ["serve"] else 2, "")
+    (line,) = process.stderr.splitlines()
     assert line.startswith("portolan-runner: torch/mps cannot be served here: ")
     assert "needs Linux" in line
     assert line.endswith("; there are cpu, cuda, tpu, xla")
@@ -115,9 +115,9 @@ def test_a_device_that_is_not_served_is_not_offered_either() -> None:
 
 def test_an_entry_point_that_names_no_declaration_is_one_line(bring: Any) -> None:
     bring("abacus", "NAME = 'abacus'\n", group=frameworks.GROUP)
-    with pytest.raises(UnknownFrameworkError, match=r"framework 'abacus': .* must name a Framework") as told:
+    with pytest.raises(UnknownFrameworkError, match=r"framework 'abacus': .* must name a Framework") as excinfo:
         frameworks.load("abacus")
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(excinfo.value)
 
 
 @pytest.mark.parametrize("framework", frameworks.OURS.values(), ids=lambda framework: framework.name)

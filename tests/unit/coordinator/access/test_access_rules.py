@@ -51,7 +51,7 @@ def test_tokens_have_a_readable_part_and_their_hash_says_nothing_of_them() -> No
 
 
 @pytest.mark.parametrize(
-    ("given", "leads_to"),
+    ("next_page", "leads_to"),
     [
         ("/campaigns/3", "/campaigns/3"),
         ("/campaigns?before=3", "/campaigns?before=3"),
@@ -65,8 +65,8 @@ def test_tokens_have_a_readable_part_and_their_hash_says_nothing_of_them() -> No
         ("javascript:alert(1)", "/campaigns"),
     ],
 )
-def test_signing_in_leads_to_a_page_of_this_site(given: str | None, leads_to: str) -> None:
-    assert local_path(given) == leads_to
+def test_signing_in_leads_to_a_page_of_this_site(next_page: str | None, leads_to: str) -> None:
+    assert local_path(next_page) == leads_to
 
 
 def test_of_refusals_only_so_many_are_recorded_and_the_rest_are_counted() -> None:
@@ -117,8 +117,8 @@ def test_loopback_is_what_only_this_machine_reaches() -> None:
 def test_nobody_reads_unless_only_this_machine_reaches_the_coordinator(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PORTOLAN_ANONYMOUS_ROLE", raising=False)
 
-    def role(host: str | None, given: str | None = None, *, without: bool = False) -> str | None:
-        return role_of_nobody(host, given, without_access_control=without)
+    def role(host: str | None, token_name: str | None = None, *, without: bool = False) -> str | None:
+        return role_of_nobody(host, token_name, without_access_control=without)
 
     assert role("127.0.0.1") == role("::1") == "viewer"
     assert role("0.0.0.0") is role("::") is role("192.168.0.7") is role(None) is None

@@ -16,7 +16,7 @@ async def is_served(listeners: Listeners, method: str, path: str, address: str, 
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "served"),
+    ("method", "path", "is_port_served"),
     [
         (ENROL_METHOD, ENROL_PATH, True),
         ("GET", ENROL_PATH, False),
@@ -25,14 +25,16 @@ async def is_served(listeners: Listeners, method: str, path: str, address: str, 
         ("GET", HEALTH, True),
     ],
 )
-async def test_the_port_of_the_runners_serves_enrolment_and_health_alone(method: str, path: str, served: bool) -> None:
+async def test_the_port_of_the_runners_serves_enrolment_and_health_alone(
+    method: str, path: str, is_port_served: bool
+) -> None:
     listeners = Listeners(RUNNERS_PORT, None)
-    assert await is_served(listeners, method, path, OTHER_ADDRESS, RUNNERS_PORT) is served
+    assert await is_served(listeners, method, path, OTHER_ADDRESS, RUNNERS_PORT) is is_port_served
     assert await is_served(listeners, method, path, OTHER_ADDRESS, REST_PORT)
 
 
 @pytest.mark.parametrize(
-    ("address", "served"),
+    ("address", "is_address_served"),
     [
         (REST_ADDRESS, True),
         (f"::ffff:{REST_ADDRESS}", True),
@@ -43,9 +45,9 @@ async def test_the_port_of_the_runners_serves_enrolment_and_health_alone(method:
         ("fe80::1%eth0", False),
     ],
 )
-async def test_rest_is_served_at_its_address_and_to_this_machine(address: str, served: bool) -> None:
+async def test_rest_is_served_at_its_address_and_to_this_machine(address: str, is_address_served: bool) -> None:
     listeners = Listeners(RUNNERS_PORT, REST_ADDRESS)
-    assert await is_served(listeners, "GET", "/", address, REST_PORT) is served
+    assert await is_served(listeners, "GET", "/", address, REST_PORT) is is_address_served
     assert await is_served(listeners, "GET", HEALTH, address, REST_PORT)
 
 

@@ -109,8 +109,8 @@ async def test_what_only_reads_is_not_recorded(method: str) -> None:
 
 @pytest.mark.parametrize("status", [401, 403])
 async def test_a_refused_reader_is_recorded(status: int) -> None:
-    answered, (entry,) = await ask(Application(status), "GET", READ)
-    assert (answered, entry["status"]) == (status, status)
+    answer_status, (entry,) = await ask(Application(status), "GET", READ)
+    assert (answer_status, entry["status"]) == (status, status)
 
 
 @pytest.mark.parametrize("path", [*sorted(OPEN), "/static/style.css"])

@@ -38,8 +38,8 @@ def test_no_text_is_known_that_is_neither_a_name_of_ours_nor_an_address(host: st
 def test_what_another_site_makes_a_browser_send_is_refused(
     method: str, path: str, site: str, mode: str, destination: str
 ) -> None:
-    said = {"sec-fetch-site": site, "sec-fetch-mode": mode, "sec-fetch-dest": destination}
-    error = refusal(method, path, {"host": "localhost", **said}, NAMES)
+    site_headers = {"sec-fetch-site": site, "sec-fetch-mode": mode, "sec-fetch-dest": destination}
+    error = refusal(method, path, {"host": "localhost", **site_headers}, NAMES)
     assert error is not None
     assert error.status == 403
 
@@ -48,9 +48,9 @@ def test_what_another_site_makes_a_browser_send_is_refused(
 def test_of_what_another_site_makes_a_browser_load_only_a_link_is_followed(
     method: str, path: str, destination: str
 ) -> None:
-    said = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": destination}
-    followed = refusal(method, path, {"host": "localhost", **said}, NAMES) is None
-    assert followed == (method in ("GET", "HEAD") and destination == "document")
+    site_headers = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": destination}
+    is_followed = refusal(method, path, {"host": "localhost", **site_headers}, NAMES) is None
+    assert is_followed == (method in ("GET", "HEAD") and destination == "document")
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://localhost:1", "localhost:8642x"])

@@ -42,9 +42,9 @@ def _roles(dependant: Dependant) -> Iterator[Role]:
 
 
 def test_every_route_names_a_role_or_is_outside_for_a_reason() -> None:
-    found = list(routes())
-    assert len(found) > 60
-    assert {path for _, path, role in found if role is None} == set(OUTSIDE)
+    route_list = list(routes())
+    assert len(route_list) > 60
+    assert {path for _, path, role in route_list if role is None} == set(OUTSIDE)
 
 
 def test_every_change_needs_more_than_reading() -> None:
@@ -54,8 +54,8 @@ def test_every_change_needs_more_than_reading() -> None:
 
 
 def test_runners_bundles_and_causes_need_an_operator_and_tokens_an_admin() -> None:
-    needed = {f"{method} {path}": role for method, path, role in routes()}
-    assert needed["POST /api/v1/campaigns"] is needed["POST /campaigns/new"] is Role.submitter
+    role_by_route = {f"{method} {path}": role for method, path, role in routes()}
+    assert role_by_route["POST /api/v1/campaigns"] is role_by_route["POST /campaigns/new"] is Role.submitter
     for change in (
         "POST /api/v1/runners",
         "DELETE /api/v1/runners/{runner_id:int}",
@@ -71,10 +71,10 @@ def test_runners_bundles_and_causes_need_an_operator_and_tokens_an_admin() -> No
         "POST /campaigns/{campaign_id}/outcomes/{job_id}/override",
         "POST /campaigns/{campaign_id}/outcomes/{job_id}/undo",
     ):
-        assert needed[change] is Role.operator, change
+        assert role_by_route[change] is Role.operator, change
     for path in ("tokens", "audit"):
-        assert needed[f"GET /api/v1/{path}"] is needed[f"GET /{path}"] is Role.admin
-    assert needed["POST /api/v1/tokens"] is needed["DELETE /api/v1/tokens/{token_id}"] is Role.admin
+        assert role_by_route[f"GET /api/v1/{path}"] is role_by_route[f"GET /{path}"] is Role.admin
+    assert role_by_route["POST /api/v1/tokens"] is role_by_route["DELETE /api/v1/tokens/{token_id}"] is Role.admin
 
 
 def test_what_the_middleware_leaves_open_is_outside_here_too() -> None:

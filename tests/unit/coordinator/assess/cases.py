@@ -50,7 +50,7 @@ def several(count: int, name: str, *arguments: Any, **options: Any) -> list[Case
     return [case(f"{name}-{number}", *arguments, **options) for number in range(count)]
 
 
-def target(functions: Mapping[str, Sequence[CaseEvidence]], version: str = "2.9.0", **changed: Any) -> TargetEvidence:
+def target(functions: Mapping[str, Sequence[CaseEvidence]], version: str = "2.9.0", **changes: Any) -> TargetEvidence:
     values: dict[str, Any] = {
         "framework": "torch",
         "version": version,
@@ -60,7 +60,7 @@ def target(functions: Mapping[str, Sequence[CaseEvidence]], version: str = "2.9.
         "charts": (Chart("library", "rev", CHARTED_AT, repeat="portolan-runner run torch xla {case}"),),
         "functions": {name: tuple(cases) for name, cases in functions.items()},
     }
-    return TargetEvidence(**{**values, **changed})
+    return TargetEvidence(**{**values, **changes})
 
 
 def site(
@@ -90,11 +90,11 @@ def site(
     )
 
 
-def source(*sites: Site, **changed: Any) -> Source:
-    return Source(sites=sites, files=1, modules={"train.py": "train"}, **changed)
+def source(*sites: Site, **changes: Any) -> Source:
+    return Source(sites=sites, files=1, modules={"train.py": "train"}, **changes)
 
 
-def assessed(
+def assessment_of(
     cases: Sequence[CaseEvidence] | Mapping[str, Sequence[CaseEvidence]], *sites: Site, slow: float = 10.0
 ) -> Assessment:
     """An assessment of these sites, or of one plain call, by the cases of one function or of several."""
@@ -102,7 +102,7 @@ def assessed(
     return assess(source(*(sites or (site(),))), target(functions), Names(frozenset(functions)), slow)
 
 
-def report(assessment: Assessment, *sites: Site, **changed: Any) -> Report:
+def report(assessment: Assessment, *sites: Site, **changes: Any) -> Report:
     values: dict[str, Any] = {
         "path": ".",
         "prefix": "src/",
@@ -116,4 +116,4 @@ def report(assessment: Assessment, *sites: Site, **changed: Any) -> Report:
         "known": 0,
         "callers": (),
     }
-    return Report(**{**values, **changed})
+    return Report(**{**values, **changes})

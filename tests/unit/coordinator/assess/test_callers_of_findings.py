@@ -10,7 +10,7 @@ from tests.unit.coordinator.assess.cases import FUNCTION, several, site, source,
 
 
 def ways(calls: dict[str, set[str]], *sites: Site) -> dict[str, tuple[str, ...]]:
-    code = source(*sites, calls={name: frozenset(called) for name, called in calls.items()})
+    code = source(*sites, calls={name: frozenset(callees) for name, callees in calls.items()})
     assessment = assess(code, target({FUNCTION: several(3, "usual", "failed")}), Names(frozenset({FUNCTION})))
     return {caller.name: caller.path for caller in callers(assessment, code)}
 

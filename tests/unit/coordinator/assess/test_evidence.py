@@ -23,23 +23,23 @@ FELL_BACK = Run(Verdict.passed, Placement.fell_back)
 FAILED = Run(Verdict.failed, Placement.unknown, Cause.type, Ending.raised, "no\n  kernel")
 
 
-def chosen(selector: str, *targets: TargetEvidence, installed: str | None = None) -> TargetEvidence:
-    return choose(Evidence(targets, "ships with Portolan"), Selector.parse(selector), installed).chosen
+def choose_target(selector: str, *targets: TargetEvidence, installed_version: str | None = None) -> TargetEvidence:
+    return choose(Evidence(targets, "ships with Portolan"), Selector.parse(selector), installed_version).chosen
 
 
 OLD, NEW = target({}, "2.9.0"), target({}, "2.13.0")
 
 
 def test_of_several_versions_the_newest_is_taken_by_its_numbers() -> None:
-    assert chosen("torch/xla", NEW, OLD).version == "2.13.0"
+    assert choose_target("torch/xla", NEW, OLD).version == "2.13.0"
 
 
 def test_the_version_that_is_installed_goes_before_a_newer_one() -> None:
-    assert chosen("torch/xla", NEW, OLD, installed="2.9.0").version == "2.9.0"
+    assert choose_target("torch/xla", NEW, OLD, installed_version="2.9.0").version == "2.9.0"
 
 
 def test_a_version_that_was_asked_for_is_taken() -> None:
-    assert chosen("torch@2.9/xla", NEW, OLD, installed="2.13.0").version == "2.9.0"
+    assert choose_target("torch@2.9/xla", NEW, OLD, installed_version="2.13.0").version == "2.9.0"
 
 
 def test_of_two_machines_the_one_charted_last_is_taken_and_the_other_named() -> None:
@@ -48,23 +48,23 @@ def test_of_two_machines_the_one_charted_last_is_taken_and_the_other_named() -> 
     assert (choice.chosen, choice.others) == (later, (OLD,))
 
 
-@pytest.mark.parametrize("asked", ["torch/xlaa", "tourch/xla", "torch@1.0/xla", "jax/tpu"])
-def test_a_target_that_nobody_charted_is_said_in_one_line(asked: str) -> None:
-    with pytest.raises(AssessmentError) as refused:
-        chosen(asked, OLD)
-    message = str(refused.value)
-    assert message.startswith(f"nobody charted {asked} ")
+@pytest.mark.parametrize("selector", ["torch/xlaa", "tourch/xla", "torch@1.0/xla", "jax/tpu"])
+def test_a_target_that_nobody_charted_is_said_in_one_line(selector: str) -> None:
+    with pytest.raises(AssessmentError) as excinfo:
+        choose_target(selector, OLD)
+    message = str(excinfo.value)
+    assert message.startswith(f"nobody charted {selector} ")
     assert "torch@2.9.0/xla" in message
     assert "\n" not in message
-    assert ("did you mean torch/xla?" in message) == (asked != "jax/tpu")
+    assert ("did you mean torch/xla?" in message) == (selector != "jax/tpu")
 
 
-def charted(name: str, revision: str, days: int, *cases: object, digest: str | None = "d") -> Charted:
+def chart_cases(name: str, revision: str, days: int, *cases: object, digest: str | None = "d") -> Charted:
     """A campaign that charted some cases of one function; ``cases`` are names, or ends by name."""
-    made = [case(text.partition("=")[0], text.partition("=")[2] or "passed") for text in map(str, cases)]  # type: ignore[arg-type]
-    of_target = target({FUNCTION: made})
+    evidence_rows = [case(text.partition("=")[0], text.partition("=")[2] or "passed") for text in map(str, cases)]  # type: ignore[arg-type]
+    of_target = target({FUNCTION: evidence_rows})
     chart = replace(of_target.charts[0], suite=name, revision=revision, at=CHARTED_AT + timedelta(days=days))
-    return Charted(replace(of_target, charts=(chart,)), {one.case: digest for one in made})
+    return Charted(replace(of_target, charts=(chart,)), {one.case: digest for one in evidence_rows})
 
 
 def ends(*charts: Charted) -> dict[str, str]:
@@ -73,27 +73,27 @@ def ends(*charts: Charted) -> dict[str, str]:
 
 
 def test_the_newest_outcome_of_a_case_counts() -> None:
-    first, second = charted("library", "r", 0, "a=failed", "b=failed"), charted("library", "r", 1, "a")
+    first, second = chart_cases("library", "r", 0, "a=failed", "b=failed"), chart_cases("library", "r", 1, "a")
     assert ends(first, second) == ends(second, first) == {"a": "passed", "b": "failed"}
 
 
 def test_a_case_that_a_newer_revision_has_changed_or_dropped_does_not_count() -> None:
-    first = charted("library", "r1", 0, "a=failed", "b=failed", digest="old")
-    assert ends(first, charted("library", "r2", 1, "a", digest="new")) == {"a": "passed"}
-    newer = charted("library", "r2", 1, "a", digest="new")
+    first = chart_cases("library", "r1", 0, "a=failed", "b=failed", digest="old")
+    assert ends(first, chart_cases("library", "r2", 1, "a", digest="new")) == {"a": "passed"}
+    newer = chart_cases("library", "r2", 1, "a", digest="new")
     same = Charted(newer.target, {**newer.digests, f"{FUNCTION}/b": "old"})
     assert ends(first, same) == {"a": "passed", "b": "failed"}
 
 
 def test_suites_stand_beside_each_other() -> None:
-    assert ends(charted("library", "r1", 0, "a=failed"), charted("paper", "p1", 1, "b")) == {
+    assert ends(chart_cases("library", "r1", 0, "a=failed"), chart_cases("paper", "p1", 1, "b")) == {
         "a": "failed",
         "b": "passed",
     }
 
 
 def test_each_case_names_its_chart() -> None:
-    (of_target,) = merged([charted("library", "r", 0, "a", "b"), charted("library", "r", 1, "a")])
+    (of_target,) = merged([chart_cases("library", "r", 0, "a", "b"), chart_cases("library", "r", 1, "a")])
     days = {one.case[-1]: (of_target.charts[one.chart].at - CHARTED_AT).days for one in of_target.functions[FUNCTION]}
     assert days == {"a": 1, "b": 0}
 
@@ -125,10 +125,10 @@ def test_what_did_not_run_and_a_refusal_that_was_met_are_no_evidence() -> None:
 
 
 def test_a_failure_says_why_in_one_line_and_by_whom_it_was_judged() -> None:
-    found = case_evidence(RunCase("c", frozenset({"judged-by-numpy", "plain"}), None, False), [PASSED, FAILED], 0)
-    assert found is not None
-    assert (found.cause, found.ending, found.said) == (Cause.type, Ending.raised, "no kernel")
-    assert (found.judged_by, found.tags) == (Judge.numpy, {"plain"})
+    evidence = case_evidence(RunCase("c", frozenset({"judged-by-numpy", "plain"}), None, False), [PASSED, FAILED], 0)
+    assert evidence is not None
+    assert (evidence.cause, evidence.ending, evidence.said) == (Cause.type, Ending.raised, "no kernel")
+    assert (evidence.judged_by, evidence.tags) == (Judge.numpy, {"plain"})
 
 
 def test_a_file_is_read_as_it_was_written_and_is_the_same_each_time() -> None:
@@ -140,32 +140,35 @@ def test_a_file_is_read_as_it_was_written_and_is_the_same_each_time() -> None:
     assert evidence_file.read(gzip.decompress(content), "plain", "from a file").targets == targets
 
 
-def changed(**members: object) -> bytes:
+def document_with(**members: object) -> bytes:
     document = json.loads(evidence_file.written((target({FUNCTION: several(1, "usual")}),), CHARTED_AT))
     return json.dumps({**document, **members}).encode()
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "is no evidence of Portolan's"),
         (b"\x1f\x8b\x08", "is no evidence of Portolan's"),
         (b'{"type": "portolan-bundle", "format": 1, "portolan": "0.1"}', "is no evidence of Portolan's"),
-        (changed(format=2, portolan="9.9", targets="otherwise"), "has format 2, made by portolan 9.9"),
-        (changed(targets=[{"framework": "torch"}]), "is not valid evidence: targets.0."),
-        (changed(targets=[{**json.loads(changed())["targets"][0], "charts": []}]), "names a chart that it does not"),
+        (document_with(format=2, portolan="9.9", targets="otherwise"), "has format 2, made by portolan 9.9"),
+        (document_with(targets=[{"framework": "torch"}]), "is not valid evidence: targets.0."),
+        (
+            document_with(targets=[{**json.loads(document_with())["targets"][0], "charts": []}]),
+            "names a chart that it does not",
+        ),
     ],
 )
-def test_a_file_that_cannot_be_used_is_refused_in_one_line(content: bytes, said: str) -> None:
-    with pytest.raises(AssessmentError) as refused:
+def test_a_file_that_cannot_be_used_is_refused_in_one_line(content: bytes, message: str) -> None:
+    with pytest.raises(AssessmentError) as excinfo:
         evidence_file.read(content, "it.json", "from it")
-    assert str(refused.value).startswith(f"it.json {said}")
+    assert str(excinfo.value).startswith(f"it.json {message}")
 
 
 def test_the_evidence_that_ships_says_what_it_is_of() -> None:
-    shipped = evidence_file.shipped()
-    assert {of_target.short for of_target in shipped.targets} >= {"torch/xla", "tensorflow/xla"}
-    for of_target in shipped.targets:
+    shipped_evidence = evidence_file.shipped()
+    assert {of_target.short for of_target in shipped_evidence.targets} >= {"torch/xla", "tensorflow/xla"}
+    for of_target in shipped_evidence.targets:
         assert of_target.hardware
         assert of_target.charts
         assert sum(map(len, of_target.functions.values())) > 500

@@ -9,7 +9,7 @@ from coordinator.assess.sites import Certainty, Guard, GuardKind, Use
 from coordinator.assess.verdicts import Kind, Meets, Weight
 from coordinator.results.conditions import UNKNOWN_VALUE
 from protocol.enums import GRADIENT, Cause, Ending, InputKind, Judge
-from tests.unit.coordinator.assess.cases import FUNCTION, assessed, case, several, site
+from tests.unit.coordinator.assess.cases import FUNCTION, assessment_of, case, several, site
 
 GUARD = Guard(GuardKind.device, 3, 'x.device.type == "cuda"')
 
@@ -20,7 +20,7 @@ def only(assessment: Assessment) -> Finding:
 
 
 def test_a_function_whose_usual_cases_all_fail_is_a_finding() -> None:
-    finding = only(assessed([*several(3, "usual", "failed"), case("complex", dtype="complex64")]))
+    finding = only(assessment_of([*several(3, "usual", "failed"), case("complex", dtype="complex64")]))
     verdict = finding.verdict
     assert (verdict.kind, verdict.weight, verdict.meets) == (Kind.fails, Weight.finding, Meets.met)
     assert (verdict.failing, verdict.of, verdict.basis) == (3, 3, "cases like this call")
@@ -30,69 +30,69 @@ def test_a_function_whose_usual_cases_all_fail_is_a_finding() -> None:
 
 
 def test_a_function_whose_cases_all_pass_is_none() -> None:
-    assessment = assessed(several(3, "usual"))
+    assessment = assessment_of(several(3, "usual"))
     assert assessment.findings == ()
     assert assessment.charted == {FUNCTION: 1}
 
 
 @pytest.mark.parametrize("tag", [InputKind.empty, InputKind.zero_dim, GRADIENT])
 def test_a_failure_on_input_that_no_call_shows_is_a_note(tag: str) -> None:
-    finding = only(assessed([*several(3, "usual"), *several(5, "odd", "failed", tag)]))
+    finding = only(assessment_of([*several(3, "usual"), *several(5, "odd", "failed", tag)]))
     assert (finding.verdict.weight, finding.verdict.meets) == (Weight.note, Meets.not_met)
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "bool", "float16", "float8_e5m2"])
 def test_a_failure_in_a_dtype_that_the_call_does_not_show_is_a_note(dtype: str) -> None:
     cases = [*several(3, "usual"), *several(5, "odd", "failed", dtype=dtype)]
-    finding = only(assessed(cases))
+    finding = only(assessment_of(cases))
     assert (finding.verdict.weight, finding.verdict.meets) == (Weight.note, Meets.not_met)
     assert finding.verdict.condition.startswith(f"in {dtype} (5 of 5)")
 
 
 def test_a_failure_in_the_dtype_that_the_call_shows_is_a_finding() -> None:
     cases = [*several(3, "usual"), *several(5, "half", "failed", dtype="float16")]
-    finding = only(assessed(cases, site(dtypes=["float16"])))
+    finding = only(assessment_of(cases, site(dtypes=["float16"])))
     assert (finding.verdict.weight, finding.verdict.meets) == (Weight.finding, Meets.met)
     assert finding.verdict.advice == ("passes in float32 (3 of 3 cases)",)
 
 
 def test_integers_are_usual_where_a_function_takes_nothing_else() -> None:
-    assert only(assessed(several(2, "index", "failed", dtype="int64"))).verdict.weight is Weight.finding
+    assert only(assessment_of(several(2, "index", "failed", dtype="int64"))).verdict.weight is Weight.finding
 
 
 def test_a_single_case_is_not_shouted() -> None:
-    verdict = only(assessed([case("alone", "failed")])).verdict
+    verdict = only(assessment_of([case("alone", "failed")])).verdict
     assert (verdict.weight, verdict.why_note) == (Weight.note, "a single case says so")
 
 
 def test_one_case_of_many_is_not_shouted() -> None:
-    verdict = only(assessed([*several(9, "usual"), case("odd", "failed")])).verdict
+    verdict = only(assessment_of([*several(9, "usual"), case("odd", "failed")])).verdict
     assert (verdict.weight, verdict.why_note) == (Weight.note, "a single case says so")
 
 
 def test_values_that_differ_in_their_last_digits_are_a_note() -> None:
     cases = several(3, "usual", "failed", ending=Ending.mismatched, cause=Cause.precision)
-    verdict = only(assessed(cases)).verdict
+    verdict = only(assessment_of(cases)).verdict
     assert (verdict.kind, verdict.weight) == (Kind.wrong, Weight.note)
     assert verdict.why_note.startswith("only the last digits differ")
 
 
 def test_wrong_values_without_an_error_are_told_from_failures() -> None:
     cases = several(3, "usual", "failed", ending=Ending.mismatched, cause=Cause.assertion)
-    verdict = only(assessed(cases)).verdict
+    verdict = only(assessment_of(cases)).verdict
     assert (verdict.kind, verdict.weight) == (Kind.wrong, Weight.finding)
 
 
 def test_work_of_the_host_is_no_failure_of_a_device() -> None:
-    assert assessed(several(3, "strings", "failed", cause=Cause.host_work)).findings == ()
+    assert assessment_of(several(3, "strings", "failed", cause=Cause.host_work)).findings == ()
 
 
 def test_arity_decides_which_cases_count() -> None:
     """``torch.where(condition)`` makes an array as long as its values say; with three arguments it does not."""
     cases = [*several(3, "one", "fell_back", positional=1), *several(3, "three", positional=3)]
-    alone = only(assessed(cases, site(positional=1))).verdict
+    alone = only(assessment_of(cases, site(positional=1))).verdict
     assert (alone.kind, alone.weight) == (Kind.falls_back, Weight.finding)
-    three = only(assessed(cases, site(positional=3))).verdict
+    three = only(assessment_of(cases, site(positional=3))).verdict
     assert (three.weight, three.meets) == (Weight.note, Meets.not_met)
 
 
@@ -101,11 +101,11 @@ def test_literal_keywords_decide_which_cases_count() -> None:
         *several(3, "bicubic", "fell_back", keywords={"mode": "bicubic"}),
         *several(3, "bilinear", keywords={"mode": "bilinear"}),
     ]
-    met = only(assessed(cases, site(keywords={"mode": "bicubic"}))).verdict
+    met = only(assessment_of(cases, site(keywords={"mode": "bicubic"}))).verdict
     assert (met.weight, met.meets) == (Weight.finding, Meets.met)
     assert met.advice == ("passes with mode='bilinear' (3 of 3 cases)",)
-    assert only(assessed(cases, site(keywords={"mode": "bilinear"}))).verdict.meets is Meets.not_met
-    unsaid = only(assessed(cases, site(keywords={"mode": UNKNOWN_VALUE}))).verdict
+    assert only(assessment_of(cases, site(keywords={"mode": "bilinear"}))).verdict.meets is Meets.not_met
+    unsaid = only(assessment_of(cases, site(keywords={"mode": UNKNOWN_VALUE}))).verdict
     assert (unsaid.weight, unsaid.meets) == (Weight.condition, Meets.may_be_met)
     assert unsaid.condition == "with mode='bicubic' (3 of 3), not otherwise (0 of 3)"
 
@@ -115,13 +115,13 @@ def test_a_keyword_counts_also_where_the_call_gives_other_arguments_by_position(
         *several(3, "bicubic", "fell_back", positional=1, keywords={"size": None, "mode": "bicubic"}),
         *several(3, "bilinear", positional=1, keywords={"size": None, "mode": "bilinear"}),
     ]
-    verdict = only(assessed(cases, site(positional=4, keywords={"mode": "bicubic"}))).verdict
+    verdict = only(assessment_of(cases, site(positional=4, keywords={"mode": "bicubic"}))).verdict
     assert (verdict.weight, verdict.basis) == (Weight.finding, "cases with mode='bicubic'")
 
 
 def test_a_value_that_is_handed_on_is_set_against_all_usual_cases() -> None:
     cases = [*several(3, "one", "failed", positional=1), *several(3, "three", "failed", positional=3)]
-    verdict = only(assessed(cases, site(positional=None, use=Use.named))).verdict
+    verdict = only(assessment_of(cases, site(positional=None, use=Use.named))).verdict
     assert (verdict.weight, verdict.of, verdict.basis) == (Weight.finding, 6, "usual cases")
 
 
@@ -129,34 +129,34 @@ def test_what_is_slow_is_counted_from_what_any_call_costs_there() -> None:
     quick = {f"torch.quick{number}": several(2, "timed", ratio=40.0) for number in range(5)}
     functions = {**quick, FUNCTION: several(2, "timed", ratio=900.0)}
     sites = [site(name) for name in functions]
-    finding = only(assessed(functions, *sites))
+    finding = only(assessment_of(functions, *sites))
     assert (finding.verdict.kind, finding.verdict.function) == (Kind.slow, FUNCTION)
     assert finding.verdict.said == "900 times as long as on the CPU, where a usual call takes ×40"
-    assert assessed(functions, *sites, slow=30.0).findings == ()
+    assert assessment_of(functions, *sites, slow=30.0).findings == ()
 
 
 def test_a_target_that_is_quicker_than_the_cpu_calls_nothing_slow_that_is_as_quick_as_the_cpu() -> None:
     quick = {f"torch.quick{number}": several(2, "timed", ratio=0.05) for number in range(5)}
     functions = {**quick, FUNCTION: several(2, "timed", ratio=1.0)}
-    assert assessed(functions, *map(site, functions)).findings == ()
+    assert assessment_of(functions, *map(site, functions)).findings == ()
 
 
 def test_places_of_one_verdict_are_one_finding_and_others_another() -> None:
     cases = [*several(3, "one", "failed", positional=1), *several(3, "three", positional=3)]
     sites = [site(line=1), site(line=2), site(line=3, positional=3), site(line=4, positional=3)]
-    findings = assessed(cases, *sites).findings
+    findings = assessment_of(cases, *sites).findings
     assert [[place.line for place in finding.places] for finding in findings] == [[1, 2], [3, 4]]
 
 
 def test_guarded_places_come_last_and_are_not_serious() -> None:
     functions = {FUNCTION: several(3, "usual", "failed"), "torch.bar": several(3, "usual", "fell_back")}
-    assessment = assessed(functions, site(guards=[GUARD]), site("torch.bar"))
+    assessment = assessment_of(functions, site(guards=[GUARD]), site("torch.bar"))
     assert [finding.verdict.function for finding in assessment.findings] == ["torch.bar", FUNCTION]
     assert [finding.verdict.function for finding in assessment.serious] == ["torch.bar"]
 
 
 def test_one_place_without_a_guard_makes_a_finding_serious() -> None:
-    assessment = assessed(several(3, "usual", "failed"), site(guards=[GUARD]), site(line=2))
+    assessment = assessment_of(several(3, "usual", "failed"), site(guards=[GUARD]), site(line=2))
     assert len(assessment.serious) == 1
 
 
@@ -168,14 +168,14 @@ def test_the_worst_comes_first_and_a_guess_after_what_is_known() -> None:
         "torch.fails": several(3, "usual", "failed"),
     }
     sites = [site(name, certainty=Certainty.guessed if "guess" in name else Certainty.resolved) for name in functions]
-    assessment = assessed(functions, *sites)
+    assessment = assessment_of(functions, *sites)
     order = [finding.verdict.function for finding in assessment.findings]
     assert order == ["torch.wrong", "torch.fails", "torch.guess", "torch.slow"]
     assert [finding.is_guessed for finding in assessment.findings] == [False, False, True, False]
 
 
 def test_what_nobody_charted_is_counted_beside() -> None:
-    assessment = assessed(several(3, "usual"), site("torch.bar"), site("torch.bar", 2), site("torch.baz"))
+    assessment = assessment_of(several(3, "usual"), site("torch.bar"), site("torch.bar", 2), site("torch.baz"))
     assert assessment.findings == ()
     assert assessment.unknown == {"torch.bar": 2, "torch.baz": 1}
     assert list(assessment.unknown) == ["torch.bar", "torch.baz"]
@@ -183,11 +183,11 @@ def test_what_nobody_charted_is_counted_beside() -> None:
 
 def test_a_method_has_the_cases_of_the_function_that_does_the_same() -> None:
     cases = {"torch.topk": [*several(2, "two", "failed", positional=2), *several(2, "three", positional=3)]}
-    met = only(assessed(cases, site("torch.Tensor.topk", positional=1))).verdict
+    met = only(assessment_of(cases, site("torch.Tensor.topk", positional=1))).verdict
     assert (met.function, met.charted_as, met.weight) == ("torch.Tensor.topk", "torch.topk", Weight.finding)
-    assert only(assessed(cases, site("torch.Tensor.topk", positional=2))).verdict.weight is Weight.note
+    assert only(assessment_of(cases, site("torch.Tensor.topk", positional=2))).verdict.weight is Weight.note
 
 
 def test_the_judge_is_named_where_it_is_the_same_framework() -> None:
-    verdict = only(assessed(several(3, "usual", "failed", judged_by=Judge.itself))).verdict
+    verdict = only(assessment_of(several(3, "usual", "failed", judged_by=Judge.itself))).verdict
     assert verdict.judges == "judged only by the same framework"

@@ -19,7 +19,7 @@ from coordinator.assess.formats.terminal import WIDTH, text_of
 from coordinator.assess.report import Report
 from coordinator.assess.sites import DeviceQuestion, Guard, GuardKind, UnreadFile
 from protocol.enums import Cause, Ending
-from tests.unit.coordinator.assess.cases import FUNCTION, assessed, case, report, several, site, source, target
+from tests.unit.coordinator.assess.cases import FUNCTION, assessment_of, case, report, several, site, source, target
 
 GUARD = Guard(GuardKind.device, 3, 'x.device.type == "cuda"')
 SITES = [
@@ -48,23 +48,23 @@ CODE = "\n".join(f"line_{number} = 1 < 2" for number in range(1, 20))
 @pytest.fixture
 def assessment() -> Assessment:
     sites = [*SITES[:4], site("torch.some", line=4, positional=None), *SITES[5:]]
-    return assessed(CASES, *sites)
+    return assessment_of(CASES, *sites)
 
 
 @pytest.fixture
-def made(assessment: Assessment) -> Report:
+def assessment_report(assessment: Assessment) -> Report:
     code = source(
         *SITES,
         device_questions=(DeviceQuestion("train.py", 4, "x.device.type"),),
         unread=(UnreadFile("broken.py", "does not parse"),),
         star_imports=1,
     )
-    charted = target(CASES, notes=("XLA on the host CPU, not a TPU",))
-    return report(assessment, source=code, target=charted, installed="2.8.0+cpu", ignored=1, known=2)
+    charted_target = target(CASES, notes=("XLA on the host CPU, not a TPU",))
+    return report(assessment, source=code, target=charted_target, installed="2.8.0+cpu", ignored=1, known=2)
 
 
-def test_the_first_line_of_the_terminal_is_what_to_act_on(made: Report) -> None:
-    text = text_of(made)
+def test_the_first_line_of_the_terminal_is_what_to_act_on(assessment_report: Report) -> None:
+    text = text_of(assessment_report)
     assert " ".join(text.split()).startswith(
         "On torch/xla this code calls 1 function that gives wrong values without an error (torch.wrong at "
         "src/train.py:3) and 1 function that fails (torch.foo at src/train.py:2). torch 2.8.0+cpu is installed here, "
@@ -73,14 +73,14 @@ def test_the_first_line_of_the_terminal_is_what_to_act_on(made: Report) -> None:
     )
 
 
-def test_the_terminal_is_80_columns_wide_but_for_what_is_copied(made: Report) -> None:
-    for text in (text_of(made), text_of(made, whole=True)):
+def test_the_terminal_is_80_columns_wide_but_for_what_is_copied(assessment_report: Report) -> None:
+    for text in (text_of(assessment_report), text_of(assessment_report, whole=True)):
         for line in text.splitlines():
             assert len(line) <= WIDTH or line.lstrip().startswith("$ "), line
 
 
-def test_the_terminal_says_all_that_stands_around_the_findings(made: Report) -> None:
-    text = " ".join(text_of(made).split())
+def test_the_terminal_says_all_that_stands_around_the_findings(assessment_report: Report) -> None:
+    text = " ".join(text_of(assessment_report).split())
     assert "WRONG torch.wrong (1 place)" in text
     assert 'FAILS torch.guarded (1 place, only under `x.device.type == "cuda"`)' in text
     assert f"$ portolan-runner run torch xla {FUNCTION}/one-0" in text
@@ -91,11 +91,11 @@ def test_the_terminal_says_all_that_stands_around_the_findings(made: Report) -> 
     assert "src/train.py:4: x.device.type" in text
     assert "Not read: 1 file (1 does not parse)." in text
     assert "Silenced: 1 place by comments, 2 by the baseline." in text
-    assert "only cases unlike this call" in " ".join(text_of(made, whole=True).split())
+    assert "only cases unlike this call" in " ".join(text_of(assessment_report, whole=True).split())
 
 
 @pytest.mark.parametrize(
-    ("sites", "said"),
+    ("sites", "first_line"),
     [
         ([], "On torch/xla nothing can go wrong: this code uses no function of torch."),
         (
@@ -113,15 +113,19 @@ def test_the_terminal_says_all_that_stands_around_the_findings(made: Report) -> 
         ),
     ],
 )
-def test_without_a_finding_the_first_line_does_not_say_more_than_is_known(sites: list[str], said: str) -> None:
-    used = [site(name, positional=None if name == "torch.some" else 9) for name in sites]
-    assessment = assessed(CASES, *used) if used else Assessment((), {}, {})
-    assert report(assessment, *used).first_line == said
+def test_without_a_finding_the_first_line_does_not_say_more_than_is_known(sites: list[str], first_line: str) -> None:
+    used_sites = [site(name, positional=None if name == "torch.some" else 9) for name in sites]
+    assessment = assessment_of(CASES, *used_sites) if used_sites else Assessment((), {}, {})
+    assert report(assessment, *used_sites).first_line == first_line
 
 
-def test_json_has_every_finding_with_its_places(made: Report) -> None:
-    document = json.loads(json_of(made))
-    assert (document["type"], document["format"], document["summary"]) == ("portolan-assessment", 1, made.first_line)
+def test_json_has_every_finding_with_its_places(assessment_report: Report) -> None:
+    document = json.loads(json_of(assessment_report))
+    assert (document["type"], document["format"], document["summary"]) == (
+        "portolan-assessment",
+        1,
+        assessment_report.first_line,
+    )
     assert document["target"]["version"] == "2.9.0"
     assert document["origin"] == "ships with Portolan"
     kinds = {(finding["function"], finding["kind"], finding["weight"]) for finding in document["findings"]}
@@ -132,8 +136,8 @@ def test_json_has_every_finding_with_its_places(made: Report) -> None:
     assert document["unknown"] == {"torch.unknown": 1}
 
 
-def test_sarif_has_one_result_a_function_and_kind(made: Report) -> None:
-    document = json.loads(sarif_of(made))
+def test_sarif_has_one_result_a_function_and_kind(assessment_report: Report) -> None:
+    document = json.loads(sarif_of(assessment_report))
     assert document["version"] == "2.1.0"
     (run,) = document["runs"]
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == list(RULES)
@@ -164,12 +168,12 @@ def test_sarif_has_one_result_a_function_and_kind(made: Report) -> None:
 
 def test_sarif_names_the_notebook_and_no_line_of_it() -> None:
     cell = site(path="train.ipynb#3")
-    (run,) = json.loads(sarif_of(report(assessed(several(3, "usual", "failed"), cell), cell)))["runs"]
+    (run,) = json.loads(sarif_of(report(assessment_of(several(3, "usual", "failed"), cell), cell)))["runs"]
     assert run["results"][0]["locations"] == [{"physicalLocation": {"artifactLocation": {"uri": "src/train.ipynb"}}}]
 
 
-def test_junit_counts_what_it_lists(made: Report) -> None:
-    root = ET.fromstring(junit_of(made))
+def test_junit_counts_what_it_lists(assessment_report: Report) -> None:
+    root = ET.fromstring(junit_of(assessment_report))
     (suite,) = root
     cases = list(suite)
     assert int(suite.attrib["tests"]) == len(cases)
@@ -182,9 +186,9 @@ def test_junit_counts_what_it_lists(made: Report) -> None:
     assert "src/train.py:3" in (failure.findtext("failure") or "")
 
 
-def test_html_shows_the_code_and_asks_nothing_of_others(made: Report, tmp_path: Path) -> None:
+def test_html_shows_the_code_and_asks_nothing_of_others(assessment_report: Report, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(CODE)
-    page = html_of(made, Code(tmp_path))
+    page = html_of(assessment_report, Code(tmp_path))
     assert "line_2 = 1 &lt; 2" in page
     assert "line_4 = 1 &lt; 2" in page
     assert "1 < 2" not in page
@@ -196,7 +200,7 @@ def test_html_shows_the_code_and_asks_nothing_of_others(made: Report, tmp_path: 
 
 def test_html_shows_hostile_text_as_text(tmp_path: Path) -> None:
     hostile = site(path="<script>alert(1)</script>.py", within="\u202eevil")
-    page = html_of(report(assessed(several(3, "usual", "failed"), hostile), hostile), Code(tmp_path))
+    page = html_of(report(assessment_of(several(3, "usual", "failed"), hostile), hostile), Code(tmp_path))
     assert "<script>" not in page
     assert "\u202e" not in page
 

@@ -9,7 +9,7 @@ from coordinator.assess.silencing import baseline_of, ignores, read_baseline, si
 from coordinator.assess.sites import Guard, GuardKind
 from coordinator.assess.verdicts import Kind
 from coordinator.errors import AssessmentError
-from tests.unit.coordinator.assess.cases import FUNCTION, assessed, case, several, site
+from tests.unit.coordinator.assess.cases import FUNCTION, assessment_of, case, several, site
 
 FAILING = several(3, "usual", "failed")
 CODE = {1: "y = foo(x)", 2: f"y = foo(x)  # portolan: ignore[{FUNCTION}] only on the host", 3: "y = foo(x)"}
@@ -34,7 +34,7 @@ def test_kinds_are_parsed(text: str, kinds: set[Kind], slow: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("wron", "did you mean wrong?"),
         ("fails:3", "is no kind of finding"),
@@ -44,14 +44,14 @@ def test_kinds_are_parsed(text: str, kinds: set[Kind], slow: float) -> None:
         ("slow:nan", "write how many times as slow"),
     ],
 )
-def test_a_word_that_is_no_kind_is_refused(text: str, said: str) -> None:
-    with pytest.raises(AssessmentError) as refused:
+def test_a_word_that_is_no_kind_is_refused(text: str, message: str) -> None:
+    with pytest.raises(AssessmentError) as excinfo:
         Gate.parse(text)
-    assert said in str(refused.value)
+    assert message in str(excinfo.value)
 
 
 def test_only_the_kinds_that_were_asked_for_fail() -> None:
-    assessment = assessed(FAILING)
+    assessment = assessment_of(FAILING)
     assert len(Gate.parse("fails").failing(assessment)) == 1
     assert Gate.parse("wrong,falls-back,slow").failing(assessment) == ()
     assert Gate.parse("").failing(assessment) == ()
@@ -60,9 +60,9 @@ def test_only_the_kinds_that_were_asked_for_fail() -> None:
 def test_what_is_unknown_guarded_or_only_a_note_does_not_fail() -> None:
     gate = Gate.parse("wrong,fails,falls-back,slow")
     guard = Guard(GuardKind.failure, 1, "except RuntimeError")
-    assert gate.failing(assessed(FAILING, site(guards=[guard]))) == ()
-    assert gate.failing(assessed(FAILING, site("torch.bar"))) == ()
-    assert gate.failing(assessed([*several(3, "usual"), case("odd", "failed")])) == ()
+    assert gate.failing(assessment_of(FAILING, site(guards=[guard]))) == ()
+    assert gate.failing(assessment_of(FAILING, site("torch.bar"))) == ()
+    assert gate.failing(assessment_of([*several(3, "usual"), case("odd", "failed")])) == ()
 
 
 @pytest.mark.parametrize(
@@ -81,34 +81,34 @@ def test_comments_name_the_functions_that_they_ignore(line: str, is_ignored: boo
 
 
 def test_a_comment_silences_its_own_line_alone() -> None:
-    silenced = silence(assessed(FAILING, site(line=1), site(line=2)), line_of)
-    (finding,) = silenced.assessment.findings
+    silence_result = silence(assessment_of(FAILING, site(line=1), site(line=2)), line_of)
+    (finding,) = silence_result.assessment.findings
     assert [place.line for place in finding.places] == [1]
-    assert (silenced.ignored, silenced.known) == (1, 0)
-    assert silence(assessed(FAILING, site(line=2)), line_of).assessment.findings == ()
+    assert (silence_result.ignored, silence_result.known) == (1, 0)
+    assert silence(assessment_of(FAILING, site(line=2)), line_of).assessment.findings == ()
 
 
 def test_a_baseline_silences_what_it_has_wherever_its_lines_moved_to() -> None:
-    before = baseline_of(assessed(FAILING, site(line=1), site(line=3)), "torch/xla")
+    before = baseline_of(assessment_of(FAILING, site(line=1), site(line=3)), "torch/xla")
     baseline = read_baseline(before.model_dump_json().encode(), "b.json", "torch/xla")
-    silenced = silence(assessed(FAILING, site(line=11), site(line=13)), line_of, baseline)
-    assert (silenced.assessment.findings, silenced.known) == ((), 2)
+    silence_result = silence(assessment_of(FAILING, site(line=11), site(line=13)), line_of, baseline)
+    assert (silence_result.assessment.findings, silence_result.known) == ((), 2)
 
 
 def test_one_more_place_in_the_same_function_is_new() -> None:
-    baseline = baseline_of(assessed(FAILING, site(line=1)), "torch/xla")
-    silenced = silence(assessed(FAILING, site(line=1), site(line=3)), line_of, baseline)
-    (finding,) = silenced.assessment.findings
+    baseline = baseline_of(assessment_of(FAILING, site(line=1)), "torch/xla")
+    silence_result = silence(assessment_of(FAILING, site(line=1), site(line=3)), line_of, baseline)
+    (finding,) = silence_result.assessment.findings
     assert [place.line for place in finding.places] == [3]
 
 
 def test_the_same_in_another_function_is_new() -> None:
-    baseline = baseline_of(assessed(FAILING, site(within="step")), "torch/xla")
-    assert silence(assessed(FAILING, site(within="other")), line_of, baseline).known == 0
+    baseline = baseline_of(assessment_of(FAILING, site(within="step")), "torch/xla")
+    assert silence(assessment_of(FAILING, site(within="other")), line_of, baseline).known == 0
 
 
 def test_a_file_that_is_no_baseline_or_of_another_target_is_refused() -> None:
-    other = baseline_of(assessed(FAILING), "torch/tpu").model_dump_json().encode()
+    other = baseline_of(assessment_of(FAILING), "torch/tpu").model_dump_json().encode()
     with pytest.raises(AssessmentError, match=r"b\.json is a baseline of torch/tpu, not of torch/xla"):
         read_baseline(other, "b.json", "torch/xla")
     for content in (b"", b"[]", other.replace(b"torch/tpu", b"torch/xla").replace(b'"format":1', b'"format":2')):

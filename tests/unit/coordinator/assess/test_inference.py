@@ -19,19 +19,19 @@ IMPORTS = "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\
 
 
 @cache
-def known() -> tuple[Knowledge, PublicNames]:
+def shipped_knowledge() -> tuple[Knowledge, PublicNames]:
     surfaces = shipped_surfaces()
     return knowledge_of(surfaces), PublicNames(surfaces)
 
 
-def assessed(code: Mapping[str, str]) -> Source:
-    knowledge, public = known()
+def read_code(code: Mapping[str, str]) -> Source:
+    knowledge, public = shipped_knowledge()
     readings = [read_one(files.SourceFile(path, "", text.encode()), "", knowledge) for path, text in code.items()]
     return linked(readings, knowledge, public, {"torch", "tf", "jax"})
 
 
 def sites(code: str) -> tuple[Site, ...]:
-    return assessed({"main.py": IMPORTS + code}).sites
+    return read_code({"main.py": IMPORTS + code}).sites
 
 
 def functions(code: str) -> list[tuple[str, str, str]]:
@@ -43,7 +43,7 @@ def names(code: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("code", "expected"),
+    ("code", "expected_uses"),
     [
         ("torch.where(a, b, c)", [("torch.where", "resolved", "called")]),
         ("add = torch.add\nadd(1, 2)", [("torch.add", "resolved", "called")]),
@@ -70,8 +70,10 @@ def names(code: str) -> list[str]:
         ("@torch.jit.script\ndef f(): ...", [("torch.jit.script", "resolved", "called")]),
     ],
 )  # fmt: skip
-def test_calls_are_found_with_the_certainty_of_their_names(code: str, expected: list[tuple[str, str, str]]) -> None:
-    assert functions(code) == expected
+def test_calls_are_found_with_the_certainty_of_their_names(
+    code: str, expected_uses: list[tuple[str, str, str]]
+) -> None:
+    assert functions(code) == expected_uses
 
 
 @pytest.mark.parametrize(
@@ -111,11 +113,11 @@ def test_writing_to_an_array_is_a_use(statement: str, function: str) -> None:
 
 
 def test_each_framework_has_names_of_its_own_for_operators() -> None:
-    jax = assessed({"j.py": "import jax.numpy as jnp\nx = jnp.ones(3)\nx @ x - x[0]\nx.at[0].set(1)"})
+    jax = read_code({"j.py": "import jax.numpy as jnp\nx = jnp.ones(3)\nx @ x - x[0]\nx.at[0].set(1)"})
     assert [site.function for site in jax.sites] == [
         "jax.numpy.ones", "jax.numpy.matmul", "jax.Array.__getitem__", "jax.numpy.subtract", "jax.Array.at",
     ]  # fmt: skip
-    tensorflow = assessed({"t.py": "import tensorflow as tf\nx = tf.ones(3)\ny = x / x[1:]\ny.numpy()"})
+    tensorflow = read_code({"t.py": "import tensorflow as tf\nx = tf.ones(3)\ny = x / x[1:]\ny.numpy()"})
     assert [site.function for site in tensorflow.sites][:3] == ["tf.ones", "tf.strided_slice", "tf.divide"]
 
 
@@ -142,13 +144,13 @@ def test_a_layer_is_used_where_it_is_called_with_the_arguments_that_made_it() ->
         "        self.pool = nn.AdaptiveAvgPool2d(1)\n"
         "        self.blocks = nn.ModuleList([nn.ReLU() for _ in range(3)])\n"
     )
-    called = [site for site in sites(code) if site.within == "Net.forward"]
-    assert [(site.function, site.certainty) for site in called] == [
+    forward_sites = [site for site in sites(code) if site.within == "Net.forward"]
+    assert [(site.function, site.certainty) for site in forward_sites] == [
         ("torch.nn.ReLU", Certainty.typed),
         ("torch.nn.Conv2d", Certainty.typed),
         ("torch.nn.AdaptiveAvgPool2d", Certainty.typed),
     ]
-    assert called[1].call == CallSite(3, {"padding_mode": "circular"})
+    assert forward_sites[1].call == CallSite(3, {"padding_mode": "circular"})
 
 
 @pytest.mark.parametrize(
@@ -162,8 +164,8 @@ def test_a_layer_is_used_where_it_is_called_with_the_arguments_that_made_it() ->
     ],
 )
 def test_a_function_that_is_handed_on_is_reported_where_it_is_named(code: str, function: str) -> None:
-    named = [site.function for site in sites(code) if site.use is Use.named]
-    assert named == [function]
+    function_names = [site.function for site in sites(code) if site.use is Use.named]
+    assert function_names == [function]
 
 
 @pytest.mark.parametrize(
@@ -182,7 +184,7 @@ def test_a_name_that_says_what_a_value_is_does_not_use_it(code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "expected"),
+    ("call", "expected_call"),
     [
         ("torch.where(a, b, c)", CallSite(3, {})),
         ("torch.sum(a, dim=(0, 1), keepdim=True)", CallSite(1, {"dim": [0, 1], "keepdim": True})),
@@ -196,9 +198,9 @@ def test_a_name_that_says_what_a_value_is_does_not_use_it(code: str) -> None:
         ("torch.sum(a, **n)", None),
     ],
 )
-def test_a_call_keeps_its_arity_and_its_literal_keywords(call: str, expected: CallSite | None) -> None:
+def test_a_call_keeps_its_arity_and_its_literal_keywords(call: str, expected_call: CallSite | None) -> None:
     (site,) = sites(call)
-    assert site.call == expected
+    assert site.call == expected_call
 
 
 def test_a_site_says_where_it_stands() -> None:
@@ -254,7 +256,7 @@ def test_other_conditions_are_no_guards(code: str) -> None:
 
 def test_places_that_ask_for_the_device_are_listed() -> None:
     code = "dtype = torch.float32 if x.device.type == 'mps' else torch.float64\nif is_torch_xla_available(): ...\n"
-    questions = assessed({"main.py": IMPORTS + code}).device_questions
+    questions = read_code({"main.py": IMPORTS + code}).device_questions
     assert [(question.path, question.line, question.text) for question in questions] == [
         ("main.py", 4, "x.device.type"),
         ("main.py", 5, "is_torch_xla_available()"),
@@ -262,7 +264,7 @@ def test_places_that_ask_for_the_device_are_listed() -> None:
 
 
 def test_names_are_followed_through_the_files_that_export_them() -> None:
-    source = assessed(
+    source = read_code(
         {
             "package/__init__.py": "from .layers import *\n",
             "package/layers.py": "import torch.nn as nn\nconv = nn.Conv2d\nclass Base(nn.Module):\n"
@@ -278,7 +280,7 @@ def test_names_are_followed_through_the_files_that_export_them() -> None:
 
 
 def test_calls_among_the_users_own_functions_are_kept_for_paths() -> None:
-    source = assessed(
+    source = read_code(
         {
             "package/ops.py": "import torch\ndef helper(x):\n    return torch.cumsum(x, 0)\n",
             "package/net.py": "from .ops import helper\nclass Net:\n"
@@ -317,26 +319,26 @@ def test_circles_and_chains_end(code: str) -> None:
 
 
 def test_modules_that_import_each_other_end() -> None:
-    source = assessed(
+    source = read_code(
         {"a.py": "from b import f\nfrom b import *\n", "b.py": "from a import f\nfrom a import *\nf(1)[0]\n"}
     )
     assert (source.files, source.sites) == (2, ())
 
 
 def test_a_star_import_of_a_framework_is_counted() -> None:
-    source = assessed({"a.py": "from torch.nn import *\nLinear(1, 2)"})
+    source = read_code({"a.py": "from torch.nn import *\nLinear(1, 2)"})
     assert (source.star_imports, source.sites) == (1, ())
 
 
 def test_reading_a_file_leaves_no_circles() -> None:
     """Workers look for none: what a file leaves in one stays until the process ends."""
     code = IMPORTS + "def f(x: torch.Tensor, axis=-1):\n    return torch.sum(x, (0, axis), keepdim=True)\n"
-    source, (knowledge, _) = files.SourceFile("main.py", "", code.encode()), known()
+    source, (knowledge, _) = files.SourceFile("main.py", "", code.encode()), shipped_knowledge()
     gc.collect()
     gc.disable()
     try:
-        made = weakref.ref(read_one(source, "", knowledge))
-        assert made() is None
+        reading = weakref.ref(read_one(source, "", knowledge))
+        assert reading() is None
         assert gc.collect() == 0
     finally:
         gc.enable()

@@ -25,16 +25,16 @@ def project(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("data", ["lines.coverage", "branches.coverage", "report.json"])
 def test_a_place_is_reached_if_a_line_of_its_statement_ran(project: Path, data: str) -> None:
     source = read_sources(project, frameworks=["torch"])
-    marked = with_reached(source, Coverage.read(project / data), project)
-    assert {site.function: site.reached for site in marked.sites} == REACHED
+    marked_source = with_reached(source, Coverage.read(project / data), project)
+    assert {site.function: site.reached for site in marked_source.sites} == REACHED
 
 
 def test_a_file_that_was_not_measured_is_neither(project: Path) -> None:
     (project / "other.py").write_text("import torch\n\ntorch.sort(torch.ones(3))\n")
-    marked = with_reached(
+    marked_source = with_reached(
         read_sources(project, frameworks=["torch"]), Coverage.read(project / "lines.coverage"), project
     )
-    assert {site.reached for site in marked.sites if site.path == "other.py"} == {None}
+    assert {site.reached for site in marked_source.sites if site.path == "other.py"} == {None}
 
 
 def test_data_of_another_project_are_refused(project: Path) -> None:

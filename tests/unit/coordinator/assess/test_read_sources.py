@@ -136,9 +136,9 @@ def test_an_archive_that_expands_too_far_or_is_damaged_is_named(
     source = read_sources(bomb)
     assert places(source) == [("a.py", 2)]
     assert "archive expands too far" in reasons(source).values()
-    damaged = tmp_path / "damaged-1.0.whl"
-    damaged.write_bytes(b"no zip")
-    assert reasons(read_sources(damaged)) == {"damaged-1.0.whl": "damaged archive (BadZipFile)"}
+    damaged_wheel = tmp_path / "damaged-1.0.whl"
+    damaged_wheel.write_bytes(b"no zip")
+    assert reasons(read_sources(damaged_wheel)) == {"damaged-1.0.whl": "damaged archive (BadZipFile)"}
 
 
 def test_a_file_that_ends_its_process_costs_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,18 +225,18 @@ _STATEMENTS = st.recursive(
     ),
     lambda inner: st.one_of(
         st.tuples(_NAMES, _EXPRESSIONS, inner).map(
-            lambda part: f"def {part[0]}(self, x={part[1]}, *y):\n{_indented(part[2])}"
+            lambda part: f"def {part[0]}(self, x={part[1]}, *y):\n{_indent(part[2])}"
         ),
-        st.tuples(_NAMES, _EXPRESSIONS, inner).map(lambda part: f"class {part[0]}({part[1]}):\n{_indented(part[2])}"),
-        st.tuples(_EXPRESSIONS, inner).map(lambda part: f"if {part[0]}:\n{_indented(part[1])}"),
-        st.tuples(_NAMES, _EXPRESSIONS, inner).map(lambda part: f"for {part[0]} in {part[1]}:\n{_indented(part[2])}"),
+        st.tuples(_NAMES, _EXPRESSIONS, inner).map(lambda part: f"class {part[0]}({part[1]}):\n{_indent(part[2])}"),
+        st.tuples(_EXPRESSIONS, inner).map(lambda part: f"if {part[0]}:\n{_indent(part[1])}"),
+        st.tuples(_NAMES, _EXPRESSIONS, inner).map(lambda part: f"for {part[0]} in {part[1]}:\n{_indent(part[2])}"),
         st.lists(inner, min_size=1, max_size=4).map("\n".join),
     ),
     max_leaves=8,
 )
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return "\n".join(f"    {line}" for line in text.split("\n"))
 
 

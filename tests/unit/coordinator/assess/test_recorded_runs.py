@@ -31,7 +31,7 @@ def at(*lines: int, count: int = 1, file: str = "train.py") -> list[RecordedSite
     return [RecordedSite(file=file, line=line, count=count) for line in lines]
 
 
-def call(function: str, name: str, *lines: int, gradient: bool = False, **changed: Any) -> RecordedCall:
+def call(function: str, name: str, *lines: int, gradient: bool = False, **changes: Any) -> RecordedCall:
     values: dict[str, Any] = {
         "function": function,
         "name": name,
@@ -45,10 +45,10 @@ def call(function: str, name: str, *lines: int, gradient: bool = False, **change
         "seconds": 1.0,
         "sites": at(*lines),
     }
-    return RecordedCall(**{**values, **changed})
+    return RecordedCall(**{**values, **changes})
 
 
-def recording(*calls: RecordedCall, **changed: Any) -> Recording:
+def recording(*calls: RecordedCall, **changes: Any) -> Recording:
     values: dict[str, Any] = {
         "portolan": "0.1.0",
         "framework": "torch",
@@ -63,14 +63,14 @@ def recording(*calls: RecordedCall, **changed: Any) -> Recording:
         "crossings": [],
         "left_out": [],
     }
-    return Recording(**{**values, **changed})
+    return Recording(**{**values, **changes})
 
 
-def outcome(case: str, end: Any = "passed", **changed: Any) -> CaseEvidence:
+def outcome(case: str, end: Any = "passed", **changes: Any) -> CaseEvidence:
     values: dict[str, Any] = {"end": end, "case": case, "chart": 0, "judged_by": Judge.float64}
     if end == "failed":
         values |= {"ending": Ending.raised, "cause": Cause.not_implemented, "said": "no kernel"}
-    return CaseEvidence(**{**values, **changed})
+    return CaseEvidence(**{**values, **changes})
 
 
 CALLS = (
@@ -96,7 +96,7 @@ def assessment() -> Assessment:
     return assess_replays(recording(*CALLS), REPLAYS, SLOW)
 
 
-def told(assessment: Assessment, weight: Weight) -> list[tuple[str, Kind, int, int, list[int]]]:
+def finding_rows(assessment: Assessment, weight: Weight) -> list[tuple[str, Kind, int, int, list[int]]]:
     return [
         (finding.verdict.function, finding.verdict.kind, finding.verdict.failing, finding.verdict.of,
          [site.line for site in finding.places])
@@ -105,11 +105,11 @@ def told(assessment: Assessment, weight: Weight) -> list[tuple[str, Kind, int, i
 
 
 def test_a_call_is_judged_by_its_own_replays_and_its_lines_are_the_places(assessment: Assessment) -> None:
-    assert told(assessment, Weight.finding) == [
+    assert finding_rows(assessment, Weight.finding) == [
         ("torch.sort", Kind.falls_back, 1, 2, [3, 4]),
         ("torch.mm", Kind.slow, 1, 1, [5]),
     ]
-    assert told(assessment, Weight.note) == [("torch.mm", Kind.wrong, 1, 2, [5])]
+    assert finding_rows(assessment, Weight.note) == [("torch.mm", Kind.wrong, 1, 2, [5])]
     assert assessment.unknown == {"torch.sin": 1}
     assert without_outcome(recording(*CALLS), REPLAYS) == 1
 
@@ -123,8 +123,8 @@ def test_a_single_replay_makes_a_finding() -> None:
 def test_recorded_calls_are_sites_whose_arguments_are_known() -> None:
     arguments = [{"array": 0}, 1, {"tuple": [1, 2]}]
     options = [["mode", "a"], ["size", {"tuple": [1, 2]}], ["out", {"array": 1}], ["dtype", {"dtype": "x", "named": 1}]]
-    written = {"tuple": [arguments, {"mapping": options}]}
-    calls = [call(name, "a", 3, call=written) for name in ("torch.foo", "torch.Tensor.foo")]
+    recorded_arguments = {"tuple": [arguments, {"mapping": options}]}
+    calls = [call(name, "a", 3, call=recorded_arguments) for name in ("torch.foo", "torch.Tensor.foo")]
     of_function, of_method = source_of(recording(*calls)).sites
     keywords = {"mode": "a", "size": [1, 2], "out": UNKNOWN_VALUE, "dtype": UNKNOWN_VALUE}
     assert of_function.call == CallSite(3, keywords)
@@ -133,7 +133,7 @@ def test_recorded_calls_are_sites_whose_arguments_are_known() -> None:
     assert (of_function.path, of_function.line) == ("train.py", 3)
 
 
-def made(assessment: Assessment, run: RecordedRun) -> Report:
+def make_report(assessment: Assessment, run: RecordedRun) -> Report:
     return report(assessment, *source_of(run.recording).sites, run=run, target=REPLAYS, prefix="")
 
 
@@ -148,10 +148,10 @@ def test_every_format_says_where_it_crosses_and_what_it_cannot_know(assessment: 
         REPLAYS,
         without_outcome=1,
     )
-    shown = made(assessment, run)
-    text = text_of(shown)
+    run_report = make_report(assessment, run)
+    text = text_of(run_report)
     assert max(map(len, (line for line in text.splitlines() if "$ " not in line))) <= WIDTH
-    said = " ".join(text.replace("│", " ").split())
+    printed_text = " ".join(text.replace("│", " ").split())
     for words in (
         "Run: `python train.py --name 'a b'`: 4 distinct calls of torch 2.9.0",
         "Values cross 20 times to the host and 3 times to the device",
@@ -161,11 +161,11 @@ def test_every_format_says_where_it_crosses_and_what_it_cannot_know(assessment: 
         "it forked processes",
         CANNOT_KNOW[0],
     ):
-        assert words in said
-    page = html_of(shown, Code(tmp_path))
+        assert words in printed_text
+    page = html_of(run_report, Code(tmp_path))
     assert "<li>20 times to the host: <code>torch.Tensor.item</code> at <code>train.py:8</code></li>" in page
     assert all(f"<li>{clause}</li>" in page for clause in run.unknowable)
-    document = json.loads(json_of(shown))["run"]
+    document = json.loads(json_of(run_report))["run"]
     assert document["crossings"][0] == {
         "place": "train.py:8", "function": "torch.Tensor.item", "direction": "to_host", "count": 20,
     }  # fmt: skip
@@ -184,17 +184,17 @@ def test_without_a_replay_it_says_why_and_takes_no_time(assessment: Assessment) 
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"[", "is no recording of Portolan's: make one with `portolan-runner record`"),
         (b'{"type": "portolan-recording", "format": 2, "portolan": "9"}', "has format 2, made by portolan 9"),
         (b'{"type": "portolan-recording", "format": 1, "portolan": "0"}', "is no valid recording: framework"),
     ],
 )
-def test_what_is_no_recording_is_refused_in_one_line(content: bytes, said: str) -> None:
-    with pytest.raises(AssessmentError, match=said) as refused:
+def test_what_is_no_recording_is_refused_in_one_line(content: bytes, message: str) -> None:
+    with pytest.raises(AssessmentError, match=message) as excinfo:
         read_recording(content, "recording.json")
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(excinfo.value)
 
 
 def test_a_recording_is_read_as_it_was_written() -> None:

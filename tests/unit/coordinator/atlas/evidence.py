@@ -13,7 +13,9 @@ from tests.unit.coordinator.assess.cases import case, target
 Ends = Mapping[str, Sequence[End]]
 
 
-def charted(functions: Ends, version: str = "2.9.0", device: str = "xla", hardware: str = "AMD EPYC") -> TargetEvidence:
+def charted_target(
+    functions: Ends, version: str = "2.9.0", device: str = "xla", hardware: str = "AMD EPYC"
+) -> TargetEvidence:
     """A target on which the cases of each function end so."""
     cases: dict[str, list[CaseEvidence]] = {
         name: [case(f"{number}", end) for number, end in enumerate(ends)] for name, ends in functions.items()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from coordinator.atlas.function_view import FunctionView, Message, function_views
 from coordinator.atlas.overview import Atlas
 from tests.unit.coordinator.assess.cases import FUNCTION, case, several, target
-from tests.unit.coordinator.atlas.evidence import atlas, charted
+from tests.unit.coordinator.atlas.evidence import atlas, charted_target
 
 
-def view(found: Atlas, name: str) -> FunctionView:
-    (framework,) = found.frameworks
+def view(of_atlas: Atlas, name: str) -> FunctionView:
+    (framework,) = of_atlas.frameworks
     return next(view for view in function_views(framework) if view.name == name)
 
 
@@ -34,26 +34,31 @@ def test_failures_with_one_message_are_told_once_with_a_command_that_repeats_one
 
 
 def test_a_target_without_evidence_of_the_function_is_named() -> None:
-    found = atlas(
-        charted({"torch.a": ["passed"], "torch.b": ["passed"]}), charted({"torch.b": ["passed"]}, device="cuda")
+    two_targets = atlas(
+        charted_target({"torch.a": ["passed"], "torch.b": ["passed"]}),
+        charted_target({"torch.b": ["passed"]}, device="cuda"),
     )
-    assert view(found, "torch.a").missing == ("torch@2.9.0/cuda",)
-    assert view(found, "torch.b").missing == ()
+    assert view(two_targets, "torch.a").missing == ("torch@2.9.0/cuda",)
+    assert view(two_targets, "torch.b").missing == ()
 
 
 def test_a_function_has_its_neighbours_by_name_and_its_rank_by_use() -> None:
-    found = atlas(
-        charted({name: ["passed"] for name in ("torch.a", "torch.b", "torch.c")}), uses={"torch.b": 5, "torch.c": 9}
+    ranked_atlas = atlas(
+        charted_target({name: ["passed"] for name in ("torch.a", "torch.b", "torch.c")}),
+        uses={"torch.b": 5, "torch.c": 9},
     )
-    of_b = view(found, "torch.b")
+    of_b = view(ranked_atlas, "torch.b")
     assert (of_b.before, of_b.after, of_b.uses, of_b.rank, of_b.functions) == ("torch.a", "torch.c", 5, 2, 3)
-    assert view(found, "torch.a").before is None
-    assert view(found, "torch.c").after is None
+    assert view(ranked_atlas, "torch.a").before is None
+    assert view(ranked_atlas, "torch.c").after is None
 
 
 def test_an_older_version_is_in_the_data_and_the_newest_stands_for_the_device() -> None:
-    found = view(atlas(charted({"torch.a": ["failed"]}, "2.8.0"), charted({"torch.a": ["passed"]}, "2.9.0")), "torch.a")
-    assert [one.column.evidence.version for one in found.targets] == ["2.9.0", "2.8.0"]
-    assert [one.column.evidence.version for one in found.newest] == ["2.9.0"]
-    (line,) = found.lines
+    function_view = view(
+        atlas(charted_target({"torch.a": ["failed"]}, "2.8.0"), charted_target({"torch.a": ["passed"]}, "2.9.0")),
+        "torch.a",
+    )
+    assert [one.column.evidence.version for one in function_view.targets] == ["2.9.0", "2.8.0"]
+    assert [one.column.evidence.version for one in function_view.newest] == ["2.9.0"]
+    (line,) = function_view.lines
     assert line.since == "works since 2.9.0 as charted; fails in 2.8.0, and no version between them was charted"

@@ -16,9 +16,9 @@ ENDS = st.lists(st.sampled_from(["passed", "unproven", "fell_back", "failed"]), 
 
 
 def cell(*ends: End) -> Cell:
-    found = cell_of([case(f"{number}", end) for number, end in enumerate(ends)])
-    assert found is not None
-    return found
+    new_cell = cell_of([case(f"{number}", end) for number, end in enumerate(ends)])
+    assert new_cell is not None
+    return new_cell
 
 
 @pytest.mark.parametrize(
@@ -55,9 +55,9 @@ def test_a_function_that_never_runs_on_the_device_is_not_said_to_work_in_part(en
 
 def test_wrong_values_without_an_error_are_said() -> None:
     def words(*cases: CaseEvidence) -> str:
-        found = cell_of(cases)
-        assert found is not None
-        return cell_words(found, is_lowered=False)
+        new_cell = cell_of(cases)
+        assert new_cell is not None
+        return cell_words(new_cell, is_lowered=False)
 
     assert words(wrong("a"), wrong("b")) == "fails in all 2 cases, with wrong values and no error"
     assert words(wrong("a"), case("b", "failed"), case("c")) == (

@@ -5,12 +5,12 @@ from __future__ import annotations
 from coordinator.atlas.marks import Mark
 from protocol.enums import Cause
 from tests.unit.coordinator.assess.cases import case, target
-from tests.unit.coordinator.atlas.evidence import atlas, charted
+from tests.unit.coordinator.atlas.evidence import atlas, charted_target
 
 
 def test_functions_stand_in_the_order_of_their_use() -> None:
     (torch,) = atlas(
-        charted({"torch.a": ["passed"], "torch.b": ["passed"], "torch.c": ["passed"]}),
+        charted_target({"torch.a": ["passed"], "torch.b": ["passed"], "torch.c": ["passed"]}),
         uses={"torch.c": 7, "torch.z": 9},
     ).frameworks
     assert torch.functions == ("torch.c", "torch.a", "torch.b")
@@ -19,21 +19,24 @@ def test_functions_stand_in_the_order_of_their_use() -> None:
 
 def test_a_function_that_nobody_charted_on_a_target_has_no_letter_of_a_mark() -> None:
     (torch,) = atlas(
-        charted({"torch.a": ["passed"], "torch.b": ["failed"]}), charted({"torch.b": ["fell_back"]}, device="cuda")
+        charted_target({"torch.a": ["passed"], "torch.b": ["failed"]}),
+        charted_target({"torch.b": ["fell_back"]}, device="cuda"),
     ).frameworks
     letters = {column.target: column.letters(torch.functions) for column in torch.columns}
     assert letters == {"torch@2.9.0/xla": "wf", "torch@2.9.0/cuda": ".b"}
 
 
 def test_functions_that_never_touch_a_device_are_in_no_count() -> None:
-    (torch,) = atlas(charted({"torch.a": ["passed"], "torch.save": ["passed"]}), host_only=["torch.save"]).frameworks
+    (torch,) = atlas(
+        charted_target({"torch.a": ["passed"], "torch.save": ["passed"]}), host_only=["torch.save"]
+    ).frameworks
     assert torch.functions == ("torch.a",)
     assert torch.columns[0].rate.n == 1
 
 
 def test_a_target_is_told_in_one_sentence() -> None:
     ends = {"torch.a": ["passed"], "torch.b": ["failed"], "torch.c": ["fell_back"], "torch.d": ["unproven"]}
-    (torch,) = atlas(charted({**ends, "torch.e": ["passed", "failed"]})).frameworks
+    (torch,) = atlas(charted_target({**ends, "torch.e": ["passed", "failed"]})).frameworks
     assert torch.columns[0].sentence == (
         "1 of 5 charted functions work; 1 is unproven, 1 works in part, 1 falls back and 1 fails"
     )
@@ -43,10 +46,10 @@ def test_a_target_is_told_in_one_sentence() -> None:
 def test_the_newest_version_of_each_device_and_hardware_stands_for_it() -> None:
     functions = {"torch.a": ["passed"]}
     (torch,) = atlas(
-        charted(functions, "2.9.0"),
-        charted(functions, "2.10.0"),
-        charted(functions, "2.9.0", hardware="Intel Xeon"),
-        charted(functions, "2.8.0", device="cuda"),
+        charted_target(functions, "2.9.0"),
+        charted_target(functions, "2.10.0"),
+        charted_target(functions, "2.9.0", hardware="Intel Xeon"),
+        charted_target(functions, "2.8.0", device="cuda"),
     ).frameworks
     assert [(column.target, column.evidence.hardware) for column in torch.newest] == [
         ("torch@2.10.0/xla", "AMD EPYC"),

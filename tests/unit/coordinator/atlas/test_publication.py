@@ -12,7 +12,7 @@ import pytest
 from coordinator.atlas.publication import MANIFEST, publish, published_before
 from coordinator.atlas.site import SiteFile, site_files
 from coordinator.errors import PublicationError
-from tests.unit.coordinator.atlas.evidence import atlas, charted
+from tests.unit.coordinator.atlas.evidence import atlas, charted_target
 
 FRONT = SiteFile("index.html", b"front")
 
@@ -78,10 +78,10 @@ def test_a_folder_of_others_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_publication_says_what_changed_since_the_one_before(tmp_path: Path) -> None:
     folder = tmp_path / "site"
-    before = atlas(charted({"torch.a": ["failed"], "torch.b": ["passed"], "torch.gone": ["passed"]}))
+    before = atlas(charted_target({"torch.a": ["failed"], "torch.b": ["passed"], "torch.gone": ["passed"]}))
     after = atlas(
-        charted({"torch.a": ["passed"], "torch.b": ["passed"], "torch.new": ["passed"]}),
-        charted({"torch.a": ["passed"]}, device="cuda"),
+        charted_target({"torch.a": ["passed"], "torch.b": ["passed"], "torch.new": ["passed"]}),
+        charted_target({"torch.a": ["passed"]}, device="cuda"),
     )
     publish(site_files(before, published_before(folder)), folder)
     assert json.loads((folder / "data" / "changes.json").read_text()) == []
@@ -132,7 +132,7 @@ HOSTILE = "../../<script>owned()</script>\u202e"
 def test_names_that_attack_whoever_shows_them_stay_in_the_folder_and_are_text(tmp_path: Path) -> None:
     long = f"torch.{'endless' * 60}"
     names = [HOSTILE, f"torch.{HOSTILE}", "torch.nn.Softmax", "torch.nn.softmax", long, ".", "con"]
-    target = replace(charted({name: ["failed"] for name in names}), framework=f"x{HOSTILE}", hardware=HOSTILE)
+    target = replace(charted_target({name: ["failed"] for name in names}), framework=f"x{HOSTILE}", hardware=HOSTILE)
     publish(site_files(atlas(target), []), tmp_path / "site")
     assert [path.name for path in tmp_path.iterdir()] == ["site"]
     assert len(list((tmp_path / "site" / "functions").iterdir())) == len(names)

@@ -9,7 +9,7 @@ from coordinator.atlas.versions import Observation, since
 
 
 @pytest.mark.parametrize(
-    ("marks", "said"),
+    ("marks", "sentence"),
     [
         ([], None),
         ([("2.8", None)], None),
@@ -29,5 +29,5 @@ from coordinator.atlas.versions import Observation, since
         ),
     ],
 )
-def test_since_when(marks: list[tuple[str, Mark | None]], said: str | None) -> None:
-    assert since([Observation(version, mark) for version, mark in marks]) == said
+def test_since_when(marks: list[tuple[str, Mark | None]], sentence: str | None) -> None:
+    assert since([Observation(version, mark) for version, mark in marks]) == sentence

@@ -10,7 +10,7 @@ from protocol.enums import TimedCases, TimingPolicy
 
 
 @pytest.mark.parametrize(
-    ("given", "timing"),
+    ("fields", "timing"),
     [
         ({}, TimingPolicy.steady),
         ({"suite": "paper"}, TimingPolicy.steady),
@@ -18,12 +18,12 @@ from protocol.enums import TimedCases, TimingPolicy
         ({"suite": "library", "timing": "quick"}, TimingPolicy.quick),
     ],
 )
-def test_a_suite_of_a_whole_library_is_not_timed_unless_asked_for(given: dict[str, str], timing: TimingPolicy) -> None:
-    assert CampaignRequest.model_validate(given).timing is timing
+def test_a_suite_of_a_whole_library_is_not_timed_unless_asked_for(fields: dict[str, str], timing: TimingPolicy) -> None:
+    assert CampaignRequest.model_validate(fields).timing is timing
 
 
 @pytest.mark.parametrize(
-    ("given", "timed"),
+    ("fields", "timed_cases"),
     [
         ({}, TimedCases.all),
         ({"suite": "library"}, TimedCases.representative),
@@ -33,12 +33,12 @@ def test_a_suite_of_a_whole_library_is_not_timed_unless_asked_for(given: dict[st
     ],
 )
 def test_of_a_whole_library_one_case_a_function_is_timed_unless_all_are(
-    given: dict[str, str], timed: TimedCases
+    fields: dict[str, str], timed_cases: TimedCases
 ) -> None:
-    assert CampaignRequest.model_validate(given).timed_cases is timed
+    assert CampaignRequest.model_validate(fields).timed_cases is timed_cases
 
 
 def test_one_mistake_is_said_once() -> None:
-    with pytest.raises(ValidationError) as raised:
+    with pytest.raises(ValidationError) as excinfo:
         CampaignRequest.model_validate({"suite": "library", "runs": 0})
-    assert [error["loc"] for error in raised.value.errors()] == [("runs",)]
+    assert [error["loc"] for error in excinfo.value.errors()] == [("runs",)]

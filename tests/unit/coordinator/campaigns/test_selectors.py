@@ -16,7 +16,7 @@ LIVE = [CPU, XLA, NEXT, JAX]
 
 
 @pytest.mark.parametrize(
-    ("selector", "expected"),
+    ("selector", "expected_targets"),
     [
         ("torch/cpu", [CPU, NEXT]),
         ("torch@2.9/*", [CPU, XLA]),
@@ -27,12 +27,14 @@ LIVE = [CPU, XLA, NEXT, JAX]
         ("torch@2.13.0/cpu", [NEXT]),
     ],
 )
-def test_a_selector_matches_by_framework_version_and_device(selector: str, expected: list[TargetName] | None) -> None:
-    if expected is None:
+def test_a_selector_matches_by_framework_version_and_device(
+    selector: str, expected_targets: list[TargetName] | None
+) -> None:
+    if expected_targets is None:
         with pytest.raises(UnknownNameError, match=r"'torch@2.1/cpu' matches no live runner"):
             select_targets([selector], LIVE)
     else:
-        assert select_targets([selector], LIVE) == expected
+        assert select_targets([selector], LIVE) == expected_targets
 
 
 @pytest.mark.parametrize("text", ["torch", "", "torch/", "/cpu", "torch@/cpu", "torch cpu", "torch/cpu/0"])
@@ -61,16 +63,16 @@ def test_an_unknown_function_is_refused_with_close_names() -> None:
 
 
 def test_of_a_list_the_known_functions_are_chosen_and_all_unknown_ones_named() -> None:
-    chosen = select_functions(["torch.c*", "torch.x", "tf.*", "torch.x", "torch.sum"], ["torch.cat", "torch.sum"])
-    assert chosen.functions == {"torch.cat", "torch.sum"}
-    assert chosen.unknown == ("torch.x", "tf.*")
+    selection = select_functions(["torch.c*", "torch.x", "tf.*", "torch.x", "torch.sum"], ["torch.cat", "torch.sum"])
+    assert selection.functions == {"torch.cat", "torch.sum"}
+    assert selection.unknown == ("torch.x", "tf.*")
 
 
 @pytest.mark.parametrize(("count", "last"), [(5, r"none matches 'x4'$"), (1000, r"and 950 more match none$")])
 def test_a_list_without_a_known_function_is_refused_and_names_them(count: int, last: str) -> None:
-    with pytest.raises(UnknownNameError, match=last) as told:
+    with pytest.raises(UnknownNameError, match=last) as excinfo:
         select_functions([f"x{number}" for number in range(count)], ["torch.cat"])
-    assert "no function matches 'x0'" in str(told.value)
+    assert "no function matches 'x0'" in str(excinfo.value)
 
 
 def cases(*functions: str) -> list[PlannedCase]:

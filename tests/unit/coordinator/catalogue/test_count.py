@@ -23,13 +23,17 @@ ADD = b"import torch\ntorch.add(1, 2)\n"
 MUL = b"import torch\ntorch.mul(1, 2)\n"
 
 
-def counted(corpus: Path, state: Path | None = None) -> UsageCounts:
-    with CountState(state, corpus) as kept:
-        return count_corpus(corpus, {}, kept, processes=1)
+def counts_of(corpus: Path, state: Path | None = None) -> UsageCounts:
+    with CountState(state, corpus) as count_state:
+        return count_corpus(corpus, {}, count_state, processes=1)
 
 
 def uses(counts: UsageCounts) -> dict[str, int]:
-    return {name: use.resolved for found in counts.frameworks.values() for name, use in found.names.items()}
+    return {
+        name: use.resolved
+        for framework_counts in counts.frameworks.values()
+        for name, use in framework_counts.names.items()
+    }
 
 
 def tar(path: Path, members: dict[str, bytes]) -> None:
@@ -51,10 +55,10 @@ def test_folders_archives_and_lines_are_read_and_duplicates_count_once(tmp_path:
     tar(tmp_path / "t.tar.gz", {"x/n.py": b"import torch\ntorch.sub\n", "x/copy.py": MUL})
     with gzip.open(tmp_path / "l.jsonl.gz", "wt") as stream:
         stream.write(json.dumps({"content": "import jax\njax.jit(f)"}) + "\n")
-    found = counted(tmp_path)
-    assert uses(found) == {"torch.add": 1, "torch.mul": 1, "torch.sub": 1, "jax.jit": 1}
-    assert found.packages == {"some-package 1.2": 1, "t.tar.gz": 1, "l.jsonl.gz": 1}
-    assert (found.files.seen, found.files.duplicates, found.files.without_framework) == (7, 2, 1)
+    counts = counts_of(tmp_path)
+    assert uses(counts) == {"torch.add": 1, "torch.mul": 1, "torch.sub": 1, "jax.jit": 1}
+    assert counts.packages == {"some-package 1.2": 1, "t.tar.gz": 1, "l.jsonl.gz": 1}
+    assert (counts.files.seen, counts.files.duplicates, counts.files.without_framework) == (7, 2, 1)
 
 
 def test_bad_input_is_counted_by_its_reason_and_costs_itself(tmp_path: Path) -> None:
@@ -74,21 +78,21 @@ def test_bad_input_is_counted_by_its_reason_and_costs_itself(tmp_path: Path) -> 
     (tmp_path / "cut.tar.gz").write_bytes((tmp_path / "whole.tar.gz").read_bytes()[:-40])
     (tmp_path / "no.zip").write_bytes(b"this is none")
     (tmp_path / "lines.jsonl").write_bytes(b'{"content": 3}\nnonsense\n' + b"[" * 100_000 + b"\n")
-    found = counted(tmp_path)
-    assert uses(found) == {"torch.add": 1, "torch.sin": 1, "torch.mul": 1}
-    refused = dict(found.files.refused)
-    assert refused.pop("a link") == 1
-    assert refused.pop("no plain file") == 1
-    assert refused.pop("too large") == 1
-    assert refused.pop("Python 2") == 1
-    assert refused.pop("NUL or bad encoding") == 2
-    assert refused.pop("nested too deep") == 2
-    assert refused.pop("no Python 3") == 1
-    assert refused.pop("a line without a source") == 1
-    assert refused.pop("no JSON") == 2
-    assert sum(refused.values()) == 2
-    assert all(reason.startswith("damaged archive") for reason in refused)
-    assert found.files.examples["Python 2"] == ["two.py"]
+    counts = counts_of(tmp_path)
+    assert uses(counts) == {"torch.add": 1, "torch.sin": 1, "torch.mul": 1}
+    refusals = dict(counts.files.refused)
+    assert refusals.pop("a link") == 1
+    assert refusals.pop("no plain file") == 1
+    assert refusals.pop("too large") == 1
+    assert refusals.pop("Python 2") == 1
+    assert refusals.pop("NUL or bad encoding") == 2
+    assert refusals.pop("nested too deep") == 2
+    assert refusals.pop("no Python 3") == 1
+    assert refusals.pop("a line without a source") == 1
+    assert refusals.pop("no JSON") == 2
+    assert sum(refusals.values()) == 2
+    assert all(reason.startswith("damaged archive") for reason in refusals)
+    assert counts.files.examples["Python 2"] == ["two.py"]
 
 
 def test_an_archive_that_expands_too_far_is_left(tmp_path: Path) -> None:
@@ -104,8 +108,8 @@ def test_an_archive_that_expands_too_far_is_left(tmp_path: Path) -> None:
 def test_a_member_is_read_up_to_the_limit_whatever_its_header_says(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "b.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("zeros.py", bytes(LARGEST_FILE + 1))
-    (found,) = sources(tmp_path / "b.zip")
-    assert (found.refusal, found.content) == ("too large", b"")
+    (source,) = sources(tmp_path / "b.zip")
+    assert (source.refusal, source.content) == ("too large", b"")
 
 
 def test_an_interrupted_count_goes_on_and_comes_to_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +117,7 @@ def test_an_interrupted_count_goes_on_and_comes_to_the_same(tmp_path: Path, monk
     corpus.mkdir()
     for number in range(30):
         (corpus / f"{number:02}.py").write_bytes(ADD + b"#" * (number // 2))
-    whole = counted(corpus)
+    whole = counts_of(corpus)
     monkeypatch.setattr(counting, "BATCH_FILES", 4)
 
     class _Stop(Exception):
@@ -123,12 +127,12 @@ def test_an_interrupted_count_goes_on_and_comes_to_the_same(tmp_path: Path, monk
         raise _Stop
 
     state = tmp_path / "state"
-    with CountState(state, corpus) as kept, pytest.raises(_Stop):
-        count_corpus(corpus, {}, kept, processes=1, report=stop)
-    with CountState(state, corpus) as kept:
-        assert 0 < kept.position < 30
-        assert count_corpus(corpus, {}, kept, processes=1) == whole
-        kept.forget()
+    with CountState(state, corpus) as count_state, pytest.raises(_Stop):
+        count_corpus(corpus, {}, count_state, processes=1, report=stop)
+    with CountState(state, corpus) as count_state:
+        assert 0 < count_state.position < 30
+        assert count_corpus(corpus, {}, count_state, processes=1) == whole
+        count_state.forget()
     assert list(tmp_path.iterdir()) == [corpus]
     assert (whole.files.counted, whole.files.duplicates) == (15, 15)
 

@@ -46,17 +46,17 @@ def release() -> Release:
 
 
 def test_functions_members_and_uses_are_counted_and_the_host_kept_apart(release: Release) -> None:
-    found = coverage("paper", CHARTED, release)
-    assert (found.functions, found.members) == (Share(charted=1, of=4), Share(charted=0, of=1))
-    assert (found.host_only, found.host_only_uses) == (Share(charted=1, of=1), 9)
-    assert found.array_uses == 100
-    assert (found.removed, found.unresolved_uses) == (("torch.gone",), 7)
+    paper_coverage = coverage("paper", CHARTED, release)
+    assert (paper_coverage.functions, paper_coverage.members) == (Share(charted=1, of=4), Share(charted=0, of=1))
+    assert (paper_coverage.host_only, paper_coverage.host_only_uses) == (Share(charted=1, of=1), 9)
+    assert paper_coverage.array_uses == 100
+    assert (paper_coverage.removed, paper_coverage.unresolved_uses) == (("torch.gone",), 7)
 
 
 def test_uses_by_another_name_of_what_ran_are_twins(release: Release) -> None:
-    found = coverage("paper", CHARTED, release)
-    assert found.uses == Share(charted=3, of=3 + 6 + 2 + 1, twins=6)
-    assert found.guessed == Share(charted=0, of=2 + 4, twins=2)
+    paper_coverage = coverage("paper", CHARTED, release)
+    assert paper_coverage.uses == Share(charted=3, of=3 + 6 + 2 + 1, twins=6)
+    assert paper_coverage.guessed == Share(charted=0, of=2 + 4, twins=2)
     both = coverage("paper", ["torch.add", "torch.math.add"], release)
     assert both.uses == Share(charted=9, of=12, twins=0)
     assert both.functions == Share(charted=1, of=4)
@@ -73,23 +73,27 @@ def test_names_that_a_module_holds_once_more_are_no_twins() -> None:
 
 
 def test_without_counts_there_are_no_uses() -> None:
-    found = coverage("paper", CHARTED, make_release(SMALL, None, HostOnly({})))
-    assert (found.functions, found.uses, found.guessed) == (Share(charted=2, of=5), None, None)
-    assert sentence(found).endswith("0/1 (0.0 %) members of classes.")
+    paper_coverage = coverage("paper", CHARTED, make_release(SMALL, None, HostOnly({})))
+    assert (paper_coverage.functions, paper_coverage.uses, paper_coverage.guessed) == (
+        Share(charted=2, of=5),
+        None,
+        None,
+    )
+    assert sentence(paper_coverage).endswith("0/1 (0.0 %) members of classes.")
 
 
 def test_suites_stand_alone_and_together_and_the_runners_own_check_is_none(release: Release) -> None:
-    offered = {
+    suites = {
         ("paper", "torch"): ["torch.add"],
         ("library", "torch"): ["torch.add", "torch.mul"],
         ("paper", "jax"): ["jax.numpy.add"],
         ("conformance", "torch"): ["torch.Linear"],
     }
-    found = suites_coverage(offered, release)
-    assert found is not None
-    assert [row.suite for row in found.suites] == ["library", "paper"]
-    assert found.together.functions == Share(charted=2, of=4)
-    assert found.uncharted == [UsedFunction(function="torch.Module.train", uses=1)]
+    coverage_of_suites = suites_coverage(suites, release)
+    assert coverage_of_suites is not None
+    assert [row.suite for row in coverage_of_suites.suites] == ["library", "paper"]
+    assert coverage_of_suites.together.functions == Share(charted=2, of=4)
+    assert coverage_of_suites.uncharted == [UsedFunction(function="torch.Module.train", uses=1)]
     assert suites_coverage({("paper", "jax"): ["jax.numpy.add"]}, release) is None
 
 
@@ -99,12 +103,12 @@ def test_what_is_used_most_and_not_charted_comes_first(release: Release) -> None
 
 
 @pytest.mark.parametrize(
-    ("version", "found"),
+    ("version", "surface_name"),
     [("2.9.0", "torch@2.9.0"), ("2.9.0+cpu", "torch@2.9.0"), ("2.13.0", "torch@2.9.0"), ("1.12.0", "torch@2.9.0"),
      ("2.15.0", "torch@2.15.0"), ("3.0", "torch@2.15.0")],
 )  # fmt: skip
-def test_a_version_is_set_beside_the_nearest_surface(version: str, found: str) -> None:
-    assert nearest("torch", version) == found
+def test_a_version_is_set_beside_the_nearest_surface(version: str, surface_name: str) -> None:
+    assert nearest("torch", version) == surface_name
     assert nearest("hazards", version) is None
 
 

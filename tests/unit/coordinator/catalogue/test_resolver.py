@@ -14,7 +14,7 @@ def uses(source: str) -> Uses:
 
 
 @pytest.mark.parametrize(
-    ("source", "resolved"),
+    ("source", "resolved_uses"),
     [
         ("import torch\ntorch.add(1, 2)", {"torch.add": 1}),
         ("import torch.nn.functional as F\nF.relu(x); F.relu(y)", {"torch.nn.functional.relu": 2}),
@@ -35,39 +35,39 @@ def uses(source: str) -> Uses:
         ("import torch\n@torch.no_grad()\ndef f(): ...", {"torch.no_grad": 1}),
     ],
 )
-def test_names_are_followed_through_imports_and_assignments(source: str, resolved: dict[str, int]) -> None:
-    assert dict(uses(source).resolved) == resolved
+def test_names_are_followed_through_imports_and_assignments(source: str, resolved_uses: dict[str, int]) -> None:
+    assert dict(uses(source).resolved) == resolved_uses
 
 
 def test_a_member_is_typed_where_the_class_of_its_receiver_is_known() -> None:
-    found = uses(
+    source_uses = uses(
         "import torch\n"
         "x = torch.zeros(3)\nx.view(1)\n"
         "layer = torch.nn.Linear(1, 2)\nlayer.parameters()\n"
         "def f(y: torch.Tensor, z):\n    y.add_(1)\n    z.format(1)\n"
         "torch.ones(2).sum()\n"
     )
-    assert dict(found.typed) == {
+    assert dict(source_uses.typed) == {
         "torch.Tensor.view": 1,
         "torch.nn.Linear.parameters": 1,
         "torch.Tensor.add_": 1,
         "torch.Tensor.sum": 1,
     }
-    assert not found.guessed
+    assert not source_uses.guessed
 
 
 def test_a_member_is_guessed_by_what_made_its_receiver_or_by_its_name_alone() -> None:
-    found = uses("import torch\nx = torch.add(a, b)\nx.mul(2)\ndef f(z):\n    z.view(3)\n    z.unheard(3)\n")
-    assert dict(found.guessed) == {"torch.Tensor.mul": 1, "torch.Tensor.view": 1}
-    assert not found.typed
+    source_uses = uses("import torch\nx = torch.add(a, b)\nx.mul(2)\ndef f(z):\n    z.view(3)\n    z.unheard(3)\n")
+    assert dict(source_uses.guessed) == {"torch.Tensor.mul": 1, "torch.Tensor.view": 1}
+    assert not source_uses.typed
 
 
 def test_receivers_that_are_none_of_a_framework_are_not_guessed() -> None:
-    found = uses(
+    source_uses = uses(
         "import torch\nimport numpy as np\n'a b'.split()\nnp.zeros(3).view(1)\nself.view(1)\n[1].view()\n"
         "class M:\n    def f(self):\n        self.view(2)\n"
     )
-    assert not found.guessed
+    assert not source_uses.guessed
 
 
 def test_a_name_alone_says_nothing_where_two_frameworks_are_used() -> None:
@@ -75,5 +75,5 @@ def test_a_name_alone_says_nothing_where_two_frameworks_are_used() -> None:
 
 
 def test_a_star_is_counted_and_not_followed() -> None:
-    found = uses("from torch.nn import *\nLinear(1, 2)")
-    assert (found.star_imports, dict(found.resolved), found.frameworks) == (1, {}, {"torch"})
+    source_uses = uses("from torch.nn import *\nLinear(1, 2)")
+    assert (source_uses.star_imports, dict(source_uses.resolved), source_uses.frameworks) == (1, {}, {"torch"})

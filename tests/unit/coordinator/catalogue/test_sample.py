@@ -30,9 +30,9 @@ def test_a_draw_repeats_holds_each_function_once_and_keeps_to_its_strata(
     assert most == sorted(uses.values(), reverse=True)[:top]
     parts = deciles(sorted(uses.items(), key=lambda row: (row[1], row[0])))
     for number, decile in enumerate(parts, 1):
-        found = [row for row in sample.drawn if row.stratum == f"decile{number * 10}"]
-        assert {(row.function, row.uses) for row in found} <= set(decile)
-        assert len(found) == per_decile or f"decile{number * 10}" in sample.short
+        decile_rows = [row for row in sample.drawn if row.stratum == f"decile{number * 10}"]
+        assert {(row.function, row.uses) for row in decile_rows} <= set(decile)
+        assert len(decile_rows) == per_decile or f"decile{number * 10}" in sample.short
 
 
 @given(st.lists(st.integers(), max_size=200))
@@ -50,13 +50,13 @@ def test_a_replacement_comes_from_the_same_decile_and_changes_nothing_else(
     before = draw(uses, top=0, per_decile=3, seed=seed)
     if not before.drawn:
         return
-    gone = data.draw(st.sampled_from(before.drawn))
-    after = draw(uses, top=0, per_decile=3, seed=seed, replacements={gone.function: "it is gone"})
-    kept = [row for row in after.drawn if row.instead_of is None]
-    assert kept == [row for row in before.drawn if row != gone]
+    gone_row = data.draw(st.sampled_from(before.drawn))
+    after = draw(uses, top=0, per_decile=3, seed=seed, replacements={gone_row.function: "it is gone"})
+    kept_rows = [row for row in after.drawn if row.instead_of is None]
+    assert kept_rows == [row for row in before.drawn if row != gone_row]
     for row in after.drawn:
         if row.instead_of is not None:
-            assert (row.instead_of, row.because, row.stratum) == (gone.function, "it is gone", gone.stratum)
+            assert (row.instead_of, row.because, row.stratum) == (gone_row.function, "it is gone", gone_row.stratum)
             assert row.function not in {other.function for other in before.drawn}
 
 
@@ -65,15 +65,15 @@ def test_what_is_in_no_population_cannot_be_replaced() -> None:
         draw({"torch.range": 3}, top=1, per_decile=1, seed=0, replacements={"torch.rage": "a reason"})
 
 
-def sample(*drawn: DrawnFunction) -> FunctionSample:
+def sample(*drawn_functions: DrawnFunction) -> FunctionSample:
     return FunctionSample(
         name="s", surface="torch@1.0", corpus="c", seed=3, top=1, per_decile=0, members=False, guessed=False,
-        population=9, drawn=drawn,
+        population=9, drawn=drawn_functions,
     )  # fmt: skip
 
 
 def test_a_function_is_charted_under_its_own_name_else_another_of_its_names_else_not() -> None:
-    found = chart_sample(
+    chart = chart_sample(
         sample(
             DrawnFunction(function="torch.add", aliases=("torch.math.add",), uses=3, stratum="top1"),
             DrawnFunction(function="torch.conv", aliases=("torch.nn.conv", "torch.f.conv"), uses=2, stratum="top1"),
@@ -81,9 +81,9 @@ def test_a_function_is_charted_under_its_own_name_else_another_of_its_names_else
         ),
         ["torch.math.add", "torch.add", "torch.nn.conv", "torch.f.conv"],
     )
-    assert [row.charted_as for row in found.drawn] == ["torch.add", "torch.f.conv", None]
-    assert (found.functions, found.not_charted) == (["torch.add", "torch.f.conv"], ["torch.gone"])
-    assert sample_sentence(found, "library") == (
+    assert [row.charted_as for row in chart.drawn] == ["torch.add", "torch.f.conv", None]
+    assert (chart.functions, chart.not_charted) == (["torch.add", "torch.f.conv"], ["torch.gone"])
+    assert sample_sentence(chart, "library") == (
         "Its functions are the sample s: 3 of 9 functions of torch@1.0 in use in c, the 1 most used (seed 3). "
         "The suite library has cases of 2; 1 are not charted: torch.gone."
     )
@@ -102,7 +102,7 @@ def test_the_rates_of_a_sample_are_of_what_counts_by_how_it_was_drawn() -> None:
         DrawnFunction(function=f"torch.f{number}", uses=1, stratum="top2" if number < 2 else "decile10")
         for number in range(6)
     ]
-    charted = chart_sample(sample(*rows), [f"torch.f{number}" for number in range(5)])
+    sample_chart = chart_sample(sample(*rows), [f"torch.f{number}" for number in range(5)])
     verdicts = [
         verdict(CPU, "torch.f0", "success"),
         verdict(CPU, "torch.f1", "partial"),
@@ -112,7 +112,7 @@ def test_the_rates_of_a_sample_are_of_what_counts_by_how_it_was_drawn() -> None:
         verdict(CPU, "torch.f4", "complete", of_another_device=1),
         verdict(CPU, "torch.other", "complete"),
     ]
-    found = {rate.part: rate for rate in sample_rates(charted, [CPU], verdicts)}
-    assert {part: (rate.drawn, rate.charted, rate.ports.count, rate.ports.n) for part, rate in found.items()} == {
+    rates = {rate.part: rate for rate in sample_rates(sample_chart, [CPU], verdicts)}
+    assert {part: (rate.drawn, rate.charted, rate.ports.count, rate.ports.n) for part, rate in rates.items()} == {
         "all": (6, 5, 2, 3), "the most used": (2, 2, 1, 2), "drawn from the deciles": (4, 3, 1, 1),
     }  # fmt: skip

@@ -55,14 +55,14 @@ SMALL = surface(
 
 def test_a_name_is_resolved_by_aliases_and_by_the_bases_of_its_class() -> None:
     names = ("torch.math.add", "torch.nn.Linear.train", "torch.nn.Linear.gone", "torch.gone")
-    found = [SMALL.resolve(name) for name in names]
-    assert [None if row is None else row.name for row in found] == ["torch.add", "torch.Module.train", None, None]
+    entries = [SMALL.resolve(name) for name in names]
+    assert [None if row is None else row.name for row in entries] == ["torch.add", "torch.Module.train", None, None]
 
 
 def test_names_that_a_module_holds_once_more_are_those_of_the_first() -> None:
-    found = surface(entry("tf.cast"), framework="tensorflow").resolve("tf.compat.v2.cast")
-    assert found is not None
-    assert found.name == "tf.cast"
+    cast_entry = surface(entry("tf.cast"), framework="tensorflow").resolve("tf.compat.v2.cast")
+    assert cast_entry is not None
+    assert cast_entry.name == "tf.cast"
 
 
 def test_two_releases_are_compared_by_name() -> None:
@@ -76,10 +76,14 @@ def test_two_releases_are_compared_by_name() -> None:
         entry("torch.Linear", kind="class"),
         version="2.0",
     )
-    found = compare_surfaces(SMALL, later)
-    assert (found.a, found.b) == ("torch@1.0", "torch@2.0")
-    assert (found.added, found.removed, found.deprecated) == (["torch.new"], ["torch.Fault"], ["torch.mul"])
-    assert found.moved == [
+    comparison = compare_surfaces(SMALL, later)
+    assert (comparison.a, comparison.b) == ("torch@1.0", "torch@2.0")
+    assert (comparison.added, comparison.removed, comparison.deprecated) == (
+        ["torch.new"],
+        ["torch.Fault"],
+        ["torch.mul"],
+    )
+    assert comparison.moved == [
         Move("torch.add", "torch.add", "torch.sum"),
         Move("torch.no_grad", "m", "elsewhere"),
     ]

@@ -39,7 +39,7 @@ def tensorflow_names() -> dict[str, Any]:
     with tf.device("/device:CPU:1"):
         elsewhere = tf.constant(VALUES)
 
-    def placed(kind: str, call: Any) -> Any:
+    def place_on(kind: str, call: Any) -> Any:
         with tf.device(f"/device:{kind}"):
             return call()
 
@@ -49,7 +49,7 @@ def tensorflow_names() -> dict[str, Any]:
             result = call()
         return tape.gradient(result, matrix)
 
-    return {"tf": tf, "matrix": matrix, "text": text, "elsewhere": elsewhere, "placed": placed, "gradient": gradient}
+    return {"tf": tf, "matrix": matrix, "text": text, "elsewhere": elsewhere, "placed": place_on, "gradient": gradient}
 
 
 def jax_names() -> dict[str, Any]:
@@ -59,11 +59,11 @@ def jax_names() -> dict[str, Any]:
     import numpy as np
     from jax.experimental import pallas, sparse
 
-    def pallas_add(given: Any) -> Any:
-        def kernel(taken: Any, out: Any) -> None:
-            out[...] = taken[...] + 1
+    def pallas_add(array: Any) -> Any:
+        def kernel(array_ref: Any, out: Any) -> None:
+            out[...] = array_ref[...] + 1
 
-        return pallas.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(given.shape, given.dtype))(given)
+        return pallas.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(array.shape, array.dtype))(array)
 
     here, there = jax.devices()
     matrix = jax.device_put(jnp.asarray(VALUES), here)
@@ -75,13 +75,15 @@ def jax_names() -> dict[str, Any]:
 NAMES = {"tensorflow": tensorflow_names, "jax": jax_names}
 
 
-def run(framework: str, device_name: str, chosen: list[str]) -> None:
+def run(framework: str, device_name: str, snippet_names: list[str]) -> None:
     os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
     device = importlib.import_module(f"runners.{framework}").FRAMEWORK.load_device(device_name)
     names = NAMES[framework]()
     device.prime()
     for snippet in tomllib.loads((HERE / "snippets.toml").read_text())["snippet"]:
-        if f"{framework}/{device_name}" not in snippet["on"] or (chosen and snippet["name"] not in chosen):
+        if f"{framework}/{device_name}" not in snippet["on"] or (
+            snippet_names and snippet["name"] not in snippet_names
+        ):
             continue
 
         def prepare(context: Context, code: str = snippet["call"]) -> Any:
@@ -90,7 +92,7 @@ def run(framework: str, device_name: str, chosen: list[str]) -> None:
         # Given and not looked up: the host, on which a failure is repeated, knows no such name either.
         function = Function("snippet", given=prepare)
         dtype = snippet.get("dtype", "float32")
-        function.behaviour(snippet["name"], lambda inputs: [], lambda observed: None, dtype=dtype, prepare=prepare)
+        function.behaviour(snippet["name"], lambda inputs: [], lambda result: None, dtype=dtype, prepare=prepare)
         outcome = run_case(device, function.cases[0], TimingPolicy.off, Alone(), position=0, init_ms=0.0)
         if snippet.get("explained"):
             outcome = explained(device, function.cases[0], outcome)
@@ -101,7 +103,7 @@ def run(framework: str, device_name: str, chosen: list[str]) -> None:
 
 
 def write(framework: str, device_name: str, snippet: dict[str, Any], outcome: Outcome) -> None:
-    told = {"verdict": "failed", "ending": outcome.ending, "duration_s": 0.1}
+    message = {"verdict": "failed", "ending": outcome.ending, "duration_s": 0.1}
     text = json.dumps(
         {
             "framework": framework,
@@ -110,7 +112,7 @@ def write(framework: str, device_name: str, snippet: dict[str, Any], outcome: Ou
             "call": snippet["call"],
             "cause": snippet["cause"],
             "rule": snippet["rule"],
-            "outcome": {**told, "evidence": as_message(outcome.evidence) if outcome.evidence else {}},
+            "outcome": {**message, "evidence": as_message(outcome.evidence) if outcome.evidence else {}},
         },
         indent=2,
     )

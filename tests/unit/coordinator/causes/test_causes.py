@@ -50,22 +50,22 @@ class Failure:
 
 
 def failures(folder: Path) -> list[Failure]:
-    found = []
+    recorded_failures = []
     for path in sorted(folder.glob("*.json")):
-        told = json.loads(path.read_text())
-        assert told["version"], path
-        assert told["call"], path
-        found.append(
+        record = json.loads(path.read_text())
+        assert record["version"], path
+        assert record["call"], path
+        recorded_failures.append(
             Failure(
                 name=path.stem,
-                cause=Cause(told["cause"]),
-                rule=told.get("rule"),
-                framework=told["framework"],
-                device=told["device"],
-                outcome=Outcome.model_validate(told["outcome"]),
+                cause=Cause(record["cause"]),
+                rule=record.get("rule"),
+                framework=record["framework"],
+                device=record["device"],
+                outcome=Outcome.model_validate(record["outcome"]),
             )
         )
-    return found
+    return recorded_failures
 
 
 FAILURES = failures(FOLDER)
@@ -92,22 +92,22 @@ SPLIT = (Cause.placement, Cause.host_work)
 
 
 def sample(path: Path) -> list[Failure]:
-    told = json.loads(path.read_text())
-    assert told["version"], path
+    record = json.loads(path.read_text())
+    assert record["version"], path
     return [
         Failure(
             name=f"{each['function']} / {each['call']}",
             cause=Cause(each["cause"]),
             rule=None,
-            framework=told["framework"],
-            device=told["device"],
+            framework=record["framework"],
+            device=record["device"],
             outcome=Outcome.model_validate({"verdict": "failed", **each["outcome"]}),
         )
-        for each in told["failures"]
+        for each in record["failures"]
     ]
 
 
-def raised(message: str, exception: str = "builtins.RuntimeError") -> Outcome:
+def raised_outcome(message: str, exception: str = "builtins.RuntimeError") -> Outcome:
     return Outcome(
         verdict=Verdict.failed,
         ending=Ending.raised,
@@ -118,15 +118,15 @@ def raised(message: str, exception: str = "builtins.RuntimeError") -> Outcome:
 
 @pytest.mark.parametrize("failure", FAILURES, ids=lambda each: each.name)
 def test_a_real_failure_gets_its_cause(failure: Failure) -> None:
-    found = failure.classification
-    assert (found.cause, found.rule) == (failure.cause, failure.rule)
+    classification = failure.classification
+    assert (classification.cause, classification.rule) == (failure.cause, failure.rule)
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template["of"])
 def test_a_template_that_a_framework_holds_gets_its_cause(template: dict[str, str]) -> None:
-    outcome = raised(template["message"], template["exception"])
-    found = classify(outcome, framework=template["framework"], device=template["device"])
-    assert found.cause == template["cause"], found.rule
+    outcome = raised_outcome(template["message"], template["exception"])
+    classification = classify(outcome, framework=template["framework"], device=template["device"])
+    assert classification.cause == template["cause"], classification.rule
 
 
 def test_every_rule_has_a_real_failure() -> None:
@@ -135,10 +135,12 @@ def test_every_rule_has_a_real_failure() -> None:
 
 def test_failures_of_functions_without_a_rule_of_their_own() -> None:
     """The score of the rules on what they were not written for. It may only get better."""
-    found = {each.name: (each.cause, each.classification.cause) for each in HELD_OUT}
-    unknown = [name for name, (_, got) in found.items() if got is Cause.unknown]
-    wrong = {name: got for name, (judged, got) in found.items() if got not in (judged, Cause.unknown)}
-    assert len(found) == 68
+    causes_by_name = {each.name: (each.cause, each.classification.cause) for each in HELD_OUT}
+    unknown = [name for name, (_, got) in causes_by_name.items() if got is Cause.unknown]
+    wrong = {
+        name: got for name, (judged_cause, got) in causes_by_name.items() if got not in (judged_cause, Cause.unknown)
+    }
+    assert len(causes_by_name) == 68
     assert len(unknown) <= 13, unknown
     # Its text is XLA's refusal of a graph; that the reason was memory stands in one word of it.
     assert wrong.items() <= {"xla_linspace_huge": Cause.compile}.items()
@@ -147,10 +149,12 @@ def test_failures_of_functions_without_a_rule_of_their_own() -> None:
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
 def test_a_random_sample_of_real_failures(path: Path) -> None:
     """The score may only get better; what a person left unknown too counts as unknown, not as wrong."""
-    found = {each.name: (each.cause, each.classification.cause) for each in sample(path)}
-    unknown = [name for name, (_, got) in found.items() if got is Cause.unknown]
-    wrong = {name: pair for name, pair in found.items() if pair[1] not in (pair[0], Cause.unknown) and pair != SPLIT}
-    assert len(found) in (39, 40)
+    causes_by_name = {each.name: (each.cause, each.classification.cause) for each in sample(path)}
+    unknown = [name for name, (_, got) in causes_by_name.items() if got is Cause.unknown]
+    wrong = {
+        name: pair for name, pair in causes_by_name.items() if pair[1] not in (pair[0], Cause.unknown) and pair != SPLIT
+    }
+    assert len(causes_by_name) in (39, 40)
     assert len(unknown) <= SCORES[path.stem][0], unknown
     assert len(wrong) <= SCORES[path.stem][1], wrong
 
@@ -173,21 +177,23 @@ def test_a_random_sample_of_real_failures(path: Path) -> None:
 def test_the_verdict_follows_the_cause_whatever_the_runner_calls_it(
     ending: Ending, verdict: Verdict, cause: Cause
 ) -> None:
-    for told in Verdict:
-        found = classify(Outcome(verdict=told, ending=ending, duration_s=1), framework="torch", device="xla")
-        assert (found.verdict, found.cause) == (verdict, cause)
+    for runner_verdict in Verdict:
+        classification = classify(
+            Outcome(verdict=runner_verdict, ending=ending, duration_s=1), framework="torch", device="xla"
+        )
+        assert (classification.verdict, classification.cause) == (verdict, cause)
 
 
 def test_a_passed_outcome_costs_nothing_to_classify() -> None:
     outcome = Outcome(verdict=Verdict.passed, ending=Ending.returned, duration_s=1)
-    found = classify(outcome, framework="torch", device="cpu")
-    assert found == Classification(Verdict.passed, None, None)
-    assert found is classify(outcome, framework="jax", device="tpu")
+    classification = classify(outcome, framework="torch", device="cpu")
+    assert classification == Classification(Verdict.passed, None, None)
+    assert classification is classify(outcome, framework="jax", device="tpu")
 
 
 @pytest.mark.parametrize("message", ["Found no NVIDIA driver on your system.", "Torch not compiled with CUDA enabled"])
 def test_a_missing_driver_is_the_machines_fault_only_where_cuda_is_the_target(message: str) -> None:
-    outcome = raised(message, "builtins.AssertionError")
+    outcome = raised_outcome(message, "builtins.AssertionError")
     elsewhere = classify(outcome, framework="torch", device="cpu")
     assert (elsewhere.verdict, elsewhere.cause) == (Verdict.failed, Cause.not_implemented)
     there = classify(outcome, framework="torch", device="cuda")
@@ -245,14 +251,14 @@ def test_a_mismatch_is_one_of_type_if_nothing_but_dtypes_differ(mismatch: str, c
     ],
 )
 def test_a_bad_argument_has_no_cause(message: str) -> None:
-    assert [classify(raised(message), framework=name, device="cpu").cause for name in ("torch", "jax")] == [
+    assert [classify(raised_outcome(message), framework=name, device="cpu").cause for name in ("torch", "jax")] == [
         Cause.unknown,
         Cause.unknown,
     ]
 
 
 def test_quoted_source_does_not_decide() -> None:
-    quoted = """in user code:
+    message = """in user code:
 
     File "model.py", line 3, in step  *
         raise Odd("dtype not supported")
@@ -262,18 +268,18 @@ def test_quoted_source_does_not_decide() -> None:
     Odd: something else
     File "last.py", line 5, in end
 """
-    assert readable(quoted).split() == ["Odd:", "something", "else"]
-    assert classify(raised(quoted), framework="tensorflow", device="cpu").cause is Cause.unknown
+    assert readable(message).split() == ["Odd:", "something", "else"]
+    assert classify(raised_outcome(message), framework="tensorflow", device="cpu").cause is Cause.unknown
     node = "{{function_node __wrapped__Odd_device_/job:localhost/device:CPU:0}} something else"
     assert readable(node) == "something else"
 
 
 def test_names_in_a_stack_or_a_list_of_kernels_do_not_decide() -> None:
     stack = "odd\nException raised from f at a.cpp:1\nframe #0: expected_scalar_type: dtype not supported"
-    assert classify(raised(stack), framework="torch", device="xla").cause is Cause.unknown
+    assert classify(raised_outcome(stack), framework="torch", device="xla").cause is Cause.unknown
     table = "Could not run 'aten::x' with arguments from the 'XLA' backend. 'aten::x' is only available for "
     kernels = table + "these backends: [CPU: Found no NVIDIA driver]"
-    assert classify(raised(kernels), framework="torch", device="cuda").cause is Cause.not_implemented
+    assert classify(raised_outcome(kernels), framework="torch", device="cuda").cause is Cause.not_implemented
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
@@ -293,8 +299,8 @@ def test_every_outcome_gets_one_classification(
 ) -> None:
     evidence = Evidence(exception=exception, message=message, signal=signal)
     outcome = Outcome(verdict=Verdict.failed, ending=ending, duration_s=1, evidence=evidence, log_tail=log)
-    found = classify(outcome, framework="torch", device="xla")
-    assert (found.cause is None) == (found.verdict is Verdict.passed) == (ending is Ending.returned)
+    classification = classify(outcome, framework="torch", device="xla")
+    assert (classification.cause is None) == (classification.verdict is Verdict.passed) == (ending is Ending.returned)
 
 
 def test_a_rule_can_be_read_by_people() -> None:
@@ -320,14 +326,14 @@ def test_the_first_rule_whose_conditions_all_hold_names_the_cause() -> None:
         )
     )
 
-    def named(message: str, exception: str, framework: str) -> str | None:
-        outcome = raised(message, exception)
+    def cause_name(message: str, exception: str, framework: str) -> str | None:
+        outcome = raised_outcome(message, exception)
         return classify(outcome, framework=framework, device="cpu", rules=rules).rule
 
-    assert named("x", "builtins.OSError", "jax") == "a"
-    assert named("x", "builtins.OSError", "torch") == "b"
-    assert named("z", "builtins.OSError", "jax") == "c"
-    assert named("z", "my.builtins.OSError", "jax") == "unknown"
+    assert cause_name("x", "builtins.OSError", "jax") == "a"
+    assert cause_name("x", "builtins.OSError", "torch") == "b"
+    assert cause_name("z", "builtins.OSError", "jax") == "c"
+    assert cause_name("z", "my.builtins.OSError", "jax") == "unknown"
 
 
 @pytest.mark.parametrize(

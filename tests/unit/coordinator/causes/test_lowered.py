@@ -11,22 +11,22 @@ from protocol.enums import Cause, Ending, Verdict
 from protocol.outcomes import Evidence, Outcome
 
 
-def reported(ending: Ending) -> Outcome:
+def outcome_of(ending: Ending) -> Outcome:
     evidence = Evidence(exception="builtins.TypeError", message="unsupported operand type", stage="call")
     return Outcome(verdict=VERDICTS[ending], ending=ending, evidence=evidence, duration_s=1)
 
 
 @pytest.mark.parametrize("ending", Ending)
 def test_nothing_there_passes_or_fails(ending: Ending) -> None:
-    found = classify(reported(ending), framework="jax", device="another-lowered")
-    assert found.verdict in (Verdict.skipped, Verdict.incomplete)
-    assert found.cause not in (None, Cause.unknown)
+    classification = classify(outcome_of(ending), framework="jax", device="another-lowered")
+    assert classification.verdict in (Verdict.skipped, Verdict.incomplete)
+    assert classification.cause not in (None, Cause.unknown)
 
 
 def test_elsewhere_the_same_endings_are_judged() -> None:
-    found = {ending: classify(reported(ending), framework="jax", device="tpu").verdict for ending in Ending}
-    assert found[Ending.returned] is Verdict.passed
-    assert found[Ending.raised] is found[Ending.signalled] is Verdict.failed
+    verdicts = {ending: classify(outcome_of(ending), framework="jax", device="tpu").verdict for ending in Ending}
+    assert verdicts[Ending.returned] is Verdict.passed
+    assert verdicts[Ending.raised] is verdicts[Ending.signalled] is Verdict.failed
 
 
 @pytest.mark.parametrize(
@@ -42,11 +42,11 @@ def test_elsewhere_the_same_endings_are_judged() -> None:
 )
 def test_a_runner_may_not_claim_that_it_ran(claim: dict[str, object], fault: str | None) -> None:
     body = {"verdict": "skipped", "ending": "not_lowered", "duration_s": 1.0, "evidence": {"operation": "eig"}, **claim}
-    found = find_fault(body, None, 1.0)
-    assert (found is None) if fault is None else fault in (found or "")
+    message = find_fault(body, None, 1.0)
+    assert (message is None) if fault is None else fault in (message or "")
 
 
 def test_the_rate_is_of_functions_of_which_something_was_lowered() -> None:
-    found = lowering_rate(["lowered", "lowered", None, "not_lowered"])
-    assert (found.count, found.n) == (2, 3)
+    rate = lowering_rate(["lowered", "lowered", None, "not_lowered"])
+    assert (rate.count, rate.n) == (2, 3)
     assert lowering_sentence(lowering_rate([None])) == "No function was lowered."

@@ -48,7 +48,7 @@ QUOTING = [
 ]
 
 
-def repeated(piece: str, size: int = MILLION) -> str:
+def repeat(piece: str, size: int = MILLION) -> str:
     return (piece * (size // len(piece) + 1))[:size]
 
 
@@ -60,9 +60,9 @@ def literals(pattern: str) -> list[str]:
 def near_matches(pattern: str) -> Iterator[str]:
     """Texts that begin to match everywhere and never do, or only by chance."""
     words = literals(pattern)
-    yield repeated("".join(word[:-1] for word in words) + "0")
-    yield repeated(" ".join(words[:-1] or words) + " ")
-    yield repeated(words[0]) + "\n"
+    yield repeat("".join(word[:-1] for word in words) + "0")
+    yield repeat(" ".join(words[:-1] or words) + " ")
+    yield repeat(words[0]) + "\n"
 
 
 def within_limit(work: Callable[[], object]) -> bool:
@@ -103,8 +103,8 @@ def test_every_rule_takes_linear_time() -> None:
 def test_a_message_is_made_readable_in_linear_time() -> None:
     def read_all() -> None:
         for piece in QUOTING:
-            for quoted in (repeated(piece), 'File "' + repeated(piece), repeated(piece) + 'File "x", line 1, in f'):
-                assert len(readable(quoted)) <= 2_001
+            for text in (repeat(piece), 'File "' + repeat(piece), repeat(piece) + 'File "x", line 1, in f'):
+                assert len(readable(text)) <= 2_001
 
     assert within_limit(read_all)
 
@@ -113,7 +113,7 @@ def test_a_message_is_made_readable_in_linear_time() -> None:
     "pattern", ["(a+)+$", "(a|a)*b", "a*a*a*a*a*b", r"[^\n]*x[^\n]*y", r"\n*[ \t]*b", "(.*)(.*)(.*)c"]
 )
 def test_no_pattern_that_is_accepted_backtracks(pattern: str) -> None:
-    text = repeated("a", MILLION // 2) + repeated(" \n", MILLION // 2)
+    text = repeat("a", MILLION // 2) + repeat(" \n", MILLION // 2)
     assert within_limit(lambda: PatternSet([pattern]).found_in(text))
     assert within_limit(lambda: Eraser(pattern).erase(text))
 

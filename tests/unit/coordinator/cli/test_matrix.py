@@ -17,8 +17,8 @@ from tests.unit.coordinator.cells import counts, target
 CPU, XLA = 1, 2
 
 
-def cell(verdict: str, passed: int, total: int, cause: str | None = None, **more: Any) -> Cell:
-    return cells.cell(counts(verdict, passed, total, cause), **more)
+def cell(verdict: str, passes: int, total: int, cause: str | None = None, **more: Any) -> Cell:
+    return cells.cell(counts(verdict, passes, total, cause), **more)
 
 
 FELL_BACK = counts("complete", 0, 3, "placement")
@@ -61,7 +61,7 @@ def matrix() -> MatrixPage:
     )
 
 
-def shown(matrix: MatrixPage, width: int) -> str:
+def matrix_text(matrix: MatrixPage, width: int) -> str:
     stream = io.StringIO()
     print_matrix(matrix, Console(file=stream, width=width))
     return stream.getvalue()
@@ -74,8 +74,8 @@ def test_a_cell_says_verdict_counts_cause_and_times() -> None:
 
 
 def test_a_function_in_no_count_says_why() -> None:
-    gone = cell("unknown", 0, 0, skipped=1, not_counted_cause="removed")
-    assert fields(gone, on_cpu=True) == ("unknown", "0/0", "removed", "", "")
+    removed_cell = cell("unknown", 0, 0, skipped=1, not_counted_cause="removed")
+    assert fields(removed_cell, on_cpu=True) == ("unknown", "0/0", "removed", "", "")
 
 
 def test_a_cell_without_outcome_is_a_dash() -> None:
@@ -92,7 +92,7 @@ def test_a_fallback_is_said_beside_the_verdict() -> None:
 
 
 def test_all_targets_stand_side_by_side_where_there_is_room(matrix: MatrixPage) -> None:
-    lines = shown(matrix, 200).splitlines()
+    lines = matrix_text(matrix, 200).splitlines()
     (cat,) = [line for line in lines if line.startswith("torch.cat")]
     assert "9/9" in cat
     assert "7/9  type" in cat
@@ -100,7 +100,7 @@ def test_all_targets_stand_side_by_side_where_there_is_room(matrix: MatrixPage) 
 
 
 def test_a_narrow_terminal_gets_them_one_below_the_other_and_loses_nothing(matrix: MatrixPage) -> None:
-    text = shown(matrix, 80)
+    text = matrix_text(matrix, 80)
     cat = [line for line in text.splitlines() if line.startswith("torch.cat")]
     assert len(cat) == 2
     assert "9/9" in cat[0]
@@ -117,7 +117,7 @@ def test_a_name_and_a_cell_that_do_not_fit_beside_each_other_stand_below_each_ot
             "rows": [MatrixRow(framework="torch", module="torch.nn", function=name, host_only=False, cells={XLA: long})]
         }
     )
-    lines = shown(wide, 80).splitlines()
+    lines = matrix_text(wide, 80).splitlines()
     assert "  partial  100/128  not_implemented  123 ms  1.23 ms  ×12.3" in lines
     assert lines[lines.index("  partial  100/128  not_implemented  123 ms  1.23 ms  ×12.3") - 1] == name
     assert all(len(line) <= 80 for line in lines)
@@ -126,7 +126,7 @@ def test_a_name_and_a_cell_that_do_not_fit_beside_each_other_stand_below_each_ot
 def test_a_heading_is_not_cut(matrix: MatrixPage) -> None:
     hardware = "Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz, longer than anybody expects"
     long = [target.model_copy(update={"hardware": hardware}) for target in matrix.targets]
-    text = shown(matrix.model_copy(update={"targets": long}), 80)
+    text = matrix_text(matrix.model_copy(update={"targets": long}), 80)
     assert text.split().count("expects") == len(long)
     assert all(len(line) <= 80 for line in text.splitlines())
 
@@ -137,7 +137,7 @@ def test_a_note_is_said_once(matrix: MatrixPage) -> None:
 
 def test_a_matrix_that_is_behind_says_so(matrix: MatrixPage) -> None:
     behind = Freshness(outcomes=5000, of=9000, at=None, current=False)
-    assert "made from 5,000 of 9,000 outcomes" in shown(matrix.model_copy(update={"freshness": behind}), 200)
+    assert "made from 5,000 of 9,000 outcomes" in matrix_text(matrix.model_copy(update={"freshness": behind}), 200)
 
 
 def test_each_framework_stands_by_itself_with_its_own_targets(matrix: MatrixPage) -> None:
@@ -146,15 +146,15 @@ def test_each_framework_stands_by_itself_with_its_own_targets(matrix: MatrixPage
         MatrixRow(framework="jax", module="jax", function="jax.vjp", host_only=False, cells={3: cell("success", 2, 2)}),
         MatrixRow(framework="torch", module="torch", function="torch.cat", host_only=False, cells={}),
     ]
-    text = shown(matrix.model_copy(update={"rows": rows, "targets": [target(CPU, "cpu"), other]}), 200)
+    text = matrix_text(matrix.model_copy(update={"rows": rows, "targets": [target(CPU, "cpu"), other]}), 200)
     headings = [line.split() for line in text.splitlines() if "@" in line]
     assert headings == [["┃", "jax@0.10.2/cpu"], ["┃", "torch@2.9.0/cpu"]]
 
 
-@pytest.mark.parametrize(("unconfirmed", "level"), [(None, "1 ms"), (False, "1 ms"), (True, "~1 ms")])
-def test_a_level_that_no_second_run_confirms_is_marked(unconfirmed: bool | None, level: str) -> None:
-    measured = cell("success", 1, 1, first_cold_ms=5.0, low_ms=1.0, noisy=1, unconfirmed=unconfirmed)
-    assert fields(measured, on_cpu=True)[-1] == level
+@pytest.mark.parametrize(("is_unconfirmed", "level"), [(None, "1 ms"), (False, "1 ms"), (True, "~1 ms")])
+def test_a_level_that_no_second_run_confirms_is_marked(is_unconfirmed: bool | None, level: str) -> None:
+    measured_cell = cell("success", 1, 1, first_cold_ms=5.0, low_ms=1.0, noisy=1, unconfirmed=is_unconfirmed)
+    assert fields(measured_cell, on_cpu=True)[-1] == level
 
 
 def test_the_answer_is_a_sentence_for_each_target(matrix: MatrixPage) -> None:

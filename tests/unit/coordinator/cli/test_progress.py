@@ -14,16 +14,18 @@ from coordinator.cli.shared_options import split
 
 
 def target(
-    done: int,
+    done_jobs: int,
     total: int = 10,
     *,
     name: str = "torch/cpu",
     environment: str = "e",
-    failed: int = 1,
+    failed_jobs: int = 1,
     incomplete: int = 0,
     left_s: float | None = None,
 ) -> CampaignTarget:
-    counters = Counters.model_construct(done=done, total=total, failed=failed, incomplete=incomplete, cancelled=0)
+    counters = Counters.model_construct(
+        done=done_jobs, total=total, failed=failed_jobs, incomplete=incomplete, cancelled=0
+    )
     estimate = TimeEstimate(seconds=left_s, measured_jobs=0)
     return CampaignTarget.model_construct(target=name, environment=environment, counters=counters, estimate=estimate)
 
@@ -37,9 +39,15 @@ def test_a_tail_says_failing_rate_and_time_left() -> None:
 def test_the_rate_is_of_late_and_unknown_at_first() -> None:
     stream, now = io.StringIO(), [0.0]
     with Board(stream, lambda: now[0], plain_every_s=5.0) as board:
-        for done, at in ((0, 0.0), (100, 10.0), (200, 20.0), (210, 20.0 + RATE_OVER_S), (240, 20.0 + 2 * RATE_OVER_S)):
+        for done_jobs, at in (
+            (0, 0.0),
+            (100, 10.0),
+            (200, 20.0),
+            (210, 20.0 + RATE_OVER_S),
+            (240, 20.0 + 2 * RATE_OVER_S),
+        ):
             now[0] = at
-            board.show([target(done, 1_000)])
+            board.show([target(done_jobs, 1_000)])
     rates = [re.search(r"([\d.]+)/s", line) for line in stream.getvalue().splitlines()]
     assert [rate and rate[1] for rate in rates] == [None, None, "10.0", "0.7", "2.0"]
 
@@ -55,10 +63,10 @@ def test_targets_of_one_name_have_a_bar_each_and_one_that_is_gone_has_none() -> 
 
 def test_a_bar_and_its_tail_fit_into_eighty_columns() -> None:
     out = Console(file=io.StringIO(), width=80)
-    shown = BarsOfTargets(out, lambda: 0.0)
-    wide = target(12_345, 67_890, name="tensorflow@2.21.0/cpu", failed=1_234, incomplete=56, left_s=7_800.0)
-    shown.show([wide])
-    out.print(shown.get_renderable())
+    bars = BarsOfTargets(out, lambda: 0.0)
+    wide = target(12_345, 67_890, name="tensorflow@2.21.0/cpu", failed_jobs=1_234, incomplete=56, left_s=7_800.0)
+    bars.show([wide])
+    out.print(bars.get_renderable())
     assert isinstance(out.file, io.StringIO)
     (first, second) = out.file.getvalue().splitlines()
     assert re.fullmatch(r"tensorflow@2\.21\.0/cpu ━[━╸╺ ]* 12,345/67,890", first.rstrip())
@@ -68,8 +76,8 @@ def test_a_bar_and_its_tail_fit_into_eighty_columns() -> None:
 def test_the_first_and_the_last_state_are_printed_and_a_flood_is_not() -> None:
     stream = io.StringIO()
     with Board(stream) as board:
-        for done in range(11):
-            board.show([target(done)])
+        for done_jobs in range(11):
+            board.show([target(done_jobs)])
     lines = stream.getvalue().splitlines()
     assert [line.split(" done")[0] for line in lines] == ["torch/cpu: 0/10", "torch/cpu: 10/10"]
 

@@ -13,12 +13,12 @@ LACKING = {"torch": "2.9.0", "CUDA": "not installed, stubs of 14 libraries"}
 
 
 @pytest.mark.parametrize(
-    ("fingerprint", "shown"),
+    ("fingerprint", "words"),
     [
         ({"libraries": LACKING}, "0123; CUDA not installed, stubs of 14 libraries"),
         ({"libraries": {"torch": "2.9.0"}}, "0123"),
         ({}, "0123"),
     ],
 )
-def test_an_environment_is_shown_with_what_it_goes_without(fingerprint: dict[str, Any], shown: str) -> None:
-    assert environment_of(Runner.model_construct(environment="0123", fingerprint=fingerprint)) == shown
+def test_an_environment_is_shown_with_what_it_goes_without(fingerprint: dict[str, Any], words: str) -> None:
+    assert environment_of(Runner.model_construct(environment="0123", fingerprint=fingerprint)) == words

@@ -13,8 +13,10 @@ XLA = Selector.parse("torch/xla")
 
 
 def suite(name: str, *functions: str, target: str = "torch@2.9.0/xla") -> CatalogueSuite:
-    offered = [CatalogueFunction(function=function, cases=1, host_only=None) for function in functions]
-    return CatalogueSuite(suite_id=1, suite=name, framework="torch", revision="r", targets=[target], functions=offered)
+    catalogue_functions = [CatalogueFunction(function=function, cases=1, host_only=None) for function in functions]
+    return CatalogueSuite(
+        suite_id=1, suite=name, framework="torch", revision="r", targets=[target], functions=catalogue_functions
+    )
 
 
 def test_a_function_is_charted_by_the_first_suite_that_has_it() -> None:

@@ -56,6 +56,6 @@ def test_events_are_read_whatever_is_wrong_with_their_line() -> None:
 
 
 def test_cases_are_found_in_a_catalogue_that_is_not_all_right() -> None:
-    told = {"suites": [{"name": "a", "revision": "1", "cases": [{"id": "x", "tags": "none"}, 7]}, "b"]}
-    assert [(case.suite, case.id, case.tags) for case in read_cases(told)] == [("a", "x", ())]
+    catalogue = {"suites": [{"name": "a", "revision": "1", "cases": [{"id": "x", "tags": "none"}, 7]}, "b"]}
+    assert [(case.suite, case.id, case.tags) for case in read_cases(catalogue)] == [("a", "x", ())]
     assert list(read_cases({"suites": None})) == []

@@ -11,12 +11,12 @@ from coordinator.database.outage import DATABASE_AWAY, is_outage, reason_of
 from coordinator.errors import DatabaseAwayError, NotFoundError
 
 
-def wrapped(error: Exception) -> DBAPIError:
+def wrap_error(error: Exception) -> DBAPIError:
     """As SQLAlchemy hands an error of asyncpg on."""
-    translated = Exception(str(error))
-    translated.__cause__ = error
-    translated.sqlstate = getattr(error, "sqlstate", None)  # type: ignore[attr-defined]
-    return InterfaceError("SELECT 1", {}, translated)
+    driver_error = Exception(str(error))
+    driver_error.__cause__ = error
+    driver_error.sqlstate = getattr(error, "sqlstate", None)  # type: ignore[attr-defined]
+    return InterfaceError("SELECT 1", {}, driver_error)
 
 
 OUTAGES = [
@@ -30,7 +30,7 @@ OUTAGES = [
     asyncpg.InterfaceError("connection is closed"),
     asyncpg.InternalClientError("got into an unknown state"),
     *(
-        wrapped(kind("…"))
+        wrap_error(kind("…"))
         for kind in (
             asyncpg.AdminShutdownError,
             asyncpg.CrashShutdownError,
@@ -45,10 +45,10 @@ OUTAGES = [
     ),
 ]
 FAULTS = [
-    wrapped(asyncpg.UndefinedTableError("no such table")),
-    wrapped(asyncpg.NumericValueOutOfRangeError("out of range")),
-    wrapped(asyncpg.UniqueViolationError("there is one")),
-    wrapped(asyncpg.DataError("value out of int32 range")),
+    wrap_error(asyncpg.UndefinedTableError("no such table")),
+    wrap_error(asyncpg.NumericValueOutOfRangeError("out of range")),
+    wrap_error(asyncpg.UniqueViolationError("there is one")),
+    wrap_error(asyncpg.DataError("value out of int32 range")),
     asyncpg.UndefinedColumnError("no such column"),
     NotFoundError("no such campaign"),
     OSError(28, "no space left on device"),

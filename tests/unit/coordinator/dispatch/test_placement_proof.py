@@ -16,7 +16,7 @@ from protocol.outcomes import Outcome, PlacementProof
 CLAIMED = Placement.on_device
 
 
-def stored(placement: Placement, device: str, **proof: Any) -> FinishedJob:
+def finished_job(placement: Placement, device: str, **proof: Any) -> FinishedJob:
     outcome = Outcome(
         verdict=Verdict.passed,
         ending=Ending.returned,
@@ -28,7 +28,7 @@ def stored(placement: Placement, device: str, **proof: Any) -> FinishedJob:
 
 
 @pytest.mark.parametrize(
-    ("proof", "expected", "why"),
+    ("proof", "expected_placement", "why"),
     [
         ({"executed": 3}, Placement.on_device, None),
         ({"executed": 0}, Placement.unknown, Unproven.nothing_executed),
@@ -37,17 +37,17 @@ def stored(placement: Placement, device: str, **proof: Any) -> FinishedJob:
     ],
 )
 def test_a_claim_without_an_execution_is_unknown_and_says_why(
-    proof: dict[str, Any], expected: Placement, why: Unproven | None
+    proof: dict[str, Any], expected_placement: Placement, why: Unproven | None
 ) -> None:
-    row = stored(CLAIMED, "cuda", **proof)
-    assert row.placement == expected
+    row = finished_job(CLAIMED, "cuda", **proof)
+    assert row.placement == expected_placement
     assert json.loads(row.proof).get("unproven") == why
 
 
 def test_the_host_needs_no_proof_of_itself() -> None:
-    assert stored(CLAIMED, "cpu").placement == Placement.on_device
+    assert finished_job(CLAIMED, "cpu").placement == Placement.on_device
 
 
 @pytest.mark.parametrize("placement", [Placement.fell_back, Placement.host_only, Placement.unknown])
 def test_no_other_placement_is_changed(placement: Placement) -> None:
-    assert stored(placement, "cuda", executed=3).placement == placement
+    assert finished_job(placement, "cuda", executed=3).placement == placement

@@ -19,16 +19,16 @@ def outcome(ending: Ending, message: str) -> Outcome:
 
 
 @pytest.mark.parametrize(
-    ("reported", "is_quick"),
+    ("runner_outcome", "is_quick"),
     [
         (outcome(Ending.raised, "x" * QUICK_CHARACTERS), True),
         (outcome(Ending.returned, "x" * 10 * QUICK_CHARACTERS), True),
         (outcome(Ending.raised, "out of memory" + "x" * QUICK_CHARACTERS), False),
     ],
 )
-async def test_only_long_evidence_gives_up_control(reported: Outcome, is_quick: bool) -> None:
+async def test_only_long_evidence_gives_up_control(runner_outcome: Outcome, is_quick: bool) -> None:
     others_ran = asyncio.Event()
     asyncio.get_running_loop().call_soon(others_ran.set)
-    row = await record_off_loop(Key(1, 1), reported, **TARGET)
-    assert row == record(Key(1, 1), reported, **TARGET)
+    row = await record_off_loop(Key(1, 1), runner_outcome, **TARGET)
+    assert row == record(Key(1, 1), runner_outcome, **TARGET)
     assert others_ran.is_set() is not is_quick

@@ -96,8 +96,8 @@ class Fleet(RuleBasedStateMachine):
                 for key in keys:
                     del self.held[key]
                     self.queued += 1
-            case TimeOut(key, elapsed):
-                assert elapsed > self.held[key].timeout_s
+            case TimeOut(key, elapsed_s):
+                assert elapsed_s > self.held[key].timeout_s
                 del self.held[key]
             case Quarantine(seconds, _):
                 assert TIMES.quarantine_s <= seconds <= TIMES.longest_quarantine_s
@@ -106,10 +106,10 @@ class Fleet(RuleBasedStateMachine):
 
     @precondition(lambda self: self.claims)
     @rule(count=st.integers(0, 64), timeout=st.sampled_from([1.0, 60.0, 900.0]))
-    def claimed(self, count: int, timeout: float) -> None:
-        wanted, self.claims = min(count, self.claims, self.queued), 0
+    def claim_succeeds(self, count: int, timeout: float) -> None:
+        job_count, self.claims = min(count, self.claims, self.queued), 0
         leases = []
-        for _ in range(wanted):
+        for _ in range(job_count):
             lease = Lease(Key(self.next_job, 1, MARK), timeout)
             self.next_job += 1
             self.queued -= 1
@@ -119,16 +119,16 @@ class Fleet(RuleBasedStateMachine):
 
     @precondition(lambda self: self.machine.in_flight and not self.quarantined)
     @rule(data=st.data())
-    def posted(self, data: st.DataObject) -> None:
+    def post_succeeds(self, data: st.DataObject) -> None:
         waiting = sorted(key for key in self.machine.in_flight if key not in self.runner)
         fate = [data.draw(st.sampled_from(["queued", "queued", "full", "refused"])) for _ in waiting]
-        accepted = tuple(key for key, status in zip(waiting, fate, strict=True) if status == "queued")
-        self.runner.update(dict.fromkeys(accepted, False))
+        accepted_keys = tuple(key for key, status in zip(waiting, fate, strict=True) if status == "queued")
+        self.runner.update(dict.fromkeys(accepted_keys, False))
         self.feed(PostingEvent(self.now, tuple(waiting)))
         self.feed(
             PostedEvent(
                 self.now,
-                accepted,
+                accepted_keys,
                 tuple(key for key, status in zip(waiting, fate, strict=True) if status == "full"),
                 tuple(key for key, status in zip(waiting, fate, strict=True) if status == "refused"),
                 "unknown_case",
@@ -138,7 +138,7 @@ class Fleet(RuleBasedStateMachine):
     @precondition(lambda self: any(not started for started in self.runner.values()) and self.machine.online)
     @rule(data=st.data())
     def starts(self, data: st.DataObject) -> None:
-        key = data.draw(st.sampled_from(sorted(key for key, started in self.runner.items() if not started)))
+        key = data.draw(st.sampled_from(sorted(key for key, has_started in self.runner.items() if not has_started)))
         self.runner[key] = True
         if key in self.held:
             self.held[key] = Lease(key, self.held[key].timeout_s, started=True)
@@ -155,9 +155,9 @@ class Fleet(RuleBasedStateMachine):
     @precondition(lambda self: self.machine.online)
     @rule(strangers=st.sampled_from([(), (), (), (FORGOTTEN,), (STRANGER,)]))
     def beats(self, strangers: tuple[Key, ...]) -> None:
-        running = [*(key for key, started in self.runner.items() if started), *strangers]
-        queued = sum(not started for started in self.runner.values())
-        self.feed(HeartbeatEvent(self.now, tuple((key, 0.5, 0.0) for key in running), queued))
+        running = [*(key for key, has_started in self.runner.items() if has_started), *strangers]
+        queued_jobs = sum(not has_started for has_started in self.runner.values())
+        self.feed(HeartbeatEvent(self.now, tuple((key, 0.5, 0.0) for key in running), queued_jobs))
         self.lets_go |= STRANGER in strangers
 
     @rule(seconds=st.sampled_from([0.1, 1.0, 12.0, 31.0, 2000.0]))
@@ -193,9 +193,9 @@ class Fleet(RuleBasedStateMachine):
             del self.held[key]
 
     @precondition(lambda self: self.machine.online)
-    @rule(data=st.data(), known=st.booleans())
-    def says_what_cannot_be_read(self, data: st.DataObject, known: bool) -> None:
-        key = data.draw(st.sampled_from(sorted(self.runner))) if known and self.runner else None
+    @rule(data=st.data(), is_known=st.booleans())
+    def says_what_cannot_be_read(self, data: st.DataObject, is_known: bool) -> None:
+        key = data.draw(st.sampled_from(sorted(self.runner))) if is_known and self.runner else None
         self.feed(UnreadableLineEvent(self.now, key, "an unknown word"))
         if key is not None:
             self.held.pop(key, None)
@@ -223,7 +223,7 @@ Fleet.TestCase.settings = settings(max_examples=100, stateful_step_count=30, dea
 TestMachine = Fleet.TestCase
 
 
-def connected(*leases: Lease, ahead: int = 8) -> RunnerState:
+def connected_machine(*leases: Lease, ahead: int = 8) -> RunnerState:
     machine = RunnerState(256, ahead=ahead, mark=MARK)
     machine.handle(ConnectedEvent(0.0, True, leases))
     return machine
@@ -238,7 +238,7 @@ def test_no_more_than_its_queue_holds_is_claimed() -> None:
 
 
 def test_a_runner_that_drains_quickly_is_given_twice_as_much() -> None:
-    machine = connected()
+    machine = connected_machine()
     leases = tuple(Lease(Key(job, 1), 900.0) for job in range(1, 9))
     machine.handle(ClaimedEvent(0.1, leases))
     claims = [each for job in range(1, 9) for each in machine.handle(FinishedEvent(0.2, Key(job, 1)))]
@@ -246,7 +246,7 @@ def test_a_runner_that_drains_quickly_is_given_twice_as_much() -> None:
 
 
 def test_a_runner_that_drains_slowly_is_given_half_as_much() -> None:
-    machine = connected(ahead=64)
+    machine = connected_machine(ahead=64)
     leases = tuple(Lease(Key(job, 1), 900.0) for job in range(1, 65))
     machine.handle(ClaimedEvent(0.1, leases))
     for lease in leases[:32]:
@@ -264,7 +264,7 @@ def test_a_runner_has_plenty_until_few_of_its_jobs_are_left() -> None:
 
 
 def test_an_empty_queue_is_not_asked_again_until_something_wakes_it() -> None:
-    machine = connected()
+    machine = connected_machine()
     assert machine.handle(ClaimedEvent(0.1, ())) == []
     assert machine.handle(TickEvent(5.0)) == []
     assert machine.handle(WakeEvent(6.0)) == [Claim(8)]
@@ -298,7 +298,7 @@ def test_a_runner_that_restarts_again_and_again_is_quarantined_longer_each_time(
 
 
 def test_a_job_past_its_deadline_is_stopped_and_then_timed_out() -> None:
-    machine = connected(Lease(Key(1, 1), 5.0, started=True))
+    machine = connected_machine(Lease(Key(1, 1), 5.0, started=True))
     assert Stop(Key(1, 1)) in machine.handle(TickEvent(5.0 + TIMES.grace_s + 0.1))
     machine.handle(HeartbeatEvent(16.0, ((Key(1, 1), 16.0, 0.0),)))
     out = machine.handle(TickEvent(5.0 + 2 * TIMES.grace_s + 0.3))
@@ -308,23 +308,23 @@ def test_a_job_past_its_deadline_is_stopped_and_then_timed_out() -> None:
 
 def test_a_busy_runner_that_lost_the_report_of_an_end_is_no_proof_of_a_timeout() -> None:
     """It has no pause for a heartbeat: one job ends after the other, and only of this one it says nothing."""
-    lost, others = Lease(Key(1, 1), 5.0, started=True), [Lease(Key(job, 1), 5.0) for job in range(2, 60)]
-    machine = connected(lost, *others)
+    lost_lease, others = Lease(Key(1, 1), 5.0, started=True), [Lease(Key(job, 1), 5.0) for job in range(2, 60)]
+    machine = connected_machine(lost_lease, *others)
     out: list[Instruction] = []
     for second, other in enumerate(others, start=1):
         machine.handle(StartedEvent(float(second), other.key))
         machine.handle(FinishedEvent(second + 0.5, other.key))
         out += (step := machine.handle(TickEvent(second + 0.6)))
-        if Stop(lost.key) in step:
-            machine.handle(StopAnsweredEvent(second + 0.7, lost.key))
-    assert Stop(lost.key) in out
-    assert Lose((lost.key,), "its end was not reported") in out
+        if Stop(lost_lease.key) in step:
+            machine.handle(StopAnsweredEvent(second + 0.7, lost_lease.key))
+    assert Stop(lost_lease.key) in out
+    assert Lose((lost_lease.key,), "its end was not reported") in out
     assert not any(isinstance(instruction, TimeOut) for instruction in out)
 
 
 def test_a_stop_that_was_not_answered_is_sent_again_after_a_break() -> None:
     running = Lease(Key(1, 1), 5.0, started=True)
-    machine = connected(running)
+    machine = connected_machine(running)
     assert Stop(running.key) in machine.handle(TickEvent(5.0 + TIMES.grace_s + 0.1))
     assert Stop(running.key) in machine.handle(ConnectedEvent(16.0, True, (running,)))
     machine.handle(StopAnsweredEvent(16.1, running.key))
@@ -334,14 +334,14 @@ def test_a_stop_that_was_not_answered_is_sent_again_after_a_break() -> None:
 def test_what_was_stopped_before_its_deadline_is_lost_and_no_timeout() -> None:
     """The time since its start came from a clock that had gone ahead."""
     running = Lease(Key(1, 1), 900.0, started=True, ran_s=3600.0)
-    machine = connected(running)
+    machine = connected_machine(running)
     assert Stop(running.key) in machine.handle(TickEvent(TIMES.grace_s + 0.1))
     assert not machine.ran_too_long(running.key, 12.0)
     assert Lose((running.key,), "stopped before its deadline") in machine.handle(StoppedEvent(11.0, running.key))
 
 
 def test_what_was_cancelled_is_stopped_once_and_what_was_not_sent_yet_not_at_all() -> None:
-    machine = connected()
+    machine = connected_machine()
     machine.handle(ClaimedEvent(0.1, (ONE, TWO)))
     machine.handle(PostingEvent(0.2, (ONE.key,)))
     assert machine.handle(RevokedEvent(0.3, (ONE.key, TWO.key))) == [Stop(ONE.key)]
@@ -350,7 +350,7 @@ def test_what_was_cancelled_is_stopped_once_and_what_was_not_sent_yet_not_at_all
 
 
 def test_a_runner_is_not_late_with_what_was_not_sent_to_it() -> None:
-    machine = connected()
+    machine = connected_machine()
     machine.handle(ClaimedEvent(0.1, (ONE, TWO)))
     for second in range(0, int(TIMES.start_s) + 10, 5):
         machine.handle(HeartbeatEvent(float(second), ()))
@@ -361,7 +361,7 @@ def test_a_runner_is_not_late_with_what_was_not_sent_to_it() -> None:
 
 
 def test_waiting_for_the_timing_lock_is_not_charged() -> None:
-    machine = connected(Lease(Key(1, 1), 5.0, started=True))
+    machine = connected_machine(Lease(Key(1, 1), 5.0, started=True))
     machine.handle(HeartbeatEvent(14.0, ((Key(1, 1), 1.0, 13.0),)))
     assert machine.handle(TickEvent(16.0)) == []
     machine.handle(HeartbeatEvent(20.0, ((Key(1, 1), 7.0, 13.0),)))
@@ -369,7 +369,7 @@ def test_waiting_for_the_timing_lock_is_not_charged() -> None:
 
 
 def test_a_silent_runner_loses_its_attempts_and_is_quarantined() -> None:
-    machine = connected(Lease(Key(1, 1), 900.0, started=True), Lease(Key(2, 1), 900.0))
+    machine = connected_machine(Lease(Key(1, 1), 900.0, started=True), Lease(Key(2, 1), 900.0))
     out = machine.handle(TickEvent(TIMES.silence_s + 1))
     assert out == [
         Lose((Key(1, 1),), "silent"),
@@ -390,9 +390,9 @@ def quarantines(out: list[Instruction]) -> list[str]:
     return [instruction.reason for instruction in out if isinstance(instruction, Quarantine)]
 
 
-def taken(*leases: Lease) -> RunnerState:
+def machine_with_queued(*leases: Lease) -> RunnerState:
     """A runner that has answered ``queued`` to these."""
-    machine = connected()
+    machine = connected_machine()
     keys = tuple(lease.key for lease in leases)
     machine.handle(ClaimedEvent(0.0, leases))
     machine.handle(PostingEvent(0.0, keys))
@@ -401,7 +401,7 @@ def taken(*leases: Lease) -> RunnerState:
 
 
 def test_a_runner_that_took_jobs_and_begins_none_loses_them_and_the_first_is_counted() -> None:
-    machine = taken(ONE, TWO)
+    machine = machine_with_queued(ONE, TWO)
     for second in range(1, int(TIMES.start_s)):
         machine.handle(HeartbeatEvent(float(second), (), queued=2))
         assert machine.handle(TickEvent(float(second))) == []
@@ -412,17 +412,17 @@ def test_a_runner_that_took_jobs_and_begins_none_loses_them_and_the_first_is_cou
 
 
 def test_a_stall_is_seen_however_often_the_stream_breaks() -> None:
-    machine = taken(ONE)
-    stalled: list[str] = []
+    machine = machine_with_queued(ONE)
+    stalls: list[str] = []
     for second in range(1, int(TIMES.start_s) + 3):
         machine.handle(DisconnectedEvent(float(second), "closed"))
         machine.handle(ConnectedEvent(float(second), True, (ONE,)))
-        stalled += quarantines(machine.handle(TickEvent(float(second))))
-    assert len(stalled) == 1
+        stalls += quarantines(machine.handle(TickEvent(float(second))))
+    assert len(stalls) == 1
 
 
 def test_a_deadline_is_not_renewed_by_a_new_stream() -> None:
-    machine = connected(RUNNING)
+    machine = connected_machine(RUNNING)
     stops: list[float] = []
     for second in range(1, 40):
         machine.handle(DisconnectedEvent(float(second), "closed"))
@@ -433,13 +433,13 @@ def test_a_deadline_is_not_renewed_by_a_new_stream() -> None:
 
 def test_a_coordinator_that_comes_back_reckons_from_when_the_job_began() -> None:
     old = Lease(Key(1, 1, "t"), 60.0, started=True, ran_s=50.0)
-    machine = connected(old)
+    machine = connected_machine(old)
     assert machine.handle(TickEvent(10.0 + TIMES.grace_s - 0.1)) == []
     assert machine.handle(TickEvent(10.0 + TIMES.grace_s + 0.1)) == [Stop(old.key)]
 
 
 def test_elapsed_time_that_stands_still_ends_a_job_all_the_same() -> None:
-    machine = connected(RUNNING)
+    machine = connected_machine(RUNNING)
     out: list[Instruction] = []
     for second in range(1, 60):
         machine.handle(HeartbeatEvent(float(second), ((RUNNING.key, 0.0, 0.0),)))
@@ -450,7 +450,7 @@ def test_elapsed_time_that_stands_still_ends_a_job_all_the_same() -> None:
 
 
 def test_nobody_waits_for_the_timing_lock_for_ever() -> None:
-    machine = connected(RUNNING)
+    machine = connected_machine(RUNNING)
     out: list[Instruction] = []
     for second in range(1, int(TIMES.lock_wait_s) + 60, 5):
         machine.handle(HeartbeatEvent(float(second), ((RUNNING.key, 0.0, float(second)),)))
@@ -459,7 +459,7 @@ def test_nobody_waits_for_the_timing_lock_for_ever() -> None:
 
 
 def test_a_runner_that_is_silent_past_a_deadline_is_silent_and_its_job_no_timeout() -> None:
-    machine = connected(RUNNING)
+    machine = connected_machine(RUNNING)
     out: list[Instruction] = []
     for second in range(1, 60):
         out += machine.handle(TickEvent(float(second)))
@@ -467,7 +467,7 @@ def test_a_runner_that_is_silent_past_a_deadline_is_silent_and_its_job_no_timeou
 
 
 def test_a_job_that_heartbeats_no_longer_name_is_no_longer_there() -> None:
-    machine = taken(ONE, TWO)
+    machine = machine_with_queued(ONE, TWO)
     machine.handle(StartedEvent(1.0, ONE.key))
     assert machine.handle(HeartbeatEvent(2.0, (), queued=0)) == []
     assert machine.handle(HeartbeatEvent(2.1, (), queued=0)) == [], "it may have left before the jobs came"
@@ -479,13 +479,13 @@ def test_a_job_that_heartbeats_no_longer_name_is_no_longer_there() -> None:
 
 
 def test_a_job_that_waits_or_runs_is_there() -> None:
-    machine = taken(ONE, TWO)
+    machine = machine_with_queued(ONE, TWO)
     for second in range(1, 15):
         assert machine.handle(HeartbeatEvent(float(second), ((ONE.key, 1.0, 0.0),), queued=1)) == []
 
 
 def test_what_this_installation_has_forgotten_is_stopped() -> None:
-    machine = taken(ONE)
+    machine = machine_with_queued(ONE)
     assert machine.handle(StartedEvent(1.0, FORGOTTEN)) == [Stop(FORGOTTEN)]
     assert machine.handle(HeartbeatEvent(2.0, ((FORGOTTEN, 1.0, 0.0),), queued=1)) == [Stop(FORGOTTEN)]
 
@@ -503,7 +503,7 @@ def test_what_this_installation_has_forgotten_is_stopped() -> None:
 def test_a_runner_that_serves_another_is_let_go_when_what_it_runs_has_ended(
     stranger: Key, shows: Callable[[Key], Event]
 ) -> None:
-    machine = taken(ONE, TWO)
+    machine = machine_with_queued(ONE, TWO)
     machine.handle(StartedEvent(1.0, ONE.key))
     assert machine.handle(shows(stranger)) == [Stop(TWO.key), GiveBack((TWO.key,), SERVES_ANOTHER)]
     assert machine.handle(WakeEvent(3.0)) == []
@@ -519,7 +519,7 @@ def test_a_runner_that_served_another_is_given_work_when_its_first_heartbeat_sho
 
 
 def test_a_refusal_is_counted_and_quarantines() -> None:
-    machine = connected()
+    machine = connected_machine()
     machine.handle(ClaimedEvent(0.0, (ONE,)))
     out = machine.handle(PostedEvent(0.0, (), (), (ONE.key,), "unknown_case"))
     assert out[0] == GiveBack((ONE.key,), "the runner refused it: unknown_case", refused=True)
@@ -544,7 +544,7 @@ def test_a_queue_full_of_other_jobs_is_waited_for_and_not_for_ever() -> None:
 
 
 def test_events_that_cannot_be_read_one_after_the_other_quarantine() -> None:
-    machine = connected()
+    machine = connected_machine()
     reasons: list[str] = []
     for number in range(limits.UNREADABLE_LIMIT):
         reasons += quarantines(machine.handle(UnreadableLineEvent(float(number), None, "an unknown word")))
@@ -552,7 +552,7 @@ def test_events_that_cannot_be_read_one_after_the_other_quarantine() -> None:
 
 
 def test_conversations_that_come_to_nothing_quarantine_and_one_that_does_not_is_forgiven() -> None:
-    machine = taken(ONE)
+    machine = machine_with_queued(ONE)
     for _ in range(limits.FRUITLESS_LIMIT - 1):
         assert machine.handle(DisconnectedEvent(1.0, "it closed its stream", fruitless=True)) == []
     machine.handle(StartedEvent(1.5, ONE.key))
@@ -564,7 +564,7 @@ def test_conversations_that_come_to_nothing_quarantine_and_one_that_does_not_is_
 
 
 def test_a_stop_that_nobody_here_asked_for_is_a_loss() -> None:
-    machine = taken(ONE, TWO)
+    machine = machine_with_queued(ONE, TWO)
     machine.handle(StartedEvent(0.5, ONE.key))
     assert machine.wants(ONE.key)
     assert Lose((ONE.key,), "stopped by somebody else") in machine.handle(StoppedEvent(1.0, ONE.key))
@@ -573,7 +573,7 @@ def test_a_stop_that_nobody_here_asked_for_is_a_loss() -> None:
 
 
 def test_a_lease_that_nobody_knew_of_is_posted_and_one_that_ran_is_watched() -> None:
-    machine = connected()
+    machine = connected_machine()
     running = Lease(Key(3, 1, "t"), 5.0, started=True)
     assert machine.handle(StrayLeasesEvent(1.0, (ONE, running))) == [Post((ONE,))]
     assert machine.in_flight == {ONE.key, running.key}

@@ -21,7 +21,7 @@ def line(**members: Any) -> bytes:
     return json.dumps({"type": "started", "n": 1, "id": ID, "attempt": 1} | members).encode()
 
 
-def started(n: int) -> StreamEvent:
+def started_event(n: int) -> StreamEvent:
     return read_event(line(n=n))
 
 
@@ -61,51 +61,51 @@ def test_what_says_nothing_names_nothing(some: bytes) -> None:
 def test_a_gap_is_asked_for_once_and_then_passed_over() -> None:
     numbers = EventNumbers(3)
     with pytest.raises(GapError, match="6 after 4"):
-        list(numbers.admit([started(4), started(6)]))
+        list(numbers.admit([started_event(4), started_event(6)]))
     numbers.restart(3)
-    admitted = list(numbers.admit([started(4), started(6), started(7)]))
-    assert [getattr(event, "n", None) for event in admitted] == [4, None, 6, 7]
-    assert unreadable(admitted[1]).reason == "1 events between 4 and 6 never came"
+    admitted_events = list(numbers.admit([started_event(4), started_event(6), started_event(7)]))
+    assert [getattr(event, "n", None) for event in admitted_events] == [4, None, 6, 7]
+    assert unreadable(admitted_events[1]).reason == "1 events between 4 and 6 never came"
 
 
 def test_a_gap_that_comes_the_second_time_is_none() -> None:
     numbers = EventNumbers(3)
     with pytest.raises(GapError):
-        list(numbers.admit([started(5)]))
+        list(numbers.admit([started_event(5)]))
     numbers.restart(3)
-    assert [getattr(event, "n", None) for event in numbers.admit([started(4), started(5)])] == [4, 5]
+    assert [getattr(event, "n", None) for event in numbers.admit([started_event(4), started_event(5)])] == [4, 5]
 
 
 def test_a_line_without_a_number_may_be_the_one_that_is_missing() -> None:
     numbers = EventNumbers(0)
-    events = [started(1), read_event(b"\xff"), started(3)]
+    events = [started_event(1), read_event(b"\xff"), started_event(3)]
     assert [type(event).__name__ for event in numbers.admit(events)] == ["Started", "UnreadableEvent", "Started"]
     assert numbers.last == 3
 
 
 def test_a_line_without_a_number_may_have_had_none() -> None:
     numbers = EventNumbers(0)
-    assert len(list(numbers.admit([started(1), read_event(b"\xff"), started(2), started(3)]))) == 4
+    assert len(list(numbers.admit([started_event(1), read_event(b"\xff"), started_event(2), started_event(3)]))) == 4
     assert numbers.last == 3
 
 
 def test_a_number_that_came_is_not_taken_twice() -> None:
     numbers = EventNumbers(0)
-    again = list(numbers.admit([started(1), started(1)]))[1]
+    again = list(numbers.admit([started_event(1), started_event(1)]))[1]
     assert unreadable(again).key is None
 
 
 @given(st.lists(st.one_of(st.integers(1, 12), st.none()), max_size=30))
 def test_whatever_numbers_come_two_readings_get_to_the_end(ns: list[int | None]) -> None:
-    events = [started(n) if n else read_event(b"\xff") for n in ns]
+    events = [started_event(n) if n else read_event(b"\xff") for n in ns]
     numbers = EventNumbers(0)
     for _ in range(len(ns) + 1):
         numbers.restart(0)
         try:
-            admitted = [event for event in numbers.admit(events) if not isinstance(event, UnreadableEvent)]
+            admitted_events = [event for event in numbers.admit(events) if not isinstance(event, UnreadableEvent)]
         except GapError:
             continue
-        read = [event.n for event in admitted]
+        read = [event.n for event in admitted_events]
         assert read == sorted(set(read))
         return
     raise AssertionError("the same gaps are asked for again and again")
@@ -113,10 +113,10 @@ def test_whatever_numbers_come_two_readings_get_to_the_end(ns: list[int | None])
 
 def test_the_number_of_a_line_that_cannot_be_read_skips_nothing() -> None:
     numbers = EventNumbers(0)
-    garbled = read_event(line(n=10**15, colour="red"))
-    admitted = list(numbers.admit([started(1), garbled, started(3)]))
-    assert unreadable(admitted[1]).n is None
-    assert unreadable(admitted[1]).key is not None
+    garbled_event = read_event(line(n=10**15, colour="red"))
+    admitted_events = list(numbers.admit([started_event(1), garbled_event, started_event(3)]))
+    assert unreadable(admitted_events[1]).n is None
+    assert unreadable(admitted_events[1]).key is not None
     assert numbers.last == 3
 
 
@@ -127,7 +127,7 @@ STEPS = ("event", "read", "read", "store", "acknowledge", "reconnect")
 def test_a_runner_s_own_log_never_shows_a_gap(steps: list[str], batch: int) -> None:
     """Whenever its stream breaks, and whatever was stored or acknowledged by then: no event is missing, none twice."""
     log, numbers, read = EventLog(), EventNumbers(0), list[int]()
-    position = stored = 0
+    position = stored_position = 0
     for step in steps:
         if step == "event":
             for _ in range(batch):
@@ -137,11 +137,11 @@ def test_a_runner_s_own_log_never_shows_a_gap(steps: list[str], batch: int) -> N
             read += [event.n or 0 for event in numbers.admit(map(read_event, lines.splitlines()))]
             assert read[-1:] == [position][: len(read)]
         elif step == "store":
-            stored = position
+            stored_position = position
         elif step == "acknowledge":
-            log.acknowledge(stored)
+            log.acknowledge(stored_position)
         elif step == "reconnect":
-            position = stored
-            numbers.restart(stored)
-            del read[stored:]
+            position = stored_position
+            numbers.restart(stored_position)
+            del read[stored_position:]
     assert read == list(range(1, len(read) + 1))

@@ -15,13 +15,13 @@ IDLE = st.lists(st.lists(OFFERS, max_size=3), max_size=20).map(lambda offers: li
 def test_nobody_asks_for_what_is_not_there_and_nothing_is_left_that_one_could_do(
     waiting: dict[RunnerOffer, int], idle: list[tuple[int, list[RunnerOffer]]], begin: int
 ) -> None:
-    chosen = list(choose(waiting, idle, begin))
-    assert len(chosen) == len(set(chosen))
-    assert len(chosen) <= sum(waiting.values())
+    chosen_runners = list(choose(waiting, idle, begin))
+    assert len(chosen_runners) == len(set(chosen_runners))
+    assert len(chosen_runners) <= sum(waiting.values())
     for offer, jobs in waiting.items():
         able = [name for name, offers in idle if offer in offers]
         if jobs >= len(able):
-            assert set(able) <= set(chosen), "there is work for all of them"
+            assert set(able) <= set(chosen_runners), "there is work for all of them"
 
 
 def test_each_is_the_first_in_its_turn() -> None:

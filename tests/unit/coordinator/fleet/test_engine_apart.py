@@ -21,16 +21,16 @@ def _loaded_with(module: str) -> set[str]:
 
 def test_neither_the_coordinator_nor_the_command_line_loads_the_engines_sdk_unasked() -> None:
     for module in ("coordinator.app", "coordinator.cli"):
-        loaded = _loaded_with(module)
-        assert module in loaded
-        assert not loaded & {"docker", "requests", "coordinator.fleet.docker"}
+        loaded_modules = _loaded_with(module)
+        assert module in loaded_modules
+        assert not loaded_modules & {"docker", "requests", "coordinator.fleet.docker"}
 
 
 def test_docker_is_the_wheel() -> None:
     """Also with the project's folder first on the path, where ``docker/`` lies."""
     code = "import docker, docker.client; print(docker.__file__, docker.__version__)"
-    said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True, text=True).stdout
-    file, version = said.split()
+    output = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    file, version = output.split()
     assert (ROOT / "docker").is_dir()
     assert Path(file).is_relative_to(metadata.distribution("docker").locate_file("docker"))
     assert version == metadata.version("docker")
@@ -39,6 +39,8 @@ def test_docker_is_the_wheel() -> None:
 def test_where_the_sdk_is_not_installed_as_in_the_coordinators_image_one_line_says_so() -> None:
     without = "import sys; sys.modules['requests'] = None; "
     code = f"{without}from coordinator.cli import main; sys.exit(main(['fleet', 'status']))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, text=True)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "portolan: requests is not installed here: run this command on the host, not in a container\n"
+    process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, text=True)
+    assert (process.returncode, process.stdout) == (2, "")
+    assert (
+        process.stderr == "portolan: requests is not installed here: run this command on the host, not in a container\n"
+    )

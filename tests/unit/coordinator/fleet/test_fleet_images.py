@@ -14,9 +14,9 @@ BARE = Inventory()
 WITH_GPU = Inventory(nvidia=("/dev/nvidia0",), nvidia_runtime=True)
 
 
-def image(framework: str, version: str, *devices: str, created: str = "1") -> Image:
+def image(framework: str, version: str, *devices: str, created_at: str = "1") -> Image:
     name = f"portolan/{framework}-{devices[0]}:{version}"
-    return Image(f"sha256:{name}", name, f"sha256:{name}", framework, version, devices, created)
+    return Image(f"sha256:{name}", name, f"sha256:{name}", framework, version, devices, created_at)
 
 
 IMAGES = [
@@ -30,9 +30,9 @@ IMAGES = [
 ]
 
 
-def specs(*targets: str, pinned: tuple[str, ...] = (), inventory: Inventory = BARE) -> dict[str, RunnerSpec]:
+def specs(*targets: str, pins: tuple[str, ...] = (), inventory: Inventory = BARE) -> dict[str, RunnerSpec]:
     by_name = {image.name: image for image in IMAGES}
-    return specify_runners(targets, parse_pins(pinned), IMAGES, by_name.__getitem__, inventory, LIMITS)
+    return specify_runners(targets, parse_pins(pins), IMAGES, by_name.__getitem__, inventory, LIMITS)
 
 
 def names(inventory: Inventory) -> dict[str, str]:
@@ -73,14 +73,14 @@ def test_an_older_version_is_served_beside_the_newest_when_it_is_named() -> None
 
 
 def test_a_pinned_image_serves_its_target_beside_those_that_are_named() -> None:
-    both = specs("jax/cpu", pinned=("torch/cpu=portolan/torch-xla:2.9.0",))
+    both = specs("jax/cpu", pins=("torch/cpu=portolan/torch-xla:2.9.0",))
     assert {target: spec.image.version for target, spec in both.items()} == {"jax/cpu": "0.10.2", "torch/cpu": "2.9.0"}
 
 
 def test_of_one_version_the_image_built_last_is_taken() -> None:
-    older, newer = image("torch", "2.13.0", "cpu", created="1"), image("torch", "2.13.0", "cpu", created="2")
+    older, newer = image("torch", "2.13.0", "cpu", created_at="1"), image("torch", "2.13.0", "cpu", created_at="2")
     assert find_newest([newer, older], FleetTarget.parse("torch/cpu")) is newer
-    assert find_newest([image("torch", "2.9.1", "cpu", created="3"), older], FleetTarget.parse("torch/cpu")) is older
+    assert find_newest([image("torch", "2.9.1", "cpu", created_at="3"), older], FleetTarget.parse("torch/cpu")) is older
 
 
 @pytest.mark.parametrize(
@@ -92,9 +92,9 @@ def test_of_one_version_the_image_built_last_is_taken() -> None:
     ],
 )
 def test_a_target_that_no_image_serves_is_told_with_what_there_is(target: str, words: str) -> None:
-    with pytest.raises(FleetError) as refused:
+    with pytest.raises(FleetError) as excinfo:
         specs(target)
-    assert words in str(refused.value)
+    assert words in str(excinfo.value)
 
 
 def test_without_any_image_it_says_how_to_get_one() -> None:

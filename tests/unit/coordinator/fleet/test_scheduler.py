@@ -42,8 +42,8 @@ def test_a_container_that_was_made_from_something_else_is_replaced() -> None:
 
 
 def test_another_name_of_the_same_image_is_the_same_image() -> None:
-    renamed = SPEC.model_copy(update={"image": replace(IMAGE, name="mine:latest", created="2026")})
-    assert RUNNING.flaw(renamed) is None
+    renamed_spec = SPEC.model_copy(update={"image": replace(IMAGE, name="mine:latest", created="2026")})
+    assert RUNNING.flaw(renamed_spec) is None
 
 
 NAMES = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=20)

@@ -33,41 +33,41 @@ def percent(rate: object) -> float:
     return 100 * rate.share
 
 
-def row(table: Table, **given: str) -> dict[str, object]:
-    (found,) = [
-        each for each in table.records() if all(str(each[name]).startswith(value) for name, value in given.items())
+def row(table: Table, **beginnings: str) -> dict[str, object]:
+    (match,) = [
+        each for each in table.records() if all(str(each[name]).startswith(value) for name, value in beginnings.items())
     ]
-    return dict(found)
+    return dict(match)
 
 
-def moved(framework: str) -> dict[str, object]:
+def gpu_to_tpu_row(framework: str) -> dict[str, object]:
     """Of its functions from the GPU to the TPU."""
     return row(TABLES["faster"], framework=framework, base=f"{framework}@", other=f"{framework}@")
 
 
 @pytest.mark.parametrize(
-    ("framework", "functions", "measured"), [("torch", 63, 43), ("tensorflow", 65, 51), ("jax", 63, 61)]
+    ("framework", "functions", "measured_functions"), [("torch", 63, 43), ("tensorflow", 65, 51), ("jax", 63, 61)]
 )
 def test_how_many_functions_it_tested_and_of_how_many_it_published_latencies(
-    framework: str, functions: int, measured: int
+    framework: str, functions: int, measured_functions: int
 ) -> None:
     assert sum(each.framework == framework for each in REFERENCE.functions) == functions
-    published = Counter(
+    published_counts = Counter(
         (each.device, each.milliseconds is not None) for each in REFERENCE.latencies if each.framework == framework
     )
-    assert published == Counter(
+    assert published_counts == Counter(
         {
             (device, there): n
             for device in ("gpu-t4", "tpu-v3-8")
-            for there, n in ((True, measured), (False, functions - measured))
+            for there, n in ((True, measured_functions), (False, functions - measured_functions))
             if n
         }
     )
 
 
 def test_every_function_was_drawn_from_the_most_used_or_from_a_decile() -> None:
-    known = {TOP, *(f"decile{tenth}" for tenth in range(10, 101, 10))}
-    assert {stratum for each in REFERENCE.functions for stratum in each.strata} == known
+    known_strata = {TOP, *(f"decile{tenth}" for tenth in range(10, 101, 10))}
+    assert {stratum for each in REFERENCE.functions for stratum in each.strata} == known_strata
     assert all(each.strata and each.subtests > 0 for each in REFERENCE.functions)
 
 
@@ -88,11 +88,11 @@ def test_most_functions_of_pytorch_are_more_than_ten_times_slower_on_the_tpu() -
 
 @pytest.mark.parametrize(("framework", "slower"), [("torch", 100), ("tensorflow", 96), ("jax", 8)])
 def test_how_many_functions_slow_down(framework: str, slower: int) -> None:
-    assert round(percent(moved(framework)["slower"])) == slower
+    assert round(percent(gpu_to_tpu_row(framework)["slower"])) == slower
 
 
 def test_functions_of_jax_that_are_faster_on_the_tpu_with_its_one_tie() -> None:
-    faster, slower = moved("jax")["faster"], moved("jax")["slower"]
+    faster, slower = gpu_to_tpu_row("jax")["faster"], gpu_to_tpu_row("jax")["slower"]
     assert faster == Rate(55, 61)
     assert isinstance(slower, Rate)
     assert round(100 * (slower.n - slower.count) / slower.n, 1) == 91.8
@@ -101,7 +101,7 @@ def test_functions_of_jax_that_are_faster_on_the_tpu_with_its_one_tie() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "failed"),
+    ("target", "failed_percent"),
     [
         ("torch@1.12.0/tpu-v3-8", 44.44),
         ("tensorflow@2.11.0/gpu-t4", 21.54),
@@ -109,8 +109,8 @@ def test_functions_of_jax_that_are_faster_on_the_tpu_with_its_one_tie() -> None:
         ("jax@0.4.8/tpu-v3-8", 3.17),
     ],
 )
-def test_rates_of_failure_in_its_text(target: str, failed: float) -> None:
-    assert round(percent(row(TABLES["counts"], target=target)["failed"]), 2) == failed
+def test_rates_of_failure_in_its_text(target: str, failed_percent: float) -> None:
+    assert round(percent(row(TABLES["counts"], target=target)["failed"]), 2) == failed_percent
 
 
 def test_the_greatest_and_least_changes_are_those_of_its_table_2() -> None:
@@ -134,12 +134,12 @@ def test_tables_1_and_8_agree_to_a_percent() -> None:
             for rate in REFERENCE.rates
             if (rate.figure, rate.framework, rate.device) == ("table-1", each.framework, each.device)
         ]
-        for printed, count in (
+        for printed_percent, count in (
             (rate.pass_pct, each.success),
             (rate.partial_pct, each.partial),
             (rate.complete_pct, each.complete),
         ):
-            assert abs(printed - 100 * count / each.total) <= 0.6
+            assert abs(printed_percent - 100 * count / each.total) <= 0.6
 
 
 class TestErrorsInItsOwnFigures:
@@ -193,12 +193,12 @@ class TestErrorsInItsOwnFigures:
     def test_the_top_20_of_tensorflow_are_14(self) -> None:
         top = [each for each in REFERENCE.functions if each.framework == "tensorflow" and TOP in each.strata]
         assert len(top) == 14
-        printed = {
+        printed_percents = {
             each.failed_pct for each in REFERENCE.failures if (each.framework, each.stratum) == ("tensorflow", TOP)
         }
         possible = {n: {round(100 * count / n) for count in range(n + 1)} for n in (14, 15)}
-        assert not printed & possible[14]
-        assert printed < possible[15]
+        assert not printed_percents & possible[14]
+        assert printed_percents < possible[15]
         assert any("5 and 4 of 15" in each for each in TABLES["top20"].notes)
 
     def test_a_share_is_smaller_than_one_function(self) -> None:
@@ -207,8 +207,8 @@ class TestErrorsInItsOwnFigures:
         assert any("less than one function of 63" in each for each in TABLES["faster"].notes)
 
     def test_no_sentence_is_in_vain(self) -> None:
-        said = {note for each in TABLES.values() for note in each.notes}
-        assert [each.sentence for each in REFERENCE.caveats if each.sentence not in said] == []
+        notes = {note for each in TABLES.values() for note in each.notes}
+        assert [each.sentence for each in REFERENCE.caveats if each.sentence not in notes] == []
 
     def test_errors_of_a_framework_are_not_said_where_it_does_not_stand(self) -> None:
         assert not REFERENCE.sentences(frozenset({"table-8"}), frozenset({"jax"}))
@@ -235,10 +235,10 @@ def test_the_reference_is_what_the_files_hold_and_changes_with_them(
     assert REFERENCE.name == "paper-2023"
     shutil.copytree(str(reader.DATA), tmp_path, dirs_exist_ok=True)
     monkeypatch.setattr(reader, "DATA", tmp_path)
-    shipped = reader.digest()
+    shipped_digest = reader.digest()
     for file in tmp_path.iterdir():
         content = file.read_bytes()
         file.write_bytes(content + b"\n")
-        assert (reader.digest() == shipped) is (file.name == "README.md")
+        assert (reader.digest() == shipped_digest) is (file.name == "README.md")
         file.write_bytes(content)
-    assert reader.digest() == shipped
+    assert reader.digest() == shipped_digest

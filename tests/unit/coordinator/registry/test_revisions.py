@@ -24,15 +24,15 @@ def with_first(**fields: object) -> list[CatalogueCase]:
     return [CASES[0].model_copy(update=fields), *CASES[1:]]
 
 
-def said(cases: list[CatalogueCase]) -> str:
+def difference_text(cases: list[CatalogueCase]) -> str:
     return str(difference(content_of(suite(CASES)), content_of(suite(cases))))
 
 
 def test_the_order_of_cases_and_tags_is_no_difference() -> None:
-    shuffled = [case.model_copy(update={"tags": case.tags[::-1]}) for case in CASES]
-    random.Random(1).shuffle(shuffled)
-    assert shuffled != CASES
-    one, other = content_of(suite(CASES)), content_of(suite(shuffled))
+    shuffled_cases = [case.model_copy(update={"tags": case.tags[::-1]}) for case in CASES]
+    random.Random(1).shuffle(shuffled_cases)
+    assert shuffled_cases != CASES
+    one, other = content_of(suite(CASES)), content_of(suite(shuffled_cases))
     assert not difference(one, other)
     assert digest(one) == digest(other)
 
@@ -59,7 +59,7 @@ def test_the_order_of_cases_and_tags_is_no_difference() -> None:
     ],
 )
 def test_a_difference_is_named_and_changes_the_digest(cases: list[CatalogueCase], words: str) -> None:
-    assert said(cases) == words
+    assert difference_text(cases) == words
     assert digest(content_of(suite(cases))) != digest(content_of(suite(CASES)))
 
 
@@ -82,5 +82,5 @@ def test_where_one_text_ends_and_the_next_begins_decides() -> None:
     ],
 )
 def test_a_name_that_means_two_things_is_found(suites: Callable[[], list[CatalogueSuite]], words: str | None) -> None:
-    found = ambiguity(Catalogue(suites=suites()))
-    assert found is None if words is None else found is not None and words in found
+    message = ambiguity(Catalogue(suites=suites()))
+    assert message is None if words is None else message is not None and words in message

@@ -19,7 +19,7 @@ def target(
     version: str = "2.9.0",
     hardware: str | None = None,
     environment: str = "abc123",
-    simulated: bool = False,
+    is_simulated: bool = False,
 ) -> Target:
     return Target(
         id=id,
@@ -29,7 +29,7 @@ def target(
         device_class=device_class,
         hardware=hardware or {"cpu": "a CPU", "gpu": "NVIDIA T4"}.get(device_class, "a device"),
         environment=environment,
-        simulated=simulated,
+        simulated=is_simulated,
         notes=(),
         suite="paper",
         suite_revision="r1",
@@ -60,9 +60,9 @@ def verdict(
     on_device = word if on_device == "as the verdict" else on_device
     fell_back = int(cause_on_device == "placement")
     total = 0 if word == "unknown" else total
-    failed = {"partial": 1, "complete": total}.get(word, 0)
+    failures = {"partial": 1, "complete": total}.get(word, 0)
     counts = {
-        ANYWHERE: Counts(word, total - failed, failed, total, 0, cause),
+        ANYWHERE: Counts(word, total - failures, failures, total, 0, cause),
         ON_DEVICE: on_device and Counts(on_device, 0, 0, 0, unknown_placement, cause_on_device or cause),
         WITHOUT_HOST_WORK: Counts(without_host_work or word, 0, 0, 0, 0),
     }
@@ -83,12 +83,12 @@ def verdict(
     )
 
 
-def measured(on: Target, function: str, *milliseconds: float, host_only: bool = False) -> list[FunctionLatencies]:
+def latencies_of(on: Target, function: str, *milliseconds: float, host_only: bool = False) -> list[FunctionLatencies]:
     """One case for each figure."""
     return [FunctionLatencies(on.id, function, host_only, dict(enumerate(milliseconds)))] if milliseconds else []
 
 
-def charted(
+def report_data(
     targets: Sequence[Target],
     verdicts: Sequence[FunctionVerdict] = (),
     latencies: Sequence[FunctionLatencies] = (),

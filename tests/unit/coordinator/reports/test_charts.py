@@ -30,21 +30,21 @@ from coordinator.results.report_data import FirstCall, PlacementCount, ReportDat
 from protocol.host_only import HostOnly
 from tests.unit.coordinator.catalogue.test_coverage import NAMES, SMALL, counts
 from tests.unit.coordinator.catalogue.test_sample import sample
-from tests.unit.coordinator.reports.charting import CPU, CUDA, XLA, charted, measured, target, verdict
+from tests.unit.coordinator.reports.charting import CPU, CUDA, XLA, latencies_of, report_data, target, verdict
 
 STUDY = read()
-TOY = target(9, "toy", "other", simulated=True)
+TOY = target(9, "toy", "other", is_simulated=True)
 MARKUP = "torch.<img src=x onerror=alert(1)>"
 
 
-def drawn(of: ReportData, tolerable: float = 10) -> dict[str, Figure]:
+def figures_of(of: ReportData, tolerable: float = 10) -> dict[str, Figure]:
     return {each.id: each for each in contents_of(of, ReportOptions(tolerable=tolerable)).figures}
 
 
 def values(figure: Figure) -> list[dict[str, Any]]:
     assert figure.bare is not None
-    found: list[dict[str, Any]] = figure.bare["data"]["values"]
-    return found
+    rows: list[dict[str, Any]] = figure.bare["data"]["values"]
+    return rows
 
 
 def fleet(reference: Reference | None = None, *more: Any) -> ReportData:
@@ -56,17 +56,17 @@ def fleet(reference: Reference | None = None, *more: Any) -> ReportData:
         verdict(XLA, functions[0], "complete", cause="type"),
         verdict(XLA, functions[1], "success", "complete", cause_on_device="placement"),
     ]
-    latencies = [each for n, name in enumerate(functions) for each in measured(CPU, name, 1.0 + n)]
-    latencies += [each for n, name in enumerate(functions[2:], 2) for each in measured(XLA, name, 2.0 + 2 * n)]
-    latencies += measured(XLA, functions[1], 40.0)
-    found = charted([CPU, XLA, *more], verdicts, latencies, reference)
-    placed = (
+    latencies = [each for n, name in enumerate(functions) for each in latencies_of(CPU, name, 1.0 + n)]
+    latencies += [each for n, name in enumerate(functions[2:], 2) for each in latencies_of(XLA, name, 2.0 + 2 * n)]
+    latencies += latencies_of(XLA, functions[1], 40.0)
+    data = report_data([CPU, XLA, *more], verdicts, latencies, reference)
+    placements = (
         PlacementCount(CPU.id, "on_device", 8),
         PlacementCount(XLA.id, "on_device", 6),
         PlacementCount(XLA.id, "fell_back", 1),
     )
     calls = tuple(FirstCall(XLA.id, name, 100.0, 30.0, 2.0) for name in functions)
-    return ReportData(**{**vars_of(found), "placements": placed, "first_calls": calls})
+    return ReportData(**{**vars_of(data), "placements": placements, "first_calls": calls})
 
 
 def vars_of(of: ReportData) -> dict[str, Any]:
@@ -74,9 +74,9 @@ def vars_of(of: ReportData) -> dict[str, Any]:
 
 
 def test_every_figure_of_a_full_campaign_is_drawn_and_described() -> None:
-    found = drawn(fleet())
-    assert [each.id for each in found.values() if each.spec is None] == []
-    for each in found.values():
+    figures = figures_of(fleet())
+    assert [each.id for each in figures.values() if each.spec is None] == []
+    for each in figures.values():
         assert each.spec is not None
         assert each.spec["title"]["text"] == each.title
         assert each.alternative.endswith(".")
@@ -87,7 +87,7 @@ def test_every_figure_of_a_full_campaign_is_drawn_and_described() -> None:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_figure_is_valid_vega_lite_in_its_whole(theme: str) -> None:
     """With its title, its look and its rows, which Altair has not seen."""
-    for figure in drawn(fleet(STUDY)).values():
+    for figure in figures_of(fleet(STUDY)).values():
         if figure.spec is not None:
             alt.Chart.from_dict(dark(figure.spec) if theme == "dark" else figure.spec, validate=True)
 
@@ -95,50 +95,50 @@ def test_every_figure_is_valid_vega_lite_in_its_whole(theme: str) -> None:
 def test_what_is_drawn_is_of_a_version_that_can_be_drawn() -> None:
     major_minor = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
     assert major_minor in vl_convert.get_vegalite_versions()
-    for figure in drawn(fleet()).values():
+    for figure in figures_of(fleet()).values():
         assert figure.spec is not None
         assert figure.spec["$schema"].endswith(f"/{alt.SCHEMA_VERSION}.json")
 
 
 def test_neither_a_command_nor_a_start_waits_for_the_libraries_that_draw() -> None:
     program = "import sys, coordinator.cli, coordinator.app; print({'altair', 'vl_convert'} & sys.modules.keys())"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "set()"
 
 
 def test_two_targets_never_share_both_colour_and_dash() -> None:
     targets = [target(n, f"d{n}", "gpu") for n in range(36)]
-    latencies = [each for on in targets for n in range(6) for each in measured(on, f"torch.function_{n}", 1.0 + n)]
-    found = drawn(charted(targets, (), latencies))["densities"].bare
-    assert found is not None
-    encoding = next(part["encoding"] for part in _walk(found) if isinstance(part, dict) and "encoding" in part)
+    latencies = [each for on in targets for n in range(6) for each in latencies_of(on, f"torch.function_{n}", 1.0 + n)]
+    densities = figures_of(report_data(targets, (), latencies))["densities"].bare
+    assert densities is not None
+    encoding = next(part["encoding"] for part in _walk(densities) if isinstance(part, dict) and "encoding" in part)
     colours, dashes = (encoding[channel]["scale"]["range"] for channel in ("color", "strokeDash"))
     assert len(set(zip(colours, map(tuple, dashes), strict=True))) == len(colours) == len(targets)
 
 
 def test_figures_of_the_studys_sample_come_with_the_study_only() -> None:
-    assert {"failures_by_decile", "failures_in_top20"} == drawn(fleet(STUDY)).keys() - drawn(fleet()).keys()
+    assert {"failures_by_decile", "failures_in_top20"} == figures_of(fleet(STUDY)).keys() - figures_of(fleet()).keys()
 
 
 def test_rates_show_both_ways_of_counting_with_n_and_interval() -> None:
-    rows = [each for each in values(drawn(fleet())["portability"]) if each["verdict"] == "success"]
+    rows = [each for each in values(figures_of(fleet())["portability"]) if each["verdict"] == "success"]
     both = {each["who"]: each for each in rows if "xla" in each["who"]}
     plain, strict = both["torch@2.9.0/xla by verdict"], both["torch@2.9.0/xla by verdict_on_device"]
     assert (plain["percent"], strict["percent"]) == (87.5, 75.0)
     assert plain["n"] == strict["n"] == 8
     assert plain["low"] < plain["percent"] < plain["high"]
-    assert "A fallback to the host passes" in drawn(fleet())["portability"].subtitle[0]
+    assert "A fallback to the host passes" in figures_of(fleet())["portability"].subtitle[0]
 
 
 def test_the_subtitle_says_whose_figures_they_are_and_of_which_revision() -> None:
-    assert drawn(fleet())["causes"].subtitle[0].startswith("Campaign 1; suite paper r1. ")
-    assert drawn(fleet(STUDY))["causes"].subtitle[0].startswith("Campaign 1, beside paper-2023; suite paper r1. ")
+    assert figures_of(fleet())["causes"].subtitle[0].startswith("Campaign 1; suite paper r1. ")
+    assert figures_of(fleet(STUDY))["causes"].subtitle[0].startswith("Campaign 1, beside paper-2023; suite paper r1. ")
 
 
 def test_xla_on_a_host_cpu_is_no_tpu_in_every_figure_alone() -> None:
-    for each in drawn(fleet(STUDY)).values():
-        said = " ".join(each.subtitle)
-        assert "torch@2.9.0/xla: XLA on the host CPU, not a TPU." in said
+    for each in figures_of(fleet(STUDY)).values():
+        subtitle = " ".join(each.subtitle)
+        assert "torch@2.9.0/xla: XLA on the host CPU, not a TPU." in subtitle
         if each.spec is not None:
             assert "not a TPU" in " ".join(each.spec["title"]["subtitle"])
 
@@ -146,99 +146,101 @@ def test_xla_on_a_host_cpu_is_no_tpu_in_every_figure_alone() -> None:
 def test_a_simulated_target_says_so_and_is_compared_with_nothing() -> None:
     of = fleet(None, TOY)
     of = ReportData(**{**vars_of(of), "verdicts": (*of.verdicts, verdict(TOY, "torch.cat", "success"))})
-    found = drawn(of)
-    assert any(each["who"].startswith("torch@2.9.0/toy (simulated)") for each in values(found["portability"]))
-    assert not any("toy" in each["pair"] for each in values(found["scatter"]))
+    figures = figures_of(of)
+    assert any(each["who"].startswith("torch@2.9.0/toy (simulated)") for each in values(figures["portability"]))
+    assert not any("toy" in each["pair"] for each in values(figures["scatter"]))
 
 
 def test_the_scatter_has_a_point_a_function_on_two_logarithmic_axes() -> None:
-    found = drawn(fleet())["scatter"]
-    (one,) = [each for each in values(found) if each["function"] == "torch.function_1"]
+    scatter = figures_of(fleet())["scatter"]
+    (one,) = [each for each in values(scatter) if each["function"] == "torch.function_1"]
     assert (one["x"], one["y"], one["pair"]) == (2.0, 40.0, "torch@2.9.0/cpu → xla")
-    assert len(values(found)) == 7
-    axes = _axes(found)
+    assert len(values(scatter)) == 7
+    axes = _axes(scatter)
     assert axes
     assert all(each["scale"]["type"] == "log" and "ms" in each["title"] for each in axes)
 
 
 @pytest.mark.parametrize(("tolerable", "count"), [(10, 1), (30, 0)])
 def test_what_is_intolerable_can_be_set(tolerable: float, count: int) -> None:
-    (row,) = values(drawn(fleet(), tolerable)["intolerable"])
+    (row,) = values(figures_of(fleet(), tolerable)["intolerable"])
     assert row["shown"].endswith(f"({count} of 7)")
     assert str(tolerable) in row["part"]
 
 
 def test_the_study_stands_beside_and_says_that_it_is_the_study() -> None:
-    rows = values(drawn(fleet(STUDY))["scatter"])
+    rows = values(figures_of(fleet(STUDY))["scatter"])
     assert {each["pair"] for each in rows if each["published"]} == {"paper-2023: torch@1.12.0/gpu-t4 → tpu-v3-8"}
     assert sum(each["published"] for each in rows) == 43
 
 
 def test_axes_carry_their_unit() -> None:
-    found = [each for each in drawn(fleet(STUDY)).values() if each.bare is not None]
-    for each in found:
+    figures = [each for each in figures_of(fleet(STUDY)).values() if each.bare is not None]
+    for each in figures:
         titles = [axis["title"] for axis in _axes(each)]
         assert titles
         assert all(any(unit in title for unit in ("(%)", "(ms", "times as long", "(share)")) for title in titles)
 
 
 def test_an_empty_campaign_has_sentences_instead_of_figures() -> None:
-    for each in drawn(charted([CPU, XLA])).values():
+    for each in figures_of(report_data([CPU, XLA])).values():
         assert each.spec is None
         assert each.silent == each.alternative
         assert len(each.silent) > 20
 
 
 def test_an_empty_campaign_beside_the_study_does_not_pass_for_it() -> None:
-    found = drawn(charted([CPU, XLA], reference=STUDY))
-    shown = [each for each in found.values() if each.spec is not None]
-    assert {each.id for each in shown} >= {"portability", "scatter", "densities"}
-    for each in shown:
+    figures = figures_of(report_data([CPU, XLA], reference=STUDY))
+    shown_figures = [each for each in figures.values() if each.spec is not None]
+    assert {each.id for each in shown_figures} >= {"portability", "scatter", "densities"}
+    for each in shown_figures:
         assert each.subtitle[0] == "Campaign 1 has nothing to draw yet: the figure shows published values only."
 
 
 def test_a_campaign_in_which_everything_failed() -> None:
     names = [f"torch.function_{n}" for n in range(6)]
-    found = drawn(
-        charted([CPU, XLA], [verdict(on, name, "complete", cause="crash") for on in (CPU, XLA) for name in names])
+    figures = figures_of(
+        report_data([CPU, XLA], [verdict(on, name, "complete", cause="crash") for on in (CPU, XLA) for name in names])
     )
-    assert {each["percent"] for each in values(found["portability"]) if each["verdict"] == "complete"} == {100}
-    assert {each["cause"] for each in values(found["causes"])} == {"crash"}
-    assert "nothing to compare" in found["scatter"].silent
-    assert "No case passed" in found["placement"].silent
+    assert {each["percent"] for each in values(figures["portability"]) if each["verdict"] == "complete"} == {100}
+    assert {each["cause"] for each in values(figures["causes"])} == {"crash"}
+    assert "nothing to compare" in figures["scatter"].silent
+    assert "No case passed" in figures["placement"].silent
 
 
 def test_where_nothing_failed_there_are_no_causes() -> None:
-    found = drawn(charted([CPU], [verdict(CPU, "torch.cat", "success")]))["causes"]
-    assert found.silent == "No function failed, so there are no causes to draw."
+    causes = figures_of(report_data([CPU], [verdict(CPU, "torch.cat", "success")]))["causes"]
+    assert causes.silent == "No function failed, so there are no causes to draw."
 
 
 def test_one_target_only_is_compared_with_nothing() -> None:
-    latencies = [each for n in range(6) for each in measured(CPU, f"torch.function_{n}", 1.0 + n)]
-    found = drawn(charted([CPU], [verdict(CPU, f"torch.function_{n}", "success") for n in range(6)], latencies))
-    assert found["densities"].spec is not None
+    latencies = [each for n in range(6) for each in latencies_of(CPU, f"torch.function_{n}", 1.0 + n)]
+    figures = figures_of(
+        report_data([CPU], [verdict(CPU, f"torch.function_{n}", "success") for n in range(6)], latencies)
+    )
+    assert figures["densities"].spec is not None
     for id in ("scatter", "slowdown", "faster", "intolerable"):
-        assert "chart a second device" in found[id].silent
+        assert "chart a second device" in figures[id].silent
 
 
 def test_one_function_is_too_few_for_a_cloud_of_points_or_a_density() -> None:
-    latencies = [*measured(CPU, "torch.cat", 1.0), *measured(XLA, "torch.cat", 2.0)]
-    found = drawn(charted([CPU, XLA], [verdict(XLA, "torch.cat", "success")], latencies))
-    assert found["scatter"].silent.startswith("Only one function was measured on both")
-    assert "five different latencies" in found["densities"].silent
-    (row,) = values(found["intolerable"])
+    latencies = [*latencies_of(CPU, "torch.cat", 1.0), *latencies_of(XLA, "torch.cat", 2.0)]
+    figures = figures_of(report_data([CPU, XLA], [verdict(XLA, "torch.cat", "success")], latencies))
+    assert figures["scatter"].silent.startswith("Only one function was measured on both")
+    assert "five different latencies" in figures["densities"].silent
+    (row,) = values(figures["intolerable"])
     assert (row["low"], row["high"]) == (0, pytest.approx(79.3, abs=0.1))
 
 
 def test_thousands_of_points_are_thinned_and_that_is_said() -> None:
-    latencies = [each for n in range(6000) for on in (CPU, CUDA) for each in measured(on, f"f{n}", 1.0 + n)]
-    found = drawn(charted([CPU, CUDA], (), latencies))["scatter"]
-    assert len(values(found)) == 5000
-    assert "evenly drawn" in found.subtitle[0]
+    latencies = [each for n in range(6000) for on in (CPU, CUDA) for each in latencies_of(on, f"f{n}", 1.0 + n)]
+    scatter = figures_of(report_data([CPU, CUDA], (), latencies))["scatter"]
+    assert len(values(scatter)) == 5000
+    assert "evenly drawn" in scatter.subtitle[0]
 
 
 def test_a_dark_figure_trades_colours_and_no_data() -> None:
-    figure = drawn(fleet())["portability"]
+    figure = figures_of(fleet())["portability"]
     night = dark(figure.spec)
     assert night["data"] == figure.spec["data"]  # type: ignore[index]
     text = json.dumps({name: each for name, each in night.items() if name != "data"})
@@ -265,11 +267,11 @@ def test_a_picture_for_pages_turns_dark_with_them() -> None:
 
 def test_an_unknown_figure_or_table_names_those_that_there_are() -> None:
     of = fleet()
-    made = contents_of(of, ReportOptions())
+    contents = contents_of(of, ReportOptions())
     with pytest.raises(NotFoundError, match="no figure is called 'x'; there are: portability, causes, placement, "):
-        made.figure("x")
+        contents.figure("x")
     with pytest.raises(NotFoundError, match="no table is called '<b>'; there are: portability, counts, "):
-        made.table("<b>")
+        contents.table("<b>")
 
 
 def test_every_figure_and_table_has_its_chapter() -> None:
@@ -282,9 +284,9 @@ def test_every_figure_and_table_has_its_chapter() -> None:
         coverages=(coverage("paper", ["torch.add"], drawn_from, "torch@1.1"),),
         judged=(JudgedCases("torch", "torch.function_0", "numpy", 2),),
     )
-    made = contents_of(of, ReportOptions())
-    assert sorted(id for each in CHAPTERS for id in each.figure_ids) == sorted(drawn(of))
-    assert {id for each in CHAPTERS for id in each.table_ids} == {each.id for each in made.tables}
+    contents = contents_of(of, ReportOptions())
+    assert sorted(id for each in CHAPTERS for id in each.figure_ids) == sorted(figures_of(of))
+    assert {id for each in CHAPTERS for id in each.table_ids} == {each.id for each in contents.tables}
 
 
 def contrast(one: str, other: str) -> float:

@@ -14,15 +14,15 @@ from coordinator.reports import latencies
 from coordinator.reports.table import Missing
 from coordinator.results.ratios import comparisons, with_bases
 from coordinator.results.statistics import Estimate, Rate
-from tests.unit.coordinator.reports.charting import CPU, CUDA, XLA, charted, measured, target, verdict
+from tests.unit.coordinator.reports.charting import CPU, CUDA, XLA, latencies_of, report_data, target, verdict
 
 STUDY = reader.read()
 
 
 def test_a_ratio_is_made_of_the_cases_that_both_measured() -> None:
     """The third case is slow and was measured on the CPU only: it must not make the CPU look slow."""
-    given = [*measured(CPU, "torch.cat", 1, 2, 1000), *measured(XLA, "torch.cat", 4, 2)]
-    ((one,),) = [each.functions for each in comparisons(charted([CPU, XLA], latencies=given))]
+    measurements = [*latencies_of(CPU, "torch.cat", 1, 2, 1000), *latencies_of(XLA, "torch.cat", 4, 2)]
+    ((one,),) = [each.functions for each in comparisons(report_data([CPU, XLA], latencies=measurements))]
     assert one.value == pytest.approx(2)
     assert (one.base_ms, one.other_ms) == (1.5, 3)
     assert isinstance(one.ratio, Estimate)
@@ -30,17 +30,19 @@ def test_a_ratio_is_made_of_the_cases_that_both_measured() -> None:
 
 
 def test_functions_that_never_touch_a_device_have_no_ratio_and_say_why() -> None:
-    given = [
-        *measured(CPU, "torch.sum", 1),
-        *measured(XLA, "torch.sum", 2),
-        *measured(CPU, "torch.Subset", 1, host_only=True),
-        *measured(XLA, "torch.Subset", 1, host_only=True),
+    measurements = [
+        *latencies_of(CPU, "torch.sum", 1),
+        *latencies_of(XLA, "torch.sum", 2),
+        *latencies_of(CPU, "torch.Subset", 1, host_only=True),
+        *latencies_of(XLA, "torch.Subset", 1, host_only=True),
     ]
     names = ("torch.sum", "torch.Subset", "torch.cat")
-    seen = charted([CPU, XLA], [verdict(each, name, "success") for each in (CPU, XLA) for name in names], given)
-    table = latencies.latencies(seen, comparisons(seen))
-    found = {each["function"]: each["ratio"] for each in table.records()}
-    assert found == {
+    data = report_data(
+        [CPU, XLA], [verdict(each, name, "success") for each in (CPU, XLA) for name in names], measurements
+    )
+    table = latencies.latencies(data, comparisons(data))
+    ratios = {each["function"]: each["ratio"] for each in table.records()}
+    assert ratios == {
         "torch.sum": Estimate(pytest.approx(2), None, 1),
         "torch.Subset": Missing.host_only,
         "torch.cat": Missing.not_measured,
@@ -50,13 +52,13 @@ def test_functions_that_never_touch_a_device_have_no_ratio_and_say_why() -> None
 @given(st.lists(st.tuples(st.floats(0.01, 100), st.floats(0.01, 100)), min_size=1, max_size=30))
 @settings(deadline=None, max_examples=40)
 def test_there_and_back_the_ratios_are_inverse(times: list[tuple[float, float]]) -> None:
-    given = [
-        *measured(CPU, "torch.cat", *(here for here, _ in times)),
-        *measured(XLA, "torch.cat", *(there for _, there in times)),
+    measurements = [
+        *latencies_of(CPU, "torch.cat", *(here for here, _ in times)),
+        *latencies_of(XLA, "torch.cat", *(there for _, there in times)),
     ]
-    seen = charted([CPU, XLA], latencies=given)
-    ((there,),) = [each.functions for each in comparisons(seen, base="cpu")]
-    ((back,),) = [each.functions for each in comparisons(seen, base="xla")]
+    data = report_data([CPU, XLA], latencies=measurements)
+    ((there,),) = [each.functions for each in comparisons(data, base="cpu")]
+    ((back,),) = [each.functions for each in comparisons(data, base="xla")]
     assert there.value * back.value == pytest.approx(1)
     assert there.value == pytest.approx(math.exp(sum(math.log(b / a) for a, b in times) / len(times)))
 
@@ -89,13 +91,15 @@ class TestWhatIsSetAgainstWhat:
         ]
 
     def test_a_simulated_target_is_not_compared(self) -> None:
-        assert with_bases([CPU, target(7, "toy", "other", simulated=True)]) == []
+        assert with_bases([CPU, target(7, "toy", "other", is_simulated=True)]) == []
 
     def test_one_target_alone_says_that_there_is_nothing_to_set_it_against_and_keeps_its_latencies(self) -> None:
-        seen = charted([CPU], [verdict(CPU, "torch.cat", "success")], measured(CPU, "torch.cat", 3, 5, 4), STUDY)
-        table = latencies.latencies(seen, comparisons(seen))
-        (found,) = table.records()
-        assert (found["function"], found["base_ms"], found["other_ms"], found["study_gpu_ms"]) == (
+        data = report_data(
+            [CPU], [verdict(CPU, "torch.cat", "success")], latencies_of(CPU, "torch.cat", 3, 5, 4), STUDY
+        )
+        table = latencies.latencies(data, comparisons(data))
+        (row,) = table.records()
+        assert (row["function"], row["base_ms"], row["other_ms"], row["study_gpu_ms"]) == (
             "torch.cat",
             4,
             None,
@@ -106,58 +110,58 @@ class TestWhatIsSetAgainstWhat:
 
 def several(*ratios: float) -> Any:
     """A function for each ratio, from a millisecond on the CPU."""
-    given = [
+    measurements = [
         each
         for number, ratio in enumerate(ratios)
-        for each in (*measured(CPU, f"torch.f{number}", 1), *measured(XLA, f"torch.f{number}", ratio))
+        for each in (*latencies_of(CPU, f"torch.f{number}", 1), *latencies_of(XLA, f"torch.f{number}", ratio))
     ]
-    return charted([CPU, XLA], latencies=given)
+    return report_data([CPU, XLA], latencies=measurements)
 
 
 def test_shares_of_functions_that_are_faster_and_slower() -> None:
-    seen = several(0.5, 0.9, 1.0, 2.0, 20.0)
-    (found,) = latencies.faster(seen, comparisons(seen)).records()
-    assert (found["faster"], found["faster_by_half"], found["slower"]) == (Rate(2, 5), Rate(1, 5), Rate(2, 5))
-    assert isinstance(found["geometric_mean"], Estimate)
-    assert found["geometric_mean"].value == pytest.approx((0.5 * 0.9 * 2 * 20) ** 0.2)
-    assert found["geometric_mean"].interval is not None
-    assert isinstance(found["median"], Estimate)
-    assert found["median"].value == pytest.approx(1)
+    data = several(0.5, 0.9, 1.0, 2.0, 20.0)
+    (row,) = latencies.faster(data, comparisons(data)).records()
+    assert (row["faster"], row["faster_by_half"], row["slower"]) == (Rate(2, 5), Rate(1, 5), Rate(2, 5))
+    assert isinstance(row["geometric_mean"], Estimate)
+    assert row["geometric_mean"].value == pytest.approx((0.5 * 0.9 * 2 * 20) ** 0.2)
+    assert row["geometric_mean"].interval is not None
+    assert isinstance(row["median"], Estimate)
+    assert row["median"].value == pytest.approx(1)
 
 
 @pytest.mark.parametrize(("factor", "count"), [(10, 1), (20, 0), (1.5, 2), (1.0001, 2)])
 def test_intolerable_is_slower_by_more_than_a_factor_that_can_be_set(factor: float, count: int) -> None:
-    seen = several(0.5, 0.9, 1.0, 2.0, 20.0)
-    (found,) = latencies.intolerable(seen, comparisons(seen), factor).records()
-    assert found["intolerable"] == Rate(count, 5)
-    assert len(latencies.intolerable_functions(seen, comparisons(seen), factor).rows) == count
+    data = several(0.5, 0.9, 1.0, 2.0, 20.0)
+    (row,) = latencies.intolerable(data, comparisons(data), factor).records()
+    assert row["intolerable"] == Rate(count, 5)
+    assert len(latencies.intolerable_functions(data, comparisons(data), factor).rows) == count
 
 
-@pytest.mark.parametrize(("functions", "shown"), [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (9, 4)])
-def test_extremes_show_no_function_twice(functions: int, shown: int) -> None:
-    seen = several(*(1.5**each for each in range(functions)))
-    table = latencies.extremes(seen, comparisons(seen))
+@pytest.mark.parametrize(("functions", "row_count"), [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (9, 4)])
+def test_extremes_show_no_function_twice(functions: int, row_count: int) -> None:
+    data = several(*(1.5**each for each in range(functions)))
+    table = latencies.extremes(data, comparisons(data))
     names = table.column("function")
-    assert len(names) == len(set(names)) == shown
+    assert len(names) == len(set(names)) == row_count
 
 
 def test_beside_each_function_stands_what_the_study_published_of_it() -> None:
-    given = [
+    measurements = [
         each
         for name in ("torch.argsort", "torch.saddmm", "torch.new")
-        for each in (*measured(CPU, name, 1), *measured(XLA, name, 2))
+        for each in (*latencies_of(CPU, name, 1), *latencies_of(XLA, name, 2))
     ]
-    seen = charted([CPU, XLA], latencies=given, reference=STUDY)
-    found = {each["function"]: each for each in latencies.latencies(seen, comparisons(seen)).records()}
-    assert found["torch.argsort"]["study_tpu_ms"] == 948.21
-    assert found["torch.argsort"]["study_ratio"] == pytest.approx(6039.554, abs=0.001)
+    data = report_data([CPU, XLA], latencies=measurements, reference=STUDY)
+    rows = {each["function"]: each for each in latencies.latencies(data, comparisons(data)).records()}
+    assert rows["torch.argsort"]["study_tpu_ms"] == 948.21
+    assert rows["torch.argsort"]["study_ratio"] == pytest.approx(6039.554, abs=0.001)
     for name in ("torch.saddmm", "torch.new"):
-        assert found[name]["study_gpu_ms"] == found[name]["study_ratio"] == Missing.not_published
+        assert rows[name]["study_gpu_ms"] == rows[name]["study_ratio"] == Missing.not_published
 
 
 def test_a_scatter_has_one_point_a_function() -> None:
-    seen = several(2, 3, 4)
-    table = latencies.scatter(seen, comparisons(seen))
+    data = several(2, 3, 4)
+    table = latencies.scatter(data, comparisons(data))
     assert [(each["function"], each["base_ms"], each["other_ms"]) for each in table.records()] == [
         ("torch.f0", 1, 2),
         ("torch.f1", 1, 3),
@@ -166,24 +170,26 @@ def test_a_scatter_has_one_point_a_function() -> None:
 
 
 def test_a_density_of_too_few_functions_is_left_out_and_said() -> None:
-    seen = several(2, 3, 4, 5, 6, 7)
-    table = latencies.densities(seen)
+    data = several(2, 3, 4, 5, 6, 7)
+    table = latencies.densities(data)
     assert {each["target"] for each in table.records()} == {"torch@2.9.0/xla"}
     assert {each["functions"] for each in table.records()} == {6}
     assert "torch@2.9.0/cpu (campaign 1) has too few different latencies for a density: 6." in table.notes
 
 
 def test_nothing_measured_is_no_figure_rather_than_nought() -> None:
-    seen = charted([CPU, XLA], [verdict(XLA, "torch.cat", "complete")], reference=STUDY)
-    compared = comparisons(seen)
-    first = latencies.faster(seen, compared).records()[0]
+    data = report_data([CPU, XLA], [verdict(XLA, "torch.cat", "complete")], reference=STUDY)
+    pairs = comparisons(data)
+    first = latencies.faster(data, pairs).records()[0]
     assert (first["faster"], first["geometric_mean"]) == (Missing.not_measured, Missing.not_measured)
-    assert latencies.intolerable(seen, compared).records()[0]["intolerable"] == Missing.not_measured
-    assert latencies.latencies(seen, compared).records()[0]["base_ms"] == Missing.not_measured
+    assert latencies.intolerable(data, pairs).records()[0]["intolerable"] == Missing.not_measured
+    assert latencies.latencies(data, pairs).records()[0]["base_ms"] == Missing.not_measured
 
 
 def test_deciles_are_of_a_targets_functions() -> None:
-    seen = several(*range(1, 12))
-    found = {each["target"]: each for each in latencies.latency_deciles(seen).records()}
-    assert [found["torch@2.9.0/xla"][f"p{percent}"] for percent in range(10, 100, 10)] == pytest.approx([*range(2, 11)])
-    assert found["torch@2.9.0/cpu"]["functions"] == 11
+    data = several(*range(1, 12))
+    deciles = {each["target"]: each for each in latencies.latency_deciles(data).records()}
+    assert [deciles["torch@2.9.0/xla"][f"p{percent}"] for percent in range(10, 100, 10)] == pytest.approx(
+        [*range(2, 11)]
+    )
+    assert deciles["torch@2.9.0/cpu"]["functions"] == 11

@@ -13,7 +13,7 @@ from coordinator.reports.options import ReportOptions
 from coordinator.reports.table import Missing, Table
 from coordinator.results import summary
 from coordinator.results.statistics import Rate
-from tests.unit.coordinator.reports.charting import CPU, CUDA, XLA, charted, target, verdict
+from tests.unit.coordinator.reports.charting import CPU, CUDA, XLA, report_data, target, verdict
 
 STUDY = reader.read()
 TPU = target(4, "tpu", "tpu", hardware="TPU v4")
@@ -28,24 +28,24 @@ VERDICTS = [
 ]
 
 
-def rows(table: Table, **given: str) -> list[dict[str, Any]]:
-    return [each for each in table.records() if all(each[name] == value for name, value in given.items())]
+def rows(table: Table, **fields: str) -> list[dict[str, Any]]:
+    return [each for each in table.records() if all(each[name] == value for name, value in fields.items())]
 
 
-def row(table: Table, **given: str) -> dict[str, Any]:
-    (found,) = rows(table, **given)
-    return found
+def row(table: Table, **fields: str) -> dict[str, Any]:
+    (match,) = rows(table, **fields)
+    return match
 
 
 def test_a_fallback_passes_in_one_count_and_fails_in_the_other() -> None:
-    table = portability.portability(charted([XLA], VERDICTS))
+    table = portability.portability(report_data([XLA], VERDICTS))
     plain, strict = row(table, counted_by="verdict"), row(table, counted_by="verdict_on_device")
     assert (plain["success"], plain["partial"], plain["complete"]) == (Rate(3, 5), Rate(1, 5), Rate(1, 5))
     assert (strict["success"], strict["partial"], strict["complete"]) == (Rate(1, 4), Rate(1, 4), Rate(2, 4))
 
 
 def test_work_of_the_host_is_left_out_in_a_line_of_its_own() -> None:
-    data = charted(
+    data = report_data(
         [CPU, XLA],
         [
             verdict(CPU, "tf.abs", "success"),
@@ -55,7 +55,10 @@ def test_work_of_the_host_is_left_out_in_a_line_of_its_own() -> None:
         ],
     )
     table = portability.portability(data)
-    assert [found["counted_by"] for found in rows(table, target="torch@2.9.0/cpu")] == ["verdict", "verdict_on_device"]
+    assert [matching_row["counted_by"] for matching_row in rows(table, target="torch@2.9.0/cpu")] == [
+        "verdict",
+        "verdict_on_device",
+    ]
     plain, without = (
         row(table, target="torch@2.9.0/xla", counted_by=way) for way in ("verdict", "verdict_without_host_work")
     )
@@ -70,7 +73,7 @@ def test_a_function_of_another_device_is_in_no_rate_and_named() -> None:
         verdict(CPU, "torch.cuda", "complete", cause="not_implemented", of_another_device=1),
         verdict(CPU, "torch.sum", "complete", cause="type"),
     ]
-    data = charted([CPU], verdicts)
+    data = report_data([CPU], verdicts)
     for way in ("verdict", "verdict_on_device"):
         assert row(portability.portability(data), counted_by=way)["success"] == Rate(1, 2)
         assert row(portability.counts(data), counted_by=way)["total"] == 2
@@ -87,7 +90,7 @@ def test_every_table_of_rates_has_the_line_without_work_of_the_host() -> None:
         verdict(XLA, "torch.saddmm", "partial", host_work=2, without_host_work="success"),
         verdict(XLA, "torch.sum", "complete"),
     ]
-    data = charted([CPU, XLA], verdicts, reference=STUDY)
+    data = report_data([CPU, XLA], verdicts, reference=STUDY)
     top = portability.top20(data, STUDY)
     (plain,), (apart,) = (
         rows(top, target="torch@2.9.0/xla", counted_by=way) for way in ("verdict", "verdict_without_host_work")
@@ -105,25 +108,25 @@ def test_every_table_of_rates_has_the_line_without_work_of_the_host() -> None:
 
 
 def test_a_function_without_a_counted_case_is_in_no_rate() -> None:
-    table = portability.counts(charted([XLA], VERDICTS))
+    table = portability.counts(report_data([XLA], VERDICTS))
     plain = row(table, counted_by="verdict")
     assert (plain["success"], plain["partial"], plain["complete"], plain["total"]) == (3, 1, 1, 5)
     assert plain["failed"] == Rate(2, 5)
-    assert row(portability.portability(charted([XLA], VERDICTS)), counted_by="verdict")["unknown"] == 1
+    assert row(portability.portability(report_data([XLA], VERDICTS)), counted_by="verdict")["unknown"] == 1
 
 
 def test_a_target_of_which_nothing_is_counted_has_no_rate_rather_than_0_percent() -> None:
     """As when its infrastructure broke: that is not the device's failure."""
     verdicts = [verdict(CUDA, "torch.cat", "unknown"), verdict(CUDA, "torch.sum", "unknown")]
-    for counted in (charted([CUDA], verdicts), charted([CUDA])):
-        found = row(portability.portability(counted), counted_by="verdict")
-        assert found["success"] == found["complete"] == Missing.none_counted
-        assert row(portability.counts(counted), counted_by="verdict")["failed"] == Missing.none_counted
+    for data in (report_data([CUDA], verdicts), report_data([CUDA])):
+        rate_row = row(portability.portability(data), counted_by="verdict")
+        assert rate_row["success"] == rate_row["complete"] == Missing.none_counted
+        assert row(portability.counts(data), counted_by="verdict")["failed"] == Missing.none_counted
 
 
 def test_what_can_be_set_beside_each_other_stands_together() -> None:
     """By framework, then by class of device."""
-    table = portability.portability(charted([CPU, CUDA, TPU], reference=STUDY))
+    table = portability.portability(report_data([CPU, CUDA, TPU], reference=STUDY))
     assert [(each["target"], each["counted_by"]) for each in table.records()] == [
         ("torch@2.9.0/cpu", "verdict"),
         ("torch@2.9.0/cpu", "verdict_on_device"),
@@ -138,7 +141,7 @@ def test_what_can_be_set_beside_each_other_stands_together() -> None:
 
 
 def test_the_top_20_against_all() -> None:
-    table = portability.top20(charted([XLA], VERDICTS), STUDY)
+    table = portability.top20(report_data([XLA], VERDICTS), STUDY)
     plain = row(table, source="campaign 1", counted_by="verdict")
     assert (plain["top20_failed"], plain["all_failed"]) == (Rate(1, 2), Rate(2, 5))
     strict = row(table, source="campaign 1", counted_by="verdict_on_device")
@@ -146,29 +149,29 @@ def test_the_top_20_against_all() -> None:
 
 
 def test_failures_in_the_top_20() -> None:
-    table = portability.failures_in_top20(charted([XLA], VERDICTS, reference=STUDY), STUDY)
+    table = portability.failures_in_top20(report_data([XLA], VERDICTS, reference=STUDY), STUDY)
     plain = row(table, source="campaign 1", counted_by="verdict")
     assert (plain["partial"], plain["complete"]) == (Rate(1, 2), Rate(0, 2))
     assert {each["partial"] for each in rows(table, source="paper-2023")} == {Missing.not_published}
 
 
 def test_failures_by_decile() -> None:
-    table = portability.failures_by_decile(charted([XLA], VERDICTS), STUDY)
-    found = {each["decile"]: each["complete"] for each in rows(table, counted_by="verdict")}
-    assert found["decile20"] == Rate(1, 1)
-    assert len(found) == 10
-    assert {each for decile, each in found.items() if decile != "decile20"} <= {Missing.none_counted, Rate(0, 1)}
+    table = portability.failures_by_decile(report_data([XLA], VERDICTS), STUDY)
+    failures = {each["decile"]: each["complete"] for each in rows(table, counted_by="verdict")}
+    assert failures["decile20"] == Rate(1, 1)
+    assert len(failures) == 10
+    assert {each for decile, each in failures.items() if decile != "decile20"} <= {Missing.none_counted, Rate(0, 1)}
 
 
 def test_functions_that_the_study_did_not_draw_are_named_as_being_in_no_stratum() -> None:
-    table = portability.top20(charted([XLA], VERDICTS), STUDY)
+    table = portability.top20(report_data([XLA], VERDICTS), STUDY)
     assert any("2 others are in no stratum" in note for note in table.notes)
 
 
 def test_causes_are_shares_of_the_functions_that_failed() -> None:
-    table = portability.causes(charted([XLA], VERDICTS))
-    found = [(each["counted_by"], each["cause"], each["functions"]) for each in table.records()]
-    assert found == [
+    table = portability.causes(report_data([XLA], VERDICTS))
+    shares = [(each["counted_by"], each["cause"], each["functions"]) for each in table.records()]
+    assert shares == [
         ("verdict", "not_implemented", Rate(1, 2)),
         ("verdict", "type", Rate(1, 2)),
         ("verdict_on_device", "not_implemented", Rate(1, 3)),
@@ -179,7 +182,7 @@ def test_causes_are_shares_of_the_functions_that_failed() -> None:
 
 @pytest.mark.parametrize("where", range(16))
 def test_xla_on_a_host_cpu_never_stands_beside_the_studys_tpu_without_the_sentence(where: int) -> None:
-    both = contents_of(charted([CPU, XLA], VERDICTS, reference=STUDY), ReportOptions()).tables
+    both = contents_of(report_data([CPU, XLA], VERDICTS, reference=STUDY), ReportOptions()).tables
     assert len(both) == 16
     assert "torch@2.9.0/xla: XLA on the host CPU, not a TPU" in both[where].notes
 
@@ -191,23 +194,23 @@ def test_a_tpu_is_not_said_to_be_none() -> None:
 
 def test_the_study_beside_devices_of_other_classes_says_so() -> None:
     sentence = "No target here has a device class that it charted (gpu, tpu): its figures are for other classes."
-    assert sentence in portability.portability(charted([CPU, XLA], reference=STUDY)).notes
-    assert sentence not in portability.portability(charted([CPU, CUDA], reference=STUDY)).notes
+    assert sentence in portability.portability(report_data([CPU, XLA], reference=STUDY)).notes
+    assert sentence not in portability.portability(report_data([CPU, CUDA], reference=STUDY)).notes
 
 
 def test_a_simulated_target_says_so() -> None:
-    table = portability.portability(charted([target(6, "toy", "other", simulated=True)]))
+    table = portability.portability(report_data([target(6, "toy", "other", is_simulated=True)]))
     assert any("simulated" in note for note in table.notes)
 
 
 def test_only_the_studys_figures_of_the_frameworks_at_hand_stand_beside() -> None:
-    for table in contents_of(charted([XLA], VERDICTS, reference=STUDY), ReportOptions()).tables:
-        shown = [str(each.get("target") or each.get("base")) for each in table.records()]
-        assert not any(name.startswith(("jax", "tensorflow")) for name in shown)
+    for table in contents_of(report_data([XLA], VERDICTS, reference=STUDY), ReportOptions()).tables:
+        target_names = [str(each.get("target") or each.get("base")) for each in table.records()]
+        assert not any(name.startswith(("jax", "tensorflow")) for name in target_names)
 
 
 def test_without_a_reference_nothing_of_it_is_said() -> None:
-    alone = contents_of(charted([XLA], VERDICTS), ReportOptions()).tables
+    alone = contents_of(report_data([XLA], VERDICTS), ReportOptions()).tables
     assert {each["source"] for table in alone for each in table.records()} == {"campaign 1"}
     assert not any("study's" in note or "paper-2023" in note for table in alone for note in table.notes)
 
@@ -215,18 +218,18 @@ def test_without_a_reference_nothing_of_it_is_said() -> None:
 def test_two_targets_that_only_their_machines_tell_apart_have_names_of_their_own() -> None:
     t4, a100 = target(1, "cuda", "gpu"), target(2, "cuda", "gpu", hardware="NVIDIA A100")
     other = target(3, "cuda", "gpu", environment="def456")
-    assert charted([t4, a100]).labels == {
+    assert report_data([t4, a100]).labels == {
         1: "torch@2.9.0/cuda on NVIDIA T4",
         2: "torch@2.9.0/cuda on NVIDIA A100",
     }
-    assert charted([t4, other]).labels[3] == "torch@2.9.0/cuda on NVIDIA T4 in def456"
-    assert charted([t4]).labels[1] == "torch@2.9.0/cuda"
+    assert report_data([t4, other]).labels[3] == "torch@2.9.0/cuda on NVIDIA T4 in def456"
+    assert report_data([t4]).labels[1] == "torch@2.9.0/cuda"
 
 
 def test_every_table_of_verdicts_bears_its_rule_revision_and_query() -> None:
-    for table in contents_of(charted([XLA], VERDICTS, reference=STUDY), ReportOptions()).tables:
+    for table in contents_of(report_data([XLA], VERDICTS, reference=STUDY), ReportOptions()).tables:
         assert table.revisions == ("suite paper of torch, revision r1",)
         assert table.query.startswith("SELECT ")
         assert table.counting_rule
         assert table.remade_from or table.id in ("placement", "first_calls")
-    assert "verdict_on_device" in portability.portability(charted([XLA], VERDICTS)).counting_rule
+    assert "verdict_on_device" in portability.portability(report_data([XLA], VERDICTS)).counting_rule

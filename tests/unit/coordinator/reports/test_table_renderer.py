@@ -15,7 +15,7 @@ from coordinator.reports.options import ReportOptions
 from coordinator.reports.table import Cell, Column, Kind, Missing, Table
 from coordinator.reports.table_renderer import cell_text, from_json, to_csv, to_json, to_terminal
 from coordinator.results.statistics import Estimate, Rate
-from tests.unit.coordinator.reports.charting import CPU, XLA, charted
+from tests.unit.coordinator.reports.charting import CPU, XLA, report_data
 
 TABLE = Table(
     id="portability",
@@ -38,7 +38,7 @@ TABLE = Table(
 )
 
 
-def drawn(table: Table) -> str:
+def terminal_text(table: Table) -> str:
     console = Console(file=io.StringIO(), width=160, markup=True, emoji=True)
     console.print(to_terminal(table))
     assert isinstance(console.file, io.StringIO)
@@ -60,15 +60,15 @@ def test_csv_is_exact_and_gives_a_figure_columns_for_its_interval_and_n() -> Non
 
 
 def test_json_holds_all_that_stands_with_the_table() -> None:
-    found = json.loads(json.dumps(to_json(TABLE), allow_nan=False))
-    assert found["rows"][0]["failed"]["count"] == 28
-    assert found["rows"][0]["ratio"] == {"value": 2.5, "low": 1.25, "high": 5.0, "n": 7}
-    assert found["rows"][1] == {"target": "paper", "failed": 44.0, "ratio": "not published", "latency_ms": None}
-    assert (found["notes"], found["counting_rule"], found["query"]) == (["a note"], "the rule", "SELECT 1")
+    document = json.loads(json.dumps(to_json(TABLE), allow_nan=False))
+    assert document["rows"][0]["failed"]["count"] == 28
+    assert document["rows"][0]["ratio"] == {"value": 2.5, "low": 1.25, "high": 5.0, "n": 7}
+    assert document["rows"][1] == {"target": "paper", "failed": 44.0, "ratio": "not published", "latency_ms": None}
+    assert (document["notes"], document["counting_rule"], document["query"]) == (["a note"], "the rule", "SELECT 1")
 
 
 def test_the_terminal_shows_names_with_markup_as_they_are_and_every_sentence() -> None:
-    text = drawn(TABLE)
+    text = terminal_text(TABLE)
     assert "[red]torch[/red]@2" in text
     for each in (
         "Portability",
@@ -83,7 +83,7 @@ def test_the_terminal_shows_names_with_markup_as_they_are_and_every_sentence() -
 
 def test_an_empty_table_says_so() -> None:
     empty = Table("x", "X", TABLE.columns, (), (), "", (), "")
-    assert "no figures" in drawn(empty)
+    assert "no figures" in terminal_text(empty)
     assert to_csv(empty).count("\n") == 1
     assert to_json(empty)["rows"] == []
 
@@ -113,5 +113,5 @@ def test_a_row_that_does_not_fit_its_columns_is_a_mistake_found_at_once() -> Non
 
 
 def test_a_table_read_from_its_json_is_the_same() -> None:
-    for table in contents_of(charted([CPU, XLA], reference=read()), ReportOptions()).tables:
+    for table in contents_of(report_data([CPU, XLA], reference=read()), ReportOptions()).tables:
         assert from_json(json.loads(json.dumps(to_json(table)))) == table

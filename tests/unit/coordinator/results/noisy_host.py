@@ -34,23 +34,23 @@ class Host:
     functions: int = 60
     runs: int = 3
 
-    def campaign(self, seed: int, slowed: Collection[str] = (), factor: float = 1.5) -> list[Measurement]:
-        """The levels of each run; of the ``slowed`` functions each call takes so many times as long."""
+    def campaign(self, seed: int, slow_functions: Collection[str] = (), factor: float = 1.5) -> list[Measurement]:
+        """The levels of each run; of the ``slow_functions`` functions each call takes so many times as long."""
         generator = np.random.default_rng([seed, self.loops])
         drift = generator.uniform(0, 2 * np.pi)
-        found = []
+        measurements = []
         for run in range(1, self.runs + 1):
             for number, (name, cases) in enumerate(self._suite()):
                 moment = 2 * np.pi * (run * self.functions + number) / (self.runs * self.functions)
                 process = np.exp(generator.normal(0, 0.015) + 0.03 * np.sin(drift + moment))
                 burst = generator.random() < 0.04
                 for case, milliseconds in cases:
-                    call = milliseconds * (factor if name in slowed else 1.0) * process
+                    call = milliseconds * (factor if name in slow_functions else 1.0) * process
                     level, share = self._alone(generator, call * (generator.uniform(1.3, 3.0) if burst else 1.0))
                     if self.is_threaded(name) and self.loops:
                         level, share = self._of_threads(generator, call)
-                    found.append(Measurement(name, case, run, level, share > CONTENDED, share))
-        return found
+                    measurements.append(Measurement(name, case, run, level, share > CONTENDED, share))
+        return measurements
 
     @staticmethod
     def is_threaded(name: str) -> bool:
@@ -87,9 +87,9 @@ class Host:
         samples *= np.exp(np.abs(generator.normal(0, 0.02, number)))
         samples *= 1 + self._beside(generator, number)
         waits = self._waits(generator, lasts, number)
-        waited = waits > WAITED * samples
-        kept = ~waited if np.count_nonzero(~waited) >= FEWEST_SAMPLES else waited
-        return float(np.quantile((samples + waits)[kept], LOW)) / lasts * call, float(np.mean(waited))
+        is_delayed = waits > WAITED * samples
+        is_kept = ~is_delayed if np.count_nonzero(~is_delayed) >= FEWEST_SAMPLES else is_delayed
+        return float(np.quantile((samples + waits)[is_kept], LOW)) / lasts * call, float(np.mean(is_delayed))
 
     @property
     def _share(self) -> float:

@@ -26,26 +26,26 @@ def functions() -> list[Function]:
 def conditions(functions: Sequence[Function], failing: int | None) -> list[Condition]:
     """Those that are told if so many cases of each function fail by chance; of None a half."""
     draw = random.Random(7)
-    found = []
+    chance_conditions = []
     for function in functions:
-        failed = draw.sample(range(len(function.cases)), failing or len(function.cases) // 2)
+        failed_places = draw.sample(range(len(function.cases)), failing or len(function.cases) // 2)
         cases = [
             EndedCase(
-                "failed" if place in failed else "passed",
+                "failed" if place in failed_places else "passed",
                 CaseOptions.model_validate(options_of(case)),
                 frozenset(case.tags),
             )
             for place, case in enumerate(function.cases)
         ]
         if (condition := function_condition(cases).fails) is not None:
-            found.append(condition)
-    return found
+            chance_conditions.append(condition)
+    return chance_conditions
 
 
 def test_few_functions_with_a_few_failures_get_a_condition_and_only_exact_ones(functions: list[Function]) -> None:
-    found = conditions(functions, 2)
-    assert len(found) <= 0.15 * DRAWN
-    assert all(condition.is_exact for condition in found)
+    chance_conditions = conditions(functions, 2)
+    assert len(chance_conditions) <= 0.15 * DRAWN
+    assert all(condition.is_exact for condition in chance_conditions)
 
 
 def test_no_function_half_of_which_fails_gets_a_condition(functions: list[Function]) -> None:

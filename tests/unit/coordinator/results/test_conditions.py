@@ -85,9 +85,9 @@ def test_what_may_well_be_chance_is_no_condition() -> None:
 
 def test_a_condition_of_one_case_says_so() -> None:
     cases = [case("fell_back", "float32", 1), *[case(positional=3)] * 4]
-    found = function_condition(cases)
-    assert str(found.falls_back) == "with 1 positional argument (1 of 1, a single case), not otherwise (0 of 4)"
-    assert found.short_falling_back == "1 of 5; with 1 positional argument (1 case)"
+    condition = function_condition(cases)
+    assert str(condition.falls_back) == "with 1 positional argument (1 of 1, a single case), not otherwise (0 of 4)"
+    assert condition.short_falling_back == "1 of 5; with 1 positional argument (1 case)"
 
 
 def test_a_keyword_that_must_be_given_is_told_by_its_absence() -> None:
@@ -128,9 +128,9 @@ def test_nothing_is_told_where_all_fail_or_none_does() -> None:
 
 
 def test_no_option_separates_equal_cases() -> None:
-    found = function_condition([case("failed"), case(), case()])
-    assert found.fails is None
-    assert found.sentences[0] == "fails 1 of 3 cases: no option tells them from the others"
+    condition = function_condition([case("failed"), case(), case()])
+    assert condition.fails is None
+    assert condition.sentences[0] == "fails 1 of 3 cases: no option tells them from the others"
 
 
 def test_an_option_that_one_case_does_not_say_tells_nothing_apart() -> None:
@@ -140,9 +140,9 @@ def test_an_option_that_one_case_does_not_say_tells_nothing_apart() -> None:
 
 def test_what_ran_nobody_knows_where_is_set_against_no_fallback() -> None:
     cases = [case("fell_back", "float16"), case("unproven", "float16"), case()]
-    found = function_condition(cases)
-    assert (found.total, found.fell_back) == (3, 1)
-    assert str(found.falls_back) == "in float16 (1 of 1, a single case), not otherwise (0 of 1)"
+    condition = function_condition(cases)
+    assert (condition.total, condition.fell_back) == (3, 1)
+    assert str(condition.falls_back) == "in float16 (1 of 1, a single case), not otherwise (0 of 1)"
 
 
 @pytest.mark.parametrize(
@@ -160,11 +160,11 @@ def test_who_judged_is_part_of_it(judges: list[Judge | None], words: str) -> Non
 
 @given(CASES)
 def test_the_counts_of_a_condition_add_up_to_the_functions_own(cases: list[EndedCase]) -> None:
-    found = function_condition(cases)
-    placed = [of for of in cases if of.end in ("passed", "fell_back")]
+    of_function = function_condition(cases)
+    placed_cases = [of for of in cases if of.end in ("passed", "fell_back")]
     for condition, count, total in (
-        (found.fails, found.failed, len(cases)),
-        (found.falls_back, found.fell_back, len(placed)),
+        (of_function.fails, of_function.failed, len(cases)),
+        (of_function.falls_back, of_function.fell_back, len(placed_cases)),
     ):
         if condition is not None:
             assert condition.failing + condition.others_failing == count > 0
@@ -176,16 +176,16 @@ def test_the_counts_of_a_condition_add_up_to_the_functions_own(cases: list[Ended
 
 @given(CASES)
 def test_a_case_with_the_options_fails_more_often_than_one_without(cases: list[EndedCase]) -> None:
-    found = condition_of(cases, lambda of: of.end == "failed")
-    if found is not None and found.aspect is not None:
-        assert found.failing * found.others > found.others_failing * found.of
+    condition = condition_of(cases, lambda of: of.end == "failed")
+    if condition is not None and condition.aspect is not None:
+        assert condition.failing * condition.others > condition.others_failing * condition.of
 
 
 @given(CASES, st.randoms(use_true_random=False))
 def test_the_order_of_cases_does_not_matter(cases: list[EndedCase], chance: random.Random) -> None:
-    shuffled = list(cases)
-    chance.shuffle(shuffled)
-    assert function_condition(shuffled) == function_condition(cases)
+    shuffled_cases = list(cases)
+    chance.shuffle(shuffled_cases)
+    assert function_condition(shuffled_cases) == function_condition(cases)
 
 
 WHERE = [case("fell_back", positional=1), *[case(positional=3)] * 4, case("failed", "float32", 1, axis=0)]
@@ -217,7 +217,7 @@ def test_a_case_that_calls_in_two_ways_is_no_evidence_of_one() -> None:
 def test_a_call_is_never_judged_by_more_cases_than_there_are(
     cases: list[EndedCase], positional: int, keywords: dict[str, Any]
 ) -> None:
-    found = site_verdict(CallSite(positional, keywords), cases)
-    if found is not None:
-        assert 0 < found.of <= len(cases)
-        assert found.failed + found.fell_back <= found.of
+    verdict = site_verdict(CallSite(positional, keywords), cases)
+    if verdict is not None:
+        assert 0 < verdict.of <= len(cases)
+        assert verdict.failed + verdict.fell_back <= verdict.of

@@ -16,11 +16,11 @@ def test_an_outcome_whose_call_was_not_repeated_has_none() -> None:
 
 @pytest.mark.parametrize("field", [name for name, field in Evidence.model_fields.items() if "Repetition" in str(field)])
 def test_every_repetition_that_evidence_holds_is_told(field: str) -> None:
-    (found,) = confirmations(Evidence.model_validate({field: "failed_otherwise"}), passed=False)
-    assert found.end is Repetition.failed_otherwise
-    assert found.sentence == f"{found.way}: it failed in another way"
+    (confirmation,) = confirmations(Evidence.model_validate({field: "failed_otherwise"}), passed=False)
+    assert confirmation.end is Repetition.failed_otherwise
+    assert confirmation.sentence == f"{confirmation.way}: it failed in another way"
 
 
 def test_a_case_that_passed_alone_says_where_it_fails() -> None:
-    (found,) = confirmations(Evidence(after_others=Repetition.failed_alike), passed=True)
-    assert found.sentence == "after other cases, in their process: it failed, and only there"
+    (confirmation,) = confirmations(Evidence(after_others=Repetition.failed_alike), passed=True)
+    assert confirmation.sentence == "after other cases, in their process: it failed, and only there"

@@ -11,7 +11,7 @@ from runners.torch.suites.library import FUNCTIONS
 
 
 @pytest.mark.parametrize(
-    ("failed", "passed", "words"),
+    ("failed_kinds", "passed_kinds", "words"),
     [
         ([], ["plain"], None),
         (["plain"], [], None),
@@ -25,9 +25,11 @@ from runners.torch.suites.library import FUNCTIONS
         (["empty broadcast"], ["empty", "broadcast"], "on some empty and broadcast input"),
     ],
 )
-def test_the_kinds_on_which_a_function_fails_in_part(failed: list[str], passed: list[str], words: str | None) -> None:
-    assert failing_inputs(failed, passed) == words
-    assert failing_inputs(failed[::-1], passed[::-1]) == words
+def test_the_kinds_on_which_a_function_fails_in_part(
+    failed_kinds: list[str], passed_kinds: list[str], words: str | None
+) -> None:
+    assert failing_inputs(failed_kinds, passed_kinds) == words
+    assert failing_inputs(failed_kinds[::-1], passed_kinds[::-1]) == words
 
 
 def test_every_judge_has_words_and_those_that_are_independent_come_first() -> None:

@@ -36,8 +36,8 @@ def campaign(levels: Sequence[float] = QUIET, cases: int = 3, function: str = "f
 
 
 def the_change(before: list[Measurement], after: list[Measurement]) -> LatencyChange:
-    (found,) = compare_latencies(before, after)
-    return found
+    (change,) = compare_latencies(before, after)
+    return change
 
 
 @pytest.mark.parametrize("loops", [0, 1, 2, 4])
@@ -49,19 +49,21 @@ def test_planted_slowdowns_are_found_on_a_busy_host(loops: int) -> None:
     """
     host, seeds = Host(loops), range(2)
     functions = host.functions * len(seeds)
-    found = alarms = told = 0
+    found_count = alarms = told_count = 0
     for seed in seeds:
         before, after = (host.campaign(3 * seed + part) for part in range(2))
         same = compare_latencies(before, after)
         alarms += sum(change.changed for change in same)
         can_tell = [change.function for change in same if change.change == "same"]
-        told += len(can_tell)
-        planted = random.Random(seed).sample(can_tell, PLANTED)
-        slower = host.campaign(3 * seed + 2, planted)
-        found += sum(c.change == "slower" for c in compare_latencies(before, slower) if c.function in planted)
-    assert found >= (0.9 if loops else 0.95) * PLANTED * len(seeds)
+        told_count += len(can_tell)
+        planted_functions = random.Random(seed).sample(can_tell, PLANTED)
+        slower = host.campaign(3 * seed + 2, planted_functions)
+        found_count += sum(
+            c.change == "slower" for c in compare_latencies(before, slower) if c.function in planted_functions
+        )
+    assert found_count >= (0.9 if loops else 0.95) * PLANTED * len(seeds)
     assert alarms <= 0.01 * functions
-    assert told >= (0.95 if not loops else 0.8 if loops == 1 else 0.4) * functions
+    assert told_count >= (0.95 if not loops else 0.8 if loops == 1 else 0.4) * functions
 
 
 @pytest.mark.parametrize(("before", "after"), [(0, 4), (4, 0), (4, 16), (16, 16)])
@@ -74,48 +76,48 @@ def test_a_host_that_is_busier_in_one_campaign_is_no_change_of_a_function(before
     assert sum(change.changed for change in changes if Host.is_threaded(change.function)) == 0
 
 
-def contended(measured: Sequence[Measurement], *runs: int) -> list[Measurement]:
+def with_contended_runs(measurements: Sequence[Measurement], *runs: int) -> list[Measurement]:
     """The same, but in these runs threads waited for a core, and the calls took five hundred times as long."""
     return [
         one._replace(contended=True, contended_share=0.9, milliseconds=500 * one.milliseconds)
         if one.run in runs
         else one._replace(contended_share=0.0)
-        for one in measured
+        for one in measurements
     ]
 
 
 def test_runs_in_which_threads_waited_for_a_core_do_not_count_where_there_are_others() -> None:
-    found = the_change(campaign(), contended(campaign(), 1))
-    assert found.change == "same"
-    assert found.runs == (3, 2)
-    assert found.contended == (None, pytest.approx(0.3))
+    change = the_change(campaign(), with_contended_runs(campaign(), 1))
+    assert change.change == "same"
+    assert change.runs == (3, 2)
+    assert change.contended == (None, pytest.approx(0.3))
 
 
-@pytest.mark.parametrize("waited", [(1, 2), (1, 2, 3)])
-def test_a_side_of_which_no_two_runs_had_their_cores_says_nothing(waited: tuple[int, ...]) -> None:
-    found = the_change(campaign(), contended(campaign(), *waited))
-    assert (found.change, found.interval) == ("insufficient data", None)
-    assert "in all runs of one side but one at most" in str(found.why)
+@pytest.mark.parametrize("contended_runs", [(1, 2), (1, 2, 3)])
+def test_a_side_of_which_no_two_runs_had_their_cores_says_nothing(contended_runs: tuple[int, ...]) -> None:
+    change = the_change(campaign(), with_contended_runs(campaign(), *contended_runs))
+    assert (change.change, change.interval) == ("insufficient data", None)
+    assert "in all runs of one side but one at most" in str(change.why)
 
 
 def test_three_runs_that_all_waited_do_not_agree() -> None:
     """On both sides: the slices of the scheduler are as long here as there, however long the call."""
-    waited = contended(campaign(), 1, 2, 3)
-    slower = [one._replace(milliseconds=2 * one.milliseconds) for one in waited]
-    assert the_change(waited, waited).change == "insufficient data"
-    assert the_change(waited, slower).change == "insufficient data"
+    contended_campaign = with_contended_runs(campaign(), 1, 2, 3)
+    slower = [one._replace(milliseconds=2 * one.milliseconds) for one in contended_campaign]
+    assert the_change(contended_campaign, contended_campaign).change == "insufficient data"
+    assert the_change(contended_campaign, slower).change == "insufficient data"
 
 
 def test_one_crowded_case_says_nothing_of_its_function() -> None:
-    crowded = [
+    crowded_campaign = [
         one._replace(contended=True, contended_share=1.0, milliseconds=9e3) if one.case == "f/0" else one
         for one in campaign()
     ]
-    found = the_change(campaign(), crowded)
-    assert (found.change, found.cases) == ("same", 2)
+    change = the_change(campaign(), crowded_campaign)
+    assert (change.change, change.cases) == ("same", 2)
 
 
-def threaded(levels: Sequence[float], share: float) -> list[Measurement]:
+def threaded_campaign(levels: Sequence[float], share: float) -> list[Measurement]:
     """A function of which so many samples waited for a core, among twenty of which none did."""
     others = [one for number in range(20) for one in campaign(function=f"g{number:02}")]
     return [*others, *(one._replace(contended_share=share) for one in campaign(levels))]
@@ -123,25 +125,29 @@ def threaded(levels: Sequence[float], share: float) -> list[Measurement]:
 
 def change_of_threaded(share: float) -> LatencyChange:
     """Between runs like those of ``LSTMCell`` on two cores that four processes shared: nothing had changed."""
-    before, after = threaded((1.54, 1.45, 1.13), share), threaded((1.65, 1.80, 2.14), share)
-    (found,) = (change for change in compare_latencies(before, after) if change.function == "f")
-    return found
+    before, after = threaded_campaign((1.54, 1.45, 1.13), share), threaded_campaign((1.65, 1.80, 2.14), share)
+    (threaded_change,) = (change for change in compare_latencies(before, after) if change.function == "f")
+    return threaded_change
 
 
 def test_a_function_that_waited_is_judged_by_its_own_runs_alone() -> None:
     assert change_of_threaded(0.0).change == "slower", "as even as the others, these would have changed"
-    found = change_of_threaded(0.3)
-    assert found.change == "insufficient data"
-    assert found.interval is not None
-    assert found.interval[0] < 1 < found.interval[1]
+    change = change_of_threaded(0.3)
+    assert change.change == "insufficient data"
+    assert change.interval is not None
+    assert change.interval[0] < 1 < change.interval[1]
 
 
 @pytest.mark.parametrize(("share", "change"), [(0.0, "slower"), (0.1, "same"), (0.3, "insufficient data")])
 def test_a_change_has_to_be_greater_where_more_samples_waited(share: float, change: str) -> None:
     """What one side alone waited may be in the samples that did not."""
-    waited = threaded([1.29 * level for level in QUIET], share)
-    (found,) = (found for found in compare_latencies(threaded(QUIET, 0.0), waited) if found.function == "f")
-    assert found.change == change
+    busy_campaign = threaded_campaign([1.29 * level for level in QUIET], share)
+    (measured_change,) = (
+        measured_change
+        for measured_change in compare_latencies(threaded_campaign(QUIET, 0.0), busy_campaign)
+        if measured_change.function == "f"
+    )
+    assert measured_change.change == change
 
 
 def test_no_change_counts_that_is_smaller_than_between_the_halves_of_a_campaign() -> None:
@@ -151,7 +157,7 @@ def test_no_change_counts_that_is_smaller_than_between_the_halves_of_a_campaign(
     before, after = ([*others, *restless, *campaign(levels)] for levels in (QUIET, [1.3 * level for level in QUIET]))
 
     def change(before: list[Measurement], after: list[Measurement]) -> str:
-        return {found.function: found.change for found in compare_latencies(before, after)}["f"]
+        return {of_function.function: of_function.change for of_function in compare_latencies(before, after)}["f"]
 
     assert between_halves(before) == pytest.approx(1.4)
     assert change(before, after) == "same"
@@ -163,30 +169,30 @@ def test_no_change_counts_that_is_smaller_than_between_the_halves_of_a_campaign(
 def test_a_host_that_shows_as_much_by_itself_cannot_show_a_change() -> None:
     restless = [one for number in range(5) for one in campaign((1.0, 1.7, 1.8), function=f"g{number}")]
     slower = [*restless, *campaign([1.5 * level for level in QUIET])]
-    changes = {found.function: found for found in compare_latencies([*restless, *campaign()], slower)}
+    changes = {change.function: change for change in compare_latencies([*restless, *campaign()], slower)}
     assert changes["f"].change == "insufficient data"
     assert changes["f"].why == "the host alone shows changes of ×1.7, so a change of 50 % could not be told"
 
 
 def test_a_campaign_of_one_run_has_no_halves() -> None:
     assert between_halves(campaign((1.0,))) is None
-    assert between_halves(contended(campaign(), 1, 2)) is None
+    assert between_halves(with_contended_runs(campaign(), 1, 2)) is None
 
 
 def test_a_run_that_met_a_burst_changes_nothing() -> None:
     """Where the mean over runs, and the median of two, would say half as slow again."""
-    found = the_change(campaign(), campaign((1.0, 1.02, 2.5)))
-    assert found.change == "same"
-    assert found.ratio == pytest.approx(1.0)
+    change = the_change(campaign(), campaign((1.0, 1.02, 2.5)))
+    assert change.change == "same"
+    assert change.ratio == pytest.approx(1.0)
 
 
 def test_a_slowdown_of_one_case_is_one_of_its_function() -> None:
     after = [one._replace(milliseconds=one.milliseconds * 3) if one.case == "f/1" else one for one in campaign()]
-    found = the_change(campaign(), after)
-    assert found.change == "slower"
-    assert found.ratio == pytest.approx(1.0)
-    assert [(case.case, case.change) for case in found.changed_cases] == [("f/1", "slower")]
-    assert found.changed_cases[0].ratio == pytest.approx(3.0)
+    change = the_change(campaign(), after)
+    assert change.change == "slower"
+    assert change.ratio == pytest.approx(1.0)
+    assert [(case.case, case.change) for case in change.changed_cases] == [("f/1", "slower")]
+    assert change.changed_cases[0].ratio == pytest.approx(3.0)
 
 
 def test_a_case_that_met_the_same_burst_before_did_not_change_by_itself() -> None:
@@ -205,24 +211,24 @@ def test_a_case_that_met_the_same_burst_before_did_not_change_by_itself() -> Non
 
 @pytest.mark.parametrize("ratio", [1.05, 1.19, 1 / 1.19])
 def test_no_change_counts_that_is_less_than_the_least(ratio: float) -> None:
-    found = the_change(campaign((1.0,) * 6), campaign((ratio,) * 6))
-    assert found.change == "same"
+    change = the_change(campaign((1.0,) * 6), campaign((ratio,) * 6))
+    assert change.change == "same"
 
 
 def test_a_change_counts_only_where_the_intervals_part() -> None:
     noisy = (1.0, 1.35, 1.8)
-    found = the_change(campaign(noisy), campaign([1.4 * level for level in noisy]))
-    assert found.interval is not None
-    assert found.interval[0] < 1 < found.interval[1]
-    assert found.change == "insufficient data"
+    change = the_change(campaign(noisy), campaign([1.4 * level for level in noisy]))
+    assert change.interval is not None
+    assert change.interval[0] < 1 < change.interval[1]
+    assert change.change == "insufficient data"
 
 
 def test_insufficient_data_say_what_more_runs_would_do() -> None:
     noisy = (1.0, 1.2, 1.5)
-    found = the_change(campaign(noisy), campaign(noisy))
-    assert found.change == "insufficient data"
-    assert found.why is not None
-    number, _, rest = found.why.partition(" ")
+    change = the_change(campaign(noisy), campaign(noisy))
+    assert change.change == "insufficient data"
+    assert change.why is not None
+    number, _, rest = change.why.partition(" ")
     assert rest == "runs more per side would show a change of 50 %"
     more = [noisy[run % 3] for run in range(3 + int(number))]
     assert the_change(campaign(more), campaign(more)).change == "same"
@@ -248,9 +254,9 @@ def test_insufficient_data_say_what_more_runs_would_do() -> None:
     ],
 )
 def test_what_is_missing_is_named(before: list[Measurement], after: list[Measurement], why: str) -> None:
-    found = the_change(before, after)
-    assert found.change == "insufficient data"
-    assert (found.why or "").startswith(why)
+    change = the_change(before, after)
+    assert change.change == "insufficient data"
+    assert (change.why or "").startswith(why)
 
 
 def test_zero_has_no_logarithm_and_is_left_out() -> None:
@@ -310,10 +316,12 @@ def test_the_halves_of_a_campaign_bound_what_it_reports(runs: list[float]) -> No
 
 @given(levels, levels, st.floats(1e-3, 1e3))
 def test_another_unit_changes_nothing(before: list[float], after: list[float], factor: float) -> None:
-    found = the_change(campaign(before), campaign(after))
-    scaled = the_change(campaign([factor * level for level in before]), campaign([factor * level for level in after]))
-    assert found.ratio == pytest.approx(scaled.ratio)
-    assert found.interval == pytest.approx(scaled.interval)
+    change = the_change(campaign(before), campaign(after))
+    scaled_change = the_change(
+        campaign([factor * level for level in before]), campaign([factor * level for level in after])
+    )
+    assert change.ratio == pytest.approx(scaled_change.ratio)
+    assert change.interval == pytest.approx(scaled_change.interval)
 
 
 def test_more_evidence_narrows_the_interval() -> None:

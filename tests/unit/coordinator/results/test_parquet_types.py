@@ -22,5 +22,5 @@ ARROW = {
 
 def test_every_column_that_is_no_text_has_its_type() -> None:
     columns = [line.split() for line in PROMISED.read_text().splitlines() if line.startswith("outcome_rows ")]
-    expected = {name: ARROW[kind] for _, name, kind in columns if kind in ARROW and name not in INTERNAL}
-    assert expected == _TYPES
+    expected_types = {name: ARROW[kind] for _, name, kind in columns if kind in ARROW and name not in INTERNAL}
+    assert expected_types == _TYPES

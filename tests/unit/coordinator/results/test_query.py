@@ -56,29 +56,29 @@ slower = st.builds(
 queries = st.lists(names | verdicts | causes | counted | slower, max_size=8).map(tuple)
 
 
-def written(query: Query) -> str:
-    return " ".join(map(_written, query))
+def query_text(query: Query) -> str:
+    return " ".join(map(_term_text, query))
 
 
-def _written(term: Term) -> str:
+def _term_text(term: Term) -> str:
     minus = "-" if term.excluded else ""
     match term:
         case NameTerm(glob, of):
             return f"{minus}{of}:{glob}"
         case VerdictTerm(target, (word,)):
-            return f"{minus}{word if word != 'success' else 'passes'}:{_spelled(target)}"
+            return f"{minus}{word if word != 'success' else 'passes'}:{_target_text(target)}"
         case VerdictTerm(target):
-            return f"{minus}fails:{_spelled(target)}"
+            return f"{minus}fails:{_target_text(target)}"
         case CauseTerm(target, word):
-            return f"{minus}cause:{_spelled(target) + '=' if target else ''}{word}"
+            return f"{minus}cause:{_target_text(target) + '=' if target else ''}{word}"
         case CountTerm(target, column):
             key = {"fell_back": "falls-back", "unknown_placement": "unproven", "flaky": "flaky"}[column]
-            return f"{minus}{key}:{_spelled(target)}"
+            return f"{minus}{key}:{_target_text(target)}"
         case RatioTerm(target, than, over):
-            return f"{minus}slower:{_spelled(target)}{'>' if over else '<'}{than!r}"
+            return f"{minus}slower:{_target_text(target)}{'>' if over else '<'}{than!r}"
 
 
-def _spelled(target: Selector | None) -> str:
+def _target_text(target: Selector | None) -> str:
     if target is None:
         return ""
     version = "" if target.version is None else f"@{target.version}"
@@ -88,20 +88,20 @@ def _spelled(target: Selector | None) -> str:
 @settings(deadline=None)
 @given(queries)
 def test_a_query_that_is_written_and_read_again_is_the_same(query: Query) -> None:
-    assert parse(written(query)) == query
+    assert parse(query_text(query)) == query
 
 
 @settings(deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_is_read_or_refused_with_a_place_within_it(text: str) -> None:
-    refused = None
+    refusal = None
     try:
         parse(text)
     except QueryError as error:
-        refused = error
-    if refused is not None:
-        assert 0 <= refused.at <= len(text)
-        assert str(refused)
+        refusal = error
+    if refusal is not None:
+        assert 0 <= refusal.at <= len(text)
+        assert str(refusal)
 
 
 @pytest.mark.parametrize("example", [query for query, _ in EXAMPLES])
@@ -162,15 +162,15 @@ def test_a_word_speaks_of_every_target_that_its_selector_matches() -> None:
     ],
 )
 def test_a_wrong_query_says_where_it_is_wrong(query: str, at: int, words: str) -> None:
-    with pytest.raises(QueryError) as told:
+    with pytest.raises(QueryError) as excinfo:
         parse(query)
-    assert words in str(told.value)
-    assert told.value.at == at
+    assert words in str(excinfo.value)
+    assert excinfo.value.at == at
 
 
 def test_a_target_that_the_campaign_does_not_have_is_named_with_those_it_has() -> None:
     text = "torch.* fails:tpu"
-    with pytest.raises(QueryError, match=r"it has: torch@2\.9\.0/cpu") as told:
+    with pytest.raises(QueryError, match=r"it has: torch@2\.9\.0/cpu") as excinfo:
         check_targets(parse(text), TARGETS, text)
-    assert told.value.at == 8
+    assert excinfo.value.at == 8
     check_targets(parse("fails:xla -passes:jax/cpu"), TARGETS, "fails:xla -passes:jax/cpu")

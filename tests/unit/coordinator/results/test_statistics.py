@@ -81,11 +81,11 @@ class TestMediansAndMeans:
     @settings(deadline=None, max_examples=40)
     @given(st.lists(positive, min_size=1, max_size=60))
     def test_a_median_lies_in_its_interval(self, values: list[float]) -> None:
-        found = median(values)
-        assert found.n == len(values)
-        assert found.value == statistics.median(values)
-        if found.interval:
-            assert min(values) <= found.interval[0] <= found.value <= found.interval[1] <= max(values)
+        estimate = median(values)
+        assert estimate.n == len(values)
+        assert estimate.value == statistics.median(values)
+        if estimate.interval:
+            assert min(values) <= estimate.interval[0] <= estimate.value <= estimate.interval[1] <= max(values)
 
     @pytest.mark.parametrize("n", [9, 15, 43, 61])
     def test_the_interval_of_a_median_is_the_bootstraps_own_but_for_chance(self, n: int) -> None:
@@ -102,9 +102,9 @@ class TestMediansAndMeans:
 
     def test_the_interval_of_a_geometric_mean_is_scipys_but_for_chance(self) -> None:
         """exp of scipy.stats.bootstrap((log(ms),), numpy.mean, method="percentile", n_resamples=200_000)."""
-        found = geometric_mean(MS)
-        assert found.value == pytest.approx(0.3701824101752902, rel=1e-12)
-        assert found.interval == pytest.approx((0.0868, 2.5056), rel=0.1)
+        estimate = geometric_mean(MS)
+        assert estimate.value == pytest.approx(0.3701824101752902, rel=1e-12)
+        assert estimate.interval == pytest.approx((0.0868, 2.5056), rel=0.1)
 
     @settings(deadline=None, max_examples=40)
     @given(st.lists(positive, min_size=1, max_size=40), st.floats(0.01, 100))
@@ -115,19 +115,19 @@ class TestMediansAndMeans:
         assert there is not None
         assert back is not None
         assert there * back == pytest.approx(1, rel=1e-9)
-        scaled = geometric_mean([each * by for each in ratios]).value
-        assert scaled == pytest.approx(there * by, rel=1e-9)
+        scaled_mean = geometric_mean([each * by for each in ratios]).value
+        assert scaled_mean == pytest.approx(there * by, rel=1e-9)
 
     def test_many_sets_at_once_are_as_each_alone(self) -> None:
         sizes = [0, 1, FEWEST - 1, FEWEST, FEWEST, 9, KEPT_UP_TO, KEPT_UP_TO + 1, *[FEWEST] * 600]
         sets = [[1 + (3 * each + place) % 7 for each in range(size)] for place, size in enumerate(sizes)]
-        for values, found in zip(sets, geometric_means(sets), strict=True):
+        for values, estimate in zip(sets, geometric_means(sets), strict=True):
             alone = geometric_mean(values)
-            assert (found.value, found.n) == (alone.value, alone.n)
+            assert (estimate.value, estimate.n) == (alone.value, alone.n)
             if len(values) < FEWEST:
-                assert found.interval is alone.interval is None
+                assert estimate.interval is alone.interval is None
             else:
-                assert found.interval == pytest.approx(alone.interval, rel=1e-12)
+                assert estimate.interval == pytest.approx(alone.interval, rel=1e-12)
 
     @pytest.mark.parametrize("n", [5, KEPT_UP_TO, KEPT_UP_TO + 1, 3000])
     def test_the_same_values_give_the_same_interval(self, n: int) -> None:
@@ -145,12 +145,12 @@ class TestMediansAndMeans:
 
     def test_the_interval_holds_the_truth_about_as_often_as_it_says(self) -> None:
         """Of 30 values whose logarithms are normal: 95 %, less what a percentile bootstrap of 30 lacks."""
-        rng, held, tries = random.Random(7), 0, 400
+        rng, hits, tries = random.Random(7), 0, 400
         for _ in range(tries):
             interval = geometric_mean([math.exp(rng.gauss(1, 0.5)) for _ in range(30)]).interval
             assert interval is not None
-            held += interval[0] <= math.e <= interval[1]
-        assert 0.90 <= held / tries <= 0.98
+            hits += interval[0] <= math.e <= interval[1]
+        assert 0.90 <= hits / tries <= 0.98
 
 
 class TestQuantiles:
@@ -160,21 +160,21 @@ class TestQuantiles:
 
     @given(st.lists(positive, min_size=1, max_size=50))
     def test_deciles_rise_and_the_fifth_is_the_median(self, values: list[float]) -> None:
-        found = deciles(values)
-        assert len(found) == 9
-        assert all(one <= other * (1 + 1e-12) for one, other in pairwise(found))
-        assert found[4] == pytest.approx(statistics.median(values))
-        assert min(values) <= found[0] * (1 + 1e-12)
-        assert found[-1] <= max(values) * (1 + 1e-12)
+        decile_values = deciles(values)
+        assert len(decile_values) == 9
+        assert all(one <= other * (1 + 1e-12) for one, other in pairwise(decile_values))
+        assert decile_values[4] == pytest.approx(statistics.median(values))
+        assert min(values) <= decile_values[0] * (1 + 1e-12)
+        assert decile_values[-1] <= max(values) * (1 + 1e-12)
 
 
 class TestDensities:
     def test_heights_are_scipys(self) -> None:
         """scipy.stats.gaussian_kde(numpy.log10(ms), bw_method="scott") at -2, -1, 0, 1, 2."""
-        found = density(MS, [0.01, 0.1, 1, 10, 100])
-        assert found is not None
-        assert found.n == 10
-        assert found.heights == pytest.approx(
+        estimate = density(MS, [0.01, 0.1, 1, 10, 100])
+        assert estimate is not None
+        assert estimate.n == 10
+        assert estimate.heights == pytest.approx(
             [0.18987378241099404, 0.38917240928134905, 0.1899638427759217, 0.07279804352745034, 0.08687063710636367]
         )
 
@@ -182,13 +182,13 @@ class TestDensities:
     @given(st.lists(st.floats(1e-3, 1e4), min_size=5, max_size=40, unique=True))
     def test_the_area_is_one(self, values: list[float]) -> None:
         places = logarithmic(min(values) / 1e9, max(values) * 1e9, 4_001)
-        found = density(values, places)
-        if found is None:
+        estimate = density(values, places)
+        if estimate is None:
             return
         step = math.log10(places[1] / places[0])
         width = statistics.stdev(map(math.log10, values))
         if width * len(values) ** -0.2 > 3 * step:
-            assert sum(found.heights) * step == pytest.approx(1, abs=1e-3)
+            assert sum(estimate.heights) * step == pytest.approx(1, abs=1e-3)
 
     @pytest.mark.parametrize("values", [[], [1.0], [1, 2, 3, 4], [0.1] * 9])
     def test_too_few_or_equal_values_have_none(self, values: list[float]) -> None:

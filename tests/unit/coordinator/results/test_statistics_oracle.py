@@ -18,8 +18,8 @@ counted = st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.
 
 @given(counted)
 def test_the_interval_of_a_rate_is_wilsons(of: tuple[int, int]) -> None:
-    expected = stats.binomtest(*of).proportion_ci(0.95, method="wilson")
-    assert Rate(*of).interval == pytest.approx((expected.low, expected.high), abs=1e-9)
+    expected_interval = stats.binomtest(*of).proportion_ci(0.95, method="wilson")
+    assert Rate(*of).interval == pytest.approx((expected_interval.low, expected_interval.high), abs=1e-9)
 
 
 @settings(deadline=None)
@@ -40,16 +40,16 @@ def test_densities_are_those_of_gaussian_kernels_by_scotts_rule(values: list[flo
     if np.std(np.log10(values), ddof=1) < 1e-3:
         return
     places = (0.01, 0.1, 1.0, 10.0, 100.0)
-    found = density(values, places)
-    assert found is not None
-    expected = stats.gaussian_kde(np.log10(values), bw_method="scott")(np.log10(places))
-    assert found.heights == pytest.approx(expected.tolist(), rel=1e-6, abs=1e-12)
+    estimate = density(values, places)
+    assert estimate is not None
+    expected_heights = stats.gaussian_kde(np.log10(values), bw_method="scott")(np.log10(places))
+    assert estimate.heights == pytest.approx(expected_heights.tolist(), rel=1e-6, abs=1e-12)
 
 
 @given(st.integers(1, 40), st.integers(1, 30), st.floats(1e-4, 0.2))
 def test_the_greatest_excess_is_fishers(half: int, runs: int, alpha: float) -> None:
-    expected = stats.f.ppf(1 - alpha, 2, 2 * half) * 0.1 / runs
-    assert greatest_excess(Spread(0.1, 2 * half), runs, alpha) == pytest.approx(expected, rel=1e-6)
+    expected_excess = stats.f.ppf(1 - alpha, 2, 2 * half) * 0.1 / runs
+    assert greatest_excess(Spread(0.1, 2 * half), runs, alpha) == pytest.approx(expected_excess, rel=1e-6)
 
 
 @settings(deadline=None)

@@ -15,35 +15,35 @@ def campaign(
 ) -> list[Measurement]:
     """Runs that drift from process to process, and cases that scatter a little within them."""
     rng = random.Random(seed)
-    measured = []
+    measurements = []
     for run in range(1, runs + 1):
         level = rng.gauss(0.0, drift)
         for case in range(cases):
             value = (case + 1) * factor * math.exp(level + rng.gauss(0.0, drift / 3))
-            measured.append(Measurement("torch.cat", f"torch.cat/{case}", run, value))
-    return measured
+            measurements.append(Measurement("torch.cat", f"torch.cat/{case}", run, value))
+    return measurements
 
 
 def test_a_slowdown_by_half_is_found_nearly_always() -> None:
-    found = [compare_latencies(campaign(each), campaign(1000 + each, factor=1.5))[0].change for each in range(300)]
-    assert found.count("slower") >= 297
+    changes = [compare_latencies(campaign(each), campaign(1000 + each, factor=1.5))[0].change for each in range(300)]
+    assert changes.count("slower") >= 297
 
 
 def test_no_change_is_taken_for_one_in_less_than_one_of_a_hundred() -> None:
     """Of the others a few are not known to be the same: their interval holds the change that is looked for."""
-    found = [compare_latencies(campaign(each), campaign(1000 + each))[0] for each in range(500)]
-    told = [change.change for change in found]
-    assert told.count("slower") + told.count("faster") <= 2
-    assert told.count("same") >= 490
-    intervals = [change.interval for change in found if change.interval and change.change == "same"]
+    changes = [compare_latencies(campaign(each), campaign(1000 + each))[0] for each in range(500)]
+    kinds = [change.change for change in changes]
+    assert kinds.count("slower") + kinds.count("faster") <= 2
+    assert kinds.count("same") >= 490
+    intervals = [change.interval for change in changes if change.interval and change.change == "same"]
     assert all(low > 1 / 1.5 and high < 1.5 for low, high in intervals)
 
 
 def test_runs_that_differ_by_more_than_the_change_say_nothing() -> None:
-    told = [
+    kinds = [
         compare_latencies(campaign(each, drift=0.8), campaign(1000 + each, drift=0.8))[0].change for each in range(100)
     ]
-    assert told.count("insufficient data") > 80
+    assert kinds.count("insufficient data") > 80
 
 
 def test_one_disturbed_case_in_a_run_does_not_move_the_function() -> None:
@@ -67,10 +67,10 @@ def test_what_is_usual_among_functions_helps_one_whose_few_runs_happen_to_differ
         compare_latencies(campaign(each, drift=0.15), campaign(500 + each, factor=1.5, drift=0.15))
         for each in range(1, 60)
     ]
-    found = sum(told[0].change == "slower" for told in with_others)
+    found_count = sum(changes[0].change == "slower" for changes in with_others)
     assert with_others[0][0].function == "torch.cat"
-    assert found > sum(told[0].change == "slower" for told in alone)
-    others = [each.change for told in with_others for each in told[1:]]
+    assert found_count > sum(changes[0].change == "slower" for changes in alone)
+    others = [each.change for changes in with_others for each in changes[1:]]
     assert others.count("same") == len(others)
 
 

@@ -15,10 +15,10 @@ from coordinator.results.report_data import ReportData
 from coordinator.results.summary import named_with_condition, summary
 from protocol.catalogue import CaseOptions
 from protocol.enums import TimedCases, TimingPolicy
-from tests.unit.coordinator.reports.charting import CPU, XLA, charted, measured, target, verdict
+from tests.unit.coordinator.reports.charting import CPU, XLA, latencies_of, report_data, target, verdict
 
 
-def campaign(*, state: Any = "done", total: int = 12, done: int | None = None, **counts: int) -> CampaignDetail:
+def campaign(*, state: Any = "done", total: int = 12, done_jobs: int | None = None, **counts: int) -> CampaignDetail:
     zero = {"passed": 0, "failed": 0, "skipped": 0, "incomplete": 0, "cancelled": 0}
     return CampaignDetail(
         id=1,
@@ -37,19 +37,19 @@ def campaign(*, state: Any = "done", total: int = 12, done: int | None = None, *
         finished_at=None,
         imported_at=None,
         created_by=None,
-        counters=Counters(total=total, done=total if done is None else done, **(zero | counts)),
+        counters=Counters(total=total, done=total if done_jobs is None else done_jobs, **(zero | counts)),
         estimate=TimeEstimate(seconds=None, measured_jobs=0),
         by_target=[],
     )
 
 
-def told(of: ReportData, about: CampaignDetail | None = None, tolerable: float = 10) -> dict[str, str]:
+def summary_texts(of: ReportData, about: CampaignDetail | None = None, tolerable: float = 10) -> dict[str, str]:
     """By heading; the first is the whole."""
-    found = summary(about or campaign(passed=12), of, comparisons(of), tolerable)
-    return {each.heading: " ".join(each.sentences) for each in found}
+    sections = summary(about or campaign(passed=12), of, comparisons(of), tolerable)
+    return {each.heading: " ".join(each.sentences) for each in sections}
 
 
-FLEET = charted(
+FLEET = report_data(
     [CPU, XLA],
     [
         *(verdict(CPU, name, "success") for name in ("torch.a", "torch.b", "torch.c", "torch.d")),
@@ -59,12 +59,12 @@ FLEET = charted(
         verdict(XLA, "torch.d", "success", "complete", cause_on_device="placement"),
         verdict(XLA, "torch.e", "unknown", not_counted_cause="removed"),
     ],
-    [*measured(CPU, "torch.a", 1.0), *measured(XLA, "torch.a", 25.0)],
+    [*latencies_of(CPU, "torch.a", 1.0), *latencies_of(XLA, "torch.a", 25.0)],
 )
 
 
 def test_the_whole_says_how_many_functions_targets_jobs_and_runs() -> None:
-    whole = told(FLEET)["in November"]
+    whole = summary_texts(FLEET)["in November"]
     assert (
         whole
         == "This campaign charted 5 functions of torch on 2 targets: 12 jobs, each case run 3 times on each target."
@@ -72,7 +72,7 @@ def test_the_whole_says_how_many_functions_targets_jobs_and_runs() -> None:
 
 
 def test_a_target_says_what_ports_what_does_not_and_why() -> None:
-    xla = told(FLEET)["torch@2.9.0/xla"]
+    xla = summary_texts(FLEET)["torch@2.9.0/xla"]
     assert "Hardware: a CPU." in xla
     assert "2 of 4 functions pass every case (50 %, interval 15 to 85 %), 1 fails some, 1 fails all." in xla
     assert "The main causes of failure are not_implemented (1) and type (1)." in xla
@@ -83,22 +83,22 @@ def test_a_target_says_what_ports_what_does_not_and_why() -> None:
 def test_functions_that_fail_in_part_or_fall_back_are_named_with_their_condition() -> None:
     half = [EndedCase("failed", CaseOptions(dtypes=["float16"]))] * 2
     whole = [EndedCase("passed", CaseOptions(dtypes=["float32"]))] * 3
-    moved = [EndedCase("fell_back", CaseOptions(dtypes=["complex64"]))] * 2
+    moved_cases = [EndedCase("fell_back", CaseOptions(dtypes=["complex64"]))] * 2
     of = replace(
         FLEET,
         conditions={
             (XLA.id, "torch.b"): function_condition([*half, *whole]),
-            (XLA.id, "torch.d"): function_condition([*moved, *whole]),
+            (XLA.id, "torch.d"): function_condition([*moved_cases, *whole]),
         },
     )
-    xla = told(of)["torch@2.9.0/xla"]
+    xla = summary_texts(of)["torch@2.9.0/xla"]
     assert "Functions that fail some cases: torch.b (2 of 5; in float16)." in xla
     assert "such as torch.d (2 of 5; in complex64)." in xla
     assert named_with_condition(FLEET) == [("torch", "torch.b"), ("torch", "torch.d")]
 
 
 def test_functions_that_fail_altogether_are_ranked_by_how_many_cases_say_so() -> None:
-    of = charted(
+    of = report_data(
         [XLA],
         [
             verdict(XLA, "torch.by_one", "complete", cause="type"),
@@ -106,15 +106,15 @@ def test_functions_that_fail_altogether_are_ranked_by_how_many_cases_say_so() ->
             verdict(XLA, "torch.by_twenty", "complete", cause="type", total=20),
         ],
     )
-    said = told(of)["torch@2.9.0/xla"]
+    xla_text = summary_texts(of)["torch@2.9.0/xla"]
     assert (
         "Functions that fail all cases: torch.by_twenty (0 of 20 cases), torch.by_two (0 of 2 cases) and "
-        "torch.by_one (0 of 1 case). 1 of these has only one case." in said
+        "torch.by_one (0 of 1 case). 1 of these has only one case." in xla_text
     )
 
 
 def test_work_of_the_host_has_a_line_of_its_own_with_the_rate_without_it() -> None:
-    fleet = charted(
+    fleet = report_data(
         [XLA],
         [
             verdict(XLA, "tf.abs", "success"),
@@ -123,32 +123,32 @@ def test_work_of_the_host_has_a_line_of_its_own_with_the_rate_without_it() -> No
             verdict(XLA, "tf.sort", "partial", cause="host_work", host_work=1, without_host_work="partial"),
         ],
     )
-    xla = told(fleet)["torch@2.9.0/xla"]
+    xla = summary_texts(fleet)["torch@2.9.0/xla"]
     assert "1 of 4 functions pass every case (25 %" in xla
     assert (
         "Without the 6 failed cases that are host work (data sets, strings, tables, files, prints), 2 of 3 functions "
         "pass every case (67 %)." in xla
     )
-    assert "host work" not in told(FLEET)["torch@2.9.0/xla"]
+    assert "host work" not in summary_texts(FLEET)["torch@2.9.0/xla"]
 
 
 def test_a_target_says_what_fell_back() -> None:
     assert (
         "On the device: 1 of 4. 1 function passed a case only because the framework silently ran it on the host, "
-        "such as torch.d." in told(FLEET)["torch@2.9.0/xla"]
+        "such as torch.d." in summary_texts(FLEET)["torch@2.9.0/xla"]
     )
-    assert "No passing case is known to have fallen back to the host." in told(FLEET)["torch@2.9.0/cpu"]
+    assert "No passing case is known to have fallen back to the host." in summary_texts(FLEET)["torch@2.9.0/cpu"]
 
 
 def test_a_target_says_what_is_intolerably_slow_and_against_what() -> None:
-    xla = told(FLEET)["torch@2.9.0/xla"]
+    xla = summary_texts(FLEET)["torch@2.9.0/xla"]
     assert "takes 25 times as long as on torch@2.9.0/cpu (geometric mean over 1 function; 0 are faster)." in xla
     assert "1 of 1 is intolerably slow (more than 10 times as long), such as torch.a (25 times)." in xla
-    assert "No function takes more than 30 times as long." in told(FLEET, tolerable=30)["torch@2.9.0/xla"]
+    assert "No function takes more than 30 times as long." in summary_texts(FLEET, tolerable=30)["torch@2.9.0/xla"]
 
 
 def test_functions_without_a_latency_are_said_to_be_in_no_ratio() -> None:
-    xla = told(FLEET)["torch@2.9.0/xla"]
+    xla = summary_texts(FLEET)["torch@2.9.0/xla"]
     assert (
         "1 function that fell back or has unknown placement has no latency here, such as torch.d. The slowest "
         "functions may be among them." in xla
@@ -156,33 +156,33 @@ def test_functions_without_a_latency_are_said_to_be_in_no_ratio() -> None:
 
 
 def test_xla_on_a_host_cpu_is_no_tpu() -> None:
-    assert "XLA on the host CPU, not a TPU." in told(FLEET)["torch@2.9.0/xla"]
+    assert "XLA on the host CPU, not a TPU." in summary_texts(FLEET)["torch@2.9.0/xla"]
 
 
 def test_a_simulated_target_is_said_to_be_one() -> None:
-    toy = target(9, "toy", "other", simulated=True)
-    found = told(charted([CPU, toy], [verdict(toy, "torch.a", "success")]))["torch@2.9.0/toy"]
-    assert "Simulated: no figure of it is compared." in found
-    assert "times as long" not in found
+    toy = target(9, "toy", "other", is_simulated=True)
+    toy_text = summary_texts(report_data([CPU, toy], [verdict(toy, "torch.a", "success")]))["torch@2.9.0/toy"]
+    assert "Simulated: no figure of it is compared." in toy_text
+    assert "times as long" not in toy_text
 
 
 def test_an_empty_campaign() -> None:
-    found = told(charted([CPU, XLA]), campaign(state="running", done=0))
-    assert "The campaign is still running: 0 of 12 jobs are done. Figures will change." in found["in November"]
-    assert "No job has an outcome yet" in found["in November"]
-    assert "portability is unknown" in found["torch@2.9.0/cpu"]
+    texts = summary_texts(report_data([CPU, XLA]), campaign(state="running", done_jobs=0))
+    assert "The campaign is still running: 0 of 12 jobs are done. Figures will change." in texts["in November"]
+    assert "No job has an outcome yet" in texts["in November"]
+    assert "portability is unknown" in texts["torch@2.9.0/cpu"]
 
 
 def test_a_campaign_in_which_everything_failed_suspects_the_installation() -> None:
-    of = charted([CPU], [verdict(CPU, "torch.a", "complete", cause="crash")])
-    whole = told(of, campaign(failed=10, incomplete=2))["in November"]
+    of = report_data([CPU], [verdict(CPU, "torch.a", "complete", cause="crash")])
+    whole = summary_texts(of, campaign(failed=10, incomplete=2))["in November"]
     assert "No job passed: 10 failed and 2 incomplete. When everything fails, check the installation" in whole
     assert "The campaign has only one target" in whole
 
 
 def test_a_cancelled_campaign_says_what_never_ran() -> None:
-    of = charted([CPU], [verdict(CPU, "torch.a", "unknown", not_counted_cause="cancelled", incomplete=3)])
-    whole = told(of, campaign(state="cancelled", passed=4, cancelled=8))["in November"]
+    of = report_data([CPU], [verdict(CPU, "torch.a", "unknown", not_counted_cause="cancelled", incomplete=3)])
+    whole = summary_texts(of, campaign(state="cancelled", passed=4, cancelled=8))["in November"]
     assert whole.startswith(
         "The campaign was cancelled: 8 jobs never ran. A function that misses a case because of this is excluded from "
         "the rates below. Results are missing: 3 cases of 1 of 1 function ended without one, because the campaign was "
@@ -191,23 +191,23 @@ def test_a_cancelled_campaign_says_what_never_ran() -> None:
 
 
 def test_a_campaign_that_misses_cases_says_so_first_and_bounds_its_rate() -> None:
-    lost = {"not_counted_cause": "infrastructure", "incomplete": 3}
-    of = charted(
+    lost_counts = {"not_counted_cause": "infrastructure", "incomplete": 3}
+    of = report_data(
         [CPU],
         [
             verdict(CPU, "torch.a", "success"),
             verdict(CPU, "torch.b", "partial", cause="type", incomplete=1),
-            verdict(CPU, "torch.c", "unknown", **lost),
-            verdict(CPU, "torch.d", "unknown", **lost),
+            verdict(CPU, "torch.c", "unknown", **lost_counts),
+            verdict(CPU, "torch.d", "unknown", **lost_counts),
             verdict(CPU, "torch.e", "unknown", not_counted_cause="removed"),
         ],
     )
-    found = told(of, campaign(passed=3, failed=1, incomplete=7, skipped=1))
-    assert found["in November"].startswith(
+    texts = summary_texts(of, campaign(passed=3, failed=1, incomplete=7, skipped=1))
+    assert texts["in November"].startswith(
         "Results are missing: 7 cases of 3 of 5 functions ended without one, because a package or a runner was "
         "missing. They say nothing about a device. 2 of the functions are unknown because of them."
     )
-    cpu = found["torch@2.9.0/cpu"]
+    cpu = texts["torch@2.9.0/cpu"]
     assert (
         "1 of 2 functions pass every case (50 %, interval 9 to 91 %), 1 fails some. 2 more lack results of some cases, "
         "so the rate over all 4 is between 25 and 75 %." in cpu
@@ -217,16 +217,16 @@ def test_a_campaign_that_misses_cases_says_so_first_and_bounds_its_rate() -> Non
 
 
 def test_a_target_whose_functions_all_miss_cases_has_no_rate() -> None:
-    of = charted([CPU], [verdict(CPU, "torch.a", "unknown", not_counted_cause="infrastructure", incomplete=1)])
-    cpu = told(of, campaign(passed=3, incomplete=9))["torch@2.9.0/cpu"]
+    of = report_data([CPU], [verdict(CPU, "torch.a", "unknown", not_counted_cause="infrastructure", incomplete=1)])
+    cpu = summary_texts(of, campaign(passed=3, incomplete=9))["torch@2.9.0/cpu"]
     assert "No function has a verdict here" in cpu
     assert "pass every case" not in cpu
 
 
 def test_many_names_are_cut_short() -> None:
     names = [f"torch.f{n}" for n in range(9)]
-    of = charted([XLA], [verdict(XLA, name, "success", "complete", cause_on_device="placement") for name in names])
-    assert "torch.f0, torch.f1, torch.f2, torch.f3, torch.f4 and 4 more." in told(of)["torch@2.9.0/xla"]
+    of = report_data([XLA], [verdict(XLA, name, "success", "complete", cause_on_device="placement") for name in names])
+    assert "torch.f0, torch.f1, torch.f2, torch.f3, torch.f4 and 4 more." in summary_texts(of)["torch@2.9.0/xla"]
 
 
 def test_how_many_functions_the_same_framework_judged_alone_is_said_beside_the_rate() -> None:
@@ -236,10 +236,10 @@ def test_how_many_functions_the_same_framework_judged_alone_is_said_beside_the_r
         for name in ("torch.a", "torch.b", "torch.c")
         for one in [verdict(XLA, name, "success")]
     ]
-    judged = tuple(
+    judged_cases = tuple(
         JudgedCases("torch", one.function, "numpy" if one.function == "torch.a" else "itself", 1) for one in verdicts
     )
-    xla = told(replace(charted([XLA], verdicts), judged=judged))["torch@2.9.0/xla"]
+    xla = summary_texts(replace(report_data([XLA], verdicts), judged=judged_cases))["torch@2.9.0/xla"]
     assert (
         "For 2 of these, the same framework on the CPU is the only reference. Of the 1 with an independent reference, "
         "1 passes every case that it judges."
@@ -249,6 +249,6 @@ def test_how_many_functions_the_same_framework_judged_alone_is_said_beside_the_r
 def test_where_no_suite_says_who_judged_nothing_is_said_of_it() -> None:
     one = verdict(XLA, "torch.cat", "success")
     verdicts = [replace(one, counts={**one.counts, INDEPENDENT.name: NOTHING_COUNTED})]
-    judged = (JudgedCases("torch", "torch.cat", None, 3),)
-    xla = told(replace(charted([XLA], verdicts), judged=judged))["torch@2.9.0/xla"]
+    judged_cases = (JudgedCases("torch", "torch.cat", None, 3),)
+    xla = summary_texts(replace(report_data([XLA], verdicts), judged=judged_cases))["torch@2.9.0/xla"]
     assert "is the only reference" not in xla

@@ -33,7 +33,7 @@ from tests.unit.coordinator import cells
 from tests.unit.coordinator.cells import counts
 
 
-def column(number: int, device: str = "cpu", **given: object) -> Target:
+def column(number: int, device: str = "cpu", **fields: object) -> Target:
     values: dict[str, object] = {
         "id": number,
         "framework": "torch",
@@ -46,18 +46,18 @@ def column(number: int, device: str = "cpu", **given: object) -> Target:
         "device_class": "cpu",
         "notes": (),
         "simulated": False,
-        **given,
+        **fields,
     }
     return Target.model_validate(values)
 
 
-def half(passed: int, total: int, flaky: int = 0) -> SideVerdict:
-    verdict = "unknown" if not total else "success" if passed == total else "partial" if passed else "complete"
-    return SideVerdict(verdict=verdict, passed=passed, total=total, flaky=flaky, cause=None)
+def half(passes: int, total: int, flaky: int = 0) -> SideVerdict:
+    verdict = "unknown" if not total else "success" if passes == total else "partial" if passes else "complete"
+    return SideVerdict(verdict=verdict, passed=passes, total=total, flaky=flaky, cause=None)
 
 
-def cell(function: str, passed: int, total: int, on_device: Counts | Literal["alike"] = "alike") -> Cell:
-    return cells.cell(counts(half(passed, total).verdict, passed, total), on_device, function=function)
+def cell(function: str, passes: int, total: int, on_device: Counts | Literal["alike"] = "alike") -> Cell:
+    return cells.cell(counts(half(passes, total).verdict, passes, total), on_device, function=function)
 
 
 def case(verdict: str, causes: tuple[str, ...] = (), placements: tuple[str, ...] = ()) -> SideCase:
@@ -97,9 +97,9 @@ PASSED, FAILED, FLAKY, SKIPPED, UNPROVEN, INCOMPLETE = map(
     ],
 )
 def test_a_case_changed_only_if_its_runs_agree(a: SideCase, b: SideCase | None, kind: str) -> None:
-    found = case_change("torch.cat/0", a, b)
-    assert found.kind == kind
-    assert (found.why is not None) == (kind in ("insufficient data", "not compared"))
+    change = case_change("torch.cat/0", a, b)
+    assert change.kind == kind
+    assert (change.why is not None) == (kind in ("insufficient data", "not compared"))
     back = case_change("torch.cat/0", b, a).kind
     assert back == {"worse": "better", "better": "worse"}.get(kind, kind)
 
@@ -107,8 +107,8 @@ def test_a_case_changed_only_if_its_runs_agree(a: SideCase, b: SideCase | None, 
 @pytest.mark.parametrize(("b", "why"), [(None, "no outcome on B"), (INCOMPLETE, "incomplete on B")])
 @pytest.mark.parametrize("a", [PASSED, FAILED, FLAKY])
 def test_a_case_that_counted_and_has_no_result_is_lost(a: SideCase, b: SideCase | None, why: str) -> None:
-    found = case_change("torch.cat/0", a, b)
-    assert (found.kind, found.why) == ("lost", why)
+    change = case_change("torch.cat/0", a, b)
+    assert (change.kind, change.why) == ("lost", why)
     assert case_change("torch.cat/0", b, a).kind == "insufficient data", "nothing was lost where nothing was"
     assert case_change("torch.cat/0", SKIPPED, b).kind == "not compared"
 
@@ -117,21 +117,21 @@ def test_a_case_of_another_digest_is_not_compared() -> None:
     assert case_change("torch.cat/0", PASSED, FAILED, comparable=False).kind == "not compared"
 
 
-def changed(a: dict[str, SideCase], b: dict[str, SideCase], rule: CountingRule = ANYWHERE) -> VerdictChange:
+def change_between(a: dict[str, SideCase], b: dict[str, SideCase], rule: CountingRule = ANYWHERE) -> VerdictChange:
     before, after = (
         [cell("torch.cat", sum(one.verdict == "passed" for one in side.values()), len(side))] for side in (a, b)
     )
-    (found,) = compare_verdicts(before, after, ({"torch.cat": a}, {"torch.cat": b}), rule)
-    return found
+    (change,) = compare_verdicts(before, after, ({"torch.cat": a}, {"torch.cat": b}), rule)
+    return change
 
 
 def test_one_case_mended_and_one_broken_is_not_the_same() -> None:
-    found = changed({"float64": FAILED, "uint8": PASSED}, {"float64": PASSED, "uint8": FAILED})
-    assert found.a == found.b
-    assert (found.kind, found.counts.worse, found.counts.better) == ("mixed", 1, 1)
-    assert found.moves == "1 worse (uint8), 1 better (float64)"
-    told = comparison([found])
-    assert (told.counts.mixed, told.counts.same, told.cases.worse, told.changed) == (1, 0, 1, True)
+    change = change_between({"float64": FAILED, "uint8": PASSED}, {"float64": PASSED, "uint8": FAILED})
+    assert change.a == change.b
+    assert (change.kind, change.counts.worse, change.counts.better) == ("mixed", 1, 1)
+    assert change.moves == "1 worse (uint8), 1 better (float64)"
+    summary = comparison([change])
+    assert (summary.counts.mixed, summary.counts.same, summary.cases.worse, summary.changed) == (1, 0, 1, True)
 
 
 @pytest.mark.parametrize(
@@ -151,31 +151,31 @@ def test_one_case_mended_and_one_broken_is_not_the_same() -> None:
 )
 def test_a_function_changed_if_one_of_its_cases_did(before: list[SideCase], after: list[SideCase], kind: str) -> None:
     a, b = ({str(number): one for number, one in enumerate(side)} for side in (before, after))
-    found = changed(a, b)
-    assert found.kind == kind
-    assert (found.why is not None) == (kind in ("insufficient data", "lost"))
-    assert comparison([found]).changed == (kind in ("regression", "fix", "change"))
+    change = change_between(a, b)
+    assert change.kind == kind
+    assert (change.why is not None) == (kind in ("insufficient data", "lost"))
+    assert comparison([change]).changed == (kind in ("regression", "fix", "change"))
 
 
 def test_a_target_of_a_without_a_counterpart_is_lost_too() -> None:
     side = Side(campaign=1, name="", suite="paper", state="done", timing="off", selector=None)
     for where, absent, fails in (("a", True, True), ("b", True, False), ("a", False, False), ("both", False, False)):
         omission = Omission.model_validate({"target": "torch@2.9.0/xla", "side": where, "why": "", "absent": absent})
-        found = Comparison(a=side, b=side, rule="anywhere", pairs=[], left_out=[omission])
-        assert found.fails(ComparisonGate.lost) == fails
-        assert not found.fails(ComparisonGate.regression)
+        empty_comparison = Comparison(a=side, b=side, rule="anywhere", pairs=[], left_out=[omission])
+        assert empty_comparison.fails(ComparisonGate.lost) == fails
+        assert not empty_comparison.fails(ComparisonGate.regression)
 
 
 def test_a_line_names_the_first_few_cases() -> None:
-    found = changed({str(n): PASSED for n in range(5)}, {str(n): FAILED for n in range(5)})
-    assert found.moves == "5 worse (0, 1, 2, …)"
-    assert [one.case for one in found.cases] == list("01234")
+    change = change_between({str(n): PASSED for n in range(5)}, {str(n): FAILED for n in range(5)})
+    assert change.moves == "5 worse (0, 1, 2, …)"
+    assert [one.case for one in change.cases] == list("01234")
 
 
 def test_reasons_are_counted_where_they_differ() -> None:
-    whole = changed({"0": PASSED, "1": PASSED}, {})
+    whole = change_between({"0": PASSED, "1": PASSED}, {})
     assert whole.why == "no outcome on B"
-    part = changed({"0": PASSED, "1": PASSED, "2": PASSED}, {"0": FLAKY, "1": PASSED})
+    part = change_between({"0": PASSED, "1": PASSED, "2": PASSED}, {"0": FLAKY, "1": PASSED})
     assert part.why == "1 case: its runs disagree on B; 1 case: no outcome on B"
 
 
@@ -183,12 +183,12 @@ def test_the_line_of_a_function_has_the_verdict_that_counts() -> None:
     before = [cell("torch.cat", 2, 2)]
     after = [cell("torch.cat", 2, 2, counts("complete", 0, 2, "placement"))]
     fell_back = {"torch.cat": {"torch.cat/0": case("failed", causes=("placement",))}}
-    (found,) = compare_verdicts(before, after, ({"torch.cat": {"torch.cat/0": PASSED}}, fell_back), ON_DEVICE)
-    assert found.kind == "regression"
-    assert found.b is not None
-    assert (found.b.verdict, found.b.cause) == ("complete", "placement")
-    told = comparison([found]).counts
-    assert (told.regressions, told.passes_on_a_fails_on_b, told.same) == (1, 1, 0)
+    (change,) = compare_verdicts(before, after, ({"torch.cat": {"torch.cat/0": PASSED}}, fell_back), ON_DEVICE)
+    assert change.kind == "regression"
+    assert change.b is not None
+    assert (change.b.verdict, change.b.cause) == ("complete", "placement")
+    change_counts = comparison([change]).counts
+    assert (change_counts.regressions, change_counts.passes_on_a_fails_on_b, change_counts.same) == (1, 1, 0)
 
 
 def test_the_same_framework_and_device_belong_together_whatever_the_version() -> None:

@@ -9,15 +9,15 @@ from coordinator.counting import ANYWHERE, ON_DEVICE
 from coordinator.web.campaign_pages import causes, progress
 
 
-def counters(total: int, passed: int = 0, failed: int = 0, cancelled: int = 0) -> Counters:
+def counters(total: int, passes: int = 0, failures: int = 0, cancellations: int = 0) -> Counters:
     return Counters(
         total=total,
-        done=passed + failed,
-        passed=passed,
-        failed=failed,
+        done=passes + failures,
+        passed=passes,
+        failed=failures,
         skipped=0,
         incomplete=0,
-        cancelled=cancelled,
+        cancelled=cancellations,
     )
 
 
@@ -33,26 +33,26 @@ def verdicts(
 
 
 def test_the_rate_and_the_time_left_are_unknown_before_anything_is_done() -> None:
-    found = progress(counters(10), 5.0, None)
-    assert (found.percent, found.per_second, found.seconds_left) == (0.0, None, None)
-    assert found.said == "0 of 10 jobs are done."
+    job_progress = progress(counters(10), 5.0, None)
+    assert (job_progress.percent, job_progress.per_second, job_progress.seconds_left) == (0.0, None, None)
+    assert job_progress.said == "0 of 10 jobs are done."
 
 
 def test_progress_says_the_rate_and_about_when_it_ends() -> None:
-    found = progress(counters(2000, passed=500), 100.0, 300.0)
-    assert (found.percent, found.per_second, found.seconds_left) == (25.0, 5.0, 300.0)
-    assert found.said == "500 of 2,000 jobs are done; about 5 min 00 s left."
+    job_progress = progress(counters(2000, passes=500), 100.0, 300.0)
+    assert (job_progress.percent, job_progress.per_second, job_progress.seconds_left) == (25.0, 5.0, 300.0)
+    assert job_progress.said == "500 of 2,000 jobs are done; about 5 min 00 s left."
 
 
 def test_what_has_ended_has_no_time_left() -> None:
-    found = progress(counters(10, passed=4, failed=1, cancelled=5), 10.0, 0.0)
-    assert (found.percent, found.seconds_left) == (100.0, None)
-    assert found.said == "5 of 10 jobs are done, 5 were cancelled."
+    job_progress = progress(counters(10, passes=4, failures=1, cancellations=5), 10.0, 0.0)
+    assert (job_progress.percent, job_progress.seconds_left) == (100.0, None)
+    assert job_progress.said == "5 of 10 jobs are done, 5 were cancelled."
 
 
 @pytest.mark.parametrize("elapsed_s", [0.0, -3.0])
 def test_a_clock_that_is_behind_makes_no_rate(elapsed_s: float) -> None:
-    assert progress(counters(10, passed=1), elapsed_s, None).per_second is None
+    assert progress(counters(10, passes=1), elapsed_s, None).per_second is None
 
 
 def test_a_campaign_without_jobs_is_no_division_by_zero() -> None:
@@ -60,7 +60,7 @@ def test_a_campaign_without_jobs_is_no_division_by_zero() -> None:
 
 
 def test_causes_are_counted_by_both_rules_the_most_frequent_first() -> None:
-    found = causes(
+    counts = causes(
         7,
         [
             *verdicts(2, "partial", "type"),
@@ -69,9 +69,9 @@ def test_causes_are_counted_by_both_rules_the_most_frequent_first() -> None:
             *verdicts(9, "success"),
         ],
     )
-    assert [(count.cause, *count.functions.values()) for count in found] == [
+    assert [(count.cause, *count.functions.values()) for count in counts] == [
         ("crash", 3, 3),
         ("type", 2, 2),
         ("placement", 0, 4),
     ]
-    assert found[2].addresses["on_device"] == "/campaigns/7/matrix?q=cause%3Aplacement&rule=on_device"
+    assert counts[2].addresses["on_device"] == "/campaigns/7/matrix?q=cause%3Aplacement&rule=on_device"

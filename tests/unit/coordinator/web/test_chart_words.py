@@ -45,9 +45,9 @@ def test_a_function_that_never_touches_a_device_keeps_its_verdict_when_counted_b
 
 
 def test_without_a_counted_case_the_cell_says_why() -> None:
-    gone = cell(counts("unknown", 0, 0), skipped=1, not_counted_cause="removed")
-    first, _ = by_two_rules(gone, ANYWHERE)
-    assert (first.description, first.cause, gone.remarks) == ("no counted case", "removed", ("1 skipped",))
+    gone_cell = cell(counts("unknown", 0, 0), skipped=1, not_counted_cause="removed")
+    first, _ = by_two_rules(gone_cell, ANYWHERE)
+    assert (first.description, first.cause, gone_cell.remarks) == ("no counted case", "removed", ("1 skipped",))
 
 
 def test_an_address_holds_any_name() -> None:
@@ -70,13 +70,13 @@ def test_modules_say_where_their_first_function_stands() -> None:
     ]
 
 
-def half(passed: int, total: int = 3) -> SideVerdict:
-    verdict = "success" if passed == total else "partial" if passed else "complete"
-    return SideVerdict(verdict=verdict, passed=passed, total=total, flaky=0, cause=None)
+def half(passes: int, total: int = 3) -> SideVerdict:
+    verdict = "success" if passes == total else "partial" if passes else "complete"
+    return SideVerdict(verdict=verdict, passed=passes, total=total, flaky=0, cause=None)
 
 
 def test_a_reader_sees_what_broke_first_and_what_is_uncertain_last() -> None:
-    found = by_heading(
+    changes_by_heading = by_heading(
         [
             change("unsure", "insufficient data", None, half(3)),
             change("gone", "lost", half(3), None),
@@ -88,7 +88,7 @@ def test_a_reader_sees_what_broke_first_and_what_is_uncertain_last() -> None:
             change("broken", "regression", half(3), half(2)),
         ]
     )
-    assert [[one.function for one in changes] for changes in found.values()] == [
+    assert [[one.function for one in changes] for changes in changes_by_heading.values()] == [
         ["broken"],
         ["worse"],
         ["swapped"],
@@ -146,10 +146,10 @@ def test_a_history_never_compares_two_suites_whatever_their_revisions() -> None:
 @settings(deadline=None)
 @given(samples)
 def test_thinned_samples_keep_the_extremes(values: list[float]) -> None:
-    kept = thin(values)
-    assert len(kept) == min(len(values), MOST_DOTS)
+    kept_values = thin(values)
+    assert len(kept_values) == min(len(values), MOST_DOTS)
     if values:
-        assert (kept[0], kept[-1]) == (min(values), max(values))
+        assert (kept_values[0], kept_values[-1]) == (min(values), max(values))
 
 
 @settings(deadline=None)
@@ -170,8 +170,8 @@ def test_every_dot_is_within_its_drawing(runs: list[list[float]]) -> None:
 
 def test_the_end_of_a_long_log_is_kept() -> None:
     assert cut("short") == ("short", 0)
-    kept, left_out = cut("x" * MOST_TEXT + "end")
-    assert (len(kept), kept[-3:], left_out) == (MOST_TEXT, "end", 3)
+    end_of_log, left_out = cut("x" * MOST_TEXT + "end")
+    assert (len(end_of_log), end_of_log[-3:], left_out) == (MOST_TEXT, "end", 3)
 
 
 @given(st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=20))

@@ -47,4 +47,4 @@ def test_a_framework_has_a_table_without_the_targets_of_others_and_without_empty
     assert [module.name for module, _ in torch.modules] == ["torch", "torch.nn"]
     ((add, cells), _) = torch.modules[0][1]
     assert add.function == "torch.add"
-    assert [found is not None for _, found, *_ in cells] == [True, False]
+    assert [shown_cell is not None for _, shown_cell, *_ in cells] == [True, False]

@@ -13,7 +13,7 @@ from coordinator.reports.options import ReportOptions
 from coordinator.web.pages import stream_page
 
 
-async def written(contents: Any) -> str:
+async def page_text(contents: Any) -> str:
     """The page of figures of a campaign."""
     request = Request({"type": "http", "path": "/campaigns/3/figures", "query_string": b"", "headers": []})
     counters = SimpleNamespace(done=1, total=2)
@@ -35,7 +35,7 @@ async def test_what_is_awaited_in_a_page_stands_where_it_was_asked_for() -> None
     async def nothing() -> SimpleNamespace:
         return SimpleNamespace(chapters=[])
 
-    page = await written(nothing)
+    page = await page_text(nothing)
     assert page.rstrip().endswith("</html>")
     assert "&lt;b&gt;November&lt;/b&gt;" in page
     assert "is still running: 1 of 2 jobs are done" in page
@@ -46,7 +46,7 @@ async def test_a_page_that_cannot_be_finished_says_so() -> None:
         raise ConnectionError("the database went away")
 
     with capture_logs() as lines:
-        page = await written(broken)
+        page = await page_text(broken)
     assert "<h1>Figures and tables</h1>" in page
     assert page.endswith('<p class="error">This page could not be finished: load it again in a moment.</p>')
     assert "the database went away" not in page

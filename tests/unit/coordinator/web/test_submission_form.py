@@ -47,14 +47,14 @@ XLA = "torch@2.9.0/xla"
 
 
 def test_only_what_is_online_is_offered_and_one_choice_names_all_its_hardware() -> None:
-    offered = offer(
+    choices = offer(
         [
             runner(XLA, "paper", state="quarantined"),
             runner(CPU, "paper", hardware="one CPU"),
             runner(CPU, "library", hardware="another CPU", fingerprint={"notes": ["slow"]}, simulated=True),
         ]
     )
-    (choice,) = offered.targets
+    (choice,) = choices.targets
     assert (choice.target, choice.hardware, choice.suites) == (CPU, ("another CPU", "one CPU"), ("library", "paper"))
     assert (choice.notes, choice.simulated) == (("slow",), True)
 
@@ -81,8 +81,8 @@ def test_what_is_left_empty_has_the_default_of_rest() -> None:
 
 
 def test_names_are_parted_by_blanks_lines_and_commas() -> None:
-    filled = Filled(targets=(CPU,), other=f" */xla,{CPU}\n", functions="torch.add\r\n torch.nn.*,torch.sub")
-    request = filled.request()
+    form = Filled(targets=(CPU,), other=f" */xla,{CPU}\n", functions="torch.add\r\n torch.nn.*,torch.sub")
+    request = form.request()
     assert request.targets == [CPU, "*/xla"]
     assert request.functions == ["torch.add", "torch.nn.*", "torch.sub"]
 
@@ -93,7 +93,7 @@ def test_without_any_target_nothing_is_request_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("filled", "field"),
+    ("form", "field"),
     [
         (Filled(targets=(CPU,), runs="0"), "runs"),
         (Filled(targets=(CPU,), timeout_s="inf"), "timeout_s"),
@@ -102,10 +102,10 @@ def test_without_any_target_nothing_is_request_for() -> None:
         (Filled(targets=(CPU,), rerun="1", which="some"), "form"),
     ],
 )
-def test_each_mistake_is_said_once_beside_its_field(filled: Filled, field: str) -> None:
-    with pytest.raises(ValidationError) as raised:
-        filled.request()
-    assert list(problems(raised.value)) == [field]
+def test_each_mistake_is_said_once_beside_its_field(form: Filled, field: str) -> None:
+    with pytest.raises(ValidationError) as excinfo:
+        form.request()
+    assert list(problems(excinfo.value)) == [field]
 
 
 def test_an_error_of_no_field_is_the_forms() -> None:
@@ -113,11 +113,11 @@ def test_an_error_of_no_field_is_the_forms() -> None:
 
 
 def test_a_target_that_is_gone_stays_among_the_selectors() -> None:
-    filled = apart(Filled(targets=(CPU, XLA), other="jax/*"), offer([runner(CPU, "paper")]))
-    assert (filled.targets, filled.other) == ((CPU,), f"jax/*\n{XLA}")
+    form = apart(Filled(targets=(CPU, XLA), other="jax/*"), offer([runner(CPU, "paper")]))
+    assert (form.targets, form.other) == ((CPU,), f"jax/*\n{XLA}")
 
 
 def test_an_address_fills_the_form_in_as_it_was() -> None:
-    filled = Filled("a & b", "docs", (CPU, XLA), "jax/*", "torch.*\ntorch.nn.*", "5", "off", "60")
-    query = parse_qsl(urlsplit(address(filled)).query)
-    assert from_query(Filled(), query) == filled
+    form = Filled("a & b", "docs", (CPU, XLA), "jax/*", "torch.*\ntorch.nn.*", "5", "off", "60")
+    query = parse_qsl(urlsplit(address(form)).query)
+    assert from_query(Filled(), query) == form

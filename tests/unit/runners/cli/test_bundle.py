@@ -25,7 +25,7 @@ from runners.errors import BundleError
 NAMES = ("f/a", "f/b", "g/a")
 
 
-def _header(**changed: Any) -> BundleHeader:
+def _header(**changes: Any) -> BundleHeader:
     suite = CatalogueSuite(
         name="paper", revision="r1", cases=[CatalogueCase(id=name, function=name[0]) for name in NAMES]
     )
@@ -40,7 +40,7 @@ def _header(**changed: Any) -> BundleHeader:
         queue_limit=512,
         fingerprint=Fingerprint(hardware="a CPU", environment="abc", host="here", system="Linux", python="3.11"),
     )
-    fields = {"suite": suite, "runner": runner} | changed
+    fields = {"suite": suite, "runner": runner} | changes
     return BundleHeader(portolan="1", begun_at=datetime.now(UTC), functions=["*"], runs=2, **fields)
 
 
@@ -49,10 +49,10 @@ def _outcome(case: str, run: int, verdict: Verdict = Verdict.passed) -> BundledO
     return BundledOutcome(case=case, run=run, finished_at=datetime.now(UTC), outcome=outcome)
 
 
-def _interrupted(path: Path, *done: tuple[str, int]) -> BundleWriter:
+def _interrupted_bundle(path: Path, *outcomes: tuple[str, int]) -> BundleWriter:
     with BundleWriter(path) as writer:
         writer.begin(_header())
-        for case, run in done:
+        for case, run in outcomes:
             writer.add(_outcome(case, run, Verdict.failed))
     return writer
 
@@ -88,7 +88,7 @@ TORN: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("kind", TORN)
 def test_it_goes_on_behind_the_last_whole_outcome(kind: str, tmp_path: Path) -> None:
-    part = _interrupted(tmp_path / "b", ("f/a", 1), ("f/b", 1)).part
+    part = _interrupted_bundle(tmp_path / "b", ("f/a", 1), ("f/b", 1)).part
     whole = part.read_bytes()
     part.write_bytes(TORN[kind](whole))
     with BundleWriter(tmp_path / "b") as writer:
@@ -108,7 +108,7 @@ def test_it_goes_on_behind_the_last_whole_outcome(kind: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("length", [0, 1, 20, 200])
 def test_killed_within_the_header_it_begins_anew(length: int, tmp_path: Path) -> None:
-    part = _interrupted(tmp_path / "b", ("f/a", 1)).part
+    part = _interrupted_bundle(tmp_path / "b", ("f/a", 1)).part
     part.write_bytes(part.read_bytes()[:length])
     with BundleWriter(tmp_path / "b") as writer:
         header = _header()
@@ -127,7 +127,7 @@ def test_a_file_of_somebody_elses_stays_as_it_is(content: bytes, tmp_path: Path)
 
 
 def test_another_machine_or_order_does_not_continue_it(tmp_path: Path) -> None:
-    part = _interrupted(tmp_path / "b", ("f/a", 1)).part
+    part = _interrupted_bundle(tmp_path / "b", ("f/a", 1)).part
     whole = part.read_bytes()
     other = _header()
     machine = other.runner.model_copy(
@@ -176,7 +176,7 @@ def test_two_at_once_do_not_write_one_file(tmp_path: Path) -> None:
 
 
 def test_nothing_done_leaves_nothing(tmp_path: Path) -> None:
-    _interrupted(tmp_path / "b")
+    _interrupted_bundle(tmp_path / "b")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -39,12 +39,12 @@ def test_the_key_is_of_what_gets_installed(project: Path, old: str, new: str, ch
 def test_an_environment_of_any_build_is_another_and_is_set_up_again(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    locked = complete(environments.path("torch"), {})
+    locked_build = complete(environments.path("torch"), {})
     monkeypatch.setenv("PORTOLAN_ANY_BUILD", "1")
     assert environments.find("torch") is None
     any_build = complete(environments.path("torch"), {})
     monkeypatch.setenv("PORTOLAN_ANY_BUILD", "0")
-    assert environments.find("torch") == locked != any_build
+    assert environments.find("torch") == locked_build != any_build
 
 
 def test_an_interrupted_environment_is_not_found(project: Path) -> None:
@@ -63,12 +63,12 @@ def test_a_broken_download_is_one_line_and_the_next_call_starts_anew(
     uv.write_text('#!/bin/sh\n[ "$1" = venv ] || { echo "connection lost"; exit 3; }\nmkdir -p "$5/bin"\n')
     uv.chmod(0o755)
     monkeypatch.setattr(environment_builder, "find_uv", lambda: str(uv))
-    said: list[str] = []
+    messages: list[str] = []
     for _ in range(2):
-        with pytest.raises(environments.SetupFailedError, match="connection lost") as told:
-            environments.set_up("torch", say=said.append)
-        assert "\n" not in str(told.value)
-    assert any("interrupted" in line for line in said)
+        with pytest.raises(environments.SetupFailedError, match="connection lost") as excinfo:
+            environments.set_up("torch", say=messages.append)
+        assert "\n" not in str(excinfo.value)
+    assert any("interrupted" in line for line in messages)
 
 
 def test_a_framework_that_cannot_be_imported_is_no_environment(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,10 +98,10 @@ def test_a_cache_that_cannot_be_written_is_one_line(project: Path, monkeypatch: 
 
 def test_pips_indexes_are_passed_on_unless_uv_has_its_own() -> None:
     pip = {"PIP_INDEX_URL": "https://one", "PIP_EXTRA_INDEX_URL": "https://two", "PIP_FIND_LINKS": "/wheels"}
-    passed = index_variables(pip)
-    assert passed["UV_DEFAULT_INDEX"] == "https://one"
-    assert passed["UV_INDEX"] == "https://two"
-    assert passed["UV_FIND_LINKS"] == "/wheels"
+    variables = index_variables(pip)
+    assert variables["UV_DEFAULT_INDEX"] == "https://one"
+    assert variables["UV_INDEX"] == "https://two"
+    assert variables["UV_FIND_LINKS"] == "/wheels"
     assert index_variables(pip | {"UV_DEFAULT_INDEX": "https://uv"})["UV_DEFAULT_INDEX"] == "https://uv"
 
 
@@ -143,14 +143,14 @@ def complete(environment: Path, mark: dict[str, object]) -> Path:
 def test_a_package_added_makes_another_environment_and_leaves_the_plain_one(project: Path) -> None:
     plain = environments.path("torch")
     npu = package(project / "npu")
-    added = environments.path("torch", "", [str(npu)])
-    assert added != plain == environments.path("torch", "", [])
-    assert environments.path("torch", "", [str(package(project / "elsewhere"))]) == added, "the content counts"
+    with_package = environments.path("torch", "", [str(npu)])
+    assert with_package != plain == environments.path("torch", "", [])
+    assert environments.path("torch", "", [str(package(project / "elsewhere"))]) == with_package, "the content counts"
     (npu / "build").mkdir()
     (npu / "build" / "left.py").touch()
-    assert environments.path("torch", "", [str(npu)]) == added, "what building leaves behind does not count"
+    assert environments.path("torch", "", [str(npu)]) == with_package, "what building leaves behind does not count"
     package(npu, "VARIABLES = {}")
-    assert environments.path("torch", "", [str(npu)]) != added
+    assert environments.path("torch", "", [str(npu)]) != with_package
 
 
 def test_a_device_that_a_package_brings_is_found_by_its_word(project: Path) -> None:

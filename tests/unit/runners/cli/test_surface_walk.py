@@ -42,8 +42,8 @@ def lines(place: Path, files: dict[str, str], monkeypatch: pytest.MonkeyPatch, s
         (place / name).parent.mkdir(exist_ok=True)
         (place / name).write_text(text)
     monkeypatch.setenv("PYTHONPATH", str(place))
-    found = enumerate_surface("jax", Interpreter(sys.executable), silence_s=silence_s)
-    return [json.loads(line) for line in found.splitlines()]
+    output = enumerate_surface("jax", Interpreter(sys.executable), silence_s=silence_s)
+    return [json.loads(line) for line in output.splitlines()]
 
 
 def test_every_public_object_is_listed_once_with_all_its_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,9 +80,9 @@ def test_what_makes_no_sense_is_told_before_anything_starts(
     file = tmp_path / "secret"
     if values["content"] is not None:
         file.write_text(values["content"])
-    with pytest.raises(RefusedError, match=words) as refused:
+    with pytest.raises(RefusedError, match=words) as excinfo:
         enrolment_options(str(values["coordinator"]), file, str(values["name"]), str(values["advertise"]))
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(excinfo.value)
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 409, 413, 422])

@@ -43,16 +43,16 @@ async def test_nobody_is_at_work_beside_one_that_is_alone(visits: list[tuple[boo
 
 
 async def test_who_waits_to_be_alone_is_let_in_before_others_begin() -> None:
-    company, told = Company(2), []
+    company, order = Company(2), []
     assert await company.join(never)
 
     async def alone() -> None:
         async with company.alone(never):
-            told.append("alone")
+            order.append("alone")
 
     async def join() -> None:
         await company.join(never)
-        told.append("joined")
+        order.append("joined")
 
     async with asyncio.timeout(10), asyncio.TaskGroup() as group:
         group.create_task(alone())
@@ -60,23 +60,23 @@ async def test_who_waits_to_be_alone_is_let_in_before_others_begin() -> None:
         assert company.is_asked_for_silence
         group.create_task(join())
         await asyncio.sleep(0)
-        assert told == []
+        assert order == []
         company.part()
-    assert told == ["alone", "joined"]
+    assert order == ["alone", "joined"]
 
 
 async def test_who_is_stopped_waits_no_longer_and_holds_up_nobody() -> None:
-    company, stopped = Company(2), False
+    company, is_stopped = Company(2), False
     assert await company.join(never)
 
     async def alone() -> None:
-        async with company.alone(lambda: stopped):
+        async with company.alone(lambda: is_stopped):
             pass
 
     async with asyncio.timeout(10), asyncio.TaskGroup() as group:
         waiting = group.create_task(alone())
         await asyncio.sleep(0)
-        stopped = True
+        is_stopped = True
         company.look_again()
         await waiting
         assert await company.join(never)

@@ -25,17 +25,17 @@ def _numbers(lines: bytes) -> list[int]:
 @given(st.lists(st.one_of(st.just("event"), st.integers(0, 30)), max_size=60))
 def test_whatever_is_acknowledged_the_rest_is_there_in_order(steps: list[str | int]) -> None:
     log = EventLog()
-    acknowledged = issued = 0
+    acknowledged_number = issued_number = 0
     for step in steps:
         if step == "event":
-            issued += 1
-            log.finished(f"job-{issued}", 1, PASSED)
-        elif isinstance(step, int) and step <= issued:
+            issued_number += 1
+            log.finished(f"job-{issued_number}", 1, PASSED)
+        elif isinstance(step, int) and step <= issued_number:
             log.acknowledge(step)
-            acknowledged = max(acknowledged, step)
-        last, lines = log.after(acknowledged)
-        assert _numbers(lines) == list(range(acknowledged + 1, issued + 1))
-        assert last == log.last == issued
+            acknowledged_number = max(acknowledged_number, step)
+        last, lines = log.after(acknowledged_number)
+        assert _numbers(lines) == list(range(acknowledged_number + 1, issued_number + 1))
+        assert last == log.last == issued_number
 
 
 def test_a_read_is_a_batch_at_most_and_goes_on_after_it() -> None:

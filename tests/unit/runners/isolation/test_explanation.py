@@ -93,8 +93,8 @@ HOST = Arrays("host", np.negative)
 
 def case(dtype: str = "float64", **options: Any) -> Case:
     function = Function("arrays.negative", reference=np.negative, **options)
-    made: Any = (lambda inputs: [inputs.normal(8)]) if "float" in dtype else (lambda inputs: [inputs.integers(8)])
-    function.value("plain", made, dtype=dtype)
+    arguments: Any = (lambda inputs: [inputs.normal(8)]) if "float" in dtype else (lambda inputs: [inputs.integers(8)])
+    function.value("plain", arguments, dtype=dtype)
     return function.cases[0]
 
 
@@ -104,28 +104,28 @@ def refuses_double(array: Any) -> Any:
     return -array
 
 
-def observed(device: Device, of: Case) -> Observation:
+def observe(device: Device, of: Case) -> Observation:
     return run_case(device, of, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
 
 
 def evidence(device: Arrays, of: Case) -> Evidence:
-    found = explained(device, of, observed(device, of)).evidence
-    assert found is not None
-    return found
+    explanation = explained(device, of, observe(device, of)).evidence
+    assert explanation is not None
+    return explanation
 
 
 def test_a_failure_is_explained_by_its_operation_and_by_what_the_same_call_does_elsewhere() -> None:
     operation = Operation("neg", ("float64",), Kernels.other_dtypes, ("float32",))
-    found = evidence(Arrays("npu:0", refuses_double, operation), case())
-    assert (found.exception, found.message) == ("builtins.TypeError", "npu:0 takes no float64")
-    assert (found.operation, found.dtypes) == ("neg", ["float64"])
-    assert (found.kernels, found.kernel_dtypes) == (Kernels.other_dtypes, ["float32"])
-    assert (found.on_host, found.in_float32) == (Repetition.passed, Repetition.passed)
+    explanation = evidence(Arrays("npu:0", refuses_double, operation), case())
+    assert (explanation.exception, explanation.message) == ("builtins.TypeError", "npu:0 takes no float64")
+    assert (explanation.operation, explanation.dtypes) == ("neg", ["float64"])
+    assert (explanation.kernels, explanation.kernel_dtypes) == (Kernels.other_dtypes, ["float32"])
+    assert (explanation.on_host, explanation.in_float32) == (Repetition.passed, Repetition.passed)
 
 
 def test_a_wrong_result_that_the_host_has_too_is_the_same_failure() -> None:
-    found = evidence(Arrays("npu:0", np.abs), case())
-    assert (found.on_host, found.in_float32) == (Repetition.passed, Repetition.failed_otherwise)
+    explanation = evidence(Arrays("npu:0", np.abs), case())
+    assert (explanation.on_host, explanation.in_float32) == (Repetition.passed, Repetition.failed_otherwise)
     HOST._function = np.abs
     try:
         assert evidence(Arrays("npu:0", np.abs), case()).on_host is Repetition.failed_alike
@@ -138,8 +138,8 @@ def test_what_the_host_refuses_in_a_graph_alone_is_told_apart() -> None:
         def graph(self) -> Device:
             return Arrays("cpu", refuses_double)
 
-    found = evidence(Compiled("npu:0", refuses_double), case())
-    assert (found.on_host, found.in_graph) == (Repetition.passed, Repetition.failed_alike)
+    explanation = evidence(Compiled("npu:0", refuses_double), case())
+    assert (explanation.on_host, explanation.in_graph) == (Repetition.passed, Repetition.failed_alike)
     assert evidence(Arrays("npu:0", refuses_double), case()).in_graph is None, "nothing compiles its calls"
     HOST._function = refuses_double
     try:
@@ -148,20 +148,20 @@ def test_what_the_host_refuses_in_a_graph_alone_is_told_apart() -> None:
         HOST._function = np.negative
 
 
-@pytest.mark.parametrize("thrown", [RuntimeError("odd"), SystemExit(3), KeyboardInterrupt()])
-def test_a_repetition_that_raises_leaves_its_part_of_the_evidence_empty(thrown: BaseException) -> None:
-    found = evidence(Arrays("npu:0", refuses_double, thrown), case())
-    assert (found.operation, found.kernels) == (None, None)
-    assert (found.message, found.on_host) == ("npu:0 takes no float64", Repetition.passed)
+@pytest.mark.parametrize("exception", [RuntimeError("odd"), SystemExit(3), KeyboardInterrupt()])
+def test_a_repetition_that_raises_leaves_its_part_of_the_evidence_empty(exception: BaseException) -> None:
+    explanation = evidence(Arrays("npu:0", refuses_double, exception), case())
+    assert (explanation.operation, explanation.kernels) == (None, None)
+    assert (explanation.message, explanation.on_host) == ("npu:0 takes no float64", Repetition.passed)
 
 
 def test_what_a_framework_names_is_cut_to_size() -> None:
     operation = Operation("n\0" * 9_999, ("float64",) * 999, None, ("x" * 9_999,))
-    found = evidence(Arrays("npu:0", refuses_double, operation), case())
-    assert found.operation is not None
-    assert (len(found.operation), len(found.dtypes)) == (LINE_LIMIT, MAX_DTYPES)
-    assert "\0" not in found.operation
-    assert len(found.kernel_dtypes[0]) == LINE_LIMIT
+    explanation = evidence(Arrays("npu:0", refuses_double, operation), case())
+    assert explanation.operation is not None
+    assert (len(explanation.operation), len(explanation.dtypes)) == (LINE_LIMIT, MAX_DTYPES)
+    assert "\0" not in explanation.operation
+    assert len(explanation.kernel_dtypes[0]) == LINE_LIMIT
 
 
 def test_the_host_is_not_set_against_itself() -> None:
@@ -175,14 +175,14 @@ def test_a_device_that_explains_nothing_loses_nothing() -> None:
     class Plain(Arrays):
         host = failing = None  # type: ignore[assignment]
 
-    found = evidence(Plain("npu:0", refuses_double), case())
-    assert (found.operation, found.on_host, found.in_float32) == (None, None, Repetition.passed)
+    explanation = evidence(Plain("npu:0", refuses_double), case())
+    assert (explanation.operation, explanation.on_host, explanation.in_float32) == (None, None, Repetition.passed)
 
 
 @pytest.mark.parametrize("ending", sorted(set(Ending) - {Ending.raised, Ending.mismatched}))
 def test_only_failures_of_a_living_process_are_repeated(ending: Ending) -> None:
     device = Arrays("npu:0", lambda array: sys.exit("never called"))
-    before = replace(observed(device, case()), ending=ending)
+    before = replace(observe(device, case()), ending=ending)
     assert explained(device, case(), before) is before
 
 
@@ -190,16 +190,16 @@ def test_only_failures_of_a_living_process_are_repeated(ending: Ending) -> None:
     ("dtype", "single"), [("float32", None), ("bool", None), ("float16", "float32"), ("complex128", "complex64")]
 )
 def test_a_case_in_single_precision(dtype: str, single: str | None) -> None:
-    found = in_single(replace(case(), dtype=dtype))
-    assert (found and found.dtype) == single
+    single_case = in_single(replace(case(), dtype=dtype))
+    assert (single_case and single_case.dtype) == single
 
 
 def test_integers_of_the_cases_dtype_become_floating_and_others_stay() -> None:
     integral = replace(case(), dtype="int64", arguments=lambda inputs: [inputs.integers(3), np.array([1], np.int32), 2])
     single = in_single(integral)
     assert single is not None
-    made = single.arguments(single.inputs())
-    assert [getattr(value, "dtype", None) for value in made] == [np.float64, np.int32, None]
+    arguments = single.arguments(single.inputs())
+    assert [getattr(value, "dtype", None) for value in arguments] == [np.float64, np.int32, None]
 
 
 @pytest.mark.parametrize(

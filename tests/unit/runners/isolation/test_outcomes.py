@@ -35,10 +35,10 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()))
 
 @given(ANY_TEXT)
 def test_any_text_becomes_storable_and_keeps_its_length(text: str) -> None:
-    stored = printable(text)
-    assert "\0" not in stored
-    stored.encode("utf-8")
-    assert len(stored) == len(text)
+    printable_text = printable(text)
+    assert "\0" not in printable_text
+    printable_text.encode("utf-8")
+    assert len(printable_text) == len(text)
 
 
 def test_long_text_is_cut_visibly() -> None:
@@ -76,9 +76,9 @@ def test_every_text_of_an_outcome_is_cleaned(text: str) -> None:
     # Parsed, for the six characters of an escape may themselves be somebody's text.
     texts = list(strings(json.loads(body)))
     assert len(texts) >= 6
-    for stored in texts:
-        assert "\0" not in stored
-        stored.encode("utf-8")
+    for stored_text in texts:
+        assert "\0" not in stored_text
+        stored_text.encode("utf-8")
 
 
 def test_evidence_of_any_size_is_cut_to_the_limits_of_the_protocol() -> None:
@@ -100,13 +100,16 @@ def test_an_end_is_told_whatever_the_clock_says(seconds: float) -> None:
 
 
 def test_an_end_is_told_by_exit_code_or_signal() -> None:
-    exited = died(3 << 8, 1.0)
-    assert (exited.ending, exited.evidence and exited.evidence.exit_code) == (Ending.exited, 3)
-    killed = died(signal.SIGSEGV, 1.0)
-    assert (killed.ending, killed.evidence and killed.evidence.signal) == (Ending.signalled, "SIGSEGV")
-    unnamed = died(40, 1.0)
-    assert unnamed.evidence is not None
-    assert unnamed.evidence.signal == "SIG40"
+    exit_outcome = died(3 << 8, 1.0)
+    assert (exit_outcome.ending, exit_outcome.evidence and exit_outcome.evidence.exit_code) == (Ending.exited, 3)
+    signal_outcome = died(signal.SIGSEGV, 1.0)
+    assert (signal_outcome.ending, signal_outcome.evidence and signal_outcome.evidence.signal) == (
+        Ending.signalled,
+        "SIGSEGV",
+    )
+    unnamed_signal = died(40, 1.0)
+    assert unnamed_signal.evidence is not None
+    assert unnamed_signal.evidence.signal == "SIG40"
 
 
 def test_what_a_child_sends_has_the_fields_and_the_limits_of_the_contract() -> None:

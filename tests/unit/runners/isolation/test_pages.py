@@ -25,8 +25,8 @@ MAPS = """\
 
 def test_only_whole_huge_pages_of_private_anonymous_memory_are_asked_for() -> None:
     heap = 10 * HUGE + 4_096
-    found = list(pages.private(MAPS.format(heap=heap, heap_end=heap + 3 * HUGE)))
-    assert found == [(11 * HUGE, 2 * HUGE), (0x7F0000000000, HUGE)]
+    ranges = list(pages.private(MAPS.format(heap=heap, heap_end=heap + 3 * HUGE)))
+    assert ranges == [(11 * HUGE, 2 * HUGE), (0x7F0000000000, HUGE)]
 
 
 IN_A_PROCESS_OF_ITS_OWN = """
@@ -43,10 +43,10 @@ print(huge(), held[:] == written)
 
 
 def test_what_was_written_stands_in_huge_pages_afterwards() -> None:
-    said = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", IN_A_PROCESS_OF_ITS_OWN], capture_output=True, text=True, check=True
     ).stdout
-    huge, same = said.split()
+    huge, same = output.split()
     assert same == "True"
     assert int(huge) >= 7 * HUGE or not _kernel_can()
 

@@ -52,10 +52,10 @@ def test_descendants_follow_every_generation() -> None:
 def test_kill_takes_sessions_of_their_own_and_ignored_signals(family: subprocess.Popen[bytes]) -> None:
     members = processes.descendants([family.pid], processes.snapshot())
     assert len(members) == 7
-    known = {(member.pid, member.started) for member in members}
+    known_processes = {(member.pid, member.started) for member in members}
 
     def find(table: dict[int, Process]) -> list[Process]:
-        return [process for process in table.values() if (process.pid, process.started) in known]
+        return [process for process in table.values() if (process.pid, process.started) in known_processes]
 
     assert processes.kill(find, limit_s=60)  # type: ignore[arg-type]
     again = [processes.look(member.pid) for member in members]

@@ -15,20 +15,20 @@ PASSED = Outcome(verdict=Verdict.passed, ending=Ending.returned, duration_s=1.0)
 KILLED, SEGFAULT = 9, 11
 
 
-def raised(message: str, **evidence: Any) -> Outcome:
-    seen = Evidence(**{"exception": "builtins.RuntimeError", "message": message, **evidence})
-    return Outcome(verdict=Verdict.failed, ending=Ending.raised, duration_s=1.0, evidence=seen)
+def raised_outcome(message: str, **evidence: Any) -> Outcome:
+    failure_evidence = Evidence(**{"exception": "builtins.RuntimeError", "message": message, **evidence})
+    return Outcome(verdict=Verdict.failed, ending=Ending.raised, duration_s=1.0, evidence=failure_evidence)
 
 
-def mismatched(what: str) -> Outcome:
+def mismatched_outcome(what: str) -> Outcome:
     return Outcome(verdict=Verdict.failed, ending=Ending.mismatched, duration_s=1.0, evidence=Evidence(mismatch=what))
 
 
 @pytest.mark.parametrize(
     ("outcome", "earlier", "suspect"),
     [
-        (raised("no"), 0, False),
-        (raised("no"), 1, True),
+        (raised_outcome("no"), 0, False),
+        (raised_outcome("no"), 1, True),
         (died(SEGFAULT, 1.0), 2, True),
         (out_of_memory("too much", 1.0), 2, True),
         (PASSED, 2, False),
@@ -41,14 +41,14 @@ def test_failures_after_others_are_suspect(outcome: Outcome, earlier: int, suspe
 
 
 @pytest.mark.parametrize(
-    ("outcome", "crowded"),
+    ("outcome", "may_be_crowded"),
     [
-        (raised("no kernel"), False),
-        (mismatched("everything"), False),
+        (raised_outcome("no kernel"), False),
+        (mismatched_outcome("everything"), False),
         (PASSED, False),
         (cancelled(), False),
-        (raised("no", exception="builtins.MemoryError"), True),
-        (raised("can't start new thread"), True),
+        (raised_outcome("no", exception="builtins.MemoryError"), True),
+        (raised_outcome("can't start new thread"), True),
         (died(KILLED, 1.0), True),
         (died(SEGFAULT, 1.0), True),
         (out_of_memory("too much", 1.0), True),
@@ -56,8 +56,8 @@ def test_failures_after_others_are_suspect(outcome: Outcome, earlier: int, suspe
         (harness_failed("no end"), True),
     ],
 )
-def test_what_a_case_beside_may_have_caused_is_crowded(outcome: Outcome, crowded: bool) -> None:
-    assert is_crowded(outcome) is crowded
+def test_what_a_case_beside_may_have_caused_is_crowded(outcome: Outcome, may_be_crowded: bool) -> None:
+    assert is_crowded(outcome) is may_be_crowded
 
 
 def test_a_crowded_failure_is_told_as_one_beside_others() -> None:
@@ -70,7 +70,7 @@ def test_a_crowded_failure_is_told_as_one_beside_others() -> None:
 @pytest.mark.parametrize(
     ("outcome", "suspect"),
     [
-        (raised("no"), True),
+        (raised_outcome("no"), True),
         (harness_failed("no end"), True),
         (PASSED, True),
         (PASSED.model_copy(update={"placement": Placement.fell_back}), True),
@@ -86,7 +86,7 @@ def test_after_other_functions_whatever_is_no_pass_on_the_device_is_suspect(outc
 
 
 @pytest.mark.parametrize("suspect", [PASSED, harness_failed("no end")])
-@pytest.mark.parametrize("alone", [PASSED, raised("no"), timed_out(9.0, 9.0)])
+@pytest.mark.parametrize("alone", [PASSED, raised_outcome("no"), timed_out(9.0, 9.0)])
 def test_of_what_did_not_fail_the_run_alone_is_all_that_counts(suspect: Outcome, alone: Outcome) -> None:
     assert confirm(suspect, alone, earlier=3) is alone
 
@@ -94,8 +94,8 @@ def test_of_what_did_not_fail_the_run_alone_is_all_that_counts(suspect: Outcome,
 @pytest.mark.parametrize(
     ("suspect", "alone"),
     [
-        (raised("at 0x7f on xla:0"), raised("at 0x3a on xla:0", operation="aten::add")),
-        (mismatched("result: 2"), mismatched("result: 2")),
+        (raised_outcome("at 0x7f on xla:0"), raised_outcome("at 0x3a on xla:0", operation="aten::add")),
+        (mismatched_outcome("result: 2"), mismatched_outcome("result: 2")),
         (died(SEGFAULT, 1.0), died(SEGFAULT, 2.0)),
         (timed_out(9.0, 9.0), timed_out(9.0, 9.0)),
     ],
@@ -110,10 +110,10 @@ def test_the_same_failure_alone_confirms_it(suspect: Outcome, alone: Outcome) ->
 @pytest.mark.parametrize(
     ("suspect", "alone", "reason"),
     [
-        (raised("no"), PASSED, "after 3 other cases of its process: raised (builtins.RuntimeError: no)"),
+        (raised_outcome("no"), PASSED, "after 3 other cases of its process: raised (builtins.RuntimeError: no)"),
         (
-            mismatched("result: 2"),
-            mismatched("result: 3"),
+            mismatched_outcome("result: 2"),
+            mismatched_outcome("result: 3"),
             "after 3 other cases of its process: mismatched (result: 2)",
         ),
         (died(SEGFAULT, 1.0), died(KILLED, 1.0), "after 3 other cases of its process: signalled (SIGSEGV)"),
@@ -134,14 +134,14 @@ def test_what_differs_alone_keeps_both(suspect: Outcome, alone: Outcome, reason:
 
 @pytest.mark.parametrize("alone", [harness_failed("not primed"), timed_out(9.0, 9.0)])
 def test_a_confirmation_that_comes_to_nothing_changes_nothing(alone: Outcome) -> None:
-    suspect = raised("no")
+    suspect = raised_outcome("no")
     assert confirm(suspect, alone, earlier=1) is suspect
 
 
 def test_a_cancelled_confirmation_is_a_cancelled_job() -> None:
-    assert confirm(raised("no"), cancelled(), earlier=1).ending is Ending.cancelled
+    assert confirm(raised_outcome("no"), cancelled(), earlier=1).ending is Ending.cancelled
 
 
 def test_however_long_the_texts_are_they_fit() -> None:
-    outcome = confirm(raised("x" * 60_000), PASSED, earlier=1)
+    outcome = confirm(raised_outcome("x" * 60_000), PASSED, earlier=1)
     assert Outcome.model_validate_json(outcome.model_dump_json()) == outcome

@@ -22,21 +22,21 @@ def tasks_of(kinds: list[tuple[str, TimingPolicy]]) -> list[Task]:
 
 @given(KINDS)
 def test_nothing_is_lost_and_nothing_overtakes(kinds: list[tuple[str, TimingPolicy]]) -> None:
-    queue, tasks, taken = TaskQueue(), tasks_of(kinds), []
+    queue, tasks, taken_tasks = TaskQueue(), tasks_of(kinds), []
     queue.extend(tasks)
     while stretch := queue.take(timed=True):
         assert len({(task.group, task.is_untimed) for task in stretch}) == 1
-        taken.extend(stretch)
-    assert taken == tasks
+        taken_tasks.extend(stretch)
+    assert taken_tasks == tasks
     assert len(queue) == 0
 
 
 @given(KINDS)
 def test_who_takes_no_timed_task_takes_nothing_past_one(kinds: list[tuple[str, TimingPolicy]]) -> None:
-    queue, tasks, taken = TaskQueue(), tasks_of(kinds), []
+    queue, tasks, taken_tasks = TaskQueue(), tasks_of(kinds), []
     queue.extend(tasks)
     while stretch := queue.take(timed=False):
-        taken.extend(stretch)
-    assert all(task.is_untimed for task in taken)
+        taken_tasks.extend(stretch)
+    assert all(task.is_untimed for task in taken_tasks)
     assert queue.first is None or not queue.first.is_untimed
-    assert [*taken, *queue] == tasks
+    assert [*taken_tasks, *queue] == tasks

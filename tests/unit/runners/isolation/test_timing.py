@@ -54,9 +54,9 @@ def test_steady_samples_of_one_moment_do_not_stop_early() -> None:
 
 
 def test_scattered_samples_go_on_up_to_a_limit() -> None:
-    scattered = [1.0, 5.0] * 100
-    assert not timing.enough(scattered[:100], budget_used=False)
-    assert timing.enough(scattered[: timing.MAX_SAMPLES], budget_used=False)
+    scattered_ms = [1.0, 5.0] * 100
+    assert not timing.enough(scattered_ms[:100], budget_used=False)
+    assert timing.enough(scattered_ms[: timing.MAX_SAMPLES], budget_used=False)
 
 
 def test_a_call_slower_than_the_budget_still_gets_three_samples() -> None:
@@ -65,19 +65,19 @@ def test_a_call_slower_than_the_budget_still_gets_three_samples() -> None:
 
 
 def test_every_sample_waits_for_every_call() -> None:
-    made: list[int] = []
-    waited: list[int] = []
+    results: list[int] = []
+    waits: list[int] = []
 
     def call() -> int:
-        made.append(len(made))
-        return made[-1]
+        results.append(len(results))
+        return results[-1]
 
     def wait(result: int | None) -> None:
         if result is not None:
-            waited.append(result)
+            waits.append(result)
 
     samples = timing.steady(call, wait, budget_s=0.01)
-    assert waited == made
+    assert waits == results
     assert len(samples.milliseconds) >= 3
     assert all(each > 0 for each in samples.milliseconds)
 
@@ -96,10 +96,10 @@ def test_a_sample_is_divided_by_its_calls() -> None:
 
 
 def test_the_first_call_is_cold_and_only_one() -> None:
-    made: list[str] = []
-    result, milliseconds = timing.cold(lambda: made.append("call"), lambda result: made.append("wait"))
+    steps: list[str] = []
+    result, milliseconds = timing.cold(lambda: steps.append("call"), lambda result: steps.append("wait"))
     assert result is None
-    assert made == ["wait", "call", "wait"]
+    assert steps == ["wait", "call", "wait"]
     assert milliseconds > 0
 
 

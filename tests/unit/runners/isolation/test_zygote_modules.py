@@ -16,11 +16,11 @@ def modules() -> list[Path]:
     """The sources that the linter holds to the same line."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
     (contract,) = (each for each in settings["importlinter"]["contracts"] if each["name"] == CONTRACT)
-    found: list[Path] = [ROOT / "runners" / "launch.py"]
+    sources: list[Path] = [ROOT / "runners" / "launch.py"]
     for name in contract["source_modules"]:
         place = ROOT.joinpath(*name.split("."))
-        found += place.rglob("*.py") if place.is_dir() else [place.with_suffix(".py")]
-    return found
+        sources += place.rglob("*.py") if place.is_dir() else [place.with_suffix(".py")]
+    return sources
 
 
 def test_python_3_9_can_read_it() -> None:

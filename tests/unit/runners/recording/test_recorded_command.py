@@ -9,7 +9,7 @@ from runners.recording.command import Command
 
 
 @pytest.mark.parametrize(
-    ("typed", "command"),
+    ("command_line", "command"),
     [
         ("python train.py --steps 2", Command(None, (), "file", "train.py", ("--steps", "2"))),
         ("python3.11 -u -X dev train.py", Command(None, ("-u", "-X", "dev"), "file", "train.py", ())),
@@ -18,12 +18,12 @@ from runners.recording.command import Command
         ("python -mpkg", Command(None, (), "module", "pkg", ())),
     ],
 )
-def test_a_command_of_python_is_taken_apart(typed: str, command: Command) -> None:
-    assert Command.parse(typed.split()) == command
+def test_a_command_of_python_is_taken_apart(command_line: str, command: Command) -> None:
+    assert Command.parse(command_line.split()) == command
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("command_line", "message"),
     [
         ("", "say which command"),
         ("torchrun train.py", "'torchrun' is no Python"),
@@ -32,6 +32,6 @@ def test_a_command_of_python_is_taken_apart(typed: str, command: Command) -> Non
         ("python --version", "no option of Python that a recording knows"),
     ],
 )
-def test_another_command_is_refused_in_one_line(typed: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
-        Command.parse(typed.split())
+def test_another_command_is_refused_in_one_line(command_line: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        Command.parse(command_line.split())

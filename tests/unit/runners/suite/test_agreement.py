@@ -23,25 +23,25 @@ def gives(*values: float) -> Callable[[], list[Any]]:
     return lambda: [np.array(values)]
 
 
-def kind_that_judges(observed: Leaf, *ranked: tuple[str, Callable[[], list[Any]]]) -> str:
-    return judge(ranked, observed, "float32", TOLERANCES["float32"])[0]
+def kind_that_judges(observed_leaf: Leaf, *judges: tuple[str, Callable[[], list[Any]]]) -> str:
+    return judge(judges, observed_leaf, "float32", TOLERANCES["float32"])[0]
 
 
 def test_the_first_that_agrees_judges() -> None:
-    observed = result(1, 2)
-    assert kind_that_judges(observed, ("numpy", gives(1, 3)), ("float64", gives(1, 2))) == "float64"
-    assert kind_that_judges(observed, ("numpy", gives(1, 2, 3)), ("float64", gives(1, 2))) == "float64"
+    observed_leaf = result(1, 2)
+    assert kind_that_judges(observed_leaf, ("numpy", gives(1, 3)), ("float64", gives(1, 2))) == "float64"
+    assert kind_that_judges(observed_leaf, ("numpy", gives(1, 2, 3)), ("float64", gives(1, 2))) == "float64"
     assert kind_that_judges(result(1, NAN), ("numpy", gives(1, NAN))) == "numpy"
 
 
 @pytest.mark.parametrize(
-    ("observed", "others"), [((0.0,), (NAN,)), ((1.0, NAN), (1.0, 3.0)), ((1.0, 2.0, 0.0), (1.0, 2.0, NAN))]
+    ("observed_numbers", "others"), [((0.0,), (NAN,)), ((1.0, NAN), (1.0, 3.0)), ((1.0, 2.0, 0.0), (1.0, 2.0, NAN))]
 )
 def test_a_number_for_which_another_has_nan_is_not_determined(
-    observed: tuple[float, ...], others: tuple[float, ...]
+    observed_numbers: tuple[float, ...], others: tuple[float, ...]
 ) -> None:
     with pytest.raises(UnjudgedError, match="numpy: not determined"):
-        kind_that_judges(result(*observed), ("numpy", gives(*others)), ("float64", gives(*observed)))
+        kind_that_judges(result(*observed_numbers), ("numpy", gives(*others)), ("float64", gives(*observed_numbers)))
 
 
 def test_a_reference_that_differs_in_numbers_too_is_one_of_something_else() -> None:

@@ -30,19 +30,19 @@ FROZEN: dict[str, Case] = {
 def by_hand(*arguments: Any, dtype: str = "float32", prepare: Any = None, **keywords: Any) -> Case:
     function = Function("torch.sum")
     function.value(
-        "0", lambda inputs: list(arguments), dtype=dtype, reference=lambda *given: 0, prepare=prepare, **keywords
+        "0", lambda inputs: list(arguments), dtype=dtype, reference=lambda *values: 0, prepare=prepare, **keywords
     )
     return function.cases[0]
 
 
-def seen(*arguments: Any, of_first: bool = False, **keywords: Any) -> SeenCall:
+def seen_call(*arguments: Any, of_first: bool = False, **keywords: Any) -> SeenCall:
     return SeenCall(arguments, keywords, of_first)
 
 
 def test_calls_that_were_seen_are_written_once_each_by_their_arrays() -> None:
     x, places = np.ones((2, 3), "float32"), np.arange(4)
-    made = [seen(x, places, axis=0), seen(x + 1, places, axis=0), seen(x, out=[x])]
-    options = recorded_options(by_hand(), made)
+    calls = [seen_call(x, places, axis=0), seen_call(x + 1, places, axis=0), seen_call(x, out=[x])]
+    options = recorded_options(by_hand(), calls)
     assert options == {
         "dtypes": ["float32", "int64"],
         "calls": [
@@ -56,38 +56,38 @@ def test_calls_that_were_seen_are_written_once_each_by_their_arrays() -> None:
 def test_an_object_is_the_receiver_of_its_own_method_alone() -> None:
     array = np.ones(3, "float16")
     receiver = {"array": "float16", "shape": [3]}
-    for call, expected in (
-        (seen(array, 0, of_first=True), {"positional": 1, "receiver": receiver}),
-        (seen(object(), array, of_first=True), {"positional": 1}),
-        (seen(array, 0), {"positional": 2}),
+    for call, expected_call in (
+        (seen_call(array, 0, of_first=True), {"positional": 1, "receiver": receiver}),
+        (seen_call(object(), array, of_first=True), {"positional": 1}),
+        (seen_call(array, 0), {"positional": 2}),
     ):
         options = recorded_options(by_hand(), [call])
-        assert options == {"dtypes": ["float16"], "calls": [expected]}
+        assert options == {"dtypes": ["float16"], "calls": [expected_call]}
 
 
 def test_a_place_of_the_machine_is_not_recorded_and_calls_beyond_the_limit_are_said_to_be() -> None:
     place = f"file://{tempfile.gettempdir()}/printed"
-    assert recorded_options(by_hand(), [seen(to=place)])["calls"][0]["keywords"] == {"to": {"object": "str"}}
-    many = recorded_options(by_hand(), [seen(n=number) for number in range(MAX_CALLS + 1)])
+    assert recorded_options(by_hand(), [seen_call(to=place)])["calls"][0]["keywords"] == {"to": {"object": "str"}}
+    many = recorded_options(by_hand(), [seen_call(n=number) for number in range(MAX_CALLS + 1)])
     assert len(many["calls"]) == MAX_CALLS
     assert many["shortened"] is True
 
 
 def test_recorded_options_are_those_of_a_case_whose_calls_only_its_code_knows() -> None:
-    recorded = {"dtypes": ["int64"], "calls": [{"positional": 3}]}
+    kept_options = {"dtypes": ["int64"], "calls": [{"positional": 3}]}
     own = by_hand(np.ones(3), prepare=lambda context, x: lambda: context.function(x))
-    assert options_of(own, recorded) == {"kind": "value", **recorded}
+    assert options_of(own, kept_options) == {"kind": "value", **kept_options}
     plain = by_hand(np.ones(3))
-    assert options_of(plain, recorded) == options_of(plain)
+    assert options_of(plain, kept_options) == options_of(plain)
 
 
 def example(function: str, *statements: str) -> list[dict[str, Any]]:
     """The calls of a function in an example."""
-    charted = Function(function)
-    numbered = tuple(Statement(place, source) for place, source in enumerate(statements, start=1))
-    prepare = FrozenExample(Example(function, numbered, ()).written(), ToyDialect())
-    charted.behaviour("example", lambda inputs: [], lambda observed: None, prepare=prepare)
-    options = options_of(charted.cases[0])
+    charted_function = Function(function)
+    numbered_statements = tuple(Statement(place, source) for place, source in enumerate(statements, start=1))
+    prepare = FrozenExample(Example(function, numbered_statements, ()).written(), ToyDialect())
+    charted_function.behaviour("example", lambda inputs: [], lambda result: None, prepare=prepare)
+    options = options_of(charted_function.cases[0])
     assert "dtypes" not in options
     calls: list[dict[str, Any]] = options["calls"]
     return calls
@@ -159,8 +159,8 @@ def test_a_frozen_case_says_its_call(name: str, options: dict[str, Any]) -> None
 
 
 def test_the_options_of_every_frozen_case_are_a_valid_message_and_small() -> None:
-    written = [CaseOptions.model_validate(options_of(case)) for case in FROZEN.values()]
-    sizes = [len(options.model_dump_json(exclude_unset=True)) for options in written]
+    messages = [CaseOptions.model_validate(options_of(case)) for case in FROZEN.values()]
+    sizes = [len(options.model_dump_json(exclude_unset=True)) for options in messages]
     assert max(sizes) < 2_500
     assert sum(sizes) / len(sizes) < 150
 
@@ -206,8 +206,8 @@ def test_what_is_too_long_or_too_many_is_cut_and_says_so() -> None:
     assert options["shortened"]
     assert many["shortened"]
     assert len(example("torch.sum", *["torch.sum(x)"] * (MAX_CALLS + 1))) == MAX_CALLS
-    for bounded in (options, many):
-        CaseOptions.model_validate(bounded)
+    for cut_options in (options, many):
+        CaseOptions.model_validate(cut_options)
 
 
 @pytest.mark.parametrize("text", ["\0", "\ud800", '"' * 200])

@@ -21,8 +21,8 @@ def leaf(values: Any, dtype: str = "float32") -> Leaf:
     return Leaf(np.asarray(values), dtype, "cpu")
 
 
-def check(observed: Any, expected: Any, dtype: str = "float32") -> None:
-    compare(observed, expected, dtype, TOLERANCES[dtype])
+def check(observed_value: Any, expected_value: Any, dtype: str = "float32") -> None:
+    compare(observed_value, expected_value, dtype, TOLERANCES[dtype])
 
 
 @given(st.lists(FLOATS, max_size=20), st.sampled_from(["float64", "float32", "float16", "bfloat16"]))
@@ -33,15 +33,15 @@ def test_a_result_equals_itself(values: list[float], dtype: str) -> None:
 
 @given(st.lists(FLOATS.filter(lambda value: abs(value) > 1), min_size=1, max_size=20), st.data())
 def test_one_value_a_per_cent_off_is_noticed_wherever_it_is(values: list[float], data: st.DataObject) -> None:
-    expected = np.array(values)
-    wrong = expected.copy()
+    expected_array = np.array(values)
+    wrong = expected_array.copy()
     wrong[data.draw(st.integers(0, len(values) - 1))] *= 1.01
     with pytest.raises(Mismatch, match="1 of"):
-        check(leaf(wrong), expected)
+        check(leaf(wrong), expected_array)
 
 
 @pytest.mark.parametrize(
-    ("observed", "expected", "told"),
+    ("observed_value", "expected_value", "message"),
     [
         (leaf([1.0, 2.0]), np.array([[1.0, 2.0]]), r"shape \(1, 2\), got \(2,\)"),
         (leaf([1.0], "float64"), np.array([1.0]), "dtype float32, got float64"),
@@ -59,9 +59,9 @@ def test_one_value_a_per_cent_off_is_noticed_wherever_it_is(values: list[float],
         (1.5, 1.25, "expected 1.25, got 1.5"),
     ],
 )
-def test_a_wrong_result_is_told_by_what_is_wrong(observed: Any, expected: Any, told: str) -> None:
-    with pytest.raises(Mismatch, match=told):
-        check(observed, expected)
+def test_a_wrong_result_is_told_by_what_is_wrong(observed_value: Any, expected_value: Any, message: str) -> None:
+    with pytest.raises(Mismatch, match=message):
+        check(observed_value, expected_value)
 
 
 def test_a_difference_deep_in_a_tree_is_named_by_its_path() -> None:
@@ -84,11 +84,11 @@ def test_another_dtype_can_be_expected() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "observed", "of_real", "of_complex"),
+    ("dtype", "observed_dtype", "of_real", "of_complex"),
     [("float64", "float64", "float64", "complex128"), ("complex64", "complex64", "float32", "complex64")],
 )
 def test_real_and_complex_results_have_the_precision_of_the_case(
-    dtype: str, observed: str, of_real: str, of_complex: str
+    dtype: str, observed_dtype: str, of_real: str, of_complex: str
 ) -> None:
     check(leaf([1.0], of_real), np.array([1.0]), dtype)
     check(leaf([1 + 1j], of_complex), np.array([1 + 1j]), dtype)
@@ -100,8 +100,8 @@ VALUES = np.random.default_rng(7).standard_normal((8, 64))
 @pytest.mark.parametrize(("dtype", "narrower"), [("float64", "float32"), ("complex128", "complex64")])
 def test_values_as_a_narrower_type_rounds_them_are_a_matter_of_precision(dtype: str, narrower: str) -> None:
     wide = VALUES.astype(dtype) * (1 + 1j if dtype == "complex128" else 1)
-    computed = np.exp(wide.astype(narrower)).astype(dtype)
-    assert right_at_of(leaf(computed, dtype), np.exp(wide), dtype) == narrower
+    narrow_result = np.exp(wide.astype(narrower)).astype(dtype)
+    assert right_at_of(leaf(narrow_result, dtype), np.exp(wide), dtype) == narrower
 
 
 def test_bfloat16_under_the_name_of_float32_is_a_matter_of_precision() -> None:
@@ -114,33 +114,33 @@ def test_to_be_right_at_a_wider_tolerance_is_no_matter_of_precision(dtype: str, 
 
 
 def test_whole_numbers_lie_on_every_grid_and_prove_nothing() -> None:
-    wanted = np.arange(1.0, 9.0)
-    assert right_at_of(leaf(wanted + 0.001 * (wanted == 1), "float32"), wanted, "float32") is None
-    assert right_at_of(leaf(np.where(wanted == 4, 4.03125, wanted)), wanted, "float32") is None
+    whole_numbers = np.arange(1.0, 9.0)
+    assert right_at_of(leaf(whole_numbers + 0.001 * (whole_numbers == 1), "float32"), whole_numbers, "float32") is None
+    assert right_at_of(leaf(np.where(whole_numbers == 4, 4.03125, whole_numbers)), whole_numbers, "float32") is None
 
 
 @pytest.mark.parametrize(("dtype", "count"), [("bfloat16", 64), ("float16", 2048)])
 def test_errors_of_adding_up_in_the_type_itself_are_a_matter_of_precision(dtype: str, count: int) -> None:
-    given = np.random.default_rng(count).uniform(size=(8, count))
-    added = np.zeros(8)
-    for column in given.T:
-        added = (
-            to_bfloat16(added + column) if dtype == "bfloat16" else np.asarray(added + column, np.float16).astype(float)
+    summands = np.random.default_rng(count).uniform(size=(8, count))
+    sums = np.zeros(8)
+    for column in summands.T:
+        sums = (
+            to_bfloat16(sums + column) if dtype == "bfloat16" else np.asarray(sums + column, np.float16).astype(float)
         )
-    assert right_at_of(leaf(added, dtype), given.sum(1), dtype, [given]) == dtype
-    assert right_at_of(leaf(added, dtype), given.sum(1), dtype) is None, "nothing is known of any sum"
+    assert right_at_of(leaf(sums, dtype), summands.sum(1), dtype, [summands]) == dtype
+    assert right_at_of(leaf(sums, dtype), summands.sum(1), dtype) is None, "nothing is known of any sum"
 
 
 @pytest.mark.parametrize("samples", [24, 96])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_variance_divided_by_one_too_many_is_never_a_matter_of_precision(dtype: str, samples: int) -> None:
-    given = np.random.default_rng(samples).standard_normal((samples, 3))
-    right, biased = (0.9 + 0.1 * given.var(0, ddof=degrees) for degrees in (1, 0))
-    assert right_at_of(leaf(biased.astype(dtype), dtype), right, dtype, [given]) is None
+    observations = np.random.default_rng(samples).standard_normal((samples, 3))
+    right, biased_variance = (0.9 + 0.1 * observations.var(0, ddof=degrees) for degrees in (1, 0))
+    assert right_at_of(leaf(biased_variance.astype(dtype), dtype), right, dtype, [observations]) is None
 
 
 @pytest.mark.parametrize(
-    ("shapes", "result", "expected"),
+    ("shapes", "result", "expected_terms"),
     [
         ([(4, 64)], (4,), 64),
         ([(4, 64), (64, 8)], (4, 8), 64),
@@ -150,27 +150,27 @@ def test_a_variance_divided_by_one_too_many_is_never_a_matter_of_precision(dtype
     ],
 )
 def test_shapes_tell_how_many_terms_a_value_may_be_the_sum_of(
-    shapes: list[tuple[int, ...]], result: tuple[int, ...], expected: int
+    shapes: list[tuple[int, ...]], result: tuple[int, ...], expected_terms: int
 ) -> None:
-    assert terms([np.zeros(shape) for shape in shapes], np.zeros(result)) == expected
+    assert terms([np.zeros(shape) for shape in shapes], np.zeros(result)) == expected_terms
 
 
-def right_at_of(observed: Leaf, expected: Any, dtype: str, inputs: Sequence[Any] = ()) -> str | None:
-    with pytest.raises(Mismatch) as caught:
-        compare(observed, expected, dtype, TOLERANCES[dtype], inputs)
-    return caught.value.right_at
+def right_at_of(observed_leaf: Leaf, expected_array: Any, dtype: str, inputs: Sequence[Any] = ()) -> str | None:
+    with pytest.raises(Mismatch) as excinfo:
+        compare(observed_leaf, expected_array, dtype, TOLERANCES[dtype], inputs)
+    return excinfo.value.right_at
 
 
 def test_a_wrong_shape_is_never_a_matter_of_precision() -> None:
-    with pytest.raises(Mismatch) as caught:
+    with pytest.raises(Mismatch) as excinfo:
         check([leaf([1.001]), leaf([1.0])], [np.array([1.0]), np.array([[1.0]])])
-    assert caught.value.right_at is None
+    assert excinfo.value.right_at is None
 
 
 def test_wrong_integers_are_never_a_matter_of_precision() -> None:
-    with pytest.raises(Mismatch) as caught:
+    with pytest.raises(Mismatch) as excinfo:
         check(leaf([1000], "int64"), np.array([1001]))
-    assert caught.value.right_at is None
+    assert excinfo.value.right_at is None
 
 
 def test_the_arrays_of_a_tree_are_listed_in_order() -> None:

@@ -17,16 +17,16 @@ from runners.suite.suites import Suite
 
 
 def _framework(**suites: list[Function]) -> Framework:
-    loaded = {name: Suite(name, f"one.{name}", functions) for name, functions in suites.items()}
-    return cast(Framework, SimpleNamespace(name="one", load_suites=lambda: loaded))
+    suites_by_name = {name: Suite(name, f"one.{name}", functions) for name, functions in suites.items()}
+    return cast(Framework, SimpleNamespace(name="one", load_suites=lambda: suites_by_name))
 
 
-def _offered(suites: Mapping[str, Suite]) -> list[CatalogueSuite]:
+def _offered_suites(suites: Mapping[str, Suite]) -> list[CatalogueSuite]:
     return Catalogue.model_validate(offer(suites)).suites
 
 
 def test_it_has_one_case_of_each_tag_and_none_touches_a_device() -> None:
-    (suite,) = _offered(suites_of(_framework(), {}))
+    (suite,) = _offered_suites(suites_of(_framework(), {}))
     assert [sorted(set(case.tags) & set(ConformanceTag)) for case in suite.cases] == [[tag] for tag in ConformanceTag]
     assert all(case.host_only for case in suite.cases)
 

@@ -24,9 +24,9 @@ class Derived(Base):
 
 class Made:
     def __new__(cls, size: int = 3) -> Any:
-        made = super().__new__(cls)
-        made.size = size  # type: ignore[attr-defined]
-        return made
+        instance = super().__new__(cls)
+        instance.size = size  # type: ignore[attr-defined]
+        return instance
 
 
 class MadeAnew(Made):
@@ -49,11 +49,11 @@ class Watch:
 
 @pytest.mark.parametrize("kind", [Base, Derived, Made, MadeAnew])
 def test_each_construction_is_watched_once(kind: Any) -> None:
-    watch, before, taken = Watch(), dict(vars(kind)), signature(kind)
+    watch, before, plain_signature = Watch(), dict(vars(kind)), signature(kind)
     with watched_constructor(kind, watch.enter):
         assert kind(4).size == 4
         assert type("More", (kind,), {})(5).size == 5
-        assert signature(kind) == taken
+        assert signature(kind) == plain_signature
     assert watch.entered == 2
     assert dict(vars(kind)) == before
 

@@ -12,7 +12,7 @@ def sources(text: str) -> list[str]:
 
 
 def test_statements_come_with_what_they_print() -> None:
-    found = read("""Adds.
+    examples = read("""Adds.
 
     Example::
 
@@ -27,9 +27,9 @@ def test_statements_come_with_what_they_print() -> None:
         ...     3)
         5
     """)
-    assert [statement.source for statement in found.statements] == ["a = add(1, 2)", "a", "add(\n    2,\n    3)"]
-    assert [statement.place for statement in found.statements] == [1, 2, 3]
-    assert found.printed == ("", "3\n", "5\n")
+    assert [statement.source for statement in examples.statements] == ["a = add(1, 2)", "a", "add(\n    2,\n    3)"]
+    assert [statement.place for statement in examples.statements] == [1, 2, 3]
+    assert examples.printed == ("", "3\n", "5\n")
 
 
 @pytest.mark.parametrize(
@@ -67,25 +67,25 @@ def test_lines_without_prompts_that_finish_a_statement_belong_to_it() -> None:
 
 
 def test_what_is_not_python_is_listed_and_the_rest_is_read() -> None:
-    found = read(">>> python train.py --fast\n>>> add(1, 2)\n3\n")
-    assert [statement.source for statement in found.statements] == ["add(1, 2)"]
-    assert [place for place, _ in found.unread] == [1]
+    examples = read(">>> python train.py --fast\n>>> add(1, 2)\n3\n")
+    assert [statement.source for statement in examples.statements] == ["add(1, 2)"]
+    assert [place for place, _ in examples.unread] == [1]
 
 
 def test_a_block_that_doctest_refuses_costs_itself_alone() -> None:
-    found = read("Text.\n\n    >>>add(1, 2)\n\n    >>> add(2, 3)\n    5\n")
-    assert [statement.source for statement in found.statements] == ["add(2, 3)"]
-    assert len(found.unread) == 1
+    examples = read("Text.\n\n    >>>add(1, 2)\n\n    >>> add(2, 3)\n    5\n")
+    assert [statement.source for statement in examples.statements] == ["add(2, 3)"]
+    assert len(examples.unread) == 1
 
 
 def test_a_docstring_without_prompts_has_no_example() -> None:
-    found = read("Adds two numbers, such as 1 and 2.")
-    assert not found.statements
-    assert not found.unread
+    examples = read("Adds two numbers, such as 1 and 2.")
+    assert not examples.statements
+    assert not examples.unread
 
 
 @pytest.mark.parametrize(
-    ("printed", "shown", "wanted"),
+    ("printed_text", "documented_text", "agreement"),
     [
         ("tensor([1.0000, 2.3333])", "tensor([1.0000, 2.3333])", True),
         ("tensor([ 1.,  2.])", "tensor([1., 2.])", True),
@@ -106,5 +106,5 @@ def test_a_docstring_without_prompts_has_no_example() -> None:
         ("True", "np.False_", False),
     ],
 )
-def test_what_is_printed_agrees_by_its_numbers(printed: str, shown: str, wanted: bool | None) -> None:
-    assert agrees(printed, shown) is wanted
+def test_what_is_printed_agrees_by_its_numbers(printed_text: str, documented_text: str, agreement: bool | None) -> None:
+    assert agrees(printed_text, documented_text) is agreement

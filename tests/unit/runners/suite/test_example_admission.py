@@ -24,38 +24,38 @@ from tests.unit.runners.suite.toy_examples import ToyDialect, device
 LEFT_OPEN = LeftOpen(frozenset({"eig"}))
 
 
-def admitted(folder: Path, text: str, *names: str, limit_s: int = 30) -> Admitted:
+def admit_docstring(folder: Path, text: str, *names: str, limit_s: int = 30) -> Admitted:
     """What becomes of a docstring by two runs, each in a process of its own."""
     unit = Unit(names or ("toy.double",), read(text))
-    found: list[Observation] = []
+    observations: list[Observation] = []
     for number, seeds in enumerate(((0,), (1, 2, 3))):
-        without = frozenset(found[0].dropped) if found and not found[0].ended else frozenset[int]()
+        without = frozenset(observations[0].dropped) if observations and not observations[0].ended else frozenset[int]()
         conditions = Conditions(seeds, without)
         path, room = folder / f"{number}.npz", folder / f"room-{number}"
         room.mkdir()
         draw = partial(observe, unit, device(), ToyDialect(), conditions, str(room))
         drawn_apart(unit.names[0], path, draw, limit_s=limit_s)
-        found.append(Observation(Pack(path)))
-    return admit(unit, found[0], found[1], LEFT_OPEN, PackWriter())
+        observations.append(Observation(Pack(path)))
+    return admit(unit, observations[0], observations[1], LEFT_OPEN, PackWriter())
 
 
-def reasons(found: Admitted) -> set[str]:
-    return {reason for _, _, reason, _ in found.left_out}
+def reasons(decision: Admitted) -> set[str]:
+    return {reason for _, _, reason, _ in decision.left_out}
 
 
 def labels(case: dict[str, Any] | None) -> list[str]:
     assert case is not None
-    wanted: list[str] = json.loads(case["call"])["wanted"]
-    return wanted
+    wanted_labels: list[str] = json.loads(case["call"])["wanted"]
+    return wanted_labels
 
 
 def test_a_value_that_is_the_same_twice_is_compared(tmp_path: Path) -> None:
-    found = admitted(tmp_path, ">>> a = toy.double(2)\n>>> a\n4.0\n")
-    assert found.case is not None
-    assert found.case["kind"] == "value"
-    assert found.case["result"] == '{"mapping":[["2",4.0],["a",4.0]]}'
-    assert found.case["tags"] == ["judged-by-itself", admission.AS_DOCUMENTED]
-    assert found.left_out == []
+    decision = admit_docstring(tmp_path, ">>> a = toy.double(2)\n>>> a\n4.0\n")
+    assert decision.case is not None
+    assert decision.case["kind"] == "value"
+    assert decision.case["result"] == '{"mapping":[["2",4.0],["a",4.0]]}'
+    assert decision.case["tags"] == ["judged-by-itself", admission.AS_DOCUMENTED]
+    assert decision.left_out == []
 
 
 @pytest.mark.parametrize(
@@ -79,18 +79,18 @@ def test_a_value_that_is_the_same_twice_is_compared(tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_statement_costs_itself(tmp_path: Path, statement: str, reason: str) -> None:
-    found = admitted(tmp_path, f">>> {statement}\n\n>>> a = toy.double(2)\n")
-    assert found.case is not None
-    assert found.case["kind"] == "value"
-    assert "a" in labels(found.case)
-    assert reasons(found) == {reason}
+    decision = admit_docstring(tmp_path, f">>> {statement}\n\n>>> a = toy.double(2)\n")
+    assert decision.case is not None
+    assert decision.case["kind"] == "value"
+    assert "a" in labels(decision.case)
+    assert reasons(decision) == {reason}
 
 
 def test_an_address_differs_from_interpreter_to_interpreter(tmp_path: Path) -> None:
     """As does the order of a set of texts: two forked processes have both in common."""
     text = ">>> id(toy)\n>>> list({'a', 'b', 'c', 'd'}).index('a') + hash('a')\n>>> toy.double(2)\n"
     unit = Unit(("toy.double",), read(text))
-    found = []
+    observations = []
     for number in (1, 2):
         path, room = tmp_path / f"{number}.npz", tmp_path / f"room-{number}"
         room.mkdir()
@@ -103,35 +103,35 @@ def test_an_address_differs_from_interpreter_to_interpreter(tmp_path: Path) -> N
         )
         environment = {**os.environ, "PYTHONHASHSEED": str(number)}
         subprocess.run([sys.executable, "-c", program], env=environment, check=True)
-        found.append(Observation(Pack(path)))
-    case = admit(unit, found[0], found[1], LEFT_OPEN, PackWriter()).case
+        observations.append(Observation(Pack(path)))
+    case = admit(unit, observations[0], observations[1], LEFT_OPEN, PackWriter()).case
     assert labels(case) == ["3"]
 
 
 def test_a_seed_that_the_example_gives_makes_no_value_comparable(tmp_path: Path) -> None:
-    found = admitted(tmp_path, ">>> toy.manual_seed(3)\n>>> toy.draw()\n0.2\n", "toy.draw")
-    assert found.case is not None
-    assert (found.case["kind"], found.case["tags"]) == ("behaviour", ["form-only", admission.RANDOM])
-    assert found.case["result"] == '{"mapping":[["2","float"]]}'
+    decision = admit_docstring(tmp_path, ">>> toy.manual_seed(3)\n>>> toy.draw()\n0.2\n", "toy.draw")
+    assert decision.case is not None
+    assert (decision.case["kind"], decision.case["tags"]) == ("behaviour", ["form-only", admission.RANDOM])
+    assert decision.case["result"] == '{"mapping":[["2","float"]]}'
 
 
 def test_what_gives_nothing_to_compare_merely_runs(tmp_path: Path) -> None:
-    found = admitted(tmp_path, ">>> a = 1\n>>> f = lambda: toy.double(1)\n>>> s = str(toy.double(2))\n")
-    assert found.case is not None
-    assert found.case["kind"] == "behaviour"
+    decision = admit_docstring(tmp_path, ">>> a = 1\n>>> f = lambda: toy.double(1)\n>>> s = str(toy.double(2))\n")
+    assert decision.case is not None
+    assert decision.case["kind"] == "behaviour"
 
 
 def test_what_is_the_same_by_chance_is_not_compared_but_for_sizes(tmp_path: Path) -> None:
     text = ">>> a = [toy.draw(), toy.draw()]\n>>> a[0] < 2\nTrue\n>>> len(a)\n2\n"
-    found = admitted(tmp_path, text, "toy.draw")
-    assert labels(found.case) == ["3"]
-    assert "a value that may be the same by chance" in reasons(found)
+    decision = admit_docstring(tmp_path, text, "toy.draw")
+    assert labels(decision.case) == ["3"]
+    assert "a value that may be the same by chance" in reasons(decision)
 
 
 def test_constants_beside_a_call_make_no_value_case(tmp_path: Path) -> None:
-    found = admitted(tmp_path, ">>> a = 1\n>>> toy.manual_seed(1)\n>>> toy.draw()\n", "toy.draw")
-    assert found.case is not None
-    assert (found.case["kind"], labels(found.case)) == ("behaviour", ["3", "a"])
+    decision = admit_docstring(tmp_path, ">>> a = 1\n>>> toy.manual_seed(1)\n>>> toy.draw()\n", "toy.draw")
+    assert decision.case is not None
+    assert (decision.case["kind"], labels(decision.case)) == ("behaviour", ["3", "a"])
 
 
 @pytest.mark.parametrize(
@@ -146,26 +146,28 @@ def test_constants_beside_a_call_make_no_value_case(tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_example_is_left_out_as_a_whole(tmp_path: Path, text: str, reason: str) -> None:
-    found = admitted(tmp_path, text, limit_s=2)
-    assert found.case is None
-    assert reason in reasons(found)
+    decision = admit_docstring(tmp_path, text, limit_s=2)
+    assert decision.case is None
+    assert reason in reasons(decision)
 
 
 def test_a_file_of_compiled_code_in_the_folder_for_temporary_ones_is_found(tmp_path: Path) -> None:
     """Also where Python has looked up that folder before the example's process was forked."""
     tempfile.gettempdir()
     text = ">>> toy.double(1)\n>>> toy.write_unheard()\n"
-    assert "opens files" in reasons(admitted(tmp_path, text))
+    assert "opens files" in reasons(admit_docstring(tmp_path, text))
 
 
 def test_an_example_that_turns_a_setting_which_is_put_back_is_a_case(tmp_path: Path) -> None:
-    found = admitted(tmp_path, ">>> toy.set_scale(2.0)\n>>> toy.double(1)\n4.0\n", "toy.set_scale", "toy.double")
-    assert found.case is not None
-    assert found.left_out == [("toy.double", "", admission.SAME_EXAMPLE, "toy.set_scale")]
+    decision = admit_docstring(
+        tmp_path, ">>> toy.set_scale(2.0)\n>>> toy.double(1)\n4.0\n", "toy.set_scale", "toy.double"
+    )
+    assert decision.case is not None
+    assert decision.left_out == [("toy.double", "", admission.SAME_EXAMPLE, "toy.set_scale")]
 
 
 def test_an_example_is_charted_for_the_first_function_that_it_uses(tmp_path: Path) -> None:
-    found = admitted(tmp_path, ">>> toy.double(1)\n2.0\n", "toy.gone", "toy.double")
-    assert found.case is not None
-    assert found.case["function"] == "toy.double"
-    assert found.left_out == [("toy.gone", "", admission.SAME_EXAMPLE, "toy.double")]
+    decision = admit_docstring(tmp_path, ">>> toy.double(1)\n2.0\n", "toy.gone", "toy.double")
+    assert decision.case is not None
+    assert decision.case["function"] == "toy.double"
+    assert decision.left_out == [("toy.gone", "", admission.SAME_EXAMPLE, "toy.double")]

@@ -16,8 +16,8 @@ def statements(*sources: str) -> list[Statement]:
 
 
 def test_what_is_computed_of_a_value_is_reached() -> None:
-    found = statements("a = one()", "b = f(a)", "c = 2", "b + c", "c")
-    assert reached(found, {2}, set()) == {"2", "b", "4"}
+    example_statements = statements("a = one()", "b = f(a)", "c = 2", "b + c", "c")
+    assert reached(example_statements, {2}, set()) == {"2", "b", "4"}
 
 
 def test_a_name_that_is_bound_anew_is_not_reached_any_more() -> None:
@@ -25,10 +25,10 @@ def test_a_name_that_is_bound_anew_is_not_reached_any_more() -> None:
 
 
 def test_a_call_without_a_value_changes_what_it_is_called_with() -> None:
-    found = statements("w = zeros()", "init(w)", "w")
-    assert reached(found, {2}, given=set()) == {"2", "w", "3"}
-    assert reached(found, {2}, given={"2"}) == {"2"}
-    assert touched(found, {2}) == {"2", "w", "3"}
+    example_statements = statements("w = zeros()", "init(w)", "w")
+    assert reached(example_statements, {2}, given=set()) == {"2", "w", "3"}
+    assert reached(example_statements, {2}, given={"2"}) == {"2"}
+    assert touched(example_statements, {2}) == {"2", "w", "3"}
 
 
 def test_a_package_is_no_variable_that_a_call_changes() -> None:
@@ -40,14 +40,14 @@ def test_the_names_that_a_statement_reads() -> None:
 
 
 def test_a_function_is_used_by_any_of_its_names_and_a_member_by_its_own() -> None:
-    found = statements("math.sqrt(4)", "root(4)", "[].append(1)", "math.pi")
+    example_statements = statements("math.sqrt(4)", "root(4)", "[].append(1)", "math.pi")
     names = {"math": math, "root": math.sqrt}
-    assert places_that_use(found, math.sqrt, None, names) == [1, 2]
-    assert places_that_use(found, object(), "append", names) == [3]
+    assert places_that_use(example_statements, math.sqrt, None, names) == [1, 2]
+    assert places_that_use(example_statements, object(), "append", names) == [3]
 
 
 @pytest.mark.parametrize(
-    ("source", "wanted"),
+    ("source", "reseeded_source"),
     [
         ("torch.manual_seed(0)", "torch.manual_seed(1000)"),
         ("tf.random.uniform([2], seed=(1, 2))", "tf.random.uniform([2], seed=(1001, 1002))"),
@@ -57,5 +57,5 @@ def test_a_function_is_used_by_any_of_its_names_and_a_member_by_its_own() -> Non
         ("uniform([2])", "uniform([2])"),
     ],
 )
-def test_seeds_of_the_framework_are_moved(source: str, wanted: str) -> None:
-    assert ast.unparse(Reseeded(1).visit(ast.parse(source))) == wanted
+def test_seeds_of_the_framework_are_moved(source: str, reseeded_source: str) -> None:
+    assert ast.unparse(Reseeded(1).visit(ast.parse(source))) == reseeded_source

@@ -71,9 +71,9 @@ def test_a_writer_of_the_framework_writes_and_an_example_does_not(tmp_path: Path
     folder.mkdir()
     (folder / "writer.py").write_text(WRITER)
     program = WATCHED.format(folder=str(folder), writers=("framework/writer.py",))
-    allowed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert allowed.stdout == f"7 True\n{FILES}\n"
-    refused = subprocess.run(
+    writer_process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert writer_process.stdout == f"7 True\n{FILES}\n"
+    example_process = subprocess.run(
         [sys.executable, "-c", WATCHED.format(folder=str(folder), writers=())], capture_output=True, text=True
     )
-    assert "LeftOutError" in refused.stderr
+    assert "LeftOutError" in example_process.stderr

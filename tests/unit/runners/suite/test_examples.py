@@ -31,22 +31,22 @@ from runners.suite.judgement import judge
 from tests.unit.runners.suite.toy_examples import Generator, ToyDialect, toy
 
 
-def frozen(*sources: str, wanted: tuple[str, ...] = (), **context: Any) -> Any:
+def frozen_run(*sources: str, labels: tuple[str, ...] = (), **context: Any) -> Any:
     """A run of these statements, which returns all their wanted values."""
-    call = run_of(*sources, wanted=wanted, **context)
+    call = run_of(*sources, labels=labels, **context)
 
     def values() -> Any:
-        found = call()
-        assert found[ENDED] is None
-        return found[OWN] | found[OTHERS]
+        values_by_label = call()
+        assert values_by_label[ENDED] is None
+        return values_by_label[OWN] | values_by_label[OTHERS]
 
     return values
 
 
-def run_of(*sources: str, wanted: tuple[str, ...] = (), **context: Any) -> Any:
+def run_of(*sources: str, labels: tuple[str, ...] = (), **context: Any) -> Any:
     statements = tuple(Statement(place, source) for place, source in enumerate(sources, 1))
-    written = Example("toy.double", statements, wanted).written()
-    return FrozenExample(written, ToyDialect())(Context(None, "there", "toy", None, lambda tree: tree, **context))
+    example_text = Example("toy.double", statements, labels).written()
+    return FrozenExample(example_text, ToyDialect())(Context(None, "there", "toy", None, lambda tree: tree, **context))
 
 
 def test_an_example_is_read_as_it_was_written() -> None:
@@ -55,68 +55,68 @@ def test_an_example_is_read_as_it_was_written() -> None:
 
 
 def test_it_gives_the_values_of_expressions_and_of_variables_at_the_end() -> None:
-    call = frozen("a = [1]", "toy.double(2)", "a.append(5)", "b = 1.5", wanted=("a", "2", "b"))
+    call = frozen_run("a = [1]", "toy.double(2)", "a.append(5)", "b = 1.5", labels=("a", "2", "b"))
     assert call() == {"a": [1, 5], "2": 4.0, "b": 1.5}
 
 
 def test_every_call_begins_anew() -> None:
-    call = frozen("a = []", "a.append(1)", "len(a)", wanted=("3",))
+    call = frozen_run("a = []", "a.append(1)", "len(a)", labels=("3",))
     assert [call(), call()] == [{"3": 1}, {"3": 1}]
 
 
 def test_what_is_printed_is_a_value_and_is_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    call = frozen("print(toy.double(2))", "for n in (1, 2):\n    print(n, -n)", wanted=("1", "2"))
+    call = frozen_run("print(toy.double(2))", "for n in (1, 2):\n    print(n, -n)", labels=("1", "2"))
     assert call() == {"1": 4.0, "2": [1, -1, 2, -2]}
     assert capsys.readouterr().out == ""
 
 
 def test_a_function_of_an_example_sees_its_names_and_has_a_source() -> None:
-    call = frozen(
+    call = frozen_run(
         "factor = 3",
         "def triple(x):\n    return factor * x",
         "import inspect",
         "len(inspect.getsource(triple).splitlines())",
         "triple(2)",
-        wanted=("4", "5"),
+        labels=("4", "5"),
     )
     assert call() == {"4": 2, "5": 6}
 
 
-def judged(*sources: str, **expected: Any) -> None:
+def judge_run(*sources: str, **expected_values: Any) -> None:
     """Run these statements as a case of ``toy.double``, and judge their values."""
-    call = run_of(*sources, wanted=tuple(expected))
+    call = run_of(*sources, labels=tuple(expected_values))
     statements = tuple(Statement(place, source) for place, source in enumerate(sources, 1))
     function = Function("toy.double")
     function.value(
         "example",
         lambda inputs: [],
-        prepare=FrozenExample(Example("toy.double", statements, tuple(expected)).written(), ToyDialect()),
-        reference=lambda: expected,
+        prepare=FrozenExample(Example("toy.double", statements, tuple(expected_values)).written(), ToyDialect()),
+        reference=lambda: expected_values,
     )
-    judge(function.cases[0], call(), expected, list)
+    judge(function.cases[0], call(), expected_values, list)
 
 
 def test_a_line_before_the_first_that_uses_the_function_is_not_charged_to_it() -> None:
     with pytest.raises(
         OtherLineError, match=r"statement 1 of the example, which does not use .* ValueError: no array of that size"
     ):
-        judged("raise ValueError('no array of that size')", "toy.double(2)")
+        judge_run("raise ValueError('no array of that size')", "toy.double(2)")
     for after in (("toy.double(2)", "a = toy.double(x)"), ("raise NameError('never named')",)):
         with pytest.raises(NameError, match=r"name 'x'|never named"):
-            judged(*after)
+            judge_run(*after)
 
 
 def test_a_later_line_that_does_not_use_the_function_is_not_charged_to_it_if_its_values_are_right() -> None:
     sources = ("a = toy.double(2)", "b = a * 3", "1 / 0", "c = 1")
     with pytest.raises(OtherLineError, match=r"statement 3 of the example, .* ZeroDivisionError"):
-        judged(*sources, a=4.0, b=12.0, c=1)
+        judge_run(*sources, a=4.0, b=12.0, c=1)
     with pytest.raises(Mismatch, match=r"result\['a'\]: expected 5"):
-        judged(*sources, a=5.0, b=12.0, c=1)
+        judge_run(*sources, a=5.0, b=12.0, c=1)
     with pytest.raises(OtherLineError, match=r"gave a wrong value: result\['b'\]: expected 13"):
-        judged(*sources[:2], a=4.0, b=13.0)
+        judge_run(*sources[:2], a=4.0, b=13.0)
     with pytest.raises(Mismatch, match=r"result\['a'\]: expected 5"):
-        judged(*sources[:2], a=5.0, b=13.0)
-    judged(*sources[:2], a=4.0, b=12.0)
+        judge_run(*sources[:2], a=5.0, b=13.0)
+    judge_run(*sources[:2], a=4.0, b=12.0)
 
 
 def test_a_value_that_the_function_may_have_changed_or_that_is_only_shown_is_its_own() -> None:
@@ -125,21 +125,21 @@ def test_a_value_that_the_function_may_have_changed_or_that_is_only_shown_is_its
         (("a = toy.double(2)", "c = a"), {"c": 5.0}),
     ):
         with pytest.raises(Mismatch, match=r"result\['[bc]'\]"):
-            judged(*sources, **wrong)
+            judge_run(*sources, **wrong)
 
 
 def test_a_value_that_nothing_can_change_is_that_of_the_line_that_made_it() -> None:
     with pytest.raises(OtherLineError, match=r"gave a wrong value: result\['b'\]"):
-        judged("b = (1,) * 2", "c = toy.double(b[0])", b=(1, 2), c=2.0)
+        judge_run("b = (1,) * 2", "c = toy.double(b[0])", b=(1, 2), c=2.0)
 
 
 def test_a_function_that_bears_the_name_of_an_argument_or_a_word_of_a_text_is_not_used_by_it() -> None:
     with pytest.raises(OtherLineError, match=r"statement 1 of the example, .* ZeroDivisionError"):
-        judged("dict(double=1 / 0)", "toy.double(2)")
+        judge_run("dict(double=1 / 0)", "toy.double(2)")
     with pytest.raises(OtherLineError, match=r"statement 1 of the example, .* KeyError"):
-        judged("{}['double']  # as toy.double has it", "toy.double(2)")
+        judge_run("{}['double']  # as toy.double has it", "toy.double(2)")
     with pytest.raises(ZeroDivisionError):
-        judged("twice = toy.double; twice(1 / 0)")
+        judge_run("twice = toy.double; twice(1 / 0)")
 
 
 def test_an_array_of_numpy_that_shares_memory_on_the_host_alone_is_not_the_functions() -> None:
@@ -147,9 +147,9 @@ def test_an_array_of_numpy_that_shares_memory_on_the_host_alone_is_not_the_funct
     wrong = {"dtype": "float64", "values": [-1.0, 1.0]}
     for label in ("a", "5"):
         with pytest.raises(OtherLineError, match=rf"gave a wrong value: result\['{label}'\]"):
-            judged(*sources, **{"t": 2.0, label: wrong})
+            judge_run(*sources, **{"t": 2.0, label: wrong})
     with pytest.raises(Mismatch, match=r"result\['t'\]"):
-        judged(*sources, t=5.0, a=wrong)
+        judge_run(*sources, t=5.0, a=wrong)
 
 
 BREAKS = "def breaks(x):\n    y = x / 0\n    return toy.double(y)"
@@ -157,9 +157,9 @@ BREAKS = "def breaks(x):\n    y = x / 0\n    return toy.double(y)"
 
 def test_a_line_of_an_examples_own_function_is_charged_to_what_that_line_uses() -> None:
     with pytest.raises(OtherLineError, match=r"statement 1 of the example, .* ZeroDivisionError"):
-        judged(BREAKS, "breaks(2)")
+        judge_run(BREAKS, "breaks(2)")
     with pytest.raises(ZeroDivisionError):
-        judged("def breaks(x):\n    x = x + 1\n    return toy.double(x / 0)", "breaks(2)")
+        judge_run("def breaks(x):\n    x = x + 1\n    return toy.double(x / 0)", "breaks(2)")
 
 
 def test_a_line_that_the_function_itself_calls_may_be_its_fault() -> None:
@@ -175,9 +175,9 @@ def test_a_line_that_the_function_itself_calls_may_be_its_fault() -> None:
 class AppliedDialect(ToyDialect):
     """The toy's, with one more name."""
 
-    def __init__(self, applied: Any) -> None:
+    def __init__(self, function: Any) -> None:
         super().__init__()
-        self._applied = applied
+        self._applied = function
 
     def names(self, device: Any) -> Mapping[str, Any]:
         return {**super().names(device), "applied": self._applied}
@@ -192,14 +192,14 @@ def test_an_operation_that_a_compiler_refuses_is_charged_to_the_line_that_made_i
     origin = 'refused\nThe op is created at: \nFile "launch.py", line 42, in <module>\n'
     origins = [f'{origin}File "<toy.double, statement {place}>", line 1, in <module>\n' for place in places]
     with pytest.raises(error, match="refused"):
-        judged("a = [1]", "toy.double(a[0])", f"raise ValueError({''.join(origins) or 'refused'!r} or toy.double)")
+        judge_run("a = [1]", "toy.double(a[0])", f"raise ValueError({''.join(origins) or 'refused'!r} or toy.double)")
 
 
 def test_what_is_only_shown_is_whose_value_it_is() -> None:
     with pytest.raises(OtherLineError, match=r"gave a wrong value: result\['3'\]"):
-        judged("b = [1] * 2", "a = toy.double(1)", "b", **{"3": [1, 2]})
+        judge_run("b = [1] * 2", "a = toy.double(1)", "b", **{"3": [1, 2]})
     with pytest.raises(Mismatch, match=r"result\['2'\]"):
-        judged("a = toy.double(1)", "a", **{"2": 3.0})
+        judge_run("a = toy.double(1)", "a", **{"2": 3.0})
 
 
 @pytest.mark.parametrize(
@@ -222,38 +222,38 @@ def test_statements_that_are_not_the_functions_are_its_surroundings(
     steps = [step_of(name, Statement(place, source), lambda tree: tree) for place, source in enumerate(sources, 1)]
     session = Session({"toy": toy, "Generator": Generator})
     own = OwnStatements(steps, ToyDialect())
-    found = []
+    places = []
     for step in steps:
         if not own.has(step):
-            found.append(step.place)
+            places.append(step.place)
         session.run(step)
         own.ran(step, session.names)
-    assert found == surroundings
+    assert places == surroundings
 
 
 def test_a_run_pauses_the_watch_for_neighbouring_surroundings_at_once() -> None:
-    paused: list[list[Any]] = []
+    pauses: list[list[Any]] = []
 
     @contextmanager
     def pause(so_far: list[Any]) -> Iterator[None]:
-        paused.append(so_far)
+        pauses.append(so_far)
         yield
 
     sources = ("a, b = 1, [2]", "import os", "c = toy.double(a)", "d = c + b[0]", "toy.double(d)")
-    call = frozen(*sources, wanted=("5",), surroundings=pause)
+    call = frozen_run(*sources, labels=("5",), surroundings=pause)
     assert call() == {"5": 8.0}
     # What it may return by then, but for what is no value.
-    assert paused == [[], [1, [2], 2.0]]
+    assert pauses == [[], [1, [2], 2.0]]
 
 
 def test_our_own_future_statements_are_not_the_examples() -> None:
-    assert frozen("def f(x: int): pass", "f.__annotations__['x'] is int", wanted=("2",))() == {"2": True}
+    assert frozen_run("def f(x: int): pass", "f.__annotations__['x'] is int", labels=("2",))() == {"2": True}
 
 
 def test_an_example_that_turns_a_setting_does_not_hurt_the_next() -> None:
-    turned = frozen("toy.set_scale(10.0)", "toy.double(1)", wanted=("2",))
-    plain = frozen("toy.double(1)", wanted=("1",))
-    assert [turned(), plain(), turned()] == [{"2": 20.0}, {"1": 2.0}, {"2": 20.0}]
+    turning_run = frozen_run("toy.set_scale(10.0)", "toy.double(1)", labels=("2",))
+    plain = frozen_run("toy.double(1)", labels=("1",))
+    assert [turning_run(), plain(), turning_run()] == [{"2": 20.0}, {"1": 2.0}, {"2": 20.0}]
     assert toy.scale == 1.0
 
 
@@ -268,7 +268,7 @@ def test_what_an_example_turns_is_put_back_where_it_raises(tmp_path: Any) -> Non
         "1 / 0",
     )
     with pytest.raises(ZeroDivisionError):
-        frozen(*sources)()
+        frozen_run(*sources)()
     assert (os.getcwd(), np.geterr(), toy.scale) == (here, handling, 1.0)
     assert "TOY" not in os.environ
 
@@ -283,7 +283,7 @@ def test_the_device_is_forced_on_every_call() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "wanted"),
+    ("value", "plain_value"),
     [
         (np.float32([1, 2]), {"dtype": "float32", "values": [1.0, 2.0]}),
         (np.int64(3), {"dtype": "int64", "values": 3}),
@@ -291,8 +291,8 @@ def test_the_device_is_forced_on_every_call() -> None:
         ({"a": 1, 2: 3j}, {"a": 1, "2": 3j}),
     ],
 )
-def test_a_value_is_compared_as_plain_ones(value: Any, wanted: Any) -> None:
-    assert comparable(value, ToyDialect()) == wanted
+def test_a_value_is_compared_as_plain_ones(value: Any, plain_value: Any) -> None:
+    assert comparable(value, ToyDialect()) == plain_value
 
 
 @pytest.mark.parametrize("value", [np.float64(1.5), np.complex128(1j)])
@@ -308,7 +308,7 @@ def test_what_names_a_device_or_an_address_has_no_form(value: Any) -> None:
 
 
 def test_a_value_of_another_kind_than_on_the_cpu_is_equal_to_none() -> None:
-    assert frozen("a = object()", wanted=("a",))() == {"a": "a object"}
+    assert frozen_run("a = object()", labels=("a",))() == {"a": "a object"}
 
 
 def test_a_setting_is_written_only_where_it_was_turned() -> None:
@@ -318,8 +318,8 @@ def test_a_setting_is_written_only_where_it_was_turned() -> None:
 
 
 def test_values_may_differ_by_roundings_of_the_largest_value_of_their_array() -> None:
-    expected = {"3": np.array([30.0, 0.34726238], np.float32), "p": np.array([0.25, 0.5], np.float32)}
-    check = FrozenValues(expected, "float32", TOLERANCES["float32"])
+    expected_values = {"3": np.array([30.0, 0.34726238], np.float32), "p": np.array([0.25, 0.5], np.float32)}
+    check = FrozenValues(expected_values, "float32", TOLERANCES["float32"])
     right = {"3": leaf([30.0, 0.34727612]), "p": leaf([0.25, 0.5])}
     check(right)
     with pytest.raises(Mismatch, match=r"result\['3'\]: 1 of 2 values differ"):

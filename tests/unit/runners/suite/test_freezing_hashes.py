@@ -19,7 +19,7 @@ print(hash("depth"), sys.argv[1:])
 def test_two_seeds_give_the_same_hashes_and_arguments(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     root = Path(__file__).resolve().parents[4]
-    printed = {
+    outputs = {
         subprocess.run(
             [sys.executable, "-m", "program", "folder"],
             cwd=tmp_path,
@@ -30,5 +30,5 @@ def test_two_seeds_give_the_same_hashes_and_arguments(tmp_path: Path) -> None:
         ).stdout
         for seed in ("1", "2", "random")
     }
-    assert len(printed) == 1
-    assert printed.pop().endswith("['folder']\n")
+    assert len(outputs) == 1
+    assert outputs.pop().endswith("['folder']\n")

@@ -13,14 +13,14 @@ ARRAY = Read("numpy", 12, "float32")
 NUMBER = Read("item", 1, "float32")
 
 
-def picked(*numbers: Pick) -> Read:
+def read_of(*numbers: Pick) -> Read:
     """A read of what these numbers make; of itself, if it is one."""
     return Read("item", 1, "float32", picks=frozenset(numbers))
 
 
 def out_of(source: Source, count: int) -> list[Event]:
     """Reads of so many numbers of one array."""
-    return [picked(Pick(source)) for _ in range(count)]
+    return [read_of(Pick(source)) for _ in range(count)]
 
 
 FEW, SIX, MANY = Source(2), Source(6), Source(100)
@@ -34,7 +34,7 @@ def after_each(events: Iterable[Event]) -> list[Event]:
 
 
 @pytest.mark.parametrize(
-    ("events", "expected"),
+    ("events", "expected_fallbacks"),
     [
         ([Elsewhere("sort"), Elsewhere("sort", 2)], {"sort": 3}),
         ([ARRAY, WORKED], {"host read by numpy": 12}),
@@ -47,15 +47,15 @@ def after_each(events: Iterable[Event]) -> list[Event]:
         ([*out_of(MANY, 8), WORKED], {"host read of an array by its numbers": 8}),
         ([*(one for row in ROWS for one in out_of(row, 1)), WORKED], {"host read of an array by its numbers": 10}),
         (
-            [picked(Pick(SIX), THIRD), picked(Pick(SIX), THIRD), picked(Pick(SIX)), WORKED],
+            [read_of(Pick(SIX), THIRD), read_of(Pick(SIX), THIRD), read_of(Pick(SIX)), WORKED],
             {"host read of an array by its numbers": 3},
         ),
         ([NUMBER] * 6 + [Brought(6)], {"host read of numbers that came back": 6}),
         ([NUMBER] * 8 + [Brought(4)], {"host read of numbers that came back": 4}),
     ],
 )
-def test_work_of_the_host_is_a_fallback(events: list[Event], expected: dict[str, int]) -> None:
-    assert fallbacks(events, returned=0) == expected
+def test_work_of_the_host_is_a_fallback(events: list[Event], expected_fallbacks: dict[str, int]) -> None:
+    assert fallbacks(events, returned=0) == expected_fallbacks
 
 
 @pytest.mark.parametrize(
@@ -74,8 +74,8 @@ def test_work_of_the_host_is_a_fallback(events: list[Event], expected: dict[str,
         [*out_of(MANY, 7), WORKED],
         [WORKED, *out_of(SIX, 6)],
         after_each(one for _ in range(9) for one in out_of(Source(6), 1)),
-        after_each([picked(ONE, OTHER)] * 9),
-        after_each([picked(THIRD)] * 9),
+        after_each([read_of(ONE, OTHER)] * 9),
+        after_each([read_of(THIRD)] * 9),
         [Read("numpy", 12, "int32", by_framework=True), WORKED],
         [Read("numpy", 0), WORKED],
     ],

@@ -29,7 +29,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "docstring"),
     [
         ("lookup_toy.norm", "the function"),
         ("lookup_toy.norm.beside", "in the module of that name"),
@@ -37,8 +37,8 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("lookup_toy.extra.fuse.fuse", "not imported by the first word"),
     ],
 )
-def test_a_function_may_bear_the_name_of_its_module(name: str, said: str) -> None:
-    assert lookup(name, RELEASE).__doc__ == said
+def test_a_function_may_bear_the_name_of_its_module(name: str, docstring: str) -> None:
+    assert lookup(name, RELEASE).__doc__ == docstring
 
 
 def test_a_module_is_found_as_well() -> None:

@@ -35,9 +35,9 @@ def test_arrays_of_one_size_are_two() -> None:
 
 
 def test_another_form_of_an_array_is_the_same_and_a_part_belongs_to_the_whole() -> None:
-    picks, array, turned, row, number = Picks(np.size), numbers(2, 3), numbers(3, 2), numbers(2), numbers(1)
-    picks.taken(array, [turned])
-    picks.taken(turned, [row])
+    picks, array, reshaped_array, row, number = Picks(np.size), numbers(2, 3), numbers(3, 2), numbers(2), numbers(1)
+    picks.taken(array, [reshaped_array])
+    picks.taken(reshaped_array, [row])
     picks.taken(row, [number])
     assert sizes_behind(picks, number) == {2, 6}
 

@@ -39,7 +39,7 @@ def case(**options: Any) -> Case:
 
 def refusing() -> Case:
     function = Function("npu.add")
-    function.behaviour("refused", lambda inputs: (), lambda observed: None, refuses=True)
+    function.behaviour("refused", lambda inputs: (), lambda result: None, refuses=True)
     return function.cases[-1]
 
 
@@ -55,7 +55,7 @@ def unknown(reason: Unproven) -> Place:
 
 
 @pytest.mark.parametrize(
-    ("proof", "out", "expected"),
+    ("proof", "out", "expected_place"),
     [
         (Proof({"npu:0"}, counted=True, executed=1), ["npu:0"], ON_DEVICE),
         (Proof({"npu:0"}, counted=True, executed=1, doubts={Unproven.one_kernel}), ["npu:0"], ON_DEVICE),
@@ -80,12 +80,12 @@ def unknown(reason: Unproven) -> Place:
         (Proof({"npu:0", "cpu"}), ["cpu"], FELL_BACK),
     ],
 )
-def test_only_what_was_counted_is_on_the_device(proof: Proof, out: list[str], expected: Place) -> None:
-    assert place(DEVICE, case(), proof, arrays(*out)) == expected
+def test_only_what_was_counted_is_on_the_device(proof: Proof, out: list[str], expected_place: Place) -> None:
+    assert place(DEVICE, case(), proof, arrays(*out)) == expected_place
 
 
 @pytest.mark.parametrize(
-    ("proof", "expected"),
+    ("proof", "expected_place"),
     [
         (Proof({"cpu"}, counted=True), ON_DEVICE),
         (Proof({"cpu"}, {"npu::sort": 1}, counted=True), ON_DEVICE),
@@ -93,8 +93,8 @@ def test_only_what_was_counted_is_on_the_device(proof: Proof, out: list[str], ex
         (Proof({"cpu"}), unknown(Unproven.nobody_looked)),
     ],
 )
-def test_on_the_host_nothing_falls_back_to_it(proof: Proof, expected: Place) -> None:
-    assert place(HOST, case(), proof, arrays("host")) == expected
+def test_on_the_host_nothing_falls_back_to_it(proof: Proof, expected_place: Place) -> None:
+    assert place(HOST, case(), proof, arrays("host")) == expected_place
 
 
 @pytest.mark.parametrize("device", [DEVICE, HOST])

@@ -16,7 +16,7 @@ def case(name: str, *tags: str, **options: Any) -> dict[str, Any]:
 
 def quick(cases: list[dict[str, Any]]) -> list[str]:
     mark_quick(cases)
-    return [found["name"] for found in cases if QUICK in found["tags"]]
+    return [marked_case["name"] for marked_case in cases if QUICK in marked_case["tags"]]
 
 
 def test_every_kind_is_met_before_an_option() -> None:
@@ -38,8 +38,8 @@ def test_kinds_that_meet_for_the_first_time_are_worth_a_case() -> None:
 
 
 def test_a_call_says_its_options_and_their_values_but_no_number() -> None:
-    written = json.loads(case("real-0", "plain", dim=-1, keepdim=True, mode="sum")["call"])
-    assert set(said(written)) == {
+    call = json.loads(case("real-0", "plain", dim=-1, keepdim=True, mode="sum")["call"])
+    assert set(said(call)) == {
         ".tuple.0.0 array []",
         ".tuple.1.dim int -1",
         ".tuple.1.keepdim True",

@@ -43,9 +43,9 @@ def case_of(call: RecordedCall) -> Case:
     )  # fmt: skip
 
 
-def written(folder: Path, **changed: Any) -> Path:
+def write_recording(folder: Path, **changes: Any) -> Path:
     file = folder / "recording.json"
-    file.write_text(json.dumps({**MARK, "calls": [CALL], **changed}))
+    file.write_text(json.dumps({**MARK, "calls": [CALL], **changes}))
     return file
 
 
@@ -60,18 +60,18 @@ def written(folder: Path, **changed: Any) -> Path:
     ],
 )
 def test_whole_numbers_and_what_is_not_finite_are_kept(values: Any, dtype: str) -> None:
-    made = RecordedArray.read(described(values, dtype, with_values=False).written).made(inputs())
-    assert np.array_equal(made, values)
-    assert made.shape == values.shape
+    drawn_array = RecordedArray.read(described(values, dtype, with_values=False).written).made(inputs())
+    assert np.array_equal(drawn_array, values)
+    assert drawn_array.shape == values.shape
 
 
 def test_floats_are_drawn_from_their_range_unless_their_values_are_asked_for() -> None:
     values = np.linspace(2.0, 3.0, 50, dtype=np.float32)
     array = described(values, "float32", with_values=False)
-    made = array.made(inputs())
+    drawn_array = array.made(inputs())
     assert array.values is None
-    assert made.shape == (50,)
-    assert 2.0 <= made.min() < made.max() <= 3.0
+    assert drawn_array.shape == (50,)
+    assert 2.0 <= drawn_array.min() < drawn_array.max() <= 3.0
     assert np.array_equal(described(values, "float32", with_values=True).made(inputs()), values)
 
 
@@ -82,30 +82,30 @@ def test_of_a_large_array_of_whole_numbers_there_is_the_range() -> None:
 
 
 def test_the_book_grows_with_distinct_calls_alone_and_tells_all() -> None:
-    told: list[Mapping[str, Any]] = []
-    book = Book(told.append)
+    messages: list[Mapping[str, Any]] = []
+    book = Book(messages.append)
     entry = book.open("torch.foo", {})
     for number in range(3 * MAX_SITES):
         entry.met(("train.py", number), 0.5)
     book.tell_counts()
-    ((number, seconds, sites),) = told[-1]["counts"]
+    ((number, seconds, sites),) = messages[-1]["counts"]
     assert (number, seconds) == (0, 1.5 * MAX_SITES)
     assert len(sites) == MAX_SITES + 1
     assert sites[-1] == ["", 0, 2 * MAX_SITES]
     assert [book.takes("torch.bar") for _ in range(MAX_VARIANTS + 1)][-2:] == [True, False]
     book.tell_counts()
-    assert told[-1]["counts"] == []
+    assert messages[-1]["counts"] == []
 
 
 def test_a_recording_is_a_suite_with_a_case_for_each_call_and_for_its_gradient(tmp_path: Path) -> None:
-    (function,) = functions_of(written(tmp_path), "torch", case_of)
+    (function,) = functions_of(write_recording(tmp_path), "torch", case_of)
     plain, gradient = function.cases
     assert (plain.id, gradient.id) == ("torch.foo/float32-1", "torch.foo/float32-1-gradient")
     assert [array.dtype for array in gradient.arguments.arrays] == ["float32", "float64"]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changes", "message"),
     [
         ({"type": "portolan-bundle"}, "is no recording of Portolan's: make one with portolan-runner record"),
         ({"format": 2, "portolan": "9.0"}, "has format 2, made by portolan 9.0; this portolan reads up to 1: upgrade"),
@@ -115,11 +115,11 @@ def test_a_recording_is_a_suite_with_a_case_for_each_call_and_for_its_gradient(t
     ],
 )
 def test_a_recording_that_cannot_be_read_is_refused_in_one_line(
-    tmp_path: Path, changed: Mapping[str, Any], said: str
+    tmp_path: Path, changes: Mapping[str, Any], message: str
 ) -> None:
-    with pytest.raises(SuiteError, match=said) as refused:
-        functions_of(written(tmp_path, **changed), "torch", case_of)
-    assert "\n" not in str(refused.value)
+    with pytest.raises(SuiteError, match=message) as excinfo:
+        functions_of(write_recording(tmp_path, **changes), "torch", case_of)
+    assert "\n" not in str(excinfo.value)
 
 
 def test_what_is_no_json_is_no_recording(tmp_path: Path) -> None:

@@ -22,11 +22,11 @@ os.wait()
 
 
 def test_a_product_starts_no_thread() -> None:
-    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["1"]
+    process = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True)
+    assert process.stdout.split() == ["1"]
 
 
 def test_without_numpy_there_is_nothing_to_hold() -> None:
     code = "from runners.isolation.numpy_threads import compute_on_one_thread; print(compute_on_one_thread())"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False"]
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout.split() == ["False"]

@@ -98,7 +98,7 @@ class Digested:
     revision: str
     cases: Mapping[str, str]
 
-    def changed(self, other: Digested) -> set[str]:
+    def difference(self, other: Digested) -> set[str]:
         names = {*self.cases, *other.cases}
         return {name.partition("/")[2] for name in names if self.cases.get(name) != other.cases.get(name)}
 
@@ -118,12 +118,12 @@ class Checkout:
         # As by hand: Python takes its bytecode for that of a source of the same size, written in the same second.
         os.utime(file, (written_at + 2, written_at + 2))
 
-    def digested(self, interpreter: str = sys.executable) -> Digested:
-        done = subprocess.run(
+    def digest(self, interpreter: str = sys.executable) -> Digested:
+        process = subprocess.run(
             [interpreter, "-c", DIGEST], cwd=self.folder, capture_output=True, text=True, check=False, timeout=120
         )
-        assert done.returncode == 0, done.stderr
-        return Digested(*json.loads(done.stdout))
+        assert process.returncode == 0, process.stderr
+        return Digested(*json.loads(process.stdout))
 
 
 @pytest.fixture
@@ -198,33 +198,33 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", NOTHING)
 def test_what_decides_no_result_leaves_the_revision(checkout: Checkout, change: str) -> None:
-    before = checkout.digested()
+    before = checkout.digest()
     checkout.edit(*NOTHING[change])
-    assert checkout.digested() == before
+    assert checkout.digest() == before
 
 
 def test_a_new_empty_file_leaves_the_revision(checkout: Checkout) -> None:
-    before = checkout.digested()
+    before = checkout.digest()
     (checkout.folder / SUMS / "more.py").touch()
-    assert checkout.digested() == before
+    assert checkout.digest() == before
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_decides_a_result_changes_the_revision_and_its_own_cases_alone(checkout: Checkout, change: str) -> None:
     path, old, new, cases = CHANGES[change]
-    before = checkout.digested()
+    before = checkout.digest()
     checkout.edit(path, old, new)
-    after = checkout.digested()
+    after = checkout.digest()
     assert after.revision != before.revision
-    assert after.changed(before) == cases
+    assert after.difference(before) == cases
 
 
 def test_a_helper_may_move_to_another_module(checkout: Checkout) -> None:
-    before = checkout.digested()
-    doubled = "def doubled(x):\n    return x * 2\n"
-    checkout.edit(SUMS + "helpers.py", doubled, "from vendor.suites.sums.moved import doubled\n")
-    (checkout.folder / SUMS / "moved.py").write_text(doubled)
-    assert checkout.digested().changed(before) <= {"other"}
+    before = checkout.digest()
+    helper_source = "def doubled(x):\n    return x * 2\n"
+    checkout.edit(SUMS + "helpers.py", helper_source, "from vendor.suites.sums.moved import doubled\n")
+    (checkout.folder / SUMS / "moved.py").write_text(helper_source)
+    assert checkout.digest().difference(before) <= {"other"}
 
 
 @pytest.mark.parametrize("version", ["3.9", "3.12"])
@@ -236,7 +236,7 @@ def test_a_suite_has_one_revision_in_every_version_of_python(
     checkout.edit(SUMS + "cases.py", "lambda x: helpers.doubled(x) / 2", "lambda x: special.expit(special.logit(x))")
     checkout.edit(SUMS + "helpers.py", "return np.sum(x, axis)", "return f'{np.sum(x, axis)!r:>{len(x)}}' '' 'and'")
     python = bare_environment(of_version(version), tmp_path_factory.mktemp("bare"))
-    assert checkout.digested(str(python)) == checkout.digested()
+    assert checkout.digest(str(python)) == checkout.digest()
 
 
 def test_two_versions_of_python_write_the_same_source_alike(tmp_path: Path) -> None:

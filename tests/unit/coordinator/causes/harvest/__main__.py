@@ -28,28 +28,28 @@ PATIENCE_S = 30.0
 
 def probe_all(framework: str, device_name: str, part: str, out: Path, function: str, call: str) -> None:
     """In a child: run the probes after that one (none: all of them), and write what failed."""
-    declared = importlib.import_module(f"runners.{framework}").FRAMEWORK
-    device = declared.load_device(device_name)
+    declaration = importlib.import_module(f"runners.{framework}").FRAMEWORK
+    device = declaration.load_device(device_name)
     calls = importlib.import_module(f"tests.unit.coordinator.causes.harvest.{framework}_calls")
     calls.set_up()
     device.prime()
     threading.Thread(target=_watch, daemon=True).start()
-    begun = not function
+    has_begun = not function
 
-    def chosen(name: str) -> bool:
-        nonlocal begun
-        if begun and part_of(name) == part:
+    def is_chosen(name: str) -> bool:
+        nonlocal has_begun
+        if has_begun and part_of(name) == part:
             # Finding its arguments may end the process before its first probe.
             _say(sink, function=name, trying=True)
             return True
-        if not begun and name == function:
-            begun = True
+        if not has_begun and name == function:
+            has_begun = True
             return bool(call)
         return False
 
     waiting = bool(call)
     with out.open("a") as sink:
-        for probe in calls.probes(device, chosen):
+        for probe in calls.probes(device, is_chosen):
             if waiting:
                 waiting = (probe.function, probe.call) != (function, call)
                 continue
@@ -60,9 +60,9 @@ def probe_all(framework: str, device_name: str, part: str, out: Path, function: 
                 device.lookup = lambda name: None
                 outcome = run_case(device, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
             if outcome.verdict is not Verdict.passed:
-                told = as_message(outcome)
-                told["duration_s"] = round(outcome.duration_s, 3)
-                _say(sink, outcome=told, version=device_version(framework))
+                message = as_message(outcome)
+                message["duration_s"] = round(outcome.duration_s, 3)
+                _say(sink, outcome=message, version=device_version(framework))
         _say(sink, done=True)
 
 
@@ -85,8 +85,8 @@ def _say(sink: Any, **what: Any) -> None:
 
 
 def main(framework: str, device: str, part: str, target: str) -> None:
-    declared = importlib.import_module(f"runners.{framework}").FRAMEWORK
-    environment = {**os.environ, **declared.devices[device].variables}
+    declaration = importlib.import_module(f"runners.{framework}").FRAMEWORK
+    environment = {**os.environ, **declaration.devices[device].variables}
     out = Path(tempfile.mkstemp(suffix=".jsonl")[1])
     last = {"function": "", "call": ""}
     while True:
@@ -105,10 +105,10 @@ def main(framework: str, device: str, part: str, target: str) -> None:
         lines = [json.loads(line) for line in out.read_text().splitlines()]
         if lines and lines[-1].get("done"):
             break
-        reached = [line for line in lines if "function" in line]
-        if not reached or reached[-1] == last:
+        function_lines = [line for line in lines if "function" in line]
+        if not function_lines or function_lines[-1] == last:
             raise SystemExit(child.stderr.decode(errors="replace")[-3000:])
-        last = {"call": "", **reached[-1]}
+        last = {"call": "", **function_lines[-1]}
         if last["call"]:
             with out.open("a") as sink:
                 _say(sink, outcome=_death(child).model_dump(mode="json", exclude_defaults=True))
@@ -128,14 +128,14 @@ def _death(child: subprocess.CompletedProcess[bytes]) -> Outcome:
 
 def _write(lines: list[dict[str, Any]], framework: str, device: str, target: Path) -> None:
     version = next((line["version"] for line in lines if "version" in line), "")
-    called: dict[str, Any] = {}
+    call_line: dict[str, Any] = {}
     with target.open("w") as sink:
         for line in lines:
             if "call" in line:
-                called = line
+                call_line = line
             elif "outcome" in line:
                 where = {"framework": framework, "version": version, "device": device}
-                _say(sink, **where, **called, outcome=line["outcome"])
+                _say(sink, **where, **call_line, outcome=line["outcome"])
     calls = sum("call" in line for line in lines)
     print(f"{calls} calls, {sum('outcome' in line for line in lines)} failures")
 

@@ -27,7 +27,7 @@ class Probe:
 
     def function_with_case(self) -> Function:
         function = Function(self.function)
-        function.behaviour(self.call, lambda inputs: [], lambda observed: None, prepare=self.prepare, dtype=self.dtype)
+        function.behaviour(self.call, lambda inputs: [], lambda result: None, prepare=self.prepare, dtype=self.dtype)
         return function
 
 
@@ -37,7 +37,7 @@ def part_of(function: str) -> str | None:
     return PARTS[part] if rest % 3 == 0 else None
 
 
-def drawn(function: str, among: Sequence[str], count: int) -> list[str]:
+def draw_names(function: str, among: Sequence[str], count: int) -> list[str]:
     """The same ``count`` of them for a function each time, others for the next function."""
     return sorted(among, key=lambda each: _number(f"{function} {each}"))[:count]
 
@@ -74,19 +74,19 @@ SHAPES: tuple[tuple[Any, ...], ...] = (
 
 def public(modules: Mapping[str, Any], without: Iterable[str]) -> Iterator[tuple[str, Callable[..., Any]]]:
     """Functions by their public names, each object once."""
-    seen: set[int] = set()
-    banned = set(without)
+    seen_ids: set[int] = set()
+    banned_names = set(without)
     for prefix, module in modules.items():
         for name in sorted(dir(module)):
             function = getattr(module, name, None)
-            if name.startswith("_") or name in banned or isinstance(function, type) or not callable(function):
+            if name.startswith("_") or name in banned_names or isinstance(function, type) or not callable(function):
                 continue
-            if id(function) not in seen:
-                seen.add(id(function))
+            if id(function) not in seen_ids:
+                seen_ids.add(id(function))
                 yield f"{prefix}.{name}", function
 
 
-def taken(function: Callable[..., Any], device: Device) -> tuple[Any, ...] | None:
+def suitable_arguments(function: Callable[..., Any], device: Device) -> tuple[Any, ...] | None:
     """The first of ``SHAPES`` with which the function returns arrays in float32."""
     for arguments in SHAPES:
         try:
@@ -108,30 +108,30 @@ def casting(
     """The call with all arrays in one dtype, moved to the device before the clock."""
 
     def prepare(context: Context) -> Callable[[], Any]:
-        moved = as_dtype(arguments, dtype, array)
-        return context.compiled(lambda: function(*moved))
+        moved_arguments = as_dtype(arguments, dtype, array)
+        return context.compiled(lambda: function(*moved_arguments))
 
     return prepare
 
 
 def callable_functions(
-    modules: Mapping[str, Any], without: Iterable[str], chosen: Callable[[str], bool], device: Device
+    modules: Mapping[str, Any], without: Iterable[str], is_chosen: Callable[[str], bool], device: Device
 ) -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
     """The chosen ones among the public functions that some generic arguments suit, with those arguments."""
     for name, function in public(modules, without):
-        arguments = taken(function, device) if chosen(name) else None
+        arguments = suitable_arguments(function, device) if is_chosen(name) else None
         if arguments is not None:
             yield name, function, arguments
 
 
-def transformed(
+def transform_call(
     transform: Callable[..., Any], function: Callable[..., Any], arguments: tuple[Any, ...], array: Array
 ) -> Callable[[Context], Callable[[], Any]]:
     """``transform(function, *arguments)`` as the call, its arrays moved before the clock."""
 
     def prepare(context: Context) -> Callable[[], Any]:
-        moved = as_dtype(arguments, "float32", array)
-        return lambda: transform(function, *moved)
+        moved_arguments = as_dtype(arguments, "float32", array)
+        return lambda: transform(function, *moved_arguments)
 
     return prepare
 

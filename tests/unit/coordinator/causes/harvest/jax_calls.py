@@ -20,8 +20,8 @@ from tests.unit.coordinator.causes.harvest.calls import (
     Probe,
     callable_functions,
     casting,
-    drawn,
-    transformed,
+    draw_names,
+    transform_call,
 )
 
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
@@ -64,21 +64,21 @@ def _array(values: np.ndarray[Any, Any], dtype: str) -> jax.Array:
     return jnp.asarray(values).astype("bool" if dtype == "bool" else getattr(jnp, dtype))
 
 
-def probes(device: Device, chosen: Callable[[str], bool]) -> Iterator[Probe]:
+def probes(device: Device, is_chosen: Callable[[str], bool]) -> Iterator[Probe]:
     for name, prepare in _specials().items():
-        if chosen(name):
+        if is_chosen(name):
             yield Probe(name, "as it is", prepare)
-    for name, function, arguments in callable_functions(MODULES, WITHOUT, chosen, device):
-        for dtype in drawn(name, DTYPES, 7):
+    for name, function, arguments in callable_functions(MODULES, WITHOUT, is_chosen, device):
+        for dtype in draw_names(name, DTYPES, 7):
             scope = dtype if dtype in WIDE else "float32"
             yield Probe(name, dtype, casting(arguments, dtype, _array, function), scope)
-        for how in drawn(name, tuple(TRANSFORMS), 6):
-            yield Probe(name, how, transformed(TRANSFORMS[how], function, arguments, _array))
+        for how in draw_names(name, tuple(TRANSFORMS), 6):
+            yield Probe(name, how, transform_call(TRANSFORMS[how], function, arguments, _array))
 
 
 def _total(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *given: sum(
-        jnp.sum(jnp.real(each)) for each in jax.tree.leaves(function(*given)) if isinstance(each, jax.Array)
+    return lambda *arguments: sum(
+        jnp.sum(jnp.real(each)) for each in jax.tree.leaves(function(*arguments)) if isinstance(each, jax.Array)
     )
 
 
@@ -88,41 +88,41 @@ def _elsewhere(function: Callable[..., Any], first: Any, *rest: Any) -> Any:
     return jax.jit(lambda a, b: (function(a, *b) if rest else function(a), b))(*both)
 
 
-def _added_elsewhere(function: Callable[..., Any], *given: Any) -> Any:
+def _added_elsewhere(function: Callable[..., Any], *arguments: Any) -> Any:
     here, there = jax.devices()
-    return jax.device_put(jax.tree.leaves(function(*given))[0], here) + jax.device_put(jnp.ones(()), there)
+    return jax.device_put(jax.tree.leaves(function(*arguments))[0], here) + jax.device_put(jnp.ones(()), there)
 
 
-def _arrays(given: Any) -> Any:
-    return [each for each in given if not isinstance(each, int)]
+def _arrays(arguments: Any) -> Any:
+    return [each for each in arguments if not isinstance(each, int)]
 
 
-def _each_row(function: Callable[..., Any], *given: Any) -> Any:
+def _each_row(function: Callable[..., Any], *arguments: Any) -> Any:
     """Over a new first axis of all arrays; numbers are the same for all."""
-    axes = tuple(None if isinstance(each, int) else 0 for each in given)
-    stacked = [
+    axes = tuple(None if isinstance(each, int) else 0 for each in arguments)
+    stacked_arguments = [
         each if axis is None else jax.tree.map(lambda a: jnp.stack([a, a]), each)
-        for axis, each in zip(axes, given, strict=True)
+        for axis, each in zip(axes, arguments, strict=True)
     ]
-    return jax.vmap(function, in_axes=axes)(*stacked)
+    return jax.vmap(function, in_axes=axes)(*stacked_arguments)
 
 
-def _branched(function: Callable[..., Any], *given: Any) -> Any:
-    return jax.jit(lambda *given: 1 if _total(function)(*given) > 0 else 2)(*given)
+def _branch_on_total(function: Callable[..., Any], *arguments: Any) -> Any:
+    return jax.jit(lambda *arguments: 1 if _total(function)(*arguments) > 0 else 2)(*arguments)
 
 
-def _sharded(function: Callable[..., Any], *given: Any) -> Any:
+def _over_shards(function: Callable[..., Any], *arguments: Any) -> Any:
     mesh = jax.make_mesh((2,), ("a",))
     spread = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("a"))
-    return jax.jit(function, in_shardings=spread)(*given)
+    return jax.jit(function, in_shardings=spread)(*arguments)
 
 
-def _mapped_over_devices(function: Callable[..., Any], *given: Any) -> Any:
-    return jax.pmap(function)(*jax.tree.map(lambda each: jnp.stack([each] * 3), given))
+def _mapped_over_devices(function: Callable[..., Any], *arguments: Any) -> Any:
+    return jax.pmap(function)(*jax.tree.map(lambda each: jnp.stack([each] * 3), arguments))
 
 
-def _forward_in_transpose(function: Callable[..., Any], *given: Any) -> Any:
-    _, pullback = jax.vjp(lambda *given: jax.jvp(_total(function), given, given)[1], *given)
+def _forward_in_transpose(function: Callable[..., Any], *arguments: Any) -> Any:
+    _, pullback = jax.vjp(lambda *arguments: jax.jvp(_total(function), arguments, arguments)[1], *arguments)
     return pullback(jnp.ones(()))
 
 
@@ -139,7 +139,7 @@ TRANSFORMS: dict[str, Callable[..., Any]] = {
     "jit with a shape": lambda function, *given: jax.jit(lambda *it: jnp.zeros(_total(function)(*it).astype(int)))(
         *given
     ),
-    "jit with a branch": _branched,
+    "jit with a branch": _branch_on_total,
     "jit with an index": lambda function, *given: jax.jit(lambda *it: [1, 2][jnp.argmax(_total(function)(*it))])(
         *given
     ),
@@ -153,7 +153,7 @@ TRANSFORMS: dict[str, Callable[..., Any]] = {
     "vmap": lambda function, *given: _each_row(function, *given),
     "vmap in jit": lambda function, *given: jax.jit(partial(_each_row, function))(*_arrays(given)),
     "pmap": _mapped_over_devices,
-    "sharded": _sharded,
+    "sharded": _over_shards,
     "two devices": _elsewhere,
     "added on another device": _added_elsewhere,
     "lowered for tpu": lambda function, *given: jax.jit(function).trace(*given).lower(lowering_platforms=("tpu",)),
@@ -177,16 +177,16 @@ def _specials() -> dict[str, Callable[[Context], Callable[[], Any]]]:
 
     shape = jax.ShapeDtypeStruct((4,), jnp.float32)
 
-    def donated() -> Any:
-        given = jnp.ones(4)
-        jax.jit(lambda a: a + 1, donate_argnums=0)(given)
-        given.delete()
-        return given + 1
+    def use_donated() -> Any:
+        array = jnp.ones(4)
+        jax.jit(lambda a: a + 1, donate_argnums=0)(array)
+        array.delete()
+        return array + 1
 
-    def leaked() -> Any:
-        kept: list[Any] = []
-        jax.jit(lambda a: kept.append(a) or a)(vector)
-        return kept[0] + 1
+    def leak_tracer() -> Any:
+        leaks: list[Any] = []
+        jax.jit(lambda a: leaks.append(a) or a)(vector)
+        return leaks[0] + 1
 
     calls: dict[str, Callable[[], Any]] = {
         "jax.numpy.linalg.eig": lambda: jax.jit(jnp.linalg.eig).trace(matrix).lower(lowering_platforms=("tpu",)),
@@ -240,8 +240,8 @@ def _specials() -> dict[str, Callable[[Context], Callable[[], Any]]]:
         "jax.lax.all_gather": lambda: jax.lax.all_gather(vector, "a"),
         "jax.lax.axis_index": lambda: jax.lax.axis_index("a"),
         "jax.pmap": lambda: jax.pmap(lambda a: a)(jnp.ones((3, 2))),
-        "jax.jit.donate": donated,
-        "jax.jit.leak": leaked,
+        "jax.jit.donate": use_donated,
+        "jax.jit.leak": leak_tracer,
         "jax.jit.static": lambda: jax.jit(lambda a: a, static_argnums=0)(vector),
         "jax.jit.string": lambda: jax.jit(lambda a: a)("text"),
         "jax.device_put": lambda: jax.device_put(vector, jax.devices("tpu")[0]),
@@ -306,7 +306,7 @@ def _custom() -> Any:
 def _pallas() -> Any:
     from jax.experimental import pallas
 
-    def kernel(given: Any, out: Any) -> None:
-        out[...] = given[...] + 1
+    def kernel(array: Any, out: Any) -> None:
+        out[...] = array[...] + 1
 
     return pallas.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct((4,), jnp.float32))(jnp.ones(4))

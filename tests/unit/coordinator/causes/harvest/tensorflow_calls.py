@@ -19,7 +19,7 @@ from tests.unit.coordinator.causes.harvest.calls import (
     as_dtype,
     callable_functions,
     casting,
-    drawn,
+    draw_names,
 )
 
 _DTYPES_WORDS = """
@@ -70,23 +70,23 @@ def _array(values: np.ndarray[Any, Any], dtype: str) -> tf.Tensor:
     return tf.cast(tf.constant(values), tf.as_dtype(dtype))
 
 
-def probes(device: Device, chosen: Callable[[str], bool]) -> Iterator[Probe]:
+def probes(device: Device, is_chosen: Callable[[str], bool]) -> Iterator[Probe]:
     for name, how, prepare in _specials(device.name == "xla"):
-        if chosen(name):
+        if is_chosen(name):
             yield Probe(name, how, prepare)
-    for name, function, arguments in callable_functions(MODULES, WITHOUT, chosen, device):
-        for dtype in drawn(name, DTYPES, 7):
+    for name, function, arguments in callable_functions(MODULES, WITHOUT, is_chosen, device):
+        for dtype in draw_names(name, DTYPES, 7):
             yield Probe(name, dtype, casting(arguments, dtype, _array, function))
-        for how in drawn(name, tuple(TRANSFORMS), 4):
-            yield Probe(name, how, _transformed(TRANSFORMS[how], function, arguments))
+        for how in draw_names(name, tuple(TRANSFORMS), 4):
+            yield Probe(name, how, _transform_call(TRANSFORMS[how], function, arguments))
 
 
-def _transformed(
+def _transform_call(
     transform: Callable[..., Any], function: Callable[..., Any], arguments: tuple[Any, ...]
 ) -> Callable[[Context], Callable[[], Any]]:
     def prepare(context: Context) -> Callable[[], Any]:
-        moved = as_dtype(arguments, "float32", _array)
-        return transform(context, function, moved)
+        moved_arguments = as_dtype(arguments, "float32", _array)
+        return transform(context, function, moved_arguments)
 
     return prepare
 
@@ -132,20 +132,22 @@ def _unknown_shape(context: Context, function: Callable[..., Any], arguments: An
     tensors = [each for each in arguments if isinstance(each, tf.Tensor)]
     rest = [each for each in arguments if not isinstance(each, tf.Tensor)]
     signature = [tf.TensorSpec(None, each.dtype) for each in tensors]
-    compiled = tf.function(
-        lambda *given: function(*given, *rest), input_signature=signature, jit_compile=context.target == "xla" or None
+    compiled_call = tf.function(
+        lambda *inputs: function(*inputs, *rest), input_signature=signature, jit_compile=context.target == "xla" or None
     )
-    return lambda: compiled(*tensors)
+    return lambda: compiled_call(*tensors)
 
 
 def _each_row(context: Context, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
-    stacked = tf.nest.map_structure(lambda each: tf.stack([each, each]), arguments[0])
+    stacked_argument = tf.nest.map_structure(lambda each: tf.stack([each, each]), arguments[0])
     return context.compiled(
-        lambda: tf.vectorized_map(lambda each: function(each, *arguments[1:]), stacked, fallback_to_while_loop=False)
+        lambda: tf.vectorized_map(
+            lambda each: function(each, *arguments[1:]), stacked_argument, fallback_to_while_loop=False
+        )
     )
 
 
-def _filtered(context: Context, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
+def _with_filter(context: Context, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
     def call() -> Any:
         flat = tf.reshape(tf.nest.flatten(arguments)[0], [-1])
         return function(*arguments), tf.boolean_mask(flat, flat > 0.5), tf.unique(flat), tf.where(flat > 0.5)
@@ -204,7 +206,7 @@ def _as_bool(context: Context, function: Callable[..., Any], arguments: Any) -> 
 def _in_python(context: Context, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
     def call() -> Any:
         return tf.py_function(
-            lambda given: tf.nest.flatten(function(given, *arguments[1:]))[0], arguments[:1], tf.float32
+            lambda first: tf.nest.flatten(function(first, *arguments[1:]))[0], arguments[:1], tf.float32
         )
 
     return context.compiled(call)
@@ -222,7 +224,7 @@ TRANSFORMS: dict[str, Callable[..., Callable[[], Any]]] = {
     "forward gradient": _forward,
     "unknown shape": _unknown_shape,
     "vectorized_map": _each_row,
-    "with a filter": _filtered,
+    "with a filter": _with_filter,
     "on a GPU": _elsewhere("GPU:0"),
     "on a TPU": _elsewhere("TPU:0"),
     "in a graph on a GPU": _graph_elsewhere,
@@ -235,7 +237,7 @@ TRANSFORMS: dict[str, Callable[..., Callable[[], Any]]] = {
 }
 
 
-def _specials(compiled: bool) -> Iterator[tuple[str, str, Callable[[Context], Callable[[], Any]]]]:
+def _specials(is_compiled: bool) -> Iterator[tuple[str, str, Callable[[Context], Callable[[], Any]]]]:
     """Whatever is no function of dense numbers: compiled as a whole on xla, as it is elsewhere."""
     text = tf.constant(["a b", "c", "10"])
     where = tempfile.mkdtemp()
@@ -394,11 +396,11 @@ def _specials(compiled: bool) -> Iterator[tuple[str, str, Callable[[Context], Ca
     for name, call in calls.items():
         yield name, "as it is", lambda context, call=call: context.compiled(call)
         # Compiled for the host, what is placed elsewhere ends the process each time: enough said once.
-        for kind in () if compiled else ("GPU:0", "TPU:0"):
-            yield name, f"on {kind}", lambda context, call=call, kind=kind: context.compiled(_placed(call, kind))
+        for kind in () if is_compiled else ("GPU:0", "TPU:0"):
+            yield name, f"on {kind}", lambda context, call=call, kind=kind: context.compiled(_place_on(call, kind))
 
 
-def _placed(call: Callable[[], Any], kind: str) -> Callable[[], Any]:
+def _place_on(call: Callable[[], Any], kind: str) -> Callable[[], Any]:
     def there() -> Any:
         with tf.device(f"/device:{kind}"):
             return call()

@@ -15,8 +15,8 @@ from tests.unit.coordinator.causes.harvest.calls import (
     Probe,
     callable_functions,
     casting,
-    drawn,
-    transformed,
+    draw_names,
+    transform_call,
 )
 
 _DTYPES_WORDS = """
@@ -56,58 +56,62 @@ def _array(values: np.ndarray[Any, Any], dtype: str) -> torch.Tensor:
     return torch.tensor(values).to(getattr(torch, dtype)).to(_HANDLE[0])
 
 
-def probes(device: Device, chosen: Callable[[str], bool]) -> Iterator[Probe]:
+def probes(device: Device, is_chosen: Callable[[str], bool]) -> Iterator[Probe]:
     _HANDLE[:] = [device.handle]
     for name, call in _specials().items():
-        if chosen(name):
+        if is_chosen(name):
             yield Probe(name, "as it is", lambda context, call=call: lambda: call(context.device))
-    for name, function, arguments in callable_functions(MODULES, WITHOUT, chosen, device):
-        for dtype in drawn(name, DTYPES, 6):
+    for name, function, arguments in callable_functions(MODULES, WITHOUT, is_chosen, device):
+        for dtype in draw_names(name, DTYPES, 6):
             yield Probe(name, dtype, casting(arguments, dtype, _array, function))
-        for how in drawn(name, [each for each in TRANSFORMS if each in IN_PLACE or not name.endswith("_")], 4):
-            yield Probe(name, how, transformed(TRANSFORMS[how], function, arguments, _array))
+        for how in draw_names(name, [each for each in TRANSFORMS if each in IN_PLACE or not name.endswith("_")], 4):
+            yield Probe(name, how, transform_call(TRANSFORMS[how], function, arguments, _array))
 
 
-def _tree(function: Callable[[torch.Tensor], Any], given: Any) -> Any:
-    return torch.utils._pytree.tree_map_only(torch.Tensor, function, given)
+def _tree(function: Callable[[torch.Tensor], Any], tree: Any) -> Any:
+    return torch.utils._pytree.tree_map_only(torch.Tensor, function, tree)
 
 
-def _backward(function: Callable[..., Any], *given: Any) -> Any:
-    given = _tree(lambda each: each.clone().requires_grad_(), given)
-    first = next(each for each in torch.utils._pytree.tree_leaves(function(*given)) if isinstance(each, torch.Tensor))
+def _backward(function: Callable[..., Any], *arguments: Any) -> Any:
+    arguments = _tree(lambda each: each.clone().requires_grad_(), arguments)
+    first = next(
+        each for each in torch.utils._pytree.tree_leaves(function(*arguments)) if isinstance(each, torch.Tensor)
+    )
     first.abs().sum().backward()
     return first.detach()
 
 
-def _double_backward(function: Callable[..., Any], *given: Any) -> Any:
-    given = _tree(lambda each: each.clone().requires_grad_(), given)
-    tensors = [each for each in torch.utils._pytree.tree_leaves(given) if isinstance(each, torch.Tensor)]
-    first = next(each for each in torch.utils._pytree.tree_leaves(function(*given)) if isinstance(each, torch.Tensor))
+def _double_backward(function: Callable[..., Any], *arguments: Any) -> Any:
+    arguments = _tree(lambda each: each.clone().requires_grad_(), arguments)
+    tensors = [each for each in torch.utils._pytree.tree_leaves(arguments) if isinstance(each, torch.Tensor)]
+    first = next(
+        each for each in torch.utils._pytree.tree_leaves(function(*arguments)) if isinstance(each, torch.Tensor)
+    )
     grads = torch.autograd.grad(first.abs().sum(), tensors, create_graph=True, allow_unused=True)
     sum(each.abs().sum() for each in grads if each is not None).backward()
     return first.detach()
 
 
 def _other_layout(layout: str) -> Callable[..., Any]:
-    return lambda function, *given: function(*_tree(lambda each: getattr(each, layout)(), given))
+    return lambda function, *arguments: function(*_tree(lambda each: getattr(each, layout)(), arguments))
 
 
-def _mixed(function: Callable[..., Any], first: Any, *rest: Any) -> Any:
+def _mix_devices(function: Callable[..., Any], first: Any, *rest: Any) -> Any:
     elsewhere = "cpu" if str(_HANDLE[0]) != "cpu" else "meta"
     result = function(_tree(lambda each: each.to(elsewhere), first), *rest)
     return torch.utils._pytree.tree_leaves(result)[0] + torch.ones((), device=_HANDLE[0])
 
 
-def _out_of_another_dtype(function: Callable[..., Any], *given: Any) -> Any:
+def _out_of_another_dtype(function: Callable[..., Any], *arguments: Any) -> Any:
     try:
-        function(*given, out=torch.empty(0, device=_HANDLE[0]))
+        function(*arguments, out=torch.empty(0, device=_HANDLE[0]))
     except (TypeError, RuntimeError):
         return None  # it takes none
-    return function(*given, out=torch.empty(0, dtype=torch.int32, device=_HANDLE[0]))
+    return function(*arguments, out=torch.empty(0, dtype=torch.int32, device=_HANDLE[0]))
 
 
-def _quantized(function: Callable[..., Any], *given: Any) -> Any:
-    return function(*_tree(lambda each: torch.quantize_per_tensor(each, 0.1, 0, torch.quint8), given))
+def _quantize(function: Callable[..., Any], *arguments: Any) -> Any:
+    return function(*_tree(lambda each: torch.quantize_per_tensor(each, 0.1, 0, torch.quint8), arguments))
 
 
 TRANSFORMS: dict[str, Callable[..., Any]] = {
@@ -121,8 +125,8 @@ TRANSFORMS: dict[str, Callable[..., Any]] = {
     "sparse": _other_layout("to_sparse"),
     "sparse_csr": _other_layout("to_sparse_csr"),
     "mkldnn": _other_layout("to_mkldnn"),
-    "quantized": _quantized,
-    "mixed devices": _mixed,
+    "quantized": _quantize,
+    "mixed devices": _mix_devices,
     "two dtypes": lambda function, first, *rest: function(_tree(lambda each: each.double(), first), *rest),
     "out of another dtype": _out_of_another_dtype,
     "as NumPy": lambda function, *given: np.asarray(function(*given)),
@@ -152,9 +156,9 @@ IN_PLACE = (
 """What can be done with a function that changes its first argument."""
 
 
-def _autocast(function: Callable[..., Any], *given: Any) -> Any:
+def _autocast(function: Callable[..., Any], *arguments: Any) -> Any:
     with torch.autocast("cuda", torch.float16), torch.cuda.device(0):
-        return function(*given)
+        return function(*arguments)
 
 
 def _specials() -> dict[str, Callable[[Any], Any]]:

@@ -83,8 +83,8 @@ def test_another_machine_s_code_cannot_be_made(tmp_path: Path, monkeypatch: pyte
 
 
 def test_cuda_s_runtime_says_that_there_is_no_driver_and_others_are_not_asked() -> None:
-    found = answers("libcudart.so.12", ["cudaMalloc", "__cudaRegisterFatBinary", "cudaGetLastError"])
-    assert found == {
+    answers_of_runtime = answers("libcudart.so.12", ["cudaMalloc", "__cudaRegisterFatBinary", "cudaGetLastError"])
+    assert answers_of_runtime == {
         "cudaMalloc": NO_DRIVER,
         "__cudaRegisterFatBinary": Number(0),
         "cudaGetLastError": Number(0),

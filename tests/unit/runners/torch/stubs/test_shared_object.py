@@ -36,8 +36,8 @@ def test_the_file_says_what_was_asked_for(symbols: list[Symbol], answers: dict[s
         each for each in segments(shared_object(stub, answers)).iter_segments() if each["p_type"] == "PT_DYNAMIC"
     ]
     assert [tag.soname for tag in dynamic.iter_tags("DT_SONAME")] == [stub.soname]
-    named = [symbol.name for symbol in dynamic.iter_symbols() if symbol.name]
-    assert named == [symbol.name for symbol in symbols]
+    symbol_names = [symbol.name for symbol in dynamic.iter_symbols() if symbol.name]
+    assert symbol_names == [symbol.name for symbol in symbols]
 
 
 @given(NAMES)
@@ -65,12 +65,12 @@ def library(tmp_path: Path) -> Path:
 
 @ONLY_HERE
 def test_a_symbol_with_an_answer_gives_it(library: Path) -> None:
-    loaded = ctypes.CDLL(str(library))
-    assert loaded.numbered() == -35
+    stub_library = ctypes.CDLL(str(library))
+    assert stub_library.numbered() == -35
     value = ctypes.c_int(7)
-    assert (loaded.zeroes(ctypes.byref(value)), value.value) == (0, 0)
-    loaded.speaks.restype = ctypes.c_char_p
-    assert loaded.speaks() == b"no driver"
+    assert (stub_library.zeroes(ctypes.byref(value)), value.value) == (0, 0)
+    stub_library.speaks.restype = ctypes.c_char_p
+    assert stub_library.speaks() == b"no driver"
 
 
 @ONLY_HERE
@@ -87,6 +87,6 @@ def test_the_loader_finds_a_symbol_under_its_version(library: Path) -> None:
 @ONLY_HERE
 def test_a_call_without_an_answer_ends_the_process_and_names_the_symbol(library: Path) -> None:
     program = f"import ctypes; ctypes.CDLL({str(library)!r}).unanswered(); print('went on')"
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
-    assert (ended.returncode, ended.stdout) == (CALLED, b"")
-    assert ended.stderr == message(Stub("libone.so.12", ()), "unanswered")
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert (process.returncode, process.stdout) == (CALLED, b"")
+    assert process.stderr == message(Stub("libone.so.12", ()), "unanswered")
