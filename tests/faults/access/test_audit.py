@@ -16,14 +16,14 @@ from tests.waiting import until
 Make = Callable[..., httpx.Client]
 
 
-def audited(coordinator: CoordinatorProcess, **wanted: Any) -> dict[str, Any]:
+def wait_audit_entry(coordinator: CoordinatorProcess, **fields: Any) -> dict[str, Any]:
     """The newest entry that is so, as soon as it is stored."""
 
-    def found() -> dict[str, Any] | None:
+    def find() -> dict[str, Any] | None:
         entries = coordinator.http.get("/audit", params={"limit": 1000}).json()["entries"]
-        return next((entry for entry in entries if wanted.items() <= entry.items()), None)
+        return next((entry for entry in entries if fields.items() <= entry.items()), None)
 
-    entry: dict[str, Any] = until(found, f"an entry of the audit: {wanted}")
+    entry: dict[str, Any] = until(find, f"an entry of the audit: {fields}")
     return entry
 
 
@@ -32,19 +32,19 @@ def test_changes_and_refusals_are_recorded_with_who_what_and_from_where(
 ) -> None:
     eve = caller("viewer", name="eve")
     assert eve.post("/reclassify").status_code == 403
-    refused = audited(coordinator, who="eve", status=403)
-    assert (refused["method"], refused["path"], refused["role"]) == ("POST", "/api/v1/reclassify", "viewer")
-    assert (refused["address"], refused["kind"]) == ("127.0.0.1", "token")
-    assert refused["token_id"] == eve.get("/whoami").json()["token_id"]
-    done = audited(coordinator, who="admin", method="POST", path="/api/v1/tokens", status=201)
-    assert done["detail"].startswith("/api/v1/tokens/")
+    refusal = wait_audit_entry(coordinator, who="eve", status=403)
+    assert (refusal["method"], refusal["path"], refusal["role"]) == ("POST", "/api/v1/reclassify", "viewer")
+    assert (refusal["address"], refusal["kind"]) == ("127.0.0.1", "token")
+    assert refusal["token_id"] == eve.get("/whoami").json()["token_id"]
+    creation = wait_audit_entry(coordinator, who="admin", method="POST", path="/api/v1/tokens", status=201)
+    assert creation["detail"].startswith("/api/v1/tokens/")
     read = [entry for entry in coordinator.http.get("/audit").json()["entries"] if entry["method"] == "GET"]
     assert {entry["status"] for entry in read} <= {303, 401, 403}
 
 
 def test_entries_of_the_audit_cannot_be_changed_or_deleted(coordinator: CoordinatorProcess, caller: Make) -> None:
     caller("viewer", name="kept")
-    audited(coordinator, who="admin", path="/api/v1/tokens", status=201)
+    wait_audit_entry(coordinator, who="admin", path="/api/v1/tokens", status=201)
     for statement in (
         "update audit_entries set who = 'nobody'",
         "delete from audit_entries",
@@ -58,5 +58,5 @@ def test_refusals_do_not_fill_the_disk(coordinator: CoordinatorProcess, caller: 
     client = caller()
     for _ in range(200):
         assert client.post("/runners").status_code == 401
-    stored = fetch(coordinator, "select count(*) from audit_entries where status >= 400")[0][0]
-    assert stored < 150
+    stored_refusals = fetch(coordinator, "select count(*) from audit_entries where status >= 400")[0][0]
+    assert stored_refusals < 150

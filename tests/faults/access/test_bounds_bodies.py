@@ -30,7 +30,7 @@ def coordinator(new_database: Callable[..., str]) -> Iterator[CoordinatorProcess
     coordinator.stop()
 
 
-def asked(coordinator: CoordinatorProcess, request: bytes) -> tuple[int, str]:
+def problem_of(coordinator: CoordinatorProcess, request: bytes) -> tuple[int, str]:
     """The status, and what the problem says."""
     with contextlib.closing(connect(coordinator.port, request)) as connection:
         head, body = whole(connection)
@@ -39,21 +39,21 @@ def asked(coordinator: CoordinatorProcess, request: bytes) -> tuple[int, str]:
 
 
 def test_a_body_that_is_declared_too_large_is_not_read(coordinator: CoordinatorProcess) -> None:
-    status, detail = asked(coordinator, post(CAMPAIGNS, b"", ADMIN, f"Content-Length: {MIB + 1}"))
+    status, detail = problem_of(coordinator, post(CAMPAIGNS, b"", ADMIN, f"Content-Length: {MIB + 1}"))
     assert status == 413
     assert f"{MIB:,} bytes" in detail
 
 
 def test_a_body_in_chunks_is_counted(coordinator: CoordinatorProcess) -> None:
     chunk = b"10000\r\n" + b" " * 65536 + b"\r\n"
-    status, detail = asked(coordinator, post(CAMPAIGNS, chunk * 17, ADMIN, "Transfer-Encoding: chunked"))
+    status, detail = problem_of(coordinator, post(CAMPAIGNS, chunk * 17, ADMIN, "Transfer-Encoding: chunked"))
     assert status == 413
     assert f"{MIB:,} bytes" in detail
 
 
 @pytest.mark.parametrize("path", [CAMPAIGNS, "/api/v1/runners", "/api/v1/runners/enrol"])
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         (b"[" * 60_000, "more than 32 deep"),
         (b'{"a":' * 12_000, "more than 32 deep"),
@@ -62,22 +62,22 @@ def test_a_body_in_chunks_is_counted(coordinator: CoordinatorProcess) -> None:
     ],
     ids=["lists", "objects", "members", "after quotes"],
 )
-def test_json_of_a_hostile_shape(coordinator: CoordinatorProcess, path: str, body: bytes, said: str) -> None:
-    status, detail = asked(coordinator, post(path, body, ADMIN))
+def test_json_of_a_hostile_shape(coordinator: CoordinatorProcess, path: str, body: bytes, message: str) -> None:
+    status, detail = problem_of(coordinator, post(path, body, ADMIN))
     assert status == 422
-    assert said in detail
+    assert message in detail
 
 
 @pytest.mark.parametrize(("path", "kind"), [("/api/v1/runners/enrol", "application/json"), ("/login", FORM)])
 def test_a_strangers_body_is_small(coordinator: CoordinatorProcess, path: str, kind: str) -> None:
-    status, detail = asked(coordinator, post(path, b" " * 65_537, kind=kind))
+    status, detail = problem_of(coordinator, post(path, b" " * 65_537, kind=kind))
     assert status == 413
     assert "65,536 bytes" in detail
 
 
 def test_brackets_in_texts_are_texts(coordinator: CoordinatorProcess) -> None:
     body = json.dumps({"name": '[{"\\' * 40, "suite": "none"}).encode()
-    assert "no suite 'none'" in asked(coordinator, post(CAMPAIGNS, body, ADMIN))[1]
+    assert "no suite 'none'" in problem_of(coordinator, post(CAMPAIGNS, body, ADMIN))[1]
 
 
 @pytest.mark.parametrize(
@@ -86,21 +86,21 @@ def test_brackets_in_texts_are_texts(coordinator: CoordinatorProcess) -> None:
 def test_a_form_of_very_many_fields(coordinator: CoordinatorProcess, kind: str) -> None:
     """However its type is written: what is a form to its reader is one here."""
     request = post(NEW, b"targets=a&" * 50_000, ADMIN, kind=kind)
-    status, detail = asked(coordinator, request)
+    status, detail = problem_of(coordinator, request)
     assert status == 422
     assert "20,000 fields" in detail
 
 
 def test_brackets_in_a_form_are_texts(coordinator: CoordinatorProcess) -> None:
     """It is refused for what it lacks, the proof of its page, and not as JSON."""
-    status, detail = asked(coordinator, post(NEW, b"functions=" + b"[" * 100, ADMIN, kind=FORM))
+    status, detail = problem_of(coordinator, post(NEW, b"functions=" + b"[" * 100, ADMIN, kind=FORM))
     assert status == 403
     assert "JSON" not in detail
 
 
 @pytest.mark.parametrize(("path", "kind"), [(CAMPAIGNS, JSON), (BUNDLES, NDJSON), (NEW, FORM)])
 def test_a_body_that_never_comes(coordinator: CoordinatorProcess, path: str, kind: str) -> None:
-    status, detail = asked(coordinator, post(path, b"{", ADMIN, "Content-Length: 100", kind=kind))
+    status, detail = problem_of(coordinator, post(path, b"{", ADMIN, "Content-Length: 100", kind=kind))
     assert status == 408
     assert f"{SLOWEST_S} s" in detail
 

@@ -54,7 +54,7 @@ def coordinator(new_database: Callable[..., str]) -> Iterator[Serve]:
     coordinator.stop()
 
 
-def held(coordinator: Serve) -> int:
+def open_connections(coordinator: Serve) -> int:
     """Connections that the coordinator has open."""
     of_port = psutil.Process(coordinator.process.pid).net_connections("tcp")
     return sum(c.laddr.port == coordinator.port and c.status == "ESTABLISHED" for c in of_port)
@@ -68,9 +68,9 @@ def test_idle_connections_make_room(coordinator: Serve) -> None:
             if number % 250 == 249:
                 address = f"{coordinator.url}/api/v1/campaigns"
                 assert httpx.get(address, headers=AS_ADMIN, timeout=PATIENCE_S).status_code == 200
-        until(lambda: held(coordinator) <= MOST + 1, "there are no more than there may be", PATIENCE_S)
+        until(lambda: open_connections(coordinator) <= MOST + 1, "there are no more than there may be", PATIENCE_S)
         # Without anybody in need of room they are ended all the same.
-        until(lambda: held(coordinator) <= 2, "connections that never ask anything are ended", PATIENCE_S)
+        until(lambda: open_connections(coordinator) <= 2, "connections that never ask anything are ended", PATIENCE_S)
 
 
 def test_headers_that_come_a_byte_at_a_time_end(coordinator: Serve) -> None:
@@ -110,7 +110,7 @@ def test_a_reader_that_takes_nothing_is_let_go(coordinator: Serve) -> None:
         connection.settimeout(5)
         with contextlib.suppress(TimeoutError, ConnectionError):
             connection.sendall(many)
-        until(lambda: held(coordinator) <= 2, "it is let go", PATIENCE_S)
+        until(lambda: open_connections(coordinator) <= 2, "it is let go", PATIENCE_S)
 
 
 def answers(coordinator: Serve) -> None:
@@ -140,8 +140,8 @@ def test_the_port_for_runners_takes_no_room_from_the_other(coordinator: Serve) -
     body = HALF_A_BODY.format("/api/v1/runners/enrol", "application/json").encode()
     with contextlib.ExitStack() as halves, httpx.Client(headers=AS_ADMIN, timeout=PATIENCE_S) as client:
         assert client.get(f"{coordinator.url}/api/v1/campaigns").status_code == 200
-        before = held(coordinator)
+        before = open_connections(coordinator)
         for _ in range(MOST + 50):
             halves.enter_context(connect(coordinator.runners_port, body))
         assert client.get(f"{coordinator.url}/api/v1/campaigns").status_code == 200
-        assert held(coordinator) == before, "the connection of before is there"
+        assert open_connections(coordinator) == before, "the connection of before is there"

@@ -96,14 +96,14 @@ def test_sixty_exports_at_once(coordinator: CoordinatorProcess, runner: Scripted
     figures = f"{memory.peak_mb:.0f} MB, {time.monotonic() - began:.1f} s"
     assert memory.peak_mb < ROOM_MB, figures
     whole = [answer for answer in answers if answer.status_code == 200]
-    refused = [answer for answer in answers if answer.status_code != 200]
+    refusals = [answer for answer in answers if answer.status_code != 200]
     assert len({answer.content for answer in whole}) == 1
     assert len(whole) >= 2
-    for answer in refused:
+    for answer in refusals:
         assert answer.status_code == 429, answer.text
         assert int(answer.headers["Retry-After"]) >= 1
         assert "exports" in answer.json()["detail"]
-    assert refused, "the pool has no end"
+    assert refusals, "the pool has no end"
     assert [(r["state"], r["reason"]) for r in coordinator.http.get("/runners").json()["runners"]] == [("online", None)]
     coordinator.wait_done(running, coordinator.campaign(running)["counters"]["done"] + 5)
     # Once they are over there is room again.
@@ -117,10 +117,12 @@ def test_files_of_exports_do_not_stay(coordinator: CoordinatorProcess, runner: S
 
     def files() -> set[str]:
         """The nameless files that it holds open."""
-        held = [
+        open_files = [
             os.readlink(link) for link in Path(f"/proc/{coordinator.process.pid}/fd").iterdir() if link.is_symlink()
         ]
-        return {file for file in held if file.startswith(f"{tempfile.gettempdir()}/") and file.endswith(" (deleted)")}
+        return {
+            file for file in open_files if file.startswith(f"{tempfile.gettempdir()}/") and file.endswith(" (deleted)")
+        }
 
     before = files()
 
@@ -136,6 +138,6 @@ def test_nothing_is_left_of_an_export_whose_coordinator_is_killed(tmp_path: Path
         "import os, signal; from coordinator.results.outcomes.service import ExportFile; file = ExportFile(); "
         "file.path.write_text('half of it'); os.kill(os.getpid(), signal.SIGKILL)"
     )
-    ended = subprocess.run([sys.executable, "-c", program], env=os.environ | {"TMPDIR": str(tmp_path)}, check=False)
-    assert ended.returncode == -9
+    process = subprocess.run([sys.executable, "-c", program], env=os.environ | {"TMPDIR": str(tmp_path)}, check=False)
+    assert process.returncode == -9
     assert list(tmp_path.iterdir()) == []

@@ -59,9 +59,9 @@ def test_hundreds_of_streams_leave_room_for_a_request(coordinator: CoordinatorPr
         assert max(waits) < PROMPT_S, waits
         statuses = Counter(head.status for head in heads)
         assert statuses == {200: MOST, 429: STREAMS - MOST}
-        stream, refused = next(pair for pair in zip(streams, heads, strict=True) if pair[1].status == 429)
-        assert int(refused.headers["retry-after"]) >= 1
-        assert f"{MOST}" in json.loads(read_body(stream, refused))["detail"]
+        stream, refusal = next(pair for pair in zip(streams, heads, strict=True) if pair[1].status == 429)
+        assert int(refusal.headers["retry-after"]) >= 1
+        assert f"{MOST}" in json.loads(read_body(stream, refusal))["detail"]
         # Each of them is told how the campaign ends, from one reading.
         coordinator.http.post(f"/campaigns/{campaign}/cancel")
         for stream, head in zip(streams, heads, strict=True):

@@ -36,14 +36,14 @@ class WordyRunner(ListingRunner):
     """Every case of it fails, with a message of its own that nothing makes short."""
 
     def take(self, batch: dict[str, Any]) -> dict[str, Any]:
-        taken = super().take(batch)
+        receipt = super().take(batch)
         with self._changed:
             for event in self.events:
                 if event["type"] == "finished" and "evidence" not in event["outcome"]:
                     message = random.randbytes(MESSAGE_BYTES).hex()
-                    failed = {"verdict": "failed", "ending": "raised", "evidence": {"message": message}}
-                    event["outcome"] = {**event["outcome"], **failed}
-        return taken
+                    failure = {"verdict": "failed", "ending": "raised", "evidence": {"message": message}}
+                    event["outcome"] = {**event["outcome"], **failure}
+        return receipt
 
 
 @pytest.fixture(scope="module")
@@ -90,19 +90,19 @@ async def _terminate_in_the_middle(dsn: str, begin: Callable[[], Any]) -> Any:
         transaction = holder.transaction()
         await transaction.start()
         await holder.execute("lock table outcomes in access exclusive mode")
-        begun = begin()
+        pending_export = begin()
         waiting = (
             "select pid from pg_stat_activity where datname = current_database() "
             "and wait_event_type = 'Lock' and query like '%outcome_rows%'"
         )
 
         async def statements() -> list[asyncpg.Record]:
-            assert not begun.done(), begun.result().text[:500]
+            assert not pending_export.done(), pending_export.result().text[:500]
             return list(await watcher.fetch(waiting))
 
         for row in await async_until(statements, "the export waits for the lock", PATIENCE_S):
             await watcher.execute("select pg_terminate_backend($1)", row["pid"])
-        answer = await asyncio.to_thread(begun.result, PATIENCE_S)
+        answer = await asyncio.to_thread(pending_export.result, PATIENCE_S)
         await transaction.rollback()
         return answer
     finally:
@@ -160,12 +160,12 @@ def test_the_command_line_keeps_no_piece_of_a_file(
     coordinator: CoordinatorProcess, tmp_path: Path, format: str
 ) -> None:
     """The way breaks in the middle: one line says so, and the file is not there; what a pipe got ends in no ``]``."""
-    passed = 0
+    bytes_passed = 0
 
     def breaks(piece: bytes) -> bool:
-        nonlocal passed
-        passed += len(piece)
-        return passed < A_PART
+        nonlocal bytes_passed
+        bytes_passed += len(piece)
+        return bytes_passed < A_PART
 
     relay = Relay(coordinator.port, breaks)
     try:
@@ -175,7 +175,7 @@ def test_the_command_line_keeps_no_piece_of_a_file(
         assert "stopped in the middle of its answer" in line
         assert not file.exists()
         assert not [path for path in tmp_path.iterdir() if path.is_file()], "nor a piece of it"
-        passed = 0
+        bytes_passed = 0
         if format == "json":
             assert portolan.call("results", "1", "--format", format).returncode == 2
     finally:

@@ -50,7 +50,7 @@ async def role(dsn: str, name: str, **settings: str) -> AsyncIterator[Connection
         await connection.close()
 
 
-async def refused(connection: Connection, statement: str) -> None:
+async def assert_denied(connection: Connection, statement: str) -> None:
     with pytest.raises(DENIED):
         await connection.execute(statement)
 
@@ -86,24 +86,24 @@ async def test_none_of_the_three_may_do_what_concerns_the_server(own: str) -> No
                     with pytest.raises((DENIED, asyncpg.FeatureNotSupportedError)):
                         await connection.execute(statement)
                 else:
-                    await refused(connection, statement)
+                    await assert_denied(connection, statement)
 
 
 @pytest.mark.parametrize("name", [APPLICATION, READING])
 async def test_neither_the_application_nor_a_reader_changes_what_a_table_is(own: str, name: str) -> None:
     async with role(own, name, default_transaction_read_only="off") as connection:
         for table in TABLES:
-            await refused(connection, f"DROP TABLE {table} CASCADE")
-            await refused(connection, f"ALTER TABLE {table} ADD COLUMN extra integer")
-            await refused(connection, f"TRUNCATE {table} CASCADE")
-            await refused(connection, f"CREATE INDEX ON {table} ((1))")
-            await refused(connection, f"CREATE TRIGGER t AFTER INSERT ON {table} EXECUTE FUNCTION now()")
-            await refused(
+            await assert_denied(connection, f"DROP TABLE {table} CASCADE")
+            await assert_denied(connection, f"ALTER TABLE {table} ADD COLUMN extra integer")
+            await assert_denied(connection, f"TRUNCATE {table} CASCADE")
+            await assert_denied(connection, f"CREATE INDEX ON {table} ((1))")
+            await assert_denied(connection, f"CREATE TRIGGER t AFTER INSERT ON {table} EXECUTE FUNCTION now()")
+            await assert_denied(
                 connection, f"GRANT SELECT ON {table} TO PUBLIC; SELECT secret FROM runners; DROP TABLE {table}"
             )
         for view in VIEWS:
-            await refused(connection, f"DROP VIEW {view.name} CASCADE")
-            await refused(connection, f"CREATE OR REPLACE VIEW {view.name} AS SELECT 1")
+            await assert_denied(connection, f"DROP VIEW {view.name} CASCADE")
+            await assert_denied(connection, f"CREATE OR REPLACE VIEW {view.name} AS SELECT 1")
         for statement in (
             "DROP SCHEMA public CASCADE",
             "CREATE SCHEMA mine",
@@ -114,16 +114,18 @@ async def test_neither_the_application_nor_a_reader_changes_what_a_table_is(own:
             "SELECT lo_create(0)",
             "SELECT lo_from_bytea(0, 'x')",
         ):
-            await refused(connection, statement)
+            await assert_denied(connection, statement)
 
 
 async def test_the_application_alters_no_content_of_a_suite_and_deletes_no_target(own: str) -> None:
     """It deletes campaigns and suites whole, for an operator."""
     async with role(own, APPLICATION) as connection:
         for table in ("targets", "fingerprints", "runners", "tokens", "audit_entries", "reference_sources"):
-            await refused(connection, f"DELETE FROM {table}")
+            await assert_denied(connection, f"DELETE FROM {table}")
         for table in ("cases", "suites", "fingerprints", "reference_sources"):
-            await refused(connection, f"UPDATE {table} SET {'name' if table != 'fingerprints' else 'id'} = 'another'")
+            await assert_denied(
+                connection, f"UPDATE {table} SET {'name' if table != 'fingerprints' else 'id'} = 'another'"
+            )
 
 
 async def test_a_reader_writes_nothing_even_in_a_transaction_that_may(own: str) -> None:
@@ -132,17 +134,17 @@ async def test_a_reader_writes_nothing_even_in_a_transaction_that_may(own: str) 
             await connection.execute("CREATE TABLE mine (n int)")
         await connection.execute("SET default_transaction_read_only = off")
         for table in TABLES:
-            await refused(connection, f"DELETE FROM {table}")
-            await refused(connection, f"INSERT INTO {table} DEFAULT VALUES")
-            await refused(connection, f"BEGIN; LOCK TABLE {table} IN ROW EXCLUSIVE MODE")
+            await assert_denied(connection, f"DELETE FROM {table}")
+            await assert_denied(connection, f"INSERT INTO {table} DEFAULT VALUES")
+            await assert_denied(connection, f"BEGIN; LOCK TABLE {table} IN ROW EXCLUSIVE MODE")
             await connection.execute("ROLLBACK")
         for view in VIEWS:
             assert not await connection.fetchval("SELECT has_table_privilege($1, 'DELETE')", view.name)
-            await refused(connection, f"BEGIN; LOCK TABLE {view.name} IN ROW EXCLUSIVE MODE")
+            await assert_denied(connection, f"BEGIN; LOCK TABLE {view.name} IN ROW EXCLUSIVE MODE")
             await connection.execute("ROLLBACK")
-        await refused(connection, "SELECT * FROM outcomes FOR UPDATE")
-        await refused(connection, "SELECT pg_advisory_lock(1)")
-        await refused(connection, "SELECT pg_try_advisory_xact_lock(1, 1)")
+        await assert_denied(connection, "SELECT * FROM outcomes FOR UPDATE")
+        await assert_denied(connection, "SELECT pg_advisory_lock(1)")
+        await assert_denied(connection, "SELECT pg_try_advisory_xact_lock(1, 1)")
 
 
 WRITES = (
@@ -286,8 +288,8 @@ async def test_a_reader_sees_no_secret(own: str) -> None:
     async with role(own, READING) as connection:
         for secret in ("secret FROM runners", "* FROM runners", "runners FROM runners", "token FROM jobs",
                        "token FROM attempts", "* FROM jobs", "* FROM attempts", "jobs FROM jobs"):  # fmt: skip
-            await refused(connection, f"SELECT {secret}")
-        await refused(connection, "COPY runners TO STDOUT")
+            await assert_denied(connection, f"SELECT {secret}")
+        await assert_denied(connection, "COPY runners TO STDOUT")
         statistics = "SELECT count(*) FROM pg_stats WHERE attname IN ('secret', 'token')"
         assert await connection.fetchval(statistics) == 0
         await connection.fetch("SELECT state, attempt, lost FROM jobs")
@@ -299,7 +301,7 @@ async def test_what_a_reader_forgets_ends_by_itself(own: str) -> None:
     async with role(own, READING) as connection:
         for name in ("statement_timeout", "idle_in_transaction_session_timeout"):
             assert await connection.fetchval(f"SHOW {name}") == "5min"
-        await refused(connection, "SET temp_file_limit = -1")
+        await assert_denied(connection, "SET temp_file_limit = -1")
         assert await connection.fetchval("SHOW temp_file_limit") == "4GB"
     superuser = await asyncpg.connect(own)
     readers = [await asyncpg.connect(as_role(own, READING)) for _ in range(10)]
@@ -318,6 +320,6 @@ async def test_the_migration_role_owns_all_that_is_ours_and_nothing_else(own: st
             " WHERE relnamespace = 'public'::regnamespace AND relowner <> current_user::regrole"
         )
         assert others == []
-        await refused(connection, "CREATE SCHEMA mine")
-        await refused(connection, "ALTER DATABASE portolan SET work_mem = '1GB'")
+        await assert_denied(connection, "CREATE SCHEMA mine")
+        await assert_denied(connection, "ALTER DATABASE portolan SET work_mem = '1GB'")
     assert await upgrade(as_role(own, MIGRATION)) is None

@@ -52,7 +52,7 @@ class HostileRunner(ListingRunner):
 
     def take(self, batch: dict[str, Any]) -> dict[str, Any]:
         """All fail, with a message of that kind."""
-        taken = super().take(batch)
+        receipt = super().take(batch)
         with self._changed:
             for event in self.events:
                 if event["type"] == "finished":
@@ -63,15 +63,15 @@ class HostileRunner(ListingRunner):
                         "ending": "raised",
                         "evidence": evidence,
                     }
-        return taken
+        return receipt
 
 
 @pytest.fixture(scope="module")
 def coordinator(new_database: Callable[..., str]) -> Iterator[CoordinatorProcess]:
     """With an ended campaign of that runner, number 1."""
     coordinator = CoordinatorProcess(new_database())
-    listed = [{"id": name, "function": FUNCTION, "tags": [MARKUP]} for name in (CASE, TYPED_CASE, ESCAPED_CASE)]
-    runner = HostileRunner(listed, FRAMEWORK)
+    case_rows = [{"id": name, "function": FUNCTION, "tags": [MARKUP]} for name in (CASE, TYPED_CASE, ESCAPED_CASE)]
+    runner = HostileRunner(case_rows, FRAMEWORK)
     try:
         answer = coordinator.register(runner.url, "")
         assert answer.status_code == 201, answer.text
@@ -102,13 +102,13 @@ def test_pages_and_the_report_show_what_they_are_given(coordinator: CoordinatorP
         "/campaigns/new",
         "/runners",
     )
-    found = (f"/campaigns/1/functions/{quote(FRAMEWORK)}/{quote(FUNCTION)}", f"/history/{names}")
-    for path in (*own, *found, "/runners/1", "/campaigns/1/figures", "/campaigns/1/report"):
+    linked_paths = (f"/campaigns/1/functions/{quote(FRAMEWORK)}/{quote(FUNCTION)}", f"/history/{names}")
+    for path in (*own, *linked_paths, "/runners/1", "/campaigns/1/figures", "/campaigns/1/report"):
         source = coordinator.page(path)
         assert "<script>owned" not in source, path
         assert "<b title=" not in source, path
-        shown = [mark for mark in ACTIVE if mark in source]
-        assert not shown, (path, shown)
+        active_marks = [mark for mark in ACTIVE if mark in source]
+        assert not active_marks, (path, active_marks)
     assert "\\u202egnp" in coordinator.page("/campaigns/1/matrix")
     assert "&lt;script&gt;owned()" in coordinator.page("/runners/1")
 
@@ -121,9 +121,9 @@ def test_pages_and_the_report_show_what_they_are_given(coordinator: CoordinatorP
 def test_a_terminal_shows_what_it_is_given(
     coordinator: CoordinatorProcess, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
-    done = Portolan(tmp_path, PORTOLAN_URL=coordinator.url).call(*command)
-    assert done.returncode == 0, done.stderr
-    assert not [mark for mark in (*ACTIVE, "\r") if mark in done.stdout + done.stderr]
+    process = Portolan(tmp_path, PORTOLAN_URL=coordinator.url).call(*command)
+    assert process.returncode == 0, process.stderr
+    assert not [mark for mark in (*ACTIVE, "\r") if mark in process.stdout + process.stderr]
 
 
 def test_no_cell_of_a_file_is_a_formula(coordinator: CoordinatorProcess) -> None:
@@ -151,10 +151,10 @@ def _is_number(cell: str) -> bool:
 
 
 def test_the_command_that_repeats_a_case_runs_nothing_else(coordinator: CoordinatorProcess, tmp_path: Path) -> None:
-    found = {case: outcome["repeat"] for case, outcome in jobs(coordinator).items()}
+    commands = {case: outcome["repeat"] for case, outcome in jobs(coordinator).items()}
     # A name that begins as an option is one for every program: it is not typed at all.
-    assert "cannot be passed to a shell" in found[CASE]
-    assert "cannot be passed to a shell" in found[ESCAPED_CASE]
-    assert shlex.split(found[TYPED_CASE]) == ["true", f"{TYPED_CASE};", "touch", "owned"]
-    subprocess.run(["bash", "-c", found[TYPED_CASE]], cwd=tmp_path, check=True)
+    assert "cannot be passed to a shell" in commands[CASE]
+    assert "cannot be passed to a shell" in commands[ESCAPED_CASE]
+    assert shlex.split(commands[TYPED_CASE]) == ["true", f"{TYPED_CASE};", "touch", "owned"]
+    subprocess.run(["bash", "-c", commands[TYPED_CASE]], cwd=tmp_path, check=True)
     assert not list(tmp_path.iterdir())

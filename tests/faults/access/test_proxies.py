@@ -30,8 +30,8 @@ def test_the_audit_has_the_address_of_the_connection(coordinator: Serve) -> None
         answer = httpx.get(f"{coordinator.url}/api/v1/audit", headers=AS_ADMIN)
         return [entry["address"] for entry in answer.json()["entries"]]
 
-    named = coordinator.variables["PORTOLAN_PROXIES"]
-    assert until(entries, "the refusal is recorded") == ["192.0.2.7" if named else "127.0.0.1"]
+    trusted_proxies = coordinator.variables["PORTOLAN_PROXIES"]
+    assert until(entries, "the refusal is recorded") == ["192.0.2.7" if trusted_proxies else "127.0.0.1"]
 
 
 def test_a_proxy_that_is_no_address_is_refused(tmp_path: Path) -> None:

@@ -46,8 +46,8 @@ def test_a_device_of_that_name_runs_no_shell() -> None:
 
 @pytest.mark.parametrize("case", ["--python=/tmp/owned", "x\x1b[2J", "x\ny", "x\u202ey"])
 def test_a_case_that_is_no_word_is_not_typed(case: str) -> None:
-    told = repeat_command("node", "cpu", case, 1, {"host": "gpu-box", "repeat": "node main.js run {case}"})
-    assert told == "ask whoever runs gpu-box: the name of this case cannot be passed to a shell"
+    command = repeat_command("node", "cpu", case, 1, {"host": "gpu-box", "repeat": "node main.js run {case}"})
+    assert command == "ask whoever runs gpu-box: the name of this case cannot be passed to a shell"
 
 
 def test_a_template_without_an_end_is_none() -> None:
@@ -57,10 +57,10 @@ def test_a_template_without_an_end_is_none() -> None:
 
 
 def test_nothing_that_is_printed_moves_a_terminal() -> None:
-    shown = io.StringIO()
-    stream = TerminalStream(shown)
+    output = io.StringIO()
+    stream = TerminalStream(output)
     print(HOSTILE, "plain \t é ✓", file=stream)
-    assert shown.getvalue() == (
+    assert output.getvalue() == (
         "a\\u001b]0;owned\\u0007\\u001b[2J\\u009b31m\\u202egnp\\u000d[bold]x[/bold] plain \t é ✓\n"
     )
 
@@ -72,14 +72,14 @@ def test_json_means_the_same_to_a_program() -> None:
 
 
 def test_tables_and_lines_of_the_console_are_shown_too() -> None:
-    written = io.StringIO()
-    out = console(written)
+    output = io.StringIO()
+    out = console(output)
     table = Table(HOSTILE)
     table.add_row(HOSTILE)
     for part in (HOSTILE, Text(HOSTILE), table):
         out.print(part, soft_wrap=True)
-    assert not {"\x1b", "\x07", "\x9b", "\u202e", "\r"} & set(written.getvalue())
-    assert "[bold]x[/bold]" in written.getvalue()
+    assert not {"\x1b", "\x07", "\x9b", "\u202e", "\r"} & set(output.getvalue())
+    assert "[bold]x[/bold]" in output.getvalue()
 
 
 @pytest.mark.parametrize(

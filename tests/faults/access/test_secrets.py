@@ -26,8 +26,8 @@ SECRET = "Zq3vN8-hidden_Tt7w"
 @pytest.mark.parametrize("form", ["json", "text"])
 async def test_a_row_that_is_refused_is_not_logged(database: str, form: str) -> None:
     """PostgreSQL says the whole row in the detail of its error, parameters hidden or not."""
-    written, pool = io.StringIO(), engine(database, pool_size=1)
-    with log_to(written, form):  # type: ignore[arg-type]
+    output, pool = io.StringIO(), engine(database, pool_size=1)
+    with log_to(output, form):  # type: ignore[arg-type]
         try:
             async with pool.begin() as connection:
                 await connection.execute(text("CREATE TEMP TABLE t (url text, secret text, n int CHECK (n > 1))"))
@@ -35,16 +35,16 @@ async def test_a_row_that_is_refused_is_not_logged(database: str, form: str) -> 
         except DBAPIError as error:
             get_logger("coordinator.tests").error("a statement failed", exc_info=error)
     await pool.dispose()
-    assert "violates check constraint" in written.getvalue()
-    assert SECRET not in written.getvalue()
+    assert "violates check constraint" in output.getvalue()
+    assert SECRET not in output.getvalue()
 
 
 def test_a_value_that_is_known_is_not_logged() -> None:
-    written = io.StringIO()
-    with log_to(written, "json", [SECRET]):
+    output = io.StringIO()
+    with log_to(output, "json", [SECRET]):
         get_logger("coordinator.tests").error("plain", word=f"x{SECRET}y", url=f"postgresql://me:{SECRET}9@h/d")
-    assert f"x{MASK}y" in written.getvalue()
-    assert SECRET not in written.getvalue()
+    assert f"x{MASK}y" in output.getvalue()
+    assert SECRET not in output.getvalue()
 
 
 def test_a_log_is_for_its_owner_whatever_the_umask_and_after_rotation(tmp_path: Path) -> None:
@@ -56,9 +56,9 @@ def test_a_log_is_for_its_owner_whatever_the_umask_and_after_rotation(tmp_path: 
             stream.write(b"one\n")
     finally:
         os.umask(before)
-    rotated = tmp_path / "log.1"
-    assert (log.read_text(), rotated.read_text()) == ("one\n", "of a release before\n")
-    assert [stat.S_IMODE(path.stat().st_mode) for path in (log, rotated)] == [0o600, 0o600]
+    rotated_log = tmp_path / "log.1"
+    assert (log.read_text(), rotated_log.read_text()) == ("one\n", "of a release before\n")
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (log, rotated_log)] == [0o600, 0o600]
 
 
 def test_no_process_of_a_runner_shows_its_secret() -> None:
@@ -76,9 +76,9 @@ def test_no_process_of_a_runner_shows_its_secret() -> None:
 
 
 def test_variables_of_ours_stay_here() -> None:
-    kept = {"PORTOLAN_TIMING_LOCK": "/tmp/x", "HF_TOKEN": SECRET, "PATH": "/bin"}
+    kept_variables = {"PORTOLAN_TIMING_LOCK": "/tmp/x", "HF_TOKEN": SECRET, "PATH": "/bin"}
     own = ("PORTOLAN_RUNNER_SECRET", "PORTOLAN_DATABASE_URL", "PORTOLAN_TOKEN", "PORTOLAN_ENROLMENT_KEY_FILE")
-    assert without_own_secrets(kept | dict.fromkeys(own, SECRET)) == kept
+    assert without_own_secrets(kept_variables | dict.fromkeys(own, SECRET)) == kept_variables
 
 
 def test_what_a_case_says_of_a_secret_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,8 +93,8 @@ def test_what_a_case_says_of_a_secret_is_masked(monkeypatch: pytest.MonkeyPatch)
         log_tail=f"{SECRET[6:]} the runner's own",
         log_bytes=100_000,
     )
-    kept = redaction.outcome(outcome)
-    assert kept.log_tail == f"{MASK} {MASK}"
-    assert kept.evidence == Evidence(message=f"401 for {MASK}", frames=[f"f.py:1 {MASK}"])
+    masked_outcome = redaction.outcome(outcome)
+    assert masked_outcome.log_tail == f"{MASK} {MASK}"
+    assert masked_outcome.evidence == Evidence(message=f"401 for {MASK}", frames=[f"f.py:1 {MASK}"])
     plain = Outcome(verdict=Verdict.passed, ending=Ending.returned, duration_s=1.0)
     assert redaction.outcome(plain) is plain

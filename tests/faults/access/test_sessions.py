@@ -126,8 +126,8 @@ def test_a_session_ends_with_its_token(coordinator: CoordinatorProcess, caller: 
 
 
 def test_a_link_signs_in_once(coordinator: CoordinatorProcess, caller: Make, browser: httpx.Client) -> None:
-    made = caller("submitter", name="ada").post("/login-links")
-    path = made.json()["path"]
+    link_answer = caller("submitter", name="ada").post("/login-links")
+    path = link_answer.json()["path"]
     assert browser.get(path, headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
     answer = browser.get(path, headers={"Sec-Fetch-Site": "none"})
     assert (answer.status_code, urlsplit(answer.headers["location"]).path) == (303, "/campaigns")

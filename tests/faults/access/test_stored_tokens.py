@@ -41,11 +41,11 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 @pytest.fixture
 def listener() -> Iterator[tuple[str, list[str | None]]]:
     """A server that leads everything elsewhere, and the tokens that it was sent."""
-    heard: list[str | None] = []
+    tokens: list[str | None] = []
 
     class Answer(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            heard.append(self.headers.get("Authorization"))
+            tokens.append(self.headers.get("Authorization"))
             self.send_response(307)
             self.send_header("Location", f"http://localhost:{self.server.server_port}/elsewhere")  # type: ignore[attr-defined]
             self.end_headers()
@@ -55,7 +55,7 @@ def listener() -> Iterator[tuple[str, list[str | None]]]:
 
     with ThreadedServer(("127.0.0.1", 0), Answer) as server:
         threading.Thread(target=server.serve_forever).start()
-        yield f"http://127.0.0.1:{server.server_port}", heard
+        yield f"http://127.0.0.1:{server.server_port}", tokens
         server.shutdown()
 
 
@@ -113,10 +113,10 @@ def test_an_admin_token_that_others_could_read_is_replaced(tmp_path: Path) -> No
 
 
 def test_a_token_does_not_follow_a_redirect(listener: tuple[str, list[str | None]]) -> None:
-    url, heard = listener
+    url, tokens = listener
     with Client(url, "portolan_here") as client, pytest.raises(CoordinatorError):
         client.whoami()
-    assert heard == ["Bearer portolan_here"]
+    assert tokens == ["Bearer portolan_here"]
 
 
 def test_a_person_stores_a_token_works_with_it_and_forgets_it(coordinator: CoordinatorProcess, tmp_path: Path) -> None:
@@ -126,15 +126,15 @@ def test_a_person_stores_a_token_works_with_it_and_forgets_it(coordinator: Coord
     wrong = portolan.call("login", coordinator.url, stdin="portolan_wrong\n")
     assert (wrong.returncode, "does not know the token" in wrong.stderr) == (2, True)
     assert "this is not a token" in portolan.call("login", coordinator.url, stdin="\n").stderr
-    stored = portolan.call("login", coordinator.url, stdin=f"{ADMIN_TOKEN}\n")
-    assert stored.returncode == 0, stored.stderr
-    assert ADMIN_TOKEN not in stored.stdout + stored.stderr
+    login = portolan.call("login", coordinator.url, stdin=f"{ADMIN_TOKEN}\n")
+    assert login.returncode == 0, login.stderr
+    assert ADMIN_TOKEN not in login.stdout + login.stderr
     (file,) = (tmp_path / "config" / "portolan" / "tokens").iterdir()
     assert mode(file) == 0o600
     assert portolan.ask("whoami", *here).startswith("admin, admin")
-    made = portolan.call("token", "create", "ada", "--role", "viewer", *here)
-    assert re.fullmatch(r"portolan_[a-z0-9]{8}_\S{43}\n", made.stdout), made.stderr
-    ada = Portolan(tmp_path / "data", PORTOLAN_URL=coordinator.url, PORTOLAN_TOKEN=made.stdout.strip())
+    creation = portolan.call("token", "create", "ada", "--role", "viewer", *here)
+    assert re.fullmatch(r"portolan_[a-z0-9]{8}_\S{43}\n", creation.stdout), creation.stderr
+    ada = Portolan(tmp_path / "data", PORTOLAN_URL=coordinator.url, PORTOLAN_TOKEN=creation.stdout.strip())
     assert ada.ask("whoami").startswith("ada, viewer, until")
     assert "ada is viewer" in ada.refused("reclassify")
     assert "ada" in portolan.ask("token", "list", *here)

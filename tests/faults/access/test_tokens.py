@@ -94,18 +94,21 @@ def test_a_role_may_what_it_includes_and_nothing_else(caller: Make, role: str, m
             assert f"of-{role} is {role}" in answer.json()["detail"]
             assert "needs the role" in answer.json()["detail"]
     for path in READS:
-        allowed = path not in LEAST or role == "admin"
-        assert (client.get(path).status_code == 403) is not allowed, path
+        is_allowed = path not in LEAST or role == "admin"
+        assert (client.get(path).status_code == 403) is not is_allowed, path
 
 
 def test_a_token_is_stored_as_a_hash_and_shown_once(coordinator: CoordinatorProcess, caller: Make) -> None:
-    made = coordinator.http.post("/tokens", json={"name": "grace", "role": "viewer", "expires_in_days": 1})
-    assert made.headers["cache-control"] == "no-store"
-    secret = made.json()["secret"]
-    assert secret.startswith(made.json()["prefix"])
-    listed = coordinator.http.get("/tokens")
-    assert secret not in listed.text
-    assert next(token for token in listed.json()["tokens"] if token["id"] == made.json()["id"])["created_by"] == "admin"
+    creation = coordinator.http.post("/tokens", json={"name": "grace", "role": "viewer", "expires_in_days": 1})
+    assert creation.headers["cache-control"] == "no-store"
+    secret = creation.json()["secret"]
+    assert secret.startswith(creation.json()["prefix"])
+    token_list = coordinator.http.get("/tokens")
+    assert secret not in token_list.text
+    assert (
+        next(token for token in token_list.json()["tokens"] if token["id"] == creation.json()["id"])["created_by"]
+        == "admin"
+    )
     for table in ("tokens", "audit_entries"):
         rows = fetch(coordinator, f"select t::text as row from {table} t")
         assert rows
@@ -113,7 +116,7 @@ def test_a_token_is_stored_as_a_hash_and_shown_once(coordinator: CoordinatorProc
     client = caller(token=secret)
     assert client.get("/whoami").json()["name"] == "grace"
     until(
-        lambda: fetch(coordinator, "select last_used_at from tokens where id = $1", made.json()["id"])[0][0],
+        lambda: fetch(coordinator, "select last_used_at from tokens where id = $1", creation.json()["id"])[0][0],
         "its use is written",
     )
 
@@ -126,9 +129,9 @@ def test_a_revoked_token_stops_at_once_here_and_soon_elsewhere(coordinator: Coor
         assert client.get("/runners").status_code == there.get("/runners").status_code == 200
         id = client.get("/whoami").json()["token_id"]
         assert coordinator.http.delete(f"/tokens/{id}").status_code == 204
-        refused = client.get("/runners")
-        assert refused.status_code == 401
-        assert "was revoked on" in refused.json()["detail"]
+        refusal = client.get("/runners")
+        assert refusal.status_code == 401
+        assert "was revoked on" in refusal.json()["detail"]
         until(lambda: there.get("/runners").status_code == 401, "it is refused there too", 30.0)
         there.close()
     finally:
@@ -159,12 +162,12 @@ def test_a_submitter_cannot_cancel_what_another_submitted(coordinator: Coordinat
         "select campaign.id, target.id, suite.id, 1 from campaign, target, suite returning campaign_id as id",
     )
     path = f"/campaigns/{row['id']}/cancel"
-    refused = caller("submitter", name="eve").post(path)
-    assert refused.status_code == 403
-    assert "needs the role operator, and eve is submitter" in refused.json()["detail"]
+    refusal = caller("submitter", name="eve").post(path)
+    assert refusal.status_code == 403
+    assert "needs the role operator, and eve is submitter" in refusal.json()["detail"]
     assert coordinator.http.get(f"/campaigns/{row['id']}").json()["state"] == "running"
-    done = caller("submitter", name="grace").post(path)
-    assert (done.status_code, done.json()["created_by"]) == (200, "grace")
+    cancellation = caller("submitter", name="grace").post(path)
+    assert (cancellation.status_code, cancellation.json()["created_by"]) == (200, "grace")
 
 
 def test_two_callers_at_once_keep_their_roles(caller: Make) -> None:
@@ -176,5 +179,5 @@ def test_two_callers_at_once_keep_their_roles(caller: Make) -> None:
         return client.get("/whoami").json()["name"], client.get("/tokens").status_code, str(number % 2)
 
     with ThreadPoolExecutor(8) as pool:
-        seen = set(pool.map(ask, range(100)))
-    assert seen == {("small", 403, "0"), ("large", 200, "1")}
+        answers = set(pool.map(ask, range(100)))
+    assert answers == {("small", 403, "0"), ("large", 200, "1")}

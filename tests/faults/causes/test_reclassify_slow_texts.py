@@ -42,12 +42,12 @@ def slow_bundle(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A real bundle of one failure, repeated with the slow texts."""
     bundle = bundles.make(tmp_path_factory.mktemp("b") / "b", functions=("hazards.fail",), runs=1)
     header, *lines = bundles.lines_of(bundle.read_bytes())
-    (failed,) = (line for line in lines if line["outcome"]["ending"] == "raised")
+    (failed_line,) = (line for line in lines if line["outcome"]["ending"] == "raised")
     names = [f"hazards.fail/{number}" for number in range(OUTCOMES)]
     header["suite"]["cases"] = [
         {"id": name, "function": "hazards.fail", "host_only": None, "tags": []} for name in names
     ]
-    return bundles.sealed([header, *(_slow(failed, name, number) for number, name in enumerate(names))])
+    return bundles.sealed([header, *(_slow(failed_line, name, number) for number, name in enumerate(names))])
 
 
 def _slow(line: dict[str, Any], case: str, number: int) -> dict[str, Any]:
@@ -77,9 +77,9 @@ class Asker:
     def _ask(self) -> None:
         with httpx.Client(headers=AS_ADMIN, timeout=120) as http:
             while not self._stop.is_set():
-                asked = time.monotonic()
+                asked_at = time.monotonic()
                 assert http.get(self._url).status_code == 200
-                self.slowest_s = max(self.slowest_s, time.monotonic() - asked)
+                self.slowest_s = max(self.slowest_s, time.monotonic() - asked_at)
                 self.answers += 1
 
 
@@ -94,9 +94,9 @@ def test_everybody_is_answered_while_slow_texts_are_classified(
     coordinator: CoordinatorProcess, slow_bundle: bytes
 ) -> None:
     with Asker(coordinator) as asker:
-        imported = coordinator.http.post("/bundles", headers=bundles.HEADERS, content=slow_bundle)
-        assert imported.status_code == 201, imported.text
-        campaign = imported.json()["id"]
+        import_answer = coordinator.http.post("/bundles", headers=bundles.HEADERS, content=slow_bundle)
+        assert import_answer.status_code == 201, import_answer.text
+        campaign = import_answer.json()["id"]
         for path in (f"/campaigns/{campaign}/reclassify", "/reclassify"):
             answer = coordinator.http.post(path)
             assert answer.status_code == 200, answer.text

@@ -1,6 +1,6 @@
 """Runners that are right but for one switch: each replaces one passage of ``examples/node-runner``.
 
-The example itself has no switches. ``made`` writes a copy of it in which one passage is another.
+The example itself has no switches. ``make_copy`` writes a copy of it in which one passage is another.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Mutant:
     beside: frozenset[str] = frozenset()
 
 
-def made(mutant: Mutant | None, folder: Path) -> Path:
+def make_copy(mutant: Mutant | None, folder: Path) -> Path:
     """A copy of the example in a folder, with the switch of the mutant; returns its ``main.js``."""
     shutil.copytree(EXAMPLE, folder)
     if mutant is not None:

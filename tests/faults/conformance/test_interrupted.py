@@ -12,7 +12,7 @@ from coordinator.conformance import ClauseFinding, Level, Result, check
 from coordinator.conformance.contract import CLAUSES
 from coordinator.errors import RunnerError
 from protocol.enums import ConformanceTag
-from tests.faults.conformance.toy import REVISION, SECRET, Toy, served
+from tests.faults.conformance.toy import REVISION, SECRET, Toy, toy_server
 from tests.runner_process import RunnerProcess
 from tests.waiting import LIMIT_S, until
 
@@ -32,7 +32,7 @@ async def _until(condition: Callable[[], object], what: str) -> None:
 
 
 async def test_what_a_catalogue_offers_no_case_for_is_not_run_and_says_which_tag_is_missing() -> None:
-    async with served(Toy(tagged=False)) as url:
+    async with toy_server(Toy(has_tags=False)) as url:
         report = await check(url, SECRET, level=Level.probe)
     not_run = {each.id: each.detail or "" for each in report.findings if each.result is not Result.passed}
     assert not_run.keys() == NEEDS_A_TAG.keys()
@@ -53,10 +53,10 @@ async def test_a_runner_that_dies_fails_one_check_and_the_rest_is_not_run() -> N
     finally:
         runner.stop()
     results = [each.result for each in report.findings]
-    died = [each.id for each in report.findings].index("jobs.runs") + 1
-    assert results[:died] == [Result.passed] * died
-    assert results[died] is Result.failed
-    assert set(results[died + 1 :]) == {Result.not_run}
+    failed_place = [each.id for each in report.findings].index("jobs.runs") + 1
+    assert results[:failed_place] == [Result.passed] * failed_place
+    assert results[failed_place] is Result.failed
+    assert set(results[failed_place + 1 :]) == {Result.not_run}
     assert "stopped answering" in (report.findings[-1].detail or "")
     assert len(report.findings) == sum(clause.level is Level.probe for clause in CLAUSES)
 
@@ -64,7 +64,7 @@ async def test_a_runner_that_dies_fails_one_check_and_the_rest_is_not_run() -> N
 async def test_a_runner_with_somebody_elses_events_is_refused_and_they_stay() -> None:
     toy = Toy()
     async with (
-        served(toy) as url,
+        toy_server(toy) as url,
         httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {SECRET}"}) as owner,
     ):
         job = {"id": "17", "attempt": 1, "case": "passes", "run": 1, "timeout_s": 5, "timing": "off"}
@@ -80,7 +80,7 @@ async def test_a_runner_with_somebody_elses_events_is_refused_and_they_stay() ->
 async def test_a_runner_that_runs_a_job_of_somebody_else_is_refused() -> None:
     toy = Toy()
     async with (
-        served(toy) as url,
+        toy_server(toy) as url,
         httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {SECRET}"}) as owner,
     ):
         job = {"id": "17", "attempt": 1, "case": "hangs", "run": 1, "timeout_s": 60, "timing": "off"}
@@ -97,7 +97,7 @@ async def test_a_runner_that_runs_a_job_of_somebody_else_is_refused() -> None:
 
 async def test_an_interrupted_check_leaves_nothing_running_and_the_next_one_passes() -> None:
     toy = Toy()
-    async with served(toy) as url:
+    async with toy_server(toy) as url:
         checking = asyncio.create_task(check(url, SECRET, level=Level.probe))
         await _until(lambda: toy.current is not None and toy.current["case"] == "hangs", "a case hangs")
         checking.cancel()

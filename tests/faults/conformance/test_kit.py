@@ -13,7 +13,7 @@ from coordinator.conformance import ConformanceReport, Result, check
 from coordinator.conformance.contract import CLAUSES
 from coordinator.conformance.times import CheckTimes
 from tests.faults.conformance.mutants import MUTANTS
-from tests.faults.conformance.toy import SECRET, Toy, served
+from tests.faults.conformance.toy import SECRET, Toy, toy_server
 from tests.levels import drawn
 
 AT_ONCE = 8
@@ -88,9 +88,9 @@ ALSO: dict[str, set[str]] = {
 SAMPLE = drawn(FAULTS, 4, "faults of the toy")
 
 
-async def _checked(fault: str | None, room: asyncio.Semaphore) -> ConformanceReport:
+async def _check_toy(fault: str | None, room: asyncio.Semaphore) -> ConformanceReport:
     toy = Toy(fault)
-    async with room, served(toy) as url:
+    async with room, toy_server(toy) as url:
         only = None if fault is None else {clause.id for clause in CLAUSES} - {LASTING}
         return await check(url, SECRET, restart=toy.restart, only=only, times=TIMES)
 
@@ -99,7 +99,7 @@ async def _checked(fault: str | None, room: asyncio.Semaphore) -> ConformanceRep
 def reports() -> dict[str | None, ConformanceReport]:
     async def all_of_them() -> list[ConformanceReport]:
         room = asyncio.Semaphore(AT_ONCE)
-        return await asyncio.gather(*(_checked(fault, room) for fault in (None, *SAMPLE)))
+        return await asyncio.gather(*(_check_toy(fault, room) for fault in (None, *SAMPLE)))
 
     return dict(zip((None, *SAMPLE), asyncio.run(all_of_them()), strict=True))
 
@@ -118,12 +118,12 @@ def test_a_fault_is_found_by_the_check_that_it_breaks_and_by_no_other(
     reports: dict[str | None, ConformanceReport], fault: str
 ) -> None:
     report = reports[fault]
-    told = {each.id: each.detail for each in report.findings if each.result is not Result.passed}
-    assert _of(report, Result.failed) - ALSO.get(fault, set()) == FAULTS[fault], told
-    assert _of(report, Result.not_run) == set(), told
-    assert all(told.values()), "each finding says what was seen"
+    details = {each.id: each.detail for each in report.findings if each.result is not Result.passed}
+    assert _of(report, Result.failed) - ALSO.get(fault, set()) == FAULTS[fault], details
+    assert _of(report, Result.not_run) == set(), details
+    assert all(details.values()), "each finding says what was seen"
 
 
 def test_every_clause_is_broken_by_some_fault_or_mutant() -> None:
-    found = [*FAULTS.values(), *(mutant.found_by for mutant in MUTANTS)]
-    assert {clause.id for clause in CLAUSES} - set().union(*found) == set()
+    broken_sets = [*FAULTS.values(), *(mutant.found_by for mutant in MUTANTS)]
+    assert {clause.id for clause in CLAUSES} - set().union(*broken_sets) == set()

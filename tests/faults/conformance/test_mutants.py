@@ -18,7 +18,7 @@ import pytest
 from coordinator.conformance import ConformanceReport, Level, Result, check
 from coordinator.conformance.contract import CLAUSES
 from coordinator.conformance.times import CheckTimes
-from tests.faults.conformance.mutants import MUTANTS, Mutant, made
+from tests.faults.conformance.mutants import MUTANTS, Mutant, make_copy
 from tests.levels import drawn
 from tests.runner_process import environment
 
@@ -64,8 +64,8 @@ class NodeProcess:
 
 
 @contextlib.asynccontextmanager
-async def _served(mutant: Mutant | None, folder: Path) -> AsyncIterator[NodeProcess]:
-    runner = NodeProcess(made(mutant, folder / "runner"), folder / "lock")
+async def _serve(mutant: Mutant | None, folder: Path) -> AsyncIterator[NodeProcess]:
+    runner = NodeProcess(make_copy(mutant, folder / "runner"), folder / "lock")
     try:
         await runner.start()
         yield runner
@@ -73,8 +73,8 @@ async def _served(mutant: Mutant | None, folder: Path) -> AsyncIterator[NodeProc
         await runner.stop()
 
 
-async def _checked(mutant: Mutant | None, folder: Path, room: asyncio.Semaphore) -> ConformanceReport:
-    async with room, _served(mutant, folder) as runner:
+async def _check_mutant(mutant: Mutant | None, folder: Path, room: asyncio.Semaphore) -> ConformanceReport:
+    async with room, _serve(mutant, folder) as runner:
         return await check(
             runner.url,
             SECRET,
@@ -96,7 +96,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str | None, Confor
         room = asyncio.Semaphore(AT_ONCE)
         async with asyncio.TaskGroup() as group:
             checks = [
-                group.create_task(_checked(mutant, tmp_path_factory.mktemp("mutant"), room))
+                group.create_task(_check_mutant(mutant, tmp_path_factory.mktemp("mutant"), room))
                 for mutant in (None, *SAMPLE)
             ]
         return [checking.result() for checking in checks]
@@ -107,17 +107,17 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str | None, Confor
 
 def test_the_runner_that_is_right_passes_every_check(reports: dict[str | None, ConformanceReport]) -> None:
     report = reports[None]
-    assert {found.id: found.detail for found in report.findings if found.result is not Result.passed} == {}
-    assert [found.id for found in report.findings] == [clause.id for clause in CLAUSES]
+    assert {finding.id: finding.detail for finding in report.findings if finding.result is not Result.passed} == {}
+    assert [finding.id for finding in report.findings] == [clause.id for clause in CLAUSES]
 
 
 @pytest.mark.parametrize("mutant", SAMPLE, ids=lambda mutant: mutant.name)
 def test_a_mutant_is_found_by_every_clause_that_it_breaks(
     reports: dict[str | None, ConformanceReport], mutant: Mutant
 ) -> None:
-    findings = {found.id: found for found in reports[mutant.name].findings}
-    told = {id: (found.result.value, found.detail) for id, found in findings.items()}
-    assert all(findings[id].result is Result.failed and findings[id].detail for id in mutant.found_by), told
+    findings = {finding.id: finding for finding in reports[mutant.name].findings}
+    results = {id: (finding.result.value, finding.detail) for id, finding in findings.items()}
+    assert all(findings[id].result is Result.failed and findings[id].detail for id in mutant.found_by), results
 
 
 def test_there_are_enough_of_them_and_each_has_a_name_of_its_own() -> None:

@@ -40,12 +40,12 @@ Key = tuple[str, int]
 class Toy:
     """One runner. ``fault`` is a phrase that the code below looks for; None has none.
 
-    Without ``tagged``, nobody can tell what its cases do.
+    Without ``has_tags``, nobody can tell what its cases do.
     """
 
-    def __init__(self, fault: str | None = None, *, tagged: bool = True) -> None:
+    def __init__(self, fault: str | None = None, *, has_tags: bool = True) -> None:
         self.fault = fault
-        self.tagged = tagged
+        self.tagged = has_tags
         self._boots = itertools.count(1)
         self._worker: asyncio.Task[None] | None = None
         self._begin()
@@ -98,10 +98,10 @@ class Toy:
 
     async def _run(self, job: Mapping[str, Any]) -> dict[str, Any]:
         loop = asyncio.get_running_loop()
-        job["clock"].append(begun := loop.time())
+        job["clock"].append(began_at := loop.time())
         limit = job["timeout_s"]
         if self.fault == "charges the waiting in its queue":
-            limit -= begun - job["clock"][0]
+            limit -= began_at - job["clock"][0]
         if self.fault == "kills before a short deadline" and limit <= 2:
             limit = 0.1
         if self.fault == "does not kill at the deadline":
@@ -110,45 +110,45 @@ class Toy:
         try:
             async with asyncio.timeout(min(seconds, max(limit, 0.0))):
                 await self.stop.wait()
-            return outcome("incomplete", "cancelled", loop.time() - begun)
+            return outcome("incomplete", "cancelled", loop.time() - began_at)
         except TimeoutError:
             if limit < seconds or limit <= 0:
-                return outcome("failed", "timed_out", loop.time() - begun)
-        return self._returned(job, loop.time() - begun)
+                return outcome("failed", "timed_out", loop.time() - began_at)
+        return self._outcome_of(job, loop.time() - began_at)
 
-    def _returned(self, job: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    def _outcome_of(self, job: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         case = job["case"]
-        told = outcome("passed", "returned", seconds)
+        answer = outcome("passed", "returned", seconds)
         if job["timing"] != "off":
-            told["timing"] = {
+            answer["timing"] = {
                 "cold_ms": 0.5,
                 "samples_ms": [0.25, 0.25] if job["timing"] in ("steady", "quick") else [],
             }
         if case == "prints":
             end = "." * TAIL + "\nconformance: the end\n"
-            told |= {"log_tail": end, "log_bytes": PRINTED}
+            answer |= {"log_tail": end, "log_bytes": PRINTED}
         match self.fault:
             case "says that what passes failed" if case == "passes":
-                told |= {"verdict": "failed", "ending": "raised"}
+                answer |= {"verdict": "failed", "ending": "raised"}
             case "counts only what it keeps":
-                told["log_bytes"] = len(told["log_tail"])
+                answer["log_bytes"] = len(answer["log_tail"])
             case "keeps the beginning of the log":
-                told["log_tail"] = told["log_tail"][:100]
+                answer["log_tail"] = answer["log_tail"][:100]
             case "has NaN in an outcome":
-                told["timing"] = {"cold_ms": float("nan")}
+                answer["timing"] = {"cold_ms": float("nan")}
             case "has NUL in an outcome":
-                told["evidence"] = {"message": "a\0b"}
+                answer["evidence"] = {"message": "a\0b"}
             case "leaves out duration_s":
-                del told["duration_s"]
-        return told
+                del answer["duration_s"]
+        return answer
 
     def _say(self, type: str, job: Mapping[str, Any], **members: Any) -> None:
         self.last += 1
         event = {"type": type, "n": self.last, "id": job["id"], "attempt": job["attempt"], **members}
         self.events.append((self.last, event))
-        self._changed()
+        self._notify()
 
-    def _changed(self) -> None:
+    def _notify(self) -> None:
         self.changed.set()
         self.changed = asyncio.Event()
 
@@ -166,20 +166,20 @@ class Toy:
             {"id": job["id"], "attempt": job["attempt"], "status": self._take(job)}
             for job in (job.model_dump(mode="json") for job in batch.jobs)
         ]
-        self._changed()
+        self._notify()
         return Response(json.dumps({"jobs": receipts}), media_type="application/json")
 
     def _take(self, job: dict[str, Any]) -> str:
         newest = self.newest.get(job["id"], 0)
-        queued = {**job, "clock": [asyncio.get_running_loop().time()]}
+        queue_entry = {**job, "clock": [asyncio.get_running_loop().time()]}
         if job["case"] not in CASES and self.fault != "queues a case that it does not have":
             return "unknown_case"
-        asked = (job["case"], job["run"])
-        if newest and self.asked[job["id"]] != asked:
+        case_and_run = (job["case"], job["run"])
+        if newest and self.asked[job["id"]] != case_and_run:
             return "other_case"
         if job["attempt"] == newest:
             if self.fault == "runs a known job again":
-                self.queue.append(queued)
+                self.queue.append(queue_entry)
             return "known"
         if job["attempt"] < newest and self.fault != "takes an older attempt":
             return "stale_attempt"
@@ -188,8 +188,8 @@ class Toy:
         if newest and self.fault != "leaves the older attempt running":
             self.cancel((job["id"], newest), running=True, waiting=True)
         self.newest[job["id"]] = job["attempt"]
-        self.asked[job["id"]] = asked
-        self.queue.append(queued)
+        self.asked[job["id"]] = case_and_run
+        self.queue.append(queue_entry)
         return "queued"
 
     def cancel(self, key: Key, *, running: bool, waiting: bool) -> bool:
@@ -209,11 +209,11 @@ class Toy:
     def acknowledge(self, n: int) -> None:
         if self.fault == "forgets everything with any acknowledgement":
             n = self.last
-        gone = [event for number, event in self.events if number <= n]
+        forgotten_events = [event for number, event in self.events if number <= n]
         self.events = [(number, event) for number, event in self.events if number > n]
         self.acknowledged = max(self.acknowledged, n)
         if self.fault != "never forgets an id":
-            for event in gone:
+            for event in forgotten_events:
                 if event["type"] == "finished" and self.newest.get(event["id"]) == event["attempt"]:
                     del self.newest[event["id"]]
 
@@ -241,8 +241,8 @@ class Toy:
         """What is said on a stream that has come to the number ``after``."""
         running = []
         if self.current is not None and self.fault != "names nothing in its heartbeats":
-            elapsed = asyncio.get_running_loop().time() - self.current["clock"][-1]
-            running = [{"id": self.current["id"], "attempt": self.current["attempt"], "elapsed_s": elapsed}]
+            elapsed_s = asyncio.get_running_loop().time() - self.current["clock"][-1]
+            running = [{"id": self.current["id"], "attempt": self.current["attempt"], "elapsed_s": elapsed_s}]
         if self.fault == "gives a heartbeat a number":
             self.last = after = self.last + 1
         beat = {"type": "heartbeat", "n": after, "queued": len(self.queue), "running": running}
@@ -250,8 +250,8 @@ class Toy:
 
     def problem(self, status: int, detail: str, **members: Any) -> Response:
         kind = "application/json" if self.fault == "answers errors as plain JSON" else "application/problem+json"
-        told = {"title": "Refused", "status": status, "detail": detail, **members}
-        return Response(json.dumps(told), status, media_type=kind)
+        document = {"title": "Refused", "status": status, "detail": detail, **members}
+        return Response(json.dumps(document), status, media_type=kind)
 
     def conflict(self, detail: str) -> Response:
         return self.problem(409, detail, boot_id=self.boot_id)
@@ -292,8 +292,8 @@ def application(toy: Toy) -> FastAPI:
 
     @app.middleware("http")
     async def gate(request: Request, go_on: Any) -> Response:
-        opened = request.url.path == "/healthz" and toy.fault != "keeps its health secret"
-        if opened or toy.fault == "wants no secret" or request.headers.get("authorization") == f"Bearer {SECRET}":
+        is_open = request.url.path == "/healthz" and toy.fault != "keeps its health secret"
+        if is_open or toy.fault == "wants no secret" or request.headers.get("authorization") == f"Bearer {SECRET}":
             answer: Response = await go_on(request)
             return answer
         return toy.problem(401, "the secret is missing or wrong")
@@ -335,14 +335,14 @@ def application(toy: Toy) -> FastAPI:
     @app.post("/v1/events/ack")
     async def acknowledge(request: Request) -> Response:
         try:
-            told = Acknowledgement.model_validate_json(await request.body())
+            acknowledgement = Acknowledgement.model_validate_json(await request.body())
         except ValidationError as error:
             return toy.problem(422, str(error))
-        if told.boot_id != toy.boot_id:
+        if acknowledgement.boot_id != toy.boot_id:
             return toy.conflict("another boot")
-        if told.n > toy.last and toy.fault != "takes any acknowledgement":
+        if acknowledgement.n > toy.last and toy.fault != "takes any acknowledgement":
             return toy.problem(422, "not issued yet")
-        toy.acknowledge(min(told.n, toy.last))
+        toy.acknowledge(min(acknowledgement.n, toy.last))
         return Response(status_code=204)
 
     @app.delete("/v1/jobs/{id}/{attempt}")
@@ -352,8 +352,8 @@ def application(toy: Toy) -> FastAPI:
             running=toy.fault != "lets go on what runs",
             waiting=toy.fault != "lets go on what waits",
         )
-        lost = not was_here and toy.fault == "answers 404 for a job that is not there"
-        return toy.problem(404, "no such job") if lost else Response(status_code=204)
+        is_missing = not was_here and toy.fault == "answers 404 for a job that is not there"
+        return toy.problem(404, "no such job") if is_missing else Response(status_code=204)
 
     return app
 
@@ -368,7 +368,7 @@ def _without_unknown(body: bytes) -> bytes:
 
 
 @contextlib.asynccontextmanager
-async def served(toy: Toy) -> AsyncIterator[str]:
+async def toy_server(toy: Toy) -> AsyncIterator[str]:
     """The toy over HTTP in the present event loop; gives its URL."""
     listening = bind("127.0.0.1", 0)
     async with toy, Listener(application(toy), listening):
@@ -382,7 +382,7 @@ def served_beside(toy: Toy) -> Iterator[str]:
     over = threading.Event()
 
     async def serve() -> None:
-        async with served(toy) as url:
+        async with toy_server(toy) as url:
             urls.put(url)
             await asyncio.to_thread(over.wait)
 

@@ -59,7 +59,7 @@ def kill(process: subprocess.Popen[str]) -> None:
     process.communicate()
 
 
-def said(process: subprocess.Popen[str]) -> str:
+def next_line(process: subprocess.Popen[str]) -> str:
     assert process.stdout is not None
     return process.stdout.readline().strip()
 
@@ -68,7 +68,7 @@ def server_pid(directory: Path) -> int:
     return int((directory / "cluster" / "postmaster.pid").read_text().split()[0])
 
 
-async def committed(dsn: str) -> None:
+async def commit_table(dsn: str) -> None:
     await ask(dsn, "create table kept as select 7 as n")
 
 
@@ -79,7 +79,7 @@ async def is_healed(directory: Path) -> None:
 
 async def test_the_server_is_killed(directory: Path) -> None:
     server = EmbeddedPostgres(directory)
-    await committed(server.start())
+    await commit_table(server.start())
     os.kill(server_pid(directory), signal.SIGKILL)
     until(lambda: not server.running, "the server has ended")
     with pytest.raises(DirectoryHeldError):
@@ -91,7 +91,7 @@ async def test_the_server_is_killed(directory: Path) -> None:
 
 async def test_portolan_is_killed_and_its_server_goes_with_it(directory: Path) -> None:
     keeper = keep(directory)
-    await committed(said(keeper))
+    await commit_table(next_line(keeper))
     pid = server_pid(directory)
     kill(keeper)
     until(lambda: not psutil.pid_exists(pid), "it is gone")
@@ -100,15 +100,15 @@ async def test_portolan_is_killed_and_its_server_goes_with_it(directory: Path) -
 
 async def test_portolan_is_killed_and_restarted_at_once(directory: Path) -> None:
     keeper = keep(directory)
-    await committed(said(keeper))
+    await commit_table(next_line(keeper))
     kill(keeper)
     await is_healed(directory)
 
 
 async def test_an_orphaned_server_is_found_and_stopped(directory: Path) -> None:
     keeper = keep(directory, "deaf")
-    dsn = said(keeper)
-    await committed(dsn)
+    dsn = next_line(keeper)
+    await commit_table(dsn)
     kill(keeper)
     orphan = server_pid(directory)
     assert await ask(dsn, "select 1") == 1
@@ -118,8 +118,8 @@ async def test_an_orphaned_server_is_found_and_stopped(directory: Path) -> None:
 
 async def test_a_backend_that_survived_its_killed_server_is_stopped(directory: Path) -> None:
     keeper = keep(directory, "deaf")
-    dsn = said(keeper)
-    await committed(dsn)
+    dsn = next_line(keeper)
+    await commit_table(dsn)
     connection = await asyncpg.connect(dsn)
     backend = connection.get_server_pid()
     # Counting asks nobody whether the server is still there.
@@ -142,7 +142,7 @@ async def test_a_backend_that_survived_its_killed_server_is_stopped(directory: P
 @pytest.mark.parametrize("now", ["dead", "another program", "zombie"])
 async def test_a_stale_pid_file(directory: Path, now: str) -> None:
     with EmbeddedPostgres(directory) as dsn:
-        await committed(dsn)
+        await commit_table(dsn)
         stale = (directory / "cluster" / "postmaster.pid").read_text().splitlines()
     # Of the server's own user, or PostgreSQL would not mind it.
     user = servant().uid if os.geteuid() == 0 else None
@@ -176,7 +176,7 @@ async def test_killed_while_the_database_is_made(place: Path) -> None:
 
 async def test_a_directory_held_by_another_process(directory: Path) -> None:
     keeper = keep(directory)
-    dsn = said(keeper)
+    dsn = next_line(keeper)
     with pytest.raises(DirectoryHeldError, match=rf"{directory} is held by another portolan \(pid {keeper.pid}\)"):
         EmbeddedPostgres(directory).start()
     assert await ask(dsn, "select 1") == 1
@@ -191,7 +191,7 @@ async def test_a_full_disk(small_disk: SmallDisk) -> None:
     assert not (directory / "making").exists()
     small_disk.remount("size=200m")
     with EmbeddedPostgres(directory) as dsn:
-        await committed(dsn)
+        await commit_table(dsn)
     small_disk.fill()
     with pytest.raises(DatabaseError, match="no space left") as later:
         EmbeddedPostgres(directory).start()

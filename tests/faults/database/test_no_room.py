@@ -33,10 +33,10 @@ def test_a_full_disk_is_told_by_readyz_until_there_is_room(small_disk: SmallDisk
 
             small_disk.fill()
             until(lambda: make(coordinator).status_code == 503, "a token more finds no room")
-            told = ready(coordinator)
-            assert told.status_code == 503
-            assert "database's disk" in told.json()["detail"]
-            assert "No space left on device" in told.json()["detail"]
+            answer = ready(coordinator)
+            assert answer.status_code == 503
+            assert "database's disk" in answer.json()["detail"]
+            assert "No space left on device" in answer.json()["detail"]
             assert coordinator.http.get("/campaigns").status_code == 200, "what is there can be read"
 
             small_disk.make_room()

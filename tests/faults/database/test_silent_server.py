@@ -39,8 +39,8 @@ async def pool(proxy: SilentProxy) -> AsyncIterator[AsyncEngine]:
 
 async def one(pool: AsyncEngine) -> int:
     async with pool.begin() as connection:
-        found: int = (await connection.execute(text("select 1"))).scalar_one()
-        return found
+        value: int = (await connection.execute(text("select 1"))).scalar_one()
+        return value
 
 
 async def test_a_statement_without_an_answer_ends_and_the_next_has_another_connection(
@@ -50,9 +50,9 @@ async def test_a_statement_without_an_answer_ends_and_the_next_has_another_conne
         async with pool.connect() as connection:
             await connection.execute(text("select 1"))
             proxy.forget()
-            with pytest.raises(DATABASE_AWAY) as raised:
+            with pytest.raises(DATABASE_AWAY) as excinfo:
                 await connection.execute(text("select 2"))
-            assert is_outage(raised.value)
+            assert is_outage(excinfo.value)
         assert await one(pool) == 1
     assert proxy.connections > 1
 
@@ -90,18 +90,18 @@ async def test_a_listener_notices_that_nobody_speaks_any_more(proxy: SilentProxy
 
 
 async def test_both_ends_keep_a_connection_alive(postgres: str) -> None:
-    connected = await wire.connect(postgres)
-    ours = connected._transport.get_extra_info("socket")
+    connection = await wire.connect(postgres)
+    ours = connection._transport.get_extra_info("socket")
     assert ours.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
     assert ours.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == wire.KEEPALIVE_IDLE_S
     assert ours.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == wire.UNACKNOWLEDGED_S * 1000
-    assert await connected.fetchval("show tcp_keepalives_idle") == str(wire.KEEPALIVE_IDLE_S)
-    assert await connected.fetchval("show tcp_user_timeout") == str(wire.UNACKNOWLEDGED_S * 1000)
-    await connected.close()
+    assert await connection.fetchval("show tcp_keepalives_idle") == str(wire.KEEPALIVE_IDLE_S)
+    assert await connection.fetchval("show tcp_user_timeout") == str(wire.UNACKNOWLEDGED_S * 1000)
+    await connection.close()
 
 
 async def test_nobody_listens_at_the_port() -> None:
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
+    with socket.socket() as unused_socket:
+        unused_socket.bind(("127.0.0.1", 0))
         with pytest.raises(DatabaseAwayError, match="Connect"):
-            await wire.connect(f"postgresql://nobody@127.0.0.1:{bound.getsockname()[1]}/none")
+            await wire.connect(f"postgresql://nobody@127.0.0.1:{unused_socket.getsockname()[1]}/none")

@@ -36,9 +36,9 @@ def scripted_runner(script: Script | None = None, *, cases: int = 8, device: str
         events.close()
 
 
-def waits_for_another(asked: CoordinatorProcess, campaign: int) -> bool:
+def waits_for_another(installation: CoordinatorProcess, campaign: int) -> bool:
     """Whether the campaign says that its runner serves another coordinator too."""
-    (target,) = asked.campaign(campaign)["by_target"]
+    (target,) = installation.campaign(campaign)["by_target"]
     return any(SERVES_ANOTHER in sentence for sentence in target["held_up_by"])
 
 
@@ -59,15 +59,15 @@ def coordinator(database: str, times: Times) -> Iterator[CoordinatorProcess]:
 def start_runner() -> Iterator[Callable[..., RunnerProcess]]:
     """Starts a runner, always on the same port; what is left of it is stopped."""
     port = free_port()
-    started: list[RunnerProcess] = []
+    runners: list[RunnerProcess] = []
 
     def start(*options: str) -> RunnerProcess:
         runner = RunnerProcess("--port", str(port), *options, PORTOLAN_RUNNER_SECRET=SECRET, **HEARTBEAT)
-        started.append(runner)
+        runners.append(runner)
         return runner
 
     yield start
-    for runner in started:
+    for runner in runners:
         runner.stop()
 
 

@@ -50,7 +50,7 @@ def test_a_coordinator_is_not_ready_while_it_does_not_serve_a_runner(
 ) -> None:
     """Whatever keeps it from that: here, somebody has locked the runner's row."""
 
-    def unserved() -> bool:
+    def reports_unserved_runner() -> bool:
         answer = httpx.get(f"{coordinator.url}/readyz")
         return answer.status_code == 503 and "session of runner" in answer.json()["detail"]
 
@@ -59,7 +59,7 @@ def test_a_coordinator_is_not_ready_while_it_does_not_serve_a_runner(
         async with connection.transaction():
             await connection.execute("UPDATE runners SET owner = NULL, owner_until = NULL")
             coordinator.start()
-            await asyncio.to_thread(until, unserved, "it says that it has no session of the runner")
+            await asyncio.to_thread(until, reports_unserved_runner, "it says that it has no session of the runner")
         await connection.close()
 
     coordinator.kill()

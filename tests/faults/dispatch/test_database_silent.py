@@ -49,33 +49,33 @@ def metric(coordinator: CoordinatorProcess, name: str) -> float:
 
 
 @contextmanager
-def locked(dsn: str, *tables: str, mode: str = "ACCESS EXCLUSIVE") -> Iterator[None]:
+def table_locks(dsn: str, *tables: str, mode: str = "ACCESS EXCLUSIVE") -> Iterator[None]:
     """As somebody's psql that locks tables and is forgotten."""
-    held, done = threading.Event(), threading.Event()
+    lock_taken, release = threading.Event(), threading.Event()
 
     async def hold() -> None:
         connection = await asyncpg.connect(dsn)
         try:
-            while not held.is_set():
+            while not lock_taken.is_set():
                 # Who locks several tables may meet a transaction that comes from the other side. PostgreSQL ends one of
                 # the two: if it is ours, the lock is still to be had.
                 with suppress(asyncpg.DeadlockDetectedError):
                     async with connection.transaction():
                         await connection.execute(f"LOCK TABLE {', '.join(tables)} IN {mode} MODE", timeout=LIMIT_S)
-                        held.set()
-                        await asyncio.to_thread(done.wait, HELD_AT_MOST_S)
+                        lock_taken.set()
+                        await asyncio.to_thread(release.wait, HELD_AT_MOST_S)
         finally:
             await connection.close(timeout=LIMIT_S)
 
     with ThreadPoolExecutor(1) as holders:
         holding = holders.submit(lambda: asyncio.run(hold()))
         try:
-            until(lambda: held.is_set() or holding.done(), "the tables are locked", 2 * LIMIT_S)
-            if not held.is_set():
+            until(lambda: lock_taken.is_set() or holding.done(), "the tables are locked", 2 * LIMIT_S)
+            if not lock_taken.is_set():
                 holding.result()
             yield
         finally:
-            done.set()
+            release.set()
             holding.result(LIMIT_S)
 
 
@@ -85,14 +85,14 @@ def test_a_lock_longer_than_any_limit(hasty: CoordinatorProcess, start_runner: C
     campaign = hasty.submit("hazards.nap", "hazards.add", runs=6)
     hasty.wait_done(campaign, 1)
     assert answer(hasty, "/readyz").json() == {"status": "ready"}
-    with locked(hasty.dsn, "jobs", "runners"):
+    with table_locks(hasty.dsn, "jobs", "runners"):
         until(lambda: metric(hasty, "portolan_task_restarts_total"), "a session gives up waiting for the lock")
         down = until(lambda: answer(hasty, "/readyz"), "it answers")
         assert down.status_code == 503
         assert {task["task"].split(" of ")[0] for task in down.json()["tasks"]} >= {"session"}
         assert all(task["since"] and task["reason"] for task in down.json()["tasks"])
-        refused = hasty.http.get("/runners")
-        assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
+        refusal = hasty.http.get("/runners")
+        assert (refusal.status_code, refusal.headers["Retry-After"]) == (503, "5")
         assert answer(hasty, "/healthz").status_code == 200
     one_outcome_each(hasty, campaign)
     until(lambda: answer(hasty, "/readyz").is_success, "all tasks run again")
@@ -106,20 +106,20 @@ def test_more_large_submissions_at_once_than_connections(
     coordinator.wait_done(campaign, 1)
 
     def submit(_: int) -> int:
-        asked = {"suite": "hazards", "functions": ["hazards.nap"], "runs": 100, "timing": "off"}
+        request = {"suite": "hazards", "functions": ["hazards.nap"], "runs": 100, "timing": "off"}
         return httpx.post(
-            f"{coordinator.http.base_url}campaigns", json=asked, headers=AS_ADMIN, timeout=240.0
+            f"{coordinator.http.base_url}campaigns", json=request, headers=AS_ADMIN, timeout=240.0
         ).status_code
 
     with ThreadPoolExecutor(30) as senders:
         # Large, and so slow: none of them comes to its end before the lock is let go.
-        with locked(coordinator.dsn, "campaigns", mode="SHARE"):
-            sent = [senders.submit(submit, number) for number in range(30)]
+        with table_locks(coordinator.dsn, "campaigns", mode="SHARE"):
+            submissions = [senders.submit(submit, number) for number in range(30)]
             until(lambda: waiting(coordinator.dsn) >= REQUESTS, "they have all connections of requests")
-            before = done(coordinator.dsn)
-            until(lambda: done(coordinator.dsn) >= before + 5, "dispatch goes on beside them")
-            assert not any(submission.done() for submission in sent)
-        assert {submission.result() for submission in sent} <= {201, 503}
+            before = outcome_count(coordinator.dsn)
+            until(lambda: outcome_count(coordinator.dsn) >= before + 5, "dispatch goes on beside them")
+            assert not any(submission.done() for submission in submissions)
+        assert {submission.result() for submission in submissions} <= {201, 503}
     one_outcome_each(coordinator, campaign)
     assert answer(coordinator, "/readyz").is_success
 
@@ -132,11 +132,13 @@ def test_a_network_that_forgets_the_connections(database: str, start_runner: Cal
             assert coordinator.register(runner.ready["url"], SECRET).status_code == 201
             campaign = coordinator.submit("hazards.nap", runs=40)
             coordinator.wait_done(campaign, 3)
-            known = proxy.connections
+            connections_before = proxy.connections
             proxy.forget()
-            before = done(database)
-            until(lambda: done(database) > before + 3, "dispatch goes on over new connections", GOES_ON_WITHIN_S)
-            assert proxy.connections > known
+            before = outcome_count(database)
+            until(
+                lambda: outcome_count(database) > before + 3, "dispatch goes on over new connections", GOES_ON_WITHIN_S
+            )
+            assert proxy.connections > connections_before
             until(lambda: answer(coordinator, "/readyz").is_success, "all tasks run again")
             assert coordinator.http.post(f"/campaigns/{campaign}/cancel").status_code == 200
         finally:
@@ -148,16 +150,16 @@ def test_it_stops_and_says_so_while_a_request_waits_on_a_connection_that_the_net
     with SilentProxy(database) as proxy, ThreadPoolExecutor(1) as sender:
         coordinator = CoordinatorProcess(proxy.dsn, PORTOLAN_STATEMENT_TIMEOUT_S="600")
         try:
-            with locked(database, "campaigns"):
-                sent = sender.submit(answer, coordinator, "/campaigns")
+            with table_locks(database, "campaigns"):
+                pending_answer = sender.submit(answer, coordinator, "/campaigns")
                 until(lambda: waiting(database), "the request waits for the lock")
                 proxy.forget()
             coordinator.stop()
         finally:
             coordinator.kill()
-        told = sent.result()
-        assert (told.status_code, told.headers["Retry-After"]) == (503, "5")
-        assert "The coordinator ends" in told.text
+        reply = pending_answer.result()
+        assert (reply.status_code, reply.headers["Retry-After"]) == (503, "5")
+        assert "The coordinator ends" in reply.text
 
 
 async def forgotten_in_a_transaction(proxy: SilentProxy) -> None:
@@ -172,24 +174,24 @@ async def forgotten_in_a_transaction(proxy: SilentProxy) -> None:
     await connection.invalidate()
 
 
-def done(dsn: str) -> Any:
+def outcome_count(dsn: str) -> Any:
     """How many outcomes are stored."""
-    return fetched(dsn, "SELECT count(*) FROM outcomes")
+    return fetch_value(dsn, "SELECT count(*) FROM outcomes")
 
 
 def waiting(dsn: str) -> Any:
     """How many connections wait for a lock in this database."""
-    return fetched(
+    return fetch_value(
         dsn,
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
     )
 
 
-def fetched(dsn: str, query: str) -> Any:
+def fetch_value(dsn: str, query: str) -> Any:
     async def fetch() -> Any:
         connection = await asyncpg.connect(dsn)
-        found = await connection.fetchval(query)
+        value = await connection.fetchval(query)
         await connection.close()
-        return found
+        return value
 
     return asyncio.run(fetch())

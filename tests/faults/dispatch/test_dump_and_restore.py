@@ -38,16 +38,16 @@ def test_a_dump_of_a_working_instance_goes_on_where_it_was(original: Portolan) -
     original.ask("db", "dump", str(dump))
     assert dump.stat().st_mode & 0o077 == 0, "it holds the secrets of runners"
 
-    restored = Portolan(original.directory / "restored")
-    restored.ask("db", "restore", str(dump))
-    with_runner = restored.up(*UP)
+    restored_instance = Portolan(original.directory / "restored")
+    restored_instance.ask("db", "restore", str(dump))
+    with_runner = restored_instance.up(*UP)
     try:
-        for portolan in (restored, original):
+        for portolan in (restored_instance, original):
             until(lambda of=portolan: campaign(of, running)["state"] == "done", "what was running has ended")
             assert campaign(portolan, running)["counters"]["passed"] == RUNS
             assert len(portolan.ask("results", running, "--format", "csv").splitlines()) == 1 + RUNS
         results = ("results", "1", "--format", "json")
-        assert restored.ask(*results) == original.ask(*results)
+        assert restored_instance.ask(*results) == original.ask(*results)
     finally:
         with_runner.stop()
 

@@ -39,28 +39,28 @@ def coordinator(database: str, secret_file: Path) -> Iterator[CoordinatorProcess
 @pytest.fixture
 def enrolling(secret_file: Path) -> Iterator[Callable[..., EnrollingRunner]]:
     """Starts a runner that enrols at this URL under this name."""
-    started: list[EnrollingRunner] = []
+    runners: list[EnrollingRunner] = []
 
     def start(url: str, name: str, *options: str) -> EnrollingRunner:
         runner = EnrollingRunner(url, secret_file, name, *options)
-        started.append(runner)
+        runners.append(runner)
         return runner
 
     yield start
-    for runner in started:
+    for runner in runners:
         runner.stop()
 
 
 @pytest.fixture
 def relay() -> Iterator[Callable[..., Relay]]:
-    started: list[Relay] = []
+    relays: list[Relay] = []
 
     def start(port: int, on_answer: Callable[[bytes], bool]) -> Relay:
-        started.append(Relay(port, on_answer))
-        return started[-1]
+        relays.append(Relay(port, on_answer))
+        return relays[-1]
 
     yield start
-    for each in started:
+    for each in relays:
         each.close()
 
 
@@ -68,30 +68,30 @@ def address(coordinator: CoordinatorProcess) -> str:
     return f"http://127.0.0.1:{coordinator.port}"
 
 
-def listed(coordinator: CoordinatorProcess) -> list[dict[str, Any]]:
+def runner_rows(coordinator: CoordinatorProcess) -> list[dict[str, Any]]:
     return list(coordinator.http.get("/runners").json()["runners"])
 
 
 def wait_served(coordinator: CoordinatorProcess, runner: EnrollingRunner) -> None:
     """The one runner on the chart is this, and it works."""
-    until(lambda: [each["state"] for each in listed(coordinator)] == ["online"], "it is online")
-    ended = coordinator.wait_ended(coordinator.submit("hazards.add", runs=2))
-    assert ended["counters"]["done"] == ended["counters"]["total"] > 0
-    assert [each["name"] for each in listed(coordinator)] == [runner.name]
+    until(lambda: [each["state"] for each in runner_rows(coordinator)] == ["online"], "it is online")
+    final_state = coordinator.wait_ended(coordinator.submit("hazards.add", runs=2))
+    assert final_state["counters"]["done"] == final_state["counters"]["total"] > 0
+    assert [each["name"] for each in runner_rows(coordinator)] == [runner.name]
 
 
 def test_the_answer_is_lost(
     coordinator: CoordinatorProcess, enrolling: Callable[..., EnrollingRunner], relay: Callable[..., Relay]
 ) -> None:
-    lost: list[bytes] = []
+    lost_pieces: list[bytes] = []
 
     def lose_the_first(piece: bytes) -> bool:
-        lost.append(piece)
-        return len(lost) > 1
+        lost_pieces.append(piece)
+        return len(lost_pieces) > 1
 
     runner = enrolling(relay(coordinator.port, lose_the_first).url, "alpha")
     runner.wait_says("not enrolled yet")
-    assert b"201 Created" in lost[0], "it was stored when the answer was lost"
+    assert b"201 Created" in lost_pieces[0], "it was stored when the answer was lost"
     runner.wait_says("enrolled at")
     wait_served(coordinator, runner)
 
@@ -119,7 +119,7 @@ def test_the_coordinator_is_killed_before_its_answer_arrives(
     runner.wait_says("not enrolled yet")
     assert kill.done.wait(LIMIT_S)
     coordinator.start()
-    assert len(listed(coordinator)) == 1, "stored whole"
+    assert len(runner_rows(coordinator)) == 1, "stored whole"
     runner.wait_says("enrolled at")
     wait_served(coordinator, runner)
 
@@ -136,46 +136,46 @@ def test_the_coordinator_is_killed_while_it_probes(
     coordinator.start()
     runner.wait_says("enrolled at")
     wait_served(coordinator, runner)
-    assert listed(coordinator)[0]["url"] == between.url
+    assert runner_rows(coordinator)[0]["url"] == between.url
 
 
 def test_the_runner_is_killed_between_the_probe_and_the_answer(
     coordinator: CoordinatorProcess, enrolling: Callable[..., EnrollingRunner], relay: Callable[..., Relay]
 ) -> None:
     runner: list[EnrollingRunner] = []
-    started = threading.Event()
+    restart_event = threading.Event()
 
     def kill_at_the_catalogue(piece: bytes) -> bool:
         if b'"suites"' in piece:
-            started.wait(30)
+            restart_event.wait(30)
             runner[0].kill()
         return True
 
     port = free_port()
     between = relay(port, kill_at_the_catalogue)
     runner.append(enrolling(address(coordinator), "alpha", "--port", str(port), "--advertise", between.url))
-    started.set()
+    restart_event.set()
     until(lambda: runner[0].process.poll() is not None, "it was killed")
-    until(lambda: [each["state"] for each in listed(coordinator)] == ["offline"], "it is known, and offline")
-    (before,) = listed(coordinator)
+    until(lambda: [each["state"] for each in runner_rows(coordinator)] == ["offline"], "it is known, and offline")
+    (before,) = runner_rows(coordinator)
     again = enrolling(address(coordinator), "alpha")
     again.wait_says("enrolled at")
     wait_served(coordinator, again)
-    assert listed(coordinator)[0]["id"] == before["id"]
+    assert runner_rows(coordinator)[0]["id"] == before["id"]
 
 
 def test_a_runner_killed_in_mid_campaign_goes_on_elsewhere(
     coordinator: CoordinatorProcess, enrolling: Callable[..., EnrollingRunner]
 ) -> None:
     first = enrolling(address(coordinator), "alpha")
-    until(lambda: listed(coordinator), "it is enrolled")
+    until(lambda: runner_rows(coordinator), "it is enrolled")
     campaign = coordinator.submit("hazards.nap", "hazards.add", runs=6)
     coordinator.wait_done(campaign, 3)
     first.kill()
     again = enrolling(address(coordinator), "alpha")
-    ended = coordinator.wait_ended(campaign)
-    assert ended["counters"]["done"] == ended["counters"]["total"] == len(coordinator.outcomes(campaign))
-    (only,) = listed(coordinator)
+    final_state = coordinator.wait_ended(campaign)
+    assert final_state["counters"]["done"] == final_state["counters"]["total"] == len(coordinator.outcomes(campaign))
+    (only,) = runner_rows(coordinator)
     assert urlsplit(only["url"]).port == urlsplit(again.ready["url"]).port
 
 
@@ -189,11 +189,11 @@ def test_two_processes_of_one_name_at_the_same_moment(
         each.wait_says("not enrolled yet")
     coordinator.start()
     until(lambda: any(each.process.poll() is not None for each in both), "one of them ends")
-    ended, stays = sorted(both, key=lambda each: each.process.poll() is None)
-    assert "alpha" in ended.refused()
+    ended_runner, stays = sorted(both, key=lambda each: each.process.poll() is None)
+    assert "alpha" in ended_runner.refused()
     assert stays.process.poll() is None
     wait_served(coordinator, stays)
-    assert [each["url"] for each in listed(coordinator)] == [stays.ready["url"]]
+    assert [each["url"] for each in runner_rows(coordinator)] == [stays.ready["url"]]
 
 
 @pytest.mark.parametrize(
@@ -240,5 +240,5 @@ def test_requests_that_are_probed_at_the_same_moment(
     assert sorted(each.status_code for each in answers) == statuses, [each.text for each in answers]
     refusals = [each.json()["detail"] for each in answers if each.is_error]
     assert all("at the same moment" in each for each in refusals)
-    (only,) = listed(coordinator)
+    (only,) = runner_rows(coordinator)
     assert only["id"] in [each.json()["runner"]["id"] for each in answers if each.is_success]

@@ -16,8 +16,8 @@ def test_idle_runners_get_alike(coordinator: CoordinatorProcess) -> None:
     with ExitStack() as stack:
         runners = [stack.enter_context(scripted_runner(Script(), cases=CASES)) for _ in range(RUNNERS)]
         ids = set()
-        for scripted in runners:
-            answer = coordinator.register(scripted.url, scripted.secret)
+        for stub in runners:
+            answer = coordinator.register(stub.url, stub.secret)
             assert answer.status_code == 201
             ids.add(answer.json()["id"])
         # The work is shared among those that are there: a runner is once its session is.
@@ -25,18 +25,18 @@ def test_idle_runners_get_alike(coordinator: CoordinatorProcess) -> None:
         # Each time all ask for work at once, and but one find none.
         for _ in range(10):
             coordinator.wait_ended(coordinator.submit(f"{SUITE}.f0", suite=SUITE, runs=1))
-        for scripted in runners:
-            scripted.posted.clear()
-            scripted.script.starts = False
+        for stub in runners:
+            stub.posted.clear()
+            stub.script.starts = False
         until(lambda: ids <= online(coordinator), "all runners are still online")
         campaign = coordinator.submit("*", suite=SUITE, runs=1)
         until(lambda: all(scripted.posted for scripted in runners), "all have work")
-        for scripted in runners:
-            scripted.script.starts = True
+        for stub in runners:
+            stub.script.starts = True
         coordinator.wait_ended(campaign)
-        given = [len(scripted.posted) for scripted in runners]
-    assert sum(given) == CASES
-    assert max(given) <= 2 * CASES / RUNNERS
+        jobs_per_runner = [len(stub.posted) for stub in runners]
+    assert sum(jobs_per_runner) == CASES
+    assert max(jobs_per_runner) <= 2 * CASES / RUNNERS
 
 
 def online(coordinator: CoordinatorProcess) -> set[int]:

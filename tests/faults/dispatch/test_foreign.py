@@ -60,45 +60,45 @@ def test_a_restored_backup_gets_no_outcome_of_what_came_after_it(
     coordinator: CoordinatorProcess, new_database: Callable[..., str]
 ) -> None:
     """Two histories share a past: both hand out the same job numbers, to one runner, for different cases."""
-    with scripted_runner(Script(ends=lambda job: False)) as scripted:
-        assert coordinator.register(scripted.url, scripted.secret).status_code == 201
+    with scripted_runner(Script(ends=lambda job: False)) as stub:
+        assert coordinator.register(stub.url, stub.secret).status_code == 201
         coordinator.kill()
-        restored = new_database(template=coordinator.dsn.rpartition("/")[2])
+        restored_dsn = new_database(template=coordinator.dsn.rpartition("/")[2])
         coordinator.start()
         coordinator.submit(f"{SUITE}.f1", suite=SUITE, runs=2)
-        until(lambda: len(scripted.posted) >= 2, "it has the jobs of the database that is lost")
+        until(lambda: len(stub.posted) >= 2, "it has the jobs of the database that is lost")
         coordinator.kill()
-        lost = list(scripted.posted)
-        scripted.script.ends = lambda job: True
-        scripted.script.speaks = False
-        other = CoordinatorProcess(restored, times=SHORT_TIMES)
+        lost_jobs = list(stub.posted)
+        stub.script.ends = lambda job: True
+        stub.script.speaks = False
+        other = CoordinatorProcess(restored_dsn, times=SHORT_TIMES)
         try:
             until(lambda: runners(other) == [], "the runner of this machine is the other database's")
-            assert other.register(scripted.url, scripted.secret).status_code == 201
-            campaign = until(lambda: submitted(other), "the runner is online for a moment")
-            until(lambda: len(scripted.posted) > len(lost), "it sends its own before it hears of the others")
-            scripted.script.speaks = True
+            assert other.register(stub.url, stub.secret).status_code == 201
+            campaign = until(lambda: try_submit(other), "the runner is online for a moment")
+            until(lambda: len(stub.posted) > len(lost_jobs), "it sends its own before it hears of the others")
+            stub.script.speaks = True
             until(lambda: waits_for_another(other, campaign), "it is left to the jobs of the lost database")
-            until(lambda: scripted.deleted, "its own are taken back")
-            assert {job.id for job in lost}.isdisjoint(id for id, _ in scripted.deleted)
-            for job in lost:
-                scripted.cancel(job)
+            until(lambda: stub.deleted, "its own are taken back")
+            assert {job.id for job in lost_jobs}.isdisjoint(id for id, _ in stub.deleted)
+            for job in lost_jobs:
+                stub.cancel(job)
             other.wait_ended(campaign)
             outcomes = other.outcomes(campaign)
             assert [outcome["verdict"] for outcome in outcomes] == ["passed", "passed"]
-            logs = fetch(restored, "SELECT log_tail FROM outcomes")
+            logs = fetch(restored_dsn, "SELECT log_tail FROM outcomes")
             assert {case_of(row["log_tail"]) for row in logs} == {f"{SUITE}.f2/0"}
         finally:
             other.stop()
-    since = {job.id for job in scripted.posted[len(lost) :]}
-    assert since.isdisjoint(job.id for job in lost), "ids are not used again"
+    since = {job.id for job in stub.posted[len(lost_jobs) :]}
+    assert since.isdisjoint(job.id for job in lost_jobs), "ids are not used again"
 
 
 def runners(coordinator: CoordinatorProcess) -> list[Any]:
     return list(coordinator.http.get("/runners").json()["runners"])
 
 
-def submitted(coordinator: CoordinatorProcess) -> int | None:
+def try_submit(coordinator: CoordinatorProcess) -> int | None:
     with contextlib.suppress(AssertionError):
         return coordinator.submit(f"{SUITE}.f2", suite=SUITE, runs=2)
     return None
@@ -106,18 +106,18 @@ def submitted(coordinator: CoordinatorProcess) -> int | None:
 
 def test_a_coordinator_that_outlives_a_restore_uses_no_id_again(coordinator: CoordinatorProcess) -> None:
     """It notices nothing of the restore, and its runner still has the job that the database does not know any more."""
-    with scripted_runner(Script(ends=lambda job: False)) as scripted:
-        assert coordinator.register(scripted.url, scripted.secret).status_code == 201
+    with scripted_runner(Script(ends=lambda job: False)) as stub:
+        assert coordinator.register(stub.url, stub.secret).status_code == 201
         campaign = coordinator.submit(f"{SUITE}.f1", suite=SUITE, runs=1)
         until(lambda: runner_is_busy(coordinator, campaign), "it runs")
-        scripted.script.ends = lambda job: True
+        stub.script.ends = lambda job: True
         forget_leases(coordinator.dsn)
         coordinator.wait_ended(campaign)
         (outcome,) = coordinator.outcomes(campaign)
     assert (outcome["verdict"], outcome["attempt"]) == ("passed", 1)
-    forgotten, *since = [(job.id, job.attempt) for job in scripted.posted]
+    forgotten_job, *since = [(job.id, job.attempt) for job in stub.posted]
     assert since, "the job was given to the runner again"
-    assert forgotten not in since
+    assert forgotten_job not in since
 
 
 def forget_leases(dsn: str) -> None:
@@ -137,27 +137,27 @@ def forget_leases(dsn: str) -> None:
 
 def test_a_runner_cannot_finish_what_another_one_holds(coordinator: CoordinatorProcess) -> None:
     never_ending = Script(ends=lambda job: False)
-    with scripted_runner(never_ending, device="one") as held, scripted_runner(device="two") as impostor:
-        for scripted in (held, impostor):
-            assert coordinator.register(scripted.url, scripted.secret).status_code == 201
+    with scripted_runner(never_ending, device="one") as holder, scripted_runner(device="two") as impostor:
+        for stub in (holder, impostor):
+            assert coordinator.register(stub.url, stub.secret).status_code == 201
         campaign = coordinator.submit(f"{SUITE}.f1", suite=SUITE, runs=1, targets=["scripted/one"])
         until(lambda: fetch(coordinator.dsn, "SELECT 1 FROM jobs WHERE state = 'running'"), "it runs")
-        (job,) = held.posted
+        (job,) = holder.posted
         impostor.finish(job, verdict="failed", ending="raised")
         other = coordinator.submit(f"{SUITE}.f2", suite=SUITE, runs=1, targets=["scripted/two"])
         coordinator.wait_ended(other)
         assert coordinator.campaign(campaign)["counters"]["done"] == 0
-        held.finish(job)
+        holder.finish(job)
         coordinator.wait_ended(campaign)
         (outcome,) = coordinator.outcomes(campaign)
         assert outcome["verdict"] == "passed"
-        forged = "SELECT 1 FROM attempts WHERE late_outcome ->> 'verdict' = 'failed'"
-        assert fetch(coordinator.dsn, forged) == [], "what the impostor said stands nowhere"
+        forged_outcomes = "SELECT 1 FROM attempts WHERE late_outcome ->> 'verdict' = 'failed'"
+        assert fetch(coordinator.dsn, forged_outcomes) == [], "what the impostor said stands nowhere"
 
 
 def test_a_second_finish_is_kept_and_shown_and_does_not_count(coordinator: CoordinatorProcess) -> None:
-    with scripted_runner(Script(doubles_finishes=8)) as scripted:
-        assert coordinator.register(scripted.url, scripted.secret).status_code == 201
+    with scripted_runner(Script(doubles_finishes=8)) as stub:
+        assert coordinator.register(stub.url, stub.secret).status_code == 201
         campaign = coordinator.submit("*", suite=SUITE, runs=1)
         coordinator.wait_ended(campaign)
         outcomes = coordinator.outcomes(campaign)
@@ -172,13 +172,13 @@ def test_a_second_finish_is_kept_and_shown_and_does_not_count(coordinator: Coord
 
 def test_what_comes_after_the_end_of_a_stopped_attempt_does_not_count(coordinator: CoordinatorProcess) -> None:
     """Another client stops a job; its runner reports that, and then a result of the same attempt."""
-    with scripted_runner(Script(ends=lambda job: job.attempt > 1, doubles_finishes=1)) as scripted:
-        assert coordinator.register(scripted.url, scripted.secret).status_code == 201
+    with scripted_runner(Script(ends=lambda job: job.attempt > 1, doubles_finishes=1)) as stub:
+        assert coordinator.register(stub.url, stub.secret).status_code == 201
         campaign = coordinator.submit(f"{SUITE}.f1", suite=SUITE, runs=1)
         until(lambda: runner_is_busy(coordinator, campaign), "it runs")
-        scripted.cancel(scripted.posted[0])
+        stub.cancel(stub.posted[0])
         coordinator.wait_ended(campaign)
         (outcome,) = coordinator.outcomes(campaign)
         assert (outcome["attempt"], outcome["verdict"]) == (2, "passed")
-        kept = "SELECT late_outcome ->> 'ending' FROM attempts WHERE attempt = 1"
-        assert [tuple(row) for row in fetch(coordinator.dsn, kept)] == [("cancelled",)]
+        late_endings = "SELECT late_outcome ->> 'ending' FROM attempts WHERE attempt = 1"
+        assert [tuple(row) for row in fetch(coordinator.dsn, late_endings)] == [("cancelled",)]

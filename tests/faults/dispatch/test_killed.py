@@ -42,12 +42,12 @@ def naps(dsn: str) -> bool:
 
     async def read() -> bool:
         connection = await asyncpg.connect(dsn)
-        found: bool = await connection.fetchval(
+        is_napping: bool = await connection.fetchval(
             "SELECT EXISTS (SELECT FROM attempts JOIN jobs ON jobs.id = job_id JOIN cases ON cases.id = case_id"
             " WHERE function = 'hazards.nap' AND started_at IS NOT NULL AND ended_at IS NULL)"
         )
         await connection.close()
-        return found
+        return is_napping
 
     return asyncio.run(read())
 
@@ -57,9 +57,9 @@ def silences(dsn: str) -> int:
 
     async def read() -> int:
         connection = await asyncpg.connect(dsn)
-        lost: int = await connection.fetchval("SELECT sum(lost) FROM jobs")
+        lost_count: int = await connection.fetchval("SELECT sum(lost) FROM jobs")
         await connection.close()
-        return lost
+        return lost_count
 
     return asyncio.run(read())
 
@@ -78,20 +78,20 @@ def attempts(dsn: str) -> Counter[tuple[str, str | None]]:
 
 def one_outcome_each(coordinator: CoordinatorProcess, campaign: int) -> list[dict[str, Any]]:
     """The campaign's outcomes; asserts that every job has exactly one, and that the counters agree."""
-    ended = coordinator.wait_ended(campaign)
+    final_state = coordinator.wait_ended(campaign)
     outcomes = coordinator.outcomes(campaign)
     jobs = Counter((each["case"], each["run"]) for each in outcomes)
     assert set(jobs.values()) == {1}
-    assert len(outcomes) == ended["counters"]["total"] == ended["counters"]["done"]
+    assert len(outcomes) == final_state["counters"]["total"] == final_state["counters"]["done"]
     verdicts = Counter(each["verdict"] for each in outcomes)
-    assert {name: ended["counters"][name] for name in verdicts} == dict(verdicts)
+    assert {name: final_state["counters"][name] for name in verdicts} == dict(verdicts)
     return outcomes
 
 
 def test_coordinator_killed_and_restarted(coordinator: CoordinatorProcess, runner: RunnerProcess) -> None:
     campaign = coordinator.submit("hazards.nap", "hazards.add", runs=RUNS)
-    for done in (3, 20):
-        coordinator.wait_done(campaign, done)
+    for job_count in (3, 20):
+        coordinator.wait_done(campaign, job_count)
         coordinator.kill()
         coordinator.start()
     outcomes = one_outcome_each(coordinator, campaign)
@@ -111,9 +111,9 @@ def test_runner_killed_and_restarted(
     assert again.info.boot_id != runner.info.boot_id
     outcomes = one_outcome_each(coordinator, campaign)
     assert Counter(each["verdict"] for each in outcomes) == {"passed": 4 * RUNS, "failed": RUNS}
-    ended = attempts(coordinator.dsn)
-    assert ended["finished", None] == 5 * RUNS
-    assert ended["lost", "restarted"] == 1, "only what ran counts; what waited went back uncounted"
+    attempt_ends = attempts(coordinator.dsn)
+    assert attempt_ends["finished", None] == 5 * RUNS
+    assert attempt_ends["lost", "restarted"] == 1, "only what ran counts; what waited went back uncounted"
 
 
 def test_both_killed_at_once(
@@ -177,8 +177,8 @@ def test_a_hang_is_a_timeout_and_the_next_job_runs(coordinator: CoordinatorProce
 
 
 def test_a_removed_runner_takes_no_more_jobs(coordinator: CoordinatorProcess, runner: RunnerProcess) -> None:
-    (listed,) = coordinator.http.get("/runners").json()["runners"]
-    assert coordinator.http.delete(f"/runners/{listed['id']}").status_code == 204
+    (runner_row,) = coordinator.http.get("/runners").json()["runners"]
+    assert coordinator.http.delete(f"/runners/{runner_row['id']}").status_code == 204
     answer = coordinator.http.post("/campaigns", json={"suite": "hazards"})
     assert answer.status_code == 422
     assert "matches no live runner" in answer.json()["detail"]
@@ -191,9 +191,11 @@ def test_a_runner_whose_events_somebody_else_acknowledged_serves_on(
     runner.run("add/0")
     assert coordinator.register(runner.ready["url"], SECRET).status_code == 201
     states = []
-    until(lambda: states.append(listed(coordinator)["state"]) or cursor(coordinator.dsn), "what is lost is skipped")
+    until(
+        lambda: states.append(only_runner(coordinator)["state"]) or cursor(coordinator.dsn), "what is lost is skipped"
+    )
     one_outcome_each(coordinator, coordinator.submit("hazards.add", runs=1))
-    assert {*states, listed(coordinator)["state"]} == {"online"}, "a campaign submitted at once found it"
+    assert {*states, only_runner(coordinator)["state"]} == {"online"}, "a campaign submitted at once found it"
 
 
 def test_what_somebody_else_acknowledged_in_mid_campaign_is_run_again(
@@ -208,8 +210,10 @@ def test_what_somebody_else_acknowledged_in_mid_campaign_is_run_again(
     runner.acknowledge(unread.n)
     coordinator.start()
     one_outcome_each(coordinator, campaign)
-    ended = attempts(coordinator.dsn)
-    assert sum(ended.values()) > ended["finished", None], "an attempt whose end nobody can tell is made again"
+    attempt_ends = attempts(coordinator.dsn)
+    assert sum(attempt_ends.values()) > attempt_ends["finished", None], (
+        "an attempt whose end nobody can tell is made again"
+    )
 
 
 @pytest.mark.parametrize("times", [IMPATIENT_TIMES], ids=["impatient"])
@@ -220,19 +224,19 @@ def test_a_runner_that_falls_silent_loses_its_attempts_and_gets_them_back(
     coordinator.wait_done(campaign, 3)
     runner.process.send_signal(signal.SIGSTOP)
     try:
-        until(lambda: listed(coordinator)["state"] == "quarantined", "the silent runner is quarantined")
-        told = listed(coordinator)
-        assert f"silent for {times.silence_s:g} s" in told["reason"]
-        assert told["in_flight"] == 0, "what it held is back in the queue"
+        until(lambda: only_runner(coordinator)["state"] == "quarantined", "the silent runner is quarantined")
+        runner_row = only_runner(coordinator)
+        assert f"silent for {times.silence_s:g} s" in runner_row["reason"]
+        assert runner_row["in_flight"] == 0, "what it held is back in the queue"
     finally:
         runner.process.send_signal(signal.SIGCONT)
     one_outcome_each(coordinator, campaign)
-    ended = attempts(coordinator.dsn)
-    assert sum(count for (end, _), count in ended.items() if end == "finished") == 5 * RUNS
-    assert {end for end, _ in ended} <= {"finished", "lost", "late"}
+    attempt_ends = attempts(coordinator.dsn)
+    assert sum(count for (end, _), count in attempt_ends.items() if end == "finished") == 5 * RUNS
+    assert {end for end, _ in attempt_ends} <= {"finished", "lost", "late"}
     assert silences(coordinator.dsn) == 0, "a silence within the time limit, then back: no loss"
 
 
-def listed(coordinator: CoordinatorProcess) -> dict[str, Any]:
+def only_runner(coordinator: CoordinatorProcess) -> dict[str, Any]:
     (runner,) = coordinator.http.get("/runners").json()["runners"]
     return dict(runner)

@@ -11,7 +11,7 @@ import pytest
 from tests.coordinator_process import CoordinatorProcess
 from tests.event_loop import EventLoop
 from tests.faults.dispatch.conftest import SECRET
-from tests.faults.dispatch.test_database_silent import locked
+from tests.faults.dispatch.test_database_silent import table_locks
 from tests.faults.dispatch.test_killed import attempts, cursor, one_outcome_each
 from tests.runner_process import RunnerProcess
 from tests.waiting import until
@@ -108,14 +108,14 @@ def test_a_stream_is_cut_while_its_finishes_are_stored(coordinator: CoordinatorP
     """Acknowledged before the next stream is there, they would be missing from it, and every attempt be given up."""
     campaign = coordinator.submit("hazards.nap", runs=NAPS)
     coordinator.wait_done(campaign, 1)
-    with locked(coordinator.dsn, "outcomes", mode="EXCLUSIVE"):
-        stored, passed_on = cursor(coordinator.dsn), gate.finishes
+    with table_locks(coordinator.dsn, "outcomes", mode="EXCLUSIVE"):
+        stored_cursor, passed_on = cursor(coordinator.dsn), gate.finishes
         until(lambda: gate.finishes >= passed_on + 3, "finishes that cannot be stored yet have been passed on")
         gate.kept_waiting = True
         gate.cut()
         until(lambda: gate.waiting, "the next stream is requested, after what was stored by then")
         before = gate.acknowledgements
-    until(lambda: cursor(coordinator.dsn) > stored, "they are stored")
+    until(lambda: cursor(coordinator.dsn) > stored_cursor, "they are stored")
     with pytest.raises(AssertionError, match="not so within"):
         until(lambda: gate.acknowledgements > before, "an acknowledgement", ACKNOWLEDGED_BY_S)
     gate.let_through()

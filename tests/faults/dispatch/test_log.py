@@ -50,12 +50,12 @@ class LoggedCoordinator(CoordinatorProcess):
             )
         until(self._answers, "the coordinator answers")
 
-    def logged(self, event: str) -> dict[str, Any]:
+    def log_entry(self, event: str) -> dict[str, Any]:
         """The first line of an event, as soon as there is one."""
 
         def lines() -> list[dict[str, Any]]:
-            found = map(json.loads, self.log.read_text().splitlines())
-            return [line for line in found if line["event"].startswith(event)]
+            entries = map(json.loads, self.log.read_text().splitlines())
+            return [line for line in entries if line["event"].startswith(event)]
 
         return dict(until(lines, f"{event!r} is logged")[0])
 
@@ -68,26 +68,26 @@ def coordinator(database: str, tmp_path: Path) -> Iterator[LoggedCoordinator]:
 
 
 def test_ids_are_fields_of_the_log(coordinator: LoggedCoordinator) -> None:
-    with scripted_runner(Script(ends=lambda job: job.attempt > 1)) as scripted:
-        runner = coordinator.register(scripted.url, scripted.secret).json()["id"]
+    with scripted_runner(Script(ends=lambda job: job.attempt > 1)) as stub:
+        runner = coordinator.register(stub.url, stub.secret).json()["id"]
         campaign = coordinator.submit(f"{SUITE}.f1", suite=SUITE, runs=1)
-        until(lambda: scripted.posted, "it has the job")
-        scripted.cancel(scripted.posted[0])
+        until(lambda: stub.posted, "it has the job")
+        stub.cancel(stub.posted[0])
         coordinator.wait_ended(campaign)
-        job = int(scripted.posted[0].id.rpartition(".")[2])
-        session = {"runner": runner, "url": scripted.url, "boot": scripted.boot_id}
-        stopped = coordinator.logged("a job was stopped before its deadline")
-        assert stopped.items() >= {**session, "job": job, "attempt": 1}.items()
-        assert coordinator.logged("the campaign is complete")["campaign"] == campaign
+        job = int(stub.posted[0].id.rpartition(".")[2])
+        session = {"runner": runner, "url": stub.url, "boot": stub.boot_id}
+        stop_entry = coordinator.log_entry("a job was stopped before its deadline")
+        assert stop_entry.items() >= {**session, "job": job, "attempt": 1}.items()
+        assert coordinator.log_entry("the campaign is complete")["campaign"] == campaign
         asyncio.run(ask_while_locked(coordinator, campaign))
-        away = coordinator.logged("the database is away")
+        away = coordinator.log_entry("the database is away")
         path = f"/api/v1/campaigns/{campaign}"
         assert away.items() >= {"campaign": campaign, "method": "GET", "path": path, "level": "warning"}.items()
-    assert coordinator.logged("the runner is offline").items() >= session.items()
+    assert coordinator.log_entry("the runner is offline").items() >= session.items()
     with socket.create_connection(("127.0.0.1", coordinator.port)) as connection:
         connection.sendall(b"no request\r\n\r\n")
-    assert coordinator.logged("Invalid HTTP request")["logger"] == "uvicorn.error"
-    assert scripted.secret not in coordinator.log.read_text()
+    assert coordinator.log_entry("Invalid HTTP request")["logger"] == "uvicorn.error"
+    assert stub.secret not in coordinator.log.read_text()
 
 
 async def ask_while_locked(coordinator: LoggedCoordinator, campaign: int) -> None:
@@ -102,8 +102,8 @@ async def ask_while_locked(coordinator: LoggedCoordinator, campaign: int) -> Non
 def test_lines_for_people(database: str, tmp_path: Path) -> None:
     coordinator = LoggedCoordinator(database, tmp_path / "log", PORTOLAN_LOG_FORMAT="text")
     try:
-        with scripted_runner() as scripted:
-            runner = coordinator.register(scripted.url, scripted.secret).json()["id"]
+        with scripted_runner() as stub:
+            runner = coordinator.register(stub.url, stub.secret).json()["id"]
             coordinator.wait_ended(coordinator.submit("*", suite=SUITE, runs=1))
         until(lambda: "the runner is offline" in coordinator.log.read_text(), "the end of the runner is logged")
         coordinator.process.send_signal(signal.SIGTERM)
@@ -111,7 +111,7 @@ def test_lines_for_people(database: str, tmp_path: Path) -> None:
         coordinator.stop()
     line, *_ = [line for line in coordinator.log.read_text().splitlines() if "the runner is offline" in line]
     assert f" runner={runner} " in line
-    assert f" url={scripted.url}" in line
+    assert f" url={stub.url}" in line
 
 
 def test_a_log_that_nobody_reads_makes_nobody_wait() -> None:
@@ -133,23 +133,23 @@ def test_a_log_that_nobody_reads_makes_nobody_wait() -> None:
 
 
 def test_a_line_of_a_megabyte_is_cut_and_stays_json() -> None:
-    written = io.StringIO()
-    with log_to(written, "json"):
+    output = io.StringIO()
+    with log_to(output, "json"):
         get_logger("coordinator.tests").warning("an answer", text="input_value=" * 100_000)
-    assert json.loads(written.getvalue())["text"].startswith("input_value=***")
+    assert json.loads(output.getvalue())["text"].startswith("input_value=***")
 
 
 async def test_no_parameter_of_a_statement_is_logged(database: str) -> None:
-    written, pool = io.StringIO(), engine(database, pool_size=1)
+    output, pool = io.StringIO(), engine(database, pool_size=1)
     # In a variable, because a traceback holds the lines of the code.
     parameters = {"secret": "open sesame"}
-    with log_to(written, "json"):
+    with log_to(output, "json"):
         try:
             async with pool.connect() as connection:
                 await connection.execute(text("SELECT 1 / (length(:secret) - 11)"), parameters)
         except DBAPIError as error:
             get_logger("coordinator.tests").error("a statement failed", exc_info=error)
     await pool.dispose()
-    line = json.loads(written.getvalue())
+    line = json.loads(output.getvalue())
     assert "division by zero" in line["exception"]
-    assert "open sesame" not in written.getvalue()
+    assert "open sesame" not in output.getvalue()

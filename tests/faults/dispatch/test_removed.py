@@ -30,12 +30,12 @@ def test_a_busy_runner_is_removed_again_and_again(
     runner = start_runner()
     ready = f"http://127.0.0.1:{coordinator.port}/readyz"
     for round_ in range(ROUNDS):
-        added = coordinator.register(runner.ready["url"], SECRET)
-        assert added.status_code == 201, added.text
+        registration = coordinator.register(runner.ready["url"], SECRET)
+        assert registration.status_code == 201, registration.text
         # Of no time at all, so that claims, posts and reports are on their way at any moment.
         campaign = coordinator.submit("hazards.add", runs=100)
         coordinator.wait_done(campaign, 10 + 30 * round_)
-        assert coordinator.http.delete(f"/runners/{added.json()['id']}").status_code == 204
+        assert coordinator.http.delete(f"/runners/{registration.json()['id']}").status_code == 204
         left = coordinator.campaign(campaign)["counters"]
         assert left["done"] < left["total"], "it was removed in the middle"
         assert coordinator.http.post(f"/campaigns/{campaign}/cancel").status_code == 200
@@ -59,8 +59,8 @@ async def running(name: str) -> asyncio.Task[None]:
         tasks = asyncio.all_tasks(loop)
         return next((task for task in tasks if getattr(task.get_coro(), "__qualname__", "") == name), None)
 
-    found: asyncio.Task[None] = await asyncio.to_thread(until, find, f"{name} runs")
-    return found
+    running_task: asyncio.Task[None] = await asyncio.to_thread(until, find, f"{name} runs")
+    return running_task
 
 
 async def test_a_removal_that_meets_a_failure_ends_the_session(database: str, pools: Pools) -> None:
@@ -82,11 +82,11 @@ async def test_a_removal_that_meets_a_failure_ends_the_session(database: str, po
 def test_others_are_served_while_one_is_removed(coordinator: CoordinatorProcess, runner: RunnerProcess) -> None:
     other = RunnerProcess(PORTOLAN_RUNNER_SECRET=SECRET)
     try:
-        added = coordinator.register(other.ready["url"], SECRET)
-        assert added.status_code == 201, added.text
+        registration = coordinator.register(other.ready["url"], SECRET)
+        assert registration.status_code == 201, registration.text
         campaign = coordinator.submit("hazards.nap", "hazards.add", runs=12)
         coordinator.wait_done(campaign, 10)
-        assert coordinator.http.delete(f"/runners/{added.json()['id']}").status_code == 204
+        assert coordinator.http.delete(f"/runners/{registration.json()['id']}").status_code == 204
         one_outcome_each(coordinator, campaign)
     finally:
         other.stop()

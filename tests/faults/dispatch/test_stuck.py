@@ -40,9 +40,9 @@ async def api(database: str) -> AsyncIterator[httpx.AsyncClient]:
             yield client
 
 
-async def submit(api: httpx.AsyncClient, scripted: ScriptedRunner, **fields: Any) -> int:
-    registered = await api.post("/runners", json={"url": scripted.url, "secret": scripted.secret})
-    assert registered.status_code == 201, registered.text
+async def submit(api: httpx.AsyncClient, stub: ScriptedRunner, **fields: Any) -> int:
+    registration = await api.post("/runners", json={"url": stub.url, "secret": stub.secret})
+    assert registration.status_code == 201, registration.text
     answer = await api.post("/campaigns", json={"suite": SUITE, "runs": 1, "timing": "off", "timeout_s": 2} | fields)
     assert answer.status_code == 201, answer.text
     return int(answer.json()["id"])
@@ -55,15 +55,15 @@ async def until(api: httpx.AsyncClient, campaign: int, holds: Callable[[dict[str
     await async_until(is_so, "the campaign is as it should be", ENDS_WITHIN_S)
 
 
-async def ended(api: httpx.AsyncClient, campaign: int) -> list[dict[str, Any]]:
+async def wait_outcomes(api: httpx.AsyncClient, campaign: int) -> list[dict[str, Any]]:
     await until(api, campaign, lambda campaign: campaign["state"] != "running")
     outcomes = (await api.get(f"/campaigns/{campaign}/outcomes")).json()["outcomes"]
     return list(outcomes)
 
 
 async def runner(api: httpx.AsyncClient) -> dict[str, Any]:
-    (listed,) = (await api.get("/runners")).json()["runners"]
-    return dict(listed)
+    (row,) = (await api.get("/runners")).json()["runners"]
+    return dict(row)
 
 
 def is_bad(job: Job) -> bool:
@@ -71,8 +71,8 @@ def is_bad(job: Job) -> bool:
 
 
 async def test_a_job_that_is_taken_and_never_begun_is_given_up(api: httpx.AsyncClient) -> None:
-    with scripted_runner(Script(begins=lambda job: not is_bad(job))) as scripted:
-        outcomes = await ended(api, await submit(api, scripted))
+    with scripted_runner(Script(begins=lambda job: not is_bad(job))) as stub:
+        outcomes = await wait_outcomes(api, await submit(api, stub))
         by_case = {outcome["case"]: outcome for outcome in outcomes}
         given_up = by_case.pop(f"{SUITE}.f3/0")
         assert (given_up["verdict"], given_up["cause"], given_up["rule"]) == (
@@ -89,8 +89,8 @@ async def test_a_job_that_is_taken_and_never_begun_is_given_up(api: httpx.AsyncC
 async def test_a_job_that_is_refused_for_ever_is_given_up(
     api: httpx.AsyncClient, status: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with scripted_runner(Script(receipt=JobStatus(status))) as scripted:
-        outcomes = await ended(api, await submit(api, scripted, functions=[f"{SUITE}.f3"]))
+    with scripted_runner(Script(receipt=JobStatus(status))) as stub:
+        outcomes = await wait_outcomes(api, await submit(api, stub, functions=[f"{SUITE}.f3"]))
         assert [(outcome["cause"], outcome["rule"]) for outcome in outcomes] == [("infrastructure", "never-begun")]
         assert outcomes[0]["attempt"] < 100
         # The quarantine may be over by now: it lasts 0.3 s here.
@@ -99,10 +99,8 @@ async def test_a_job_that_is_refused_for_ever_is_given_up(
 
 async def test_a_job_whose_elapsed_time_stands_still_is_a_timeout(api: httpx.AsyncClient) -> None:
     """Its runner neither kills it nor lets itself be told to, and says at every heartbeat that it has just begun."""
-    with scripted_runner(
-        Script(ends=lambda job: not is_bad(job), kills=False, elapsed=lambda elapsed_s: 0.0)
-    ) as scripted:
-        campaign = await submit(api, scripted)
+    with scripted_runner(Script(ends=lambda job: not is_bad(job), kills=False, elapsed=lambda elapsed_s: 0.0)) as stub:
+        campaign = await submit(api, stub)
         await until_done(api, campaign, 4)
         (hung,) = [row for row in (await outcomes_of(api, campaign)) if row["verdict"] == "failed"]
         assert (hung["case"], hung["cause"]) == (f"{SUITE}.f3/0", "timeout")
@@ -118,15 +116,15 @@ async def until_done(api: httpx.AsyncClient, campaign: int, count: int) -> None:
 
 
 async def test_streams_that_close_after_each_event_hold_nothing_up(api: httpx.AsyncClient) -> None:
-    with scripted_runner(Script(closes_after_events=1)) as scripted:
-        outcomes = await ended(api, await submit(api, scripted))
+    with scripted_runner(Script(closes_after_events=1)) as stub:
+        outcomes = await wait_outcomes(api, await submit(api, stub))
         assert {outcome["verdict"] for outcome in outcomes} == {"passed"}
 
 
 async def test_a_deadline_holds_however_often_the_stream_breaks(api: httpx.AsyncClient) -> None:
     script = Script(ends=lambda job: not is_bad(job), closes_after_events=1)
-    with scripted_runner(script) as scripted:
-        outcomes = {outcome["case"]: outcome for outcome in await ended(api, await submit(api, scripted))}
+    with scripted_runner(script) as stub:
+        outcomes = {outcome["case"]: outcome for outcome in await wait_outcomes(api, await submit(api, stub))}
         assert outcomes.pop(f"{SUITE}.f3/0")["cause"] == "timeout"
         assert {outcome["verdict"] for outcome in outcomes.values()} == {"passed"}
 
@@ -142,25 +140,25 @@ async def test_a_runner_that_is_silent_in_each_case_and_then_reports_is_believed
         return True
 
     script.ends = falls_silent
-    with scripted_runner(script, cases=3) as scripted:
-        outcomes = await ended(api, await submit(api, scripted))
+    with scripted_runner(script, cases=3) as stub:
+        outcomes = await wait_outcomes(api, await submit(api, stub))
         assert Counter(outcome["verdict"] for outcome in outcomes) == {"passed": 3}
-    assert len(scripted.posted) <= 9, "it is not given the same again and again"
+    assert len(stub.posted) <= 9, "it is not given the same again and again"
 
 
 async def test_a_case_that_outlasts_many_silences_is_no_timeout(api: httpx.AsyncClient) -> None:
     """The network is away as often as attempts may be lost, and each time the same attempt comes back."""
-    with scripted_runner(Script(ends=lambda job: False), cases=1) as scripted:
-        campaign = await submit(api, scripted, timeout_s=600)
-        await until(api, campaign, lambda _: scripted.last_started() is not None)
+    with scripted_runner(Script(ends=lambda job: False), cases=1) as stub:
+        campaign = await submit(api, stub, timeout_s=600)
+        await until(api, campaign, lambda _: stub.last_started() is not None)
         for _ in range(MOST):
-            scripted.script.silent = True
+            stub.script.silent = True
             await until_runner_is(api, "quarantined")
-            scripted.script.silent = False
+            stub.script.silent = False
             await until_runner_is(api, "online")
-        assert scripted.deleted == [], "nobody stopped it"
-        scripted.finish(scripted.posted[0])
-        (outcome,) = await ended(api, campaign)
+        assert stub.deleted == [], "nobody stopped it"
+        stub.finish(stub.posted[0])
+        (outcome,) = await wait_outcomes(api, campaign)
     assert (outcome["verdict"], outcome["attempt"]) == ("passed", 1)
 
 
@@ -172,39 +170,39 @@ async def until_runner_is(api: httpx.AsyncClient, state: str) -> None:
 
 
 async def test_a_stop_by_somebody_else_is_no_outcome(api: httpx.AsyncClient) -> None:
-    stopped: list[Job] = []
+    stopped_jobs: list[Job] = []
 
     def is_stopped(job: Job) -> bool:
-        if is_bad(job) and not stopped:
-            stopped.append(job)
+        if is_bad(job) and not stopped_jobs:
+            stopped_jobs.append(job)
             return False
         return True
 
-    with scripted_runner(Script(ends=is_stopped)) as scripted:
-        campaign = await submit(api, scripted, timeout_s=60)
-        await until(api, campaign, lambda campaign: bool(stopped))
-        scripted.cancel(stopped[0])
-        outcomes = {outcome["case"]: outcome for outcome in await ended(api, campaign)}
+    with scripted_runner(Script(ends=is_stopped)) as stub:
+        campaign = await submit(api, stub, timeout_s=60)
+        await until(api, campaign, lambda campaign: bool(stopped_jobs))
+        stub.cancel(stopped_jobs[0])
+        outcomes = {outcome["case"]: outcome for outcome in await wait_outcomes(api, campaign)}
         assert {outcome["verdict"] for outcome in outcomes.values()} == {"passed"}
         assert outcomes[f"{SUITE}.f3/0"]["attempt"] == 2
 
 
 async def test_a_cancellation_over_a_slow_link_holds_up_nothing(api: httpx.AsyncClient) -> None:
     """A runner that answers after 0.1 s holds hundreds of jobs; the next campaign waits for no stop of them."""
-    with scripted_runner(cases=400) as scripted:
-        await ended(api, await submit(api, scripted))
-        scripted.script.starts = False
-        cancelled = await submit(api, scripted)
-        await asyncio.to_thread(sync_until, lambda: scripted.holds >= 100, "it holds many jobs", ENDS_WITHIN_S)
-        scripted.script.answer_after_s = 0.1
-        assert (await api.post(f"/campaigns/{cancelled}/cancel")).status_code == 200
-        following = await submit(api, scripted, functions=[f"{SUITE}.f3"])
-        scripted.script.starts = True
-        (outcome,) = await ended(api, following)
-        await asyncio.to_thread(sync_until, lambda: not scripted.holds, "it holds nothing any more", ENDS_WITHIN_S)
+    with scripted_runner(cases=400) as stub:
+        await wait_outcomes(api, await submit(api, stub))
+        stub.script.starts = False
+        cancelled_campaign = await submit(api, stub)
+        await asyncio.to_thread(sync_until, lambda: stub.holds >= 100, "it holds many jobs", ENDS_WITHIN_S)
+        stub.script.answer_after_s = 0.1
+        assert (await api.post(f"/campaigns/{cancelled_campaign}/cancel")).status_code == 200
+        following = await submit(api, stub, functions=[f"{SUITE}.f3"])
+        stub.script.starts = True
+        (outcome,) = await wait_outcomes(api, following)
+        await asyncio.to_thread(sync_until, lambda: not stub.holds, "it holds nothing any more", ENDS_WITHIN_S)
         assert (await runner(api))["state"] == "online"
     assert (outcome["verdict"], outcome["attempt"]) == ("passed", 1)
-    assert max(Counter(scripted.deleted).values()) == 1
+    assert max(Counter(stub.deleted).values()) == 1
 
 
 async def test_a_lease_that_nobody_knows_of_is_found(api: httpx.AsyncClient, database: str) -> None:
@@ -215,8 +213,8 @@ async def test_a_lease_that_nobody_knows_of_is_found(api: httpx.AsyncClient, dat
         held_back.append(job)
         return False
 
-    with scripted_runner(Script(begins=waits), cases=1) as scripted:
-        campaign = await submit(api, scripted)
+    with scripted_runner(Script(begins=waits), cases=1) as stub:
+        campaign = await submit(api, stub)
         await asyncio.to_thread(sync_until, lambda: held_back, "the runner holds the job back", ENDS_WITHIN_S)
         connection = await asyncpg.connect(database)
         await connection.execute("UPDATE jobs SET attempt = attempt + 1")
@@ -225,20 +223,20 @@ async def test_a_lease_that_nobody_knows_of_is_found(api: httpx.AsyncClient, dat
             " SELECT job_id, attempt + 1, runner_id, boot_id, token FROM attempts"
         )
         await connection.close()
-        scripted.script.begins = lambda job: True
-        (outcome,) = await ended(api, campaign)
+        stub.script.begins = lambda job: True
+        (outcome,) = await wait_outcomes(api, campaign)
         assert (outcome["verdict"], outcome["attempt"]) == ("passed", 2)
 
 
 async def test_a_cursor_that_is_ahead_of_its_runner_is_rewound(api: httpx.AsyncClient, database: str) -> None:
-    with scripted_runner() as scripted:
-        await ended(api, await submit(api, scripted))
-        scripted.script.begins = lambda job: False
-        campaign = await submit(api, scripted)
+    with scripted_runner() as stub:
+        await wait_outcomes(api, await submit(api, stub))
+        stub.script.begins = lambda job: False
+        campaign = await submit(api, stub)
         connection = await asyncpg.connect(database)
         await connection.execute("UPDATE runners SET cursor = 1000000")
         await connection.close()
-        scripted.script.begins = lambda job: True
-        scripted.cut()
-        outcomes = await ended(api, campaign)
+        stub.script.begins = lambda job: True
+        stub.cut()
+        outcomes = await wait_outcomes(api, campaign)
         assert {outcome["verdict"] for outcome in outcomes} == {"passed"}

@@ -32,7 +32,7 @@ def other(new_database: Callable[..., str], times: Times) -> Iterator[Coordinato
     other.stop()
 
 
-def listed(coordinator: CoordinatorProcess) -> dict[str, Any]:
+def only_runner(coordinator: CoordinatorProcess) -> dict[str, Any]:
     (runner,) = coordinator.http.get("/runners").json()["runners"]
     return dict(runner)
 
@@ -47,7 +47,7 @@ def test_a_second_coordinator_without_work_stops_nothing(
     campaign = coordinator.submit("hazards.nap", runs=RUNS)
     coordinator.wait_done(campaign, 1)
     other.register(runner.ready["url"], SECRET)
-    until(lambda: listed(other)["reason"] == SERVES_ANOTHER, "the second one lets go of the runner and says why")
+    until(lambda: only_runner(other)["reason"] == SERVES_ANOTHER, "the second one lets go of the runner and says why")
     coordinator.wait_ended(campaign)
     assert endings(coordinator, campaign) == {"returned": RUNS}
     assert {outcome["attempt"] for outcome in coordinator.outcomes(campaign)} == {1}
@@ -58,15 +58,15 @@ def test_two_coordinators_with_work_take_turns_and_say_so(
 ) -> None:
     first = coordinator.submit("hazards.nap", runs=RUNS)
     other.register(runner.ready["url"], SECRET)
-    second = until(lambda: submitted(other), "the runner is online for the other one as well, for a moment")
+    second = until(lambda: try_submit(other), "the runner is online for the other one as well, for a moment")
     work = [(coordinator, first), (other, second)]
     until(lambda: any(waits_for_another(*each) for each in work), "a campaign says why it waits")
-    for asked, campaign in work:
-        asked.wait_ended(campaign)
-        assert endings(asked, campaign) == {"returned": RUNS}
+    for installation, campaign in work:
+        installation.wait_ended(campaign)
+        assert endings(installation, campaign) == {"returned": RUNS}
 
 
-def submitted(coordinator: CoordinatorProcess) -> int | None:
+def try_submit(coordinator: CoordinatorProcess) -> int | None:
     with contextlib.suppress(AssertionError):
         return coordinator.submit("hazards.nap", runs=RUNS)
     return None
@@ -84,21 +84,21 @@ def original(directory: Path) -> Iterator[Portolan]:
 def test_a_copied_data_directory_leaves_the_originals_runners_alone(original: Portolan) -> None:
     submit = ("submit", "--suite", "hazards", "--functions", "hazards.nap", "--timing", "off", "--runs", str(RUNS))
     campaign = original.ask(*submit).strip()
-    copied = Portolan(original.directory / "copied")
+    copied_instance = Portolan(original.directory / "copied")
     entries = list(original.directory.iterdir())
-    copied.directory.mkdir(mode=0o711)
+    copied_instance.directory.mkdir(mode=0o711)
     # Files come and go meanwhile, which is what a person's copy meets as well.
-    subprocess.run(["cp", "-a", *entries, copied.directory], check=False)
-    copy = copied.up("--targets", "", "--port", "0")
+    subprocess.run(["cp", "-a", *entries, copied_instance.directory], check=False)
+    copy = copied_instance.up("--targets", "", "--port", "0")
     try:
         assert "the runners of this machine are removed (1)" in copy.said
-        assert json.loads(copied.ask("runner", "list", "--json")) == []
-        told = until(lambda: ended(original, campaign), "the original's campaign ends")
-        assert told["counters"]["passed"] == RUNS
+        assert json.loads(copied_instance.ask("runner", "list", "--json")) == []
+        final_state = until(lambda: state_if_ended(original, campaign), "the original's campaign ends")
+        assert final_state["counters"]["passed"] == RUNS
     finally:
         copy.stop()
 
 
-def ended(portolan: Portolan, campaign: str) -> dict[str, Any] | None:
-    told = json.loads(portolan.ask("status", campaign, "--json"))
-    return dict(told) if told["state"] != "running" else None
+def state_if_ended(portolan: Portolan, campaign: str) -> dict[str, Any] | None:
+    campaign_state = json.loads(portolan.ask("status", campaign, "--json"))
+    return dict(campaign_state) if campaign_state["state"] != "running" else None

@@ -49,8 +49,8 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=list(CHANGES))
 def test_the_job_ends_with_the_reason_and_the_others_pass(coordinator: CoordinatorProcess, change: Any) -> None:
-    with scripted_runner(Script(line=broken(change))) as scripted:
-        assert coordinator.register(scripted.url, scripted.secret).status_code == 201
+    with scripted_runner(Script(line=broken(change))) as stub:
+        assert coordinator.register(stub.url, stub.secret).status_code == 201
         campaign = coordinator.submit("*", suite=SUITE, runs=1)
         coordinator.wait_ended(campaign)
         outcomes = {outcome["case"]: outcome for outcome in coordinator.outcomes(campaign)}
@@ -68,31 +68,31 @@ def test_the_job_ends_with_the_reason_and_the_others_pass(coordinator: Coordinat
 @pytest.mark.parametrize("times", [replace(SHORT_TIMES, absent_s=1.2)], ids=["impatient"])
 def test_an_event_that_never_comes_costs_its_job_an_attempt(coordinator: CoordinatorProcess) -> None:
     """A gap in the numbers: nobody can say which job it was, until heartbeats no longer name it."""
-    dropped: list[Event] = []
+    dropped_events: list[Event] = []
 
     def once(event: Event) -> bytes | None:
-        if is_bad(event) and not dropped:
-            dropped.append(event)
+        if is_bad(event) and not dropped_events:
+            dropped_events.append(event)
             return None
         return encode(event)
 
-    with scripted_runner(Script(line=once)) as scripted:
-        assert coordinator.register(scripted.url, scripted.secret).status_code == 201
+    with scripted_runner(Script(line=once)) as stub:
+        assert coordinator.register(stub.url, stub.secret).status_code == 201
         campaign = coordinator.submit("*", suite=SUITE, runs=1)
         coordinator.wait_ended(campaign)
         outcomes = coordinator.outcomes(campaign)
         assert {outcome["verdict"] for outcome in outcomes} == {"passed"}
         attempts = Counter(outcome["attempt"] for outcome in outcomes)
         assert attempts == {1: 7, 2: 1}
-    assert len(dropped) == 1
+    assert len(dropped_events) == 1
 
 
 @pytest.mark.parametrize("times", [replace(SHORT_TIMES, quarantine_s=5.0)], ids=["to be read in"])
 def test_a_stream_that_goes_on_so_is_quarantined_and_shown_as_that(coordinator: CoordinatorProcess) -> None:
     script = Script(line=lambda event: encode(event | {"colour": "red"}))
     # Each quarantine costs eight jobs: on a slow host several pass before the pages are read, and some must be left.
-    with scripted_runner(script, cases=100) as scripted:
-        assert coordinator.register(scripted.url, scripted.secret).status_code == 201
+    with scripted_runner(script, cases=100) as stub:
+        assert coordinator.register(stub.url, stub.secret).status_code == 201
         campaign = coordinator.submit("*", suite=SUITE, runs=1)
         until(lambda: runner(coordinator)["state"] == "quarantined", "it is quarantined")
         assert "cannot be read" in runner(coordinator)["reason"]
@@ -118,5 +118,5 @@ def test_a_stream_that_goes_on_so_is_quarantined_and_shown_as_that(coordinator: 
 
 
 def runner(coordinator: CoordinatorProcess) -> dict[str, Any]:
-    (listed,) = coordinator.http.get("/runners").json()["runners"]
-    return dict(listed)
+    (row,) = coordinator.http.get("/runners").json()["runners"]
+    return dict(row)

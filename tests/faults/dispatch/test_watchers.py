@@ -62,7 +62,7 @@ class Watcher:
         until(lambda: words in self.said or self.process.poll() is not None, f"it says {words!r}")
         assert words in self.said
 
-    def ended(self) -> int:
+    def wait_exit(self) -> int:
         code = self.process.wait(LIMIT_S)
         self._reader.join(LIMIT_S)
         return code
@@ -82,7 +82,7 @@ def watching(url: str, place: Path, **variables: str) -> Iterator[Watcher]:
         yield watcher
     finally:
         watcher.process.kill()
-        watcher.ended()
+        watcher.wait_exit()
 
 
 @pytest.fixture
@@ -109,12 +109,12 @@ def test_a_watcher_outlasts_a_killed_postgresql(
             coordinator.wait_done(1, 3)
             os.kill(postmaster(own_postgres.directory), signal.SIGKILL)
             watcher.wait_says("waiting for up to")
-            statuses = {path: asked(coordinator, path) for path in PAGES}
-            statuses |= {path: asked(coordinator, f"/api/v1/{path}") for path in API}
+            statuses = {path: answer_to(coordinator, path) for path in PAGES}
+            statuses |= {path: answer_to(coordinator, f"/api/v1/{path}") for path in API}
             assert statuses == dict.fromkeys(statuses, (503, "5"))
             own_postgres.stop()
             own_postgres.start()
-            assert watcher.ended() == 0, watcher.said
+            assert watcher.wait_exit() == 0, watcher.said
         assert watcher.said.count("waiting for up to") == 1
         assert watcher.said.count("the coordinator is back") == 1
         assert coordinator.campaign(1)["counters"]["passed"] == RUNS
@@ -122,7 +122,7 @@ def test_a_watcher_outlasts_a_killed_postgresql(
         coordinator.stop()
 
 
-def asked(coordinator: CoordinatorProcess, path: str) -> tuple[int, str | None]:
+def answer_to(coordinator: CoordinatorProcess, path: str) -> tuple[int, str | None]:
     """Status and Retry-After of what a browser, or a program, is answered."""
     address = f"http://127.0.0.1:{coordinator.port}{path}"
     answer = httpx.get(address, headers={"Accept": "text/html", **AS_ADMIN}, timeout=LIMIT_S)
@@ -137,7 +137,7 @@ def test_a_watcher_outlasts_a_killed_coordinator(
         coordinator.kill()
         watcher.wait_says("waiting for up to")
         coordinator.start()
-        assert watcher.ended() == 0, watcher.said
+        assert watcher.wait_exit() == 0, watcher.said
     assert watcher.said.count("waiting for up to") == 1
 
 
@@ -180,18 +180,18 @@ def test_up_starts_its_postgresql_again(place: Path) -> None:
             until(lambda: "hazards" in watcher.said, "progress is shown")
             os.kill(postmaster(place / "data" / "postgres"), signal.SIGKILL)
             up.wait_says("database ready again")
-            assert watcher.ended() == 0, watcher.said
+            assert watcher.wait_exit() == 0, watcher.said
     finally:
         up.stop()
 
 
 def test_a_watcher_gives_up_in_the_end() -> None:
     url = f"http://127.0.0.1:{free_port()}"
-    said: list[str] = []
-    watch = OutageWatch(said.append, url, 7, limit_s=1.0)
+    messages: list[str] = []
+    watch = OutageWatch(messages.append, url, 7, limit_s=1.0)
     with Client(url) as client, pytest.raises(CoordinatorAwayError) as given_up:
         list(watch.follow(client, 7))
-    assert len(said) == 1
-    assert "waiting for up to" in said[0]
+    assert len(messages) == 1
+    assert "waiting for up to" in messages[0]
     assert "given up after" in str(given_up.value)
     assert f"`portolan status 7 --url {url}`" in str(given_up.value)

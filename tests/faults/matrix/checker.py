@@ -97,35 +97,37 @@ class Violation:
     told: str
 
 
-def no_job_lost(seen: Observation) -> Iterator[str]:
+def no_job_lost(observation: Observation) -> Iterator[str]:
     """Every job of a campaign ends as exactly one of done and cancelled; none is missing."""
-    by_campaign = Counter(job["campaign_id"] for job in seen.jobs)
-    for campaign, count in seen.planned.items():
+    by_campaign = Counter(job["campaign_id"] for job in observation.jobs)
+    for campaign, count in observation.planned.items():
         if by_campaign[campaign] != count:
             yield f"campaign {campaign} was to have {count} jobs and has {by_campaign[campaign]}"
-    for job in seen.jobs:
+    for job in observation.jobs:
         if job["state"] not in ("done", "cancelled"):
             yield f"job {job['id']} of campaign {job['campaign_id']} is {job['state']} at the end"
         elif job["lease_until"] is not None:
             yield f"job {job['id']} is {job['state']} and still leased"
 
 
-def no_job_doubled(seen: Observation) -> Iterator[str]:
+def no_job_doubled(observation: Observation) -> Iterator[str]:
     """One job for a case, a target and a run; one outcome for a job that is done, none for another."""
-    places = Counter((job["campaign_id"], job["target_id"], job["case_id"], job["run"]) for job in seen.jobs)
+    places = Counter((job["campaign_id"], job["target_id"], job["case_id"], job["run"]) for job in observation.jobs)
     yield from (f"{count} jobs for {place}" for place, count in places.items() if count > 1)
-    outcomes = Counter(outcome["job_id"] for outcome in seen.outcomes)
-    for job in seen.jobs:
-        expected = int(job["state"] == "done")
-        if outcomes[job["id"]] != expected:
+    outcomes = Counter(outcome["job_id"] for outcome in observation.outcomes)
+    for job in observation.jobs:
+        expected_count = int(job["state"] == "done")
+        if outcomes[job["id"]] != expected_count:
             yield f"job {job['id']} is {job['state']} and has {outcomes[job['id']]} outcomes"
-    yield from (f"an outcome of job {job}, which is none" for job in outcomes.keys() - {job["id"] for job in seen.jobs})
+    yield from (
+        f"an outcome of job {job}, which is none" for job in outcomes.keys() - {job["id"] for job in observation.jobs}
+    )
 
 
-def outcomes_have_leases(seen: Observation) -> Iterator[str]:
+def outcomes_have_leases(observation: Observation) -> Iterator[str]:
     """An outcome is of an attempt that was given to its runner, and ended with it."""
-    attempts = {(attempt["job_id"], attempt["attempt"]): attempt for attempt in seen.attempts}
-    for outcome in seen.outcomes:
+    attempts = {(attempt["job_id"], attempt["attempt"]): attempt for attempt in observation.attempts}
+    for outcome in observation.outcomes:
         attempt = attempts.get((outcome["job_id"], outcome["attempt"]))
         if attempt is None:
             yield f"the outcome of job {outcome['job_id']} is of attempt {outcome['attempt']}, which was never given"
@@ -136,25 +138,25 @@ def outcomes_have_leases(seen: Observation) -> Iterator[str]:
             )
 
 
-def outcomes_are_their_reporters_own(seen: Observation) -> Iterator[str]:
+def outcomes_are_their_reporters_own(observation: Observation) -> Iterator[str]:
     """What a scripted runner's outcome says inside is what its row says outside, and that runner sent it."""
-    jobs = {job["id"]: job for job in seen.jobs}
-    attempts = {(attempt["job_id"], attempt["attempt"]): attempt for attempt in seen.attempts}
-    for outcome in seen.outcomes:
-        name = seen.runner_names.get(outcome["runner_id"])
+    jobs = {job["id"]: job for job in observation.jobs}
+    attempts = {(attempt["job_id"], attempt["attempt"]): attempt for attempt in observation.attempts}
+    for outcome in observation.outcomes:
+        name = observation.runner_names.get(outcome["runner_id"])
         if name is None:
             continue
-        said = f"the outcome of job {outcome['job_id']}"
+        subject = f"the outcome of job {outcome['job_id']}"
         if not outcome["log_tail"]:
             if outcome["rule"] not in COORDINATORS_RULES:
-                yield f"{said} bears no nonce, and rule {outcome['rule']} is none of the coordinator's"
+                yield f"{subject} bears no nonce, and rule {outcome['rule']} is none of the coordinator's"
             elif outcome["verdict"] == "passed":
-                yield f"{said} passed, and no runner reported it"
+                yield f"{subject} passed, and no runner reported it"
             continue
         nonce = json.loads(outcome["log_tail"])
         job = jobs.get(outcome["job_id"], {})
         attempt = attempts.get((outcome["job_id"], outcome["attempt"]), {})
-        expected = {
+        expected_fields = {
             "runner": name,
             "attempt": outcome["attempt"],
             "case": job.get("case"),
@@ -162,123 +164,137 @@ def outcomes_are_their_reporters_own(seen: Observation) -> Iterator[str]:
             "boot_id": attempt.get("boot_id"),
             "id": wire_id(job.get("id"), attempt),
         }
-        for key, value in expected.items():
+        for key, value in expected_fields.items():
             if nonce[key] != value:
-                yield f"{said} is of {key} {nonce[key]!r}, not {value!r}"
-        if outcome["log_tail"] not in seen.reported.get(name, set()):
-            yield f"{said} was never sent by {name}"
-        if attempt.get("boot_id") not in seen.boots.get(name, set()):
-            yield f"{said} is of boot {attempt.get('boot_id')!r}, which {name} never had"
+                yield f"{subject} is of {key} {nonce[key]!r}, not {value!r}"
+        if outcome["log_tail"] not in observation.reported.get(name, set()):
+            yield f"{subject} was never sent by {name}"
+        if attempt.get("boot_id") not in observation.boots.get(name, set()):
+            yield f"{subject} is of boot {attempt.get('boot_id')!r}, which {name} never had"
 
 
-def first_finish_counts(seen: Observation) -> Iterator[str]:
+def first_finish_counts(observation: Observation) -> Iterator[str]:
     """Of two finishes of one attempt, the one that was reported first is the outcome."""
     first: dict[tuple[str, int, str], int] = {}
-    for name, nonces in seen.reported.items():
+    for name, nonces in observation.reported.items():
         # An attempt whose finish cannot be read is made again, and the next finish is the first.
-        for nonce in map(json.loads, nonces - seen.unreadable.get(name, set())):
-            if nonce["serial"] <= seen.forgotten.get(name, -1):
+        for nonce in map(json.loads, nonces - observation.unreadable.get(name, set())):
+            if nonce["serial"] <= observation.forgotten.get(name, -1):
                 continue
             key = (nonce["id"], nonce["attempt"], nonce["boot_id"])
             first[key] = min(first.get(key, nonce["serial"]), nonce["serial"])
-    for outcome in seen.outcomes:
-        if outcome["runner_id"] in seen.runner_names and outcome["log_tail"]:
+    for outcome in observation.outcomes:
+        if outcome["runner_id"] in observation.runner_names and outcome["log_tail"]:
             nonce = json.loads(outcome["log_tail"])
             earliest = first.get((nonce["id"], nonce["attempt"], nonce["boot_id"]), nonce["serial"])
             if nonce["serial"] > earliest:
-                name = seen.runner_names[outcome["runner_id"]]
-                forgotten = f"forgotten up to {seen.forgotten[name]}" if seen.forgotten.get(name) else "none forgotten"
+                name = observation.runner_names[outcome["runner_id"]]
+                forgetting = (
+                    f"forgotten up to {observation.forgotten[name]}"
+                    if observation.forgotten.get(name)
+                    else "none forgotten"
+                )
                 yield (
                     f"the outcome of job {outcome['job_id']} is a second finish: {nonce['serial']} of {name}, attempt "
-                    f"{nonce['attempt']}, after {earliest}; {forgotten}"
+                    f"{nonce['attempt']}, after {earliest}; {forgetting}"
                 )
 
 
-def hazards_are_themselves(seen: Observation) -> Iterator[str]:
+def hazards_are_themselves(observation: Observation) -> Iterator[str]:
     """What a case of the real runner does is known: an outcome that cannot be its own is another's."""
-    jobs = {job["id"]: job for job in seen.jobs}
-    expected = {"hazards.nap": {"returned"}, "hazards.fail": {"raised"}, "hazards.add": {"returned", "mismatched"}}
-    for outcome in seen.outcomes:
+    jobs = {job["id"]: job for job in observation.jobs}
+    expected_endings = {
+        "hazards.nap": {"returned"},
+        "hazards.fail": {"raised"},
+        "hazards.add": {"returned", "mismatched"},
+    }
+    for outcome in observation.outcomes:
         function = jobs.get(outcome["job_id"], {}).get("function")
-        counted = outcome["verdict"] in ("passed", "failed") and outcome["rule"] not in COORDINATORS_RULES
-        if counted and function in expected and outcome["ending"] not in expected[function] | {"timed_out"}:
+        is_counted = outcome["verdict"] in ("passed", "failed") and outcome["rule"] not in COORDINATORS_RULES
+        if (
+            is_counted
+            and function in expected_endings
+            and outcome["ending"] not in expected_endings[function] | {"timed_out"}
+        ):
             yield f"the outcome of job {outcome['job_id']}, of {function}, {outcome['ending']}"
 
 
-def none_past_its_time(seen: Observation) -> Iterator[str]:
+def none_past_its_time(observation: Observation) -> Iterator[str]:
     """No case goes on past its limit and the grace, but for a timeout, which says for how long it could not be stopped.
 
     What a fault held up is not counted: its time, and after it as long as it takes to notice a dead peer.
     """
-    limits = {campaign["id"]: campaign["timeout_s"] for campaign in seen.campaigns}
-    attempts = {(attempt["job_id"], attempt["attempt"]): attempt for attempt in seen.attempts}
-    for outcome in seen.outcomes:
-        said = f"the outcome of job {outcome['job_id']}, {outcome['ending']},"
+    limits = {campaign["id"]: campaign["timeout_s"] for campaign in observation.campaigns}
+    attempts = {(attempt["job_id"], attempt["attempt"]): attempt for attempt in observation.attempts}
+    for outcome in observation.outcomes:
+        subject = f"the outcome of job {outcome['job_id']}, {outcome['ending']},"
         limit_s, took_s = limits[outcome["campaign_id"]], outcome["duration_s"]
         attempt = attempts.get((outcome["job_id"], outcome["attempt"]), {})
-        began, ended = attempt.get("started_at"), attempt.get("ended_at")
-        stored_s = _elapsed_s(seen.windows, began, ended) if began and ended else 0.0
-        held_up_s = _held_up_s(seen.windows, began.timestamp(), ended.timestamp()) if began and ended else 0.0
+        began, ended_at = attempt.get("started_at"), attempt.get("ended_at")
+        stored_s = _elapsed_s(observation.windows, began, ended_at) if began and ended_at else 0.0
+        held_up_s = (
+            _held_up_s(observation.windows, began.timestamp(), ended_at.timestamp()) if began and ended_at else 0.0
+        )
         if outcome["ending"] != "timed_out" and took_s > limit_s + TIMES.grace_s:
-            yield f"{said} took {took_s:.1f} s of {limit_s:g} s"
+            yield f"{subject} took {took_s:.1f} s of {limit_s:g} s"
         elif took_s > limit_s + 2 * TIMES.grace_s + SLACK_S + held_up_s:
-            yield f"{said} took {took_s:.1f} s of {limit_s:g} s, and nothing held its end up for so long"
+            yield f"{subject} took {took_s:.1f} s of {limit_s:g} s, and nothing held its end up for so long"
         if stored_s > limit_s + RECOVERY_S + SLACK_S + held_up_s:
-            yield f"{said} was stored {stored_s:.0f} s after its start, held up for {held_up_s:.0f} s"
+            yield f"{subject} was stored {stored_s:.0f} s after its start, held up for {held_up_s:.0f} s"
 
 
-def numbers_are_numbers(seen: Observation) -> Iterator[str]:
+def numbers_are_numbers(observation: Observation) -> Iterator[str]:
     """Every stored number is finite and not negative."""
     names = ("duration_s", "init_ms", "cold_ms", "steady_ms", "iqr_ms", "lock_wait_ms", "position", "log_bytes")
-    for outcome in seen.outcomes:
+    for outcome in observation.outcomes:
         values = [outcome[name] for name in names] + list(outcome["samples_ms"] or ())
         wrong = [value for value in values if value is not None and not (math.isfinite(value) and value >= 0)]
         if wrong:
             yield f"the outcome of job {outcome['job_id']} bears {wrong}"
 
 
-def counters_equal_rows(seen: Observation) -> Iterator[str]:
+def counters_equal_rows(observation: Observation) -> Iterator[str]:
     """The counters of every campaign and target are what a count of its rows gives."""
-    counted: dict[tuple[int, int], Counter[str]] = defaultdict(Counter)
-    for job in seen.jobs:
-        counted[job["campaign_id"], job["target_id"]].update(["total", job["state"]])
-    for outcome in seen.outcomes:
-        counted[outcome["campaign_id"], outcome["target_id"]][outcome["verdict"]] += 1
+    counts_by_target: dict[tuple[int, int], Counter[str]] = defaultdict(Counter)
+    for job in observation.jobs:
+        counts_by_target[job["campaign_id"], job["target_id"]].update(["total", job["state"]])
+    for outcome in observation.outcomes:
+        counts_by_target[outcome["campaign_id"], outcome["target_id"]][outcome["verdict"]] += 1
     names = ("total", "done", "passed", "failed", "skipped", "incomplete", "cancelled")
-    for row in seen.targets:
-        counts = counted[row["campaign_id"], row["target_id"]]
+    for row in observation.targets:
+        counts = counts_by_target[row["campaign_id"], row["target_id"]]
         for name in names:
             if row[name] != counts[name]:
                 yield f"campaign {row['campaign_id']} counts {row[name]} {name}, and has {counts[name]}"
 
 
-def tries_are_bounded(seen: Observation) -> Iterator[str]:
+def tries_are_bounded(observation: Observation) -> Iterator[str]:
     """A job is not lost more often than is retried, and not given away for ever."""
-    for job in seen.jobs:
+    for job in observation.jobs:
         if job["lost"] > MOST_LOST:
             yield f"job {job['id']} was lost {job['lost']} times"
         if job["attempt"] > MOST_ATTEMPTS:
             yield f"job {job['id']} had {job['attempt']} attempts"
 
 
-def campaigns_end(seen: Observation) -> Iterator[str]:
+def campaigns_end(observation: Observation) -> Iterator[str]:
     """Every campaign ends soon after the last fault."""
-    if seen.ended_after_s is None or seen.ended_after_s > ENDS_WITHIN_S:
-        going = [campaign["id"] for campaign in seen.campaigns if campaign["state"] == "running"]
+    if observation.ended_after_s is None or observation.ended_after_s > ENDS_WITHIN_S:
+        going = [campaign["id"] for campaign in observation.campaigns if campaign["state"] == "running"]
         yield f"campaigns {going} had not ended {ENDS_WITHIN_S:.0f} s after the last fault"
-    for campaign in seen.campaigns:
+    for campaign in observation.campaigns:
         if campaign["state"] != "running" and campaign["finished_at"] is None:
             yield f"campaign {campaign['id']} is {campaign['state']} without a time"
 
 
-def nothing_left_behind(seen: Observation) -> Iterator[str]:
+def nothing_left_behind(observation: Observation) -> Iterator[str]:
     """When all campaigns have ended, no runner holds a job any more."""
-    yield from (f"{name} still holds {count} jobs" for name, count in seen.held.items() if count)
+    yield from (f"{name} still holds {count} jobs" for name, count in observation.held.items() if count)
 
 
-def pages_answer(seen: Observation) -> Iterator[str]:
+def pages_answer(observation: Observation) -> Iterator[str]:
     """No page answers with an error of its own making; one that cannot answer now says when to come back."""
-    for answer, count in Counter(seen.answers).items():
+    for answer, count in Counter(observation.answers).items():
         if answer.status == 503 and answer.retry_after is not None:
             continue
         if answer.status >= 500:
@@ -303,9 +319,9 @@ INVARIANTS: tuple[Callable[[Observation], Iterator[str]], ...] = (
 )
 
 
-def check(seen: Observation) -> list[Violation]:
+def check(observation: Observation) -> list[Violation]:
     """Everything that breaks an invariant."""
-    return [Violation(invariant.__name__, told) for invariant in INVARIANTS for told in invariant(seen)]
+    return [Violation(invariant.__name__, sentence) for invariant in INVARIANTS for sentence in invariant(observation)]
 
 
 def wire_id(job_id: int | None, attempt: Row) -> str:
@@ -314,29 +330,29 @@ def wire_id(job_id: int | None, attempt: Row) -> str:
     return f"{token}.{job_id}" if token else str(job_id)
 
 
-def _elapsed_s(windows: Sequence[Window], began: datetime, ended: datetime) -> float:
+def _elapsed_s(windows: Sequence[Window], began: datetime, ended_at: datetime) -> float:
     """Seconds from one time of the database to another: the fewest that its clock's steps allow, and none if it only
     went back."""
-    spans = [end - begin for begin in _moments(windows, began) for end in _moments(windows, ended)]
+    spans = [end - begin for begin in _moments(windows, began) for end in _moments(windows, ended_at)]
     return min((span for span in spans if span >= 0), default=0.0)
 
 
-def _moments(windows: Sequence[Window], told: datetime) -> set[float]:
+def _moments(windows: Sequence[Window], moment: datetime) -> set[float]:
     """When the database's clock may have told this time: without a step, or with that of a window which it is in."""
-    stepped = [(window, told.timestamp() - window.step_s) for window in windows if window.step_s]
-    within = {at for window, at in stepped if window.began - SLACK_S <= at <= window.ended + SLACK_S}
-    return within | {told.timestamp()}
+    stepped_times = [(window, moment.timestamp() - window.step_s) for window in windows if window.step_s]
+    within = {at for window, at in stepped_times if window.began - SLACK_S <= at <= window.ended + SLACK_S}
+    return within | {moment.timestamp()}
 
 
-def _held_up_s(windows: Sequence[Window], began: float, ended: float) -> float:
+def _held_up_s(windows: Sequence[Window], began: float, ended_at: float) -> float:
     """Seconds of this time in which a fault held everybody up, or had just done so."""
-    clipped = sorted(
-        (max(window.began, began), min(window.ended + TIMES.silence_s, ended))
+    spans = sorted(
+        (max(window.began, began), min(window.ended + TIMES.silence_s, ended_at))
         for window in windows
-        if window.excuses and window.began < ended and window.ended + TIMES.silence_s > began
+        if window.excuses and window.began < ended_at and window.ended + TIMES.silence_s > began
     )
-    total, reached = 0.0, began
-    for begin, end in clipped:
-        total += max(0.0, end - max(begin, reached))
-        reached = max(reached, end)
+    total, covered_until = 0.0, began
+    for begin, end in spans:
+        total += max(0.0, end - max(begin, covered_until))
+        covered_until = max(covered_until, end)
     return total

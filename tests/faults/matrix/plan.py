@@ -36,28 +36,28 @@ def schedule(kinds: Sequence[type[Fault]], seed: int, seconds: float | None = No
 
     Faults that hold nothing in common overlap, up to ``LANES`` of them.
     """
-    drawn = random.Random(seed)
+    generator = random.Random(seed)
     lanes = [0.0] * LANES
     free: dict[str, float] = {}
-    planned: list[Planned] = []
+    faults: list[Planned] = []
     while seconds is None or min(lanes) < seconds:
-        waiting = [(kind, drawn.choice(kind.targets)) for kind in drawn.sample(list(kinds), len(kinds))]
+        waiting = [(kind, generator.choice(kind.targets)) for kind in generator.sample(list(kinds), len(kinds))]
         while waiting:
             lane = lanes.index(min(lanes))
             # Of those that wait, the first that need not wait any longer than the lane; else the soonest.
             soonest = min(waiting, key=lambda fault: max(lanes[lane], _free_at(fault, free)))
             waiting.remove(soonest)
-            begins_s = max(lanes[lane], _free_at(soonest, free)) + drawn.uniform(*PAUSE_S)
+            begins_s = max(lanes[lane], _free_at(soonest, free)) + generator.uniform(*PAUSE_S)
             fault = Planned(*soonest, begins_s)
             if seconds is not None and fault.ends_s > seconds:
                 lanes[lane] = begins_s
                 continue
-            planned.append(fault)
+            faults.append(fault)
             lanes[lane] = fault.ends_s
             free.update(dict.fromkeys(fault.holds, fault.ends_s))
         if seconds is None:
             break
-    return sorted(planned, key=lambda fault: fault.begins_s)
+    return sorted(faults, key=lambda fault: fault.begins_s)
 
 
 def _free_at(fault: tuple[type[Fault], str], free: Mapping[str, float]) -> float:

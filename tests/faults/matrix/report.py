@@ -39,15 +39,15 @@ def report(verdicts: Sequence[Verdict]) -> str:
 
 
 def _summary(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    faults = _added(verdict.faults for verdict in verdicts)
+    faults = _sum(verdict.faults for verdict in verdicts)
     latest = [verdict.ended_after_s for verdict in verdicts]
     yield "| | |\n| --- | --- |"
     yield f"| trials | {len(verdicts)}, in {sum(verdict.seconds for verdict in verdicts) / 60:.0f} minutes |"
     yield f"| faults | {faults.total()}, of {len(faults)} kinds |"
     yield f"| campaigns | {sum(verdict.campaigns for verdict in verdicts)} |"
     yield f"| jobs | {sum(verdict.jobs for verdict in verdicts):,} |"
-    ended = "not in time" if None in latest else f"{max(after or 0.0 for after in latest):.0f} s"
-    yield f"| latest end of a campaign after the last fault of its trial | {ended} |"
+    latest_end = "not in time" if None in latest else f"{max(after or 0.0 for after in latest):.0f} s"
+    yield f"| latest end of a campaign after the last fault of its trial | {latest_end} |"
     yield f"| violations | {sum(len(verdict.violations) for verdict in verdicts)} |"
 
 
@@ -55,12 +55,12 @@ def _invariants(verdicts: Sequence[Verdict]) -> Iterator[str]:
     broken = Counter(violation.invariant for verdict in verdicts for violation in verdict.violations)
     yield "| invariant | violations |\n| --- | ---: |"
     for invariant in INVARIANTS:
-        told = " ".join((invariant.__doc__ or "").split("\n\n")[0].split())
-        yield f"| {told} | {broken[invariant.__name__]} |"
+        description = " ".join((invariant.__doc__ or "").split("\n\n")[0].split())
+        yield f"| {description} | {broken[invariant.__name__]} |"
 
 
 def _faults(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    counts = _added(verdict.faults for verdict in verdicts)
+    counts = _sum(verdict.faults for verdict in verdicts)
     yield "| place | fault | times |\n| --- | --- | ---: |"
     for place in Place:
         for kind in KINDS:
@@ -71,10 +71,10 @@ def _faults(verdicts: Sequence[Verdict]) -> Iterator[str]:
 def _jobs(verdicts: Sequence[Verdict]) -> Iterator[str]:
     yield "| what | number |\n| --- | ---: |"
     groups = {
-        "outcomes": _added(verdict.outcomes for verdict in verdicts),
-        "outcomes that no runner reported, by rule:": _added(verdict.rules for verdict in verdicts),
-        "attempts that ended as": _added(verdict.attempts for verdict in verdicts),
-        "answers of pages and resources with status": _added(
+        "outcomes": _sum(verdict.outcomes for verdict in verdicts),
+        "outcomes that no runner reported, by rule:": _sum(verdict.rules for verdict in verdicts),
+        "attempts that ended as": _sum(verdict.attempts for verdict in verdicts),
+        "answers of pages and resources with status": _sum(
             Counter({str(status): count for status, count in verdict.answers.items()}) for verdict in verdicts
         ),
     }
@@ -83,7 +83,7 @@ def _jobs(verdicts: Sequence[Verdict]) -> Iterator[str]:
             yield f"| {name} *{word}* | {count:,} |"
 
 
-def _added(counts: Iterable[Counter[str]]) -> Counter[str]:
+def _sum(counts: Iterable[Counter[str]]) -> Counter[str]:
     total: Counter[str] = Counter()
     for count in counts:
         total.update(count)

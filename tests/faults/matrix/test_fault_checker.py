@@ -18,8 +18,8 @@ JOBS = 3
 
 
 def nonce(job: int, serial: int, **fields: Any) -> str:
-    told = {"runner": "alpha", "boot_id": "boot-1", "id": f"token-{job}.{job}", "attempt": 1, "case": f"case/{job}"}
-    return json.dumps(told | {"run": 1, "serial": serial} | fields)
+    members = {"runner": "alpha", "boot_id": "boot-1", "id": f"token-{job}.{job}", "attempt": 1, "case": f"case/{job}"}
+    return json.dumps(members | {"run": 1, "serial": serial} | fields)
 
 
 def outcome(job: int) -> dict[str, Any]:
@@ -42,17 +42,17 @@ def outcome(job: int) -> dict[str, Any]:
 
 
 def job(number: int, state: str = "done") -> dict[str, Any]:
-    told = {"id": number, "campaign_id": 1, "target_id": 1, "case_id": number, "run": 1, "case": f"case/{number}"}
-    return told | {"function": "matrix.quick", "state": state, "lease_until": None, "lost": 0, "attempt": 1}
+    members = {"id": number, "campaign_id": 1, "target_id": 1, "case_id": number, "run": 1, "case": f"case/{number}"}
+    return members | {"function": "matrix.quick", "state": state, "lease_until": None, "lost": 0, "attempt": 1}
 
 
 def attempt(job: int) -> dict[str, Any]:
-    told = {"job_id": job, "attempt": 1, "runner_id": 5, "boot_id": "boot-1", "token": f"token-{job}"}
-    return told | {"started_at": BEGAN, "ended_at": BEGAN + timedelta(seconds=1), "end": "finished"}
+    members = {"job_id": job, "attempt": 1, "runner_id": 5, "boot_id": "boot-1", "token": f"token-{job}"}
+    return members | {"started_at": BEGAN, "ended_at": BEGAN + timedelta(seconds=1), "end": "finished"}
 
 
 @pytest.fixture
-def seen() -> Any:
+def observation() -> Any:
     """A campaign of three jobs that went well."""
     numbers = range(1, JOBS + 1)
     counters = {"total": JOBS, "done": JOBS, "passed": JOBS, "failed": 0, "skipped": 0, "incomplete": 0, "cancelled": 0}
@@ -153,8 +153,8 @@ BREAKS: dict[str, list[tuple[str, Break]]] = {
 }
 
 
-def test_what_went_well_breaks_nothing(seen: Observation) -> None:
-    assert check(seen) == []
+def test_what_went_well_breaks_nothing(observation: Observation) -> None:
+    assert check(observation) == []
 
 
 @pytest.mark.parametrize(
@@ -165,45 +165,45 @@ def test_what_went_well_breaks_nothing(seen: Observation) -> None:
         for told, spoil in breaks
     ],
 )
-def test_an_invariant_can_fail(seen: Observation, invariant: str, spoil: Break) -> None:
-    spoil(seen)
-    assert invariant in {violation.invariant for violation in check(seen)}
+def test_an_invariant_can_fail(observation: Observation, invariant: str, spoil: Break) -> None:
+    spoil(observation)
+    assert invariant in {violation.invariant for violation in check(observation)}
 
 
 def test_every_invariant_is_broken_here() -> None:
     assert {invariant.__name__ for invariant in INVARIANTS} == set(BREAKS)
 
 
-def test_the_time_of_a_fault_is_nobody_s(seen: Any) -> None:
+def test_the_time_of_a_fault_is_nobody_s(observation: Any) -> None:
     """A job may take as long as the fault did that held it up."""
-    seen.attempts[0].update(ended_at=BEGAN + timedelta(seconds=600))
-    seen.windows = [Window("the network was away", BEGAN.timestamp() + 1, BEGAN.timestamp() + 560)]
-    assert check(seen) == []
+    observation.attempts[0].update(ended_at=BEGAN + timedelta(seconds=600))
+    observation.windows = [Window("the network was away", BEGAN.timestamp() + 1, BEGAN.timestamp() + 560)]
+    assert check(observation) == []
 
 
 @pytest.mark.parametrize(("longer_s", "invariants"), [(0, []), (300, ["none_past_its_time"])])
-def test_a_step_of_the_clock_is_no_time_of_a_job(seen: Any, longer_s: int, invariants: list[str]) -> None:
+def test_a_step_of_the_clock_is_no_time_of_a_job(observation: Any, longer_s: int, invariants: list[str]) -> None:
     """It began an hour behind, and ended three seconds later, or longer, 20 seconds behind."""
     began = BEGAN.timestamp()
-    seen.attempts[0].update(
+    observation.attempts[0].update(
         started_at=BEGAN + timedelta(hours=-1, seconds=5), ended_at=BEGAN + timedelta(seconds=8 - 20 + longer_s)
     )
-    seen.windows = [
+    observation.windows = [
         Window("an hour behind", began, began + 6, step_s=-3600.0),
         Window("20 s behind", began + 7, began + 13 + longer_s, step_s=-20.0),
     ]
-    seen.windows = [replace(window, excuses=False) for window in seen.windows]
-    assert [violation.invariant for violation in check(seen)] == invariants
+    observation.windows = [replace(window, excuses=False) for window in observation.windows]
+    assert [violation.invariant for violation in check(observation)] == invariants
 
 
-def test_a_first_finish_that_a_restored_database_forgot_is_none(seen: Any) -> None:
-    seen.reported["alpha"].add(nonce(3, 0))
-    seen.forgotten = {"alpha": 2}
-    assert check(seen) == []
+def test_a_first_finish_that_a_restored_database_forgot_is_none(observation: Any) -> None:
+    observation.reported["alpha"].add(nonce(3, 0))
+    observation.forgotten = {"alpha": 2}
+    assert check(observation) == []
 
 
-def test_a_finish_that_could_not_be_read_is_no_first_one(seen: Any) -> None:
-    seen.reported["alpha"].add(nonce(3, 0))
-    assert [violation.invariant for violation in check(seen)] == ["first_finish_counts"]
-    seen.unreadable = {"alpha": {nonce(3, 0)}}
-    assert check(seen) == []
+def test_a_finish_that_could_not_be_read_is_no_first_one(observation: Any) -> None:
+    observation.reported["alpha"].add(nonce(3, 0))
+    assert [violation.invariant for violation in check(observation)] == ["first_finish_counts"]
+    observation.unreadable = {"alpha": {nonce(3, 0)}}
+    assert check(observation) == []

@@ -12,13 +12,13 @@ from tests.faults.matrix.plan import LANES, Planned, schedule
 SEEDS = range(20)
 
 
-def told(planned: list[Planned]) -> list[tuple[str, str, float]]:
-    return [(fault.kind.name, fault.target, fault.begins_s) for fault in planned]
+def schedule_rows(faults: list[Planned]) -> list[tuple[str, str, float]]:
+    return [(fault.kind.name, fault.target, fault.begins_s) for fault in faults]
 
 
 def test_a_seed_repeats_its_schedule() -> None:
-    assert told(schedule(KINDS, 7, 300.0)) == told(schedule(KINDS, 7, 300.0))
-    assert told(schedule(KINDS, 7)) != told(schedule(KINDS, 8))
+    assert schedule_rows(schedule(KINDS, 7, 300.0)) == schedule_rows(schedule(KINDS, 7, 300.0))
+    assert schedule_rows(schedule(KINDS, 7)) != schedule_rows(schedule(KINDS, 8))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -28,22 +28,22 @@ def test_each_kind_happens_once(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_nothing_lasts_past_the_given_time(seed: int) -> None:
-    planned = schedule(KINDS, seed, 600.0)
-    assert planned
-    assert max(fault.ends_s for fault in planned) <= 600.0
-    assert min(fault.begins_s for fault in planned) < 5.0
+    faults = schedule(KINDS, seed, 600.0)
+    assert faults
+    assert max(fault.ends_s for fault in faults) <= 600.0
+    assert min(fault.begins_s for fault in faults) < 5.0
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_faults_overlap_and_never_where_they_hold_the_same(seed: int) -> None:
-    planned = schedule(KINDS, seed)
+    faults = schedule(KINDS, seed)
     together = [
         (one, other)
-        for one, other in combinations(planned, 2)
+        for one, other in combinations(faults, 2)
         if one.begins_s < other.ends_s and other.begins_s < one.ends_s
     ]
     assert len(together) > len(KINDS) / 2
     assert not [pair for pair in together if pair[0].holds & pair[1].holds]
-    for fault in planned:
-        beside = [other for other in planned if other.begins_s <= fault.begins_s < other.ends_s]
+    for fault in faults:
+        beside = [other for other in faults if other.begins_s <= fault.begins_s < other.ends_s]
         assert len(beside) <= LANES

@@ -106,8 +106,8 @@ class Client:
 
     def forget(self) -> None:
         """Of campaigns that a restored database does not have, nothing is to be expected."""
-        known = {row["id"] for row in self.world.rows("SELECT id FROM campaigns")}
-        self.planned = {campaign: jobs for campaign, jobs in self.planned.items() if campaign in known}
+        stored_ids = {row["id"] for row in self.world.rows("SELECT id FROM campaigns")}
+        self.planned = {campaign: jobs for campaign, jobs in self.planned.items() if campaign in stored_ids}
 
     def _submit_on(self) -> None:
         suites = cycle(CAMPAIGNS)
@@ -170,10 +170,10 @@ def _is_left_alone(target: dict[str, Any]) -> bool:
 class Trial:
     """``hold`` carries the schedule out and judges. One world may see several trials, one after the other."""
 
-    def __init__(self, world: World, seed: int, planned: Sequence[Planned]) -> None:
+    def __init__(self, world: World, seed: int, faults: Sequence[Planned]) -> None:
         self.world = world
         self.seed = seed
-        self.planned = list(planned)
+        self.planned = list(faults)
         self.windows: list[Window] = []
         self.client = Client(world)
 
@@ -186,27 +186,27 @@ class Trial:
         self.client.start()
         try:
             self._befall(limit_s)
-            mended = time.time()
+            mended_at = time.time()
             self.client.works = False
-            ended_after_s = self._wait_ended(mended)
-            held = self.world.quiet()
+            ended_after_s = self._wait_ended(mended_at)
+            held_jobs = self.world.quiet()
         finally:
             self.client.stop()
             self.world.at_restore.remove(self.client.forget)
-        return self._judge(first, began, ended_after_s, held)
+        return self._judge(first, began, ended_after_s, held_jobs)
 
     def _befall(self, limit_s: float | None) -> None:
         """A fault that could not begin at its time begins late, and lasts as long all the same."""
         beginning = time.time()
-        waiting = [planned for planned in self.planned if planned.kind.possible(self.world)]
+        waiting = [planned_fault for planned_fault in self.planned if planned_fault.kind.possible(self.world)]
         present: dict[Future[Window], Planned] = {}
         while waiting or present:
             elapsed_s = time.time() - beginning
             if limit_s is not None and elapsed_s > limit_s:
                 waiting.clear()
             if waiting and self._may_begin(waiting[0], list(present.values()), elapsed_s):
-                planned = waiting.pop(0)
-                present[self.world.threads.submit(self._endure, planned)] = planned
+                planned_fault = waiting.pop(0)
+                present[self.world.threads.submit(self._endure, planned_fault)] = planned_fault
             over, _ = wait(present, 0.05, FIRST_COMPLETED)
             for future in over:
                 del present[future]
@@ -214,13 +214,13 @@ class Trial:
             if not present:
                 time.sleep(0.05)
 
-    def _may_begin(self, planned: Planned, present: Sequence[Planned], elapsed_s: float) -> bool:
-        held = frozenset[str]().union(*(other.holds for other in present))
-        return elapsed_s >= planned.begins_s and len(present) < LANES and not planned.holds & held
+    def _may_begin(self, planned_fault: Planned, present: Sequence[Planned], elapsed_s: float) -> bool:
+        held_resources = frozenset[str]().union(*(other.holds for other in present))
+        return elapsed_s >= planned_fault.begins_s and len(present) < LANES and not planned_fault.holds & held_resources
 
-    def _endure(self, planned: Planned) -> Window:
+    def _endure(self, planned_fault: Planned) -> Window:
         """One fault, from its making to its mending."""
-        fault = planned.kind(planned.target)
+        fault = planned_fault.kind(planned_fault.target)
         began = time.time()
         try:
             fault.inject(self.world)
@@ -229,10 +229,10 @@ class Trial:
             fault.heal(self.world)
         return Window(fault.name, began, time.time(), fault.place in HOLDING_UP, fault.step_s)
 
-    def _wait_ended(self, mended: float) -> float | None:
-        while time.time() < mended + ENDS_WITHIN_S:
+    def _wait_ended(self, mended_at: float) -> float | None:
+        while time.time() < mended_at + ENDS_WITHIN_S:
             if not self.world.rows("SELECT id FROM campaigns WHERE state = 'running'"):
-                return time.time() - mended
+                return time.time() - mended_at
             self.client.cancel_what_nobody_can_run()
             time.sleep(LOOKS_EVERY_S)
         return None
@@ -240,23 +240,23 @@ class Trial:
     def _newest_campaign(self) -> int:
         return int(self.world.rows("SELECT coalesce(max(id), 0) AS id FROM campaigns")[0]["id"])
 
-    def _judge(self, first: int, began: float, ended_after_s: float | None, held: dict[str, int]) -> Verdict:
-        seen = self._observe(first)
-        seen.planned, seen.answers = self.client.planned, self.client.answers
-        seen.windows, seen.ended_after_s, seen.held = self.windows, ended_after_s, held
-        ours = [outcome for outcome in seen.outcomes if outcome["rule"] in COORDINATORS_RULES]
+    def _judge(self, first: int, began: float, ended_after_s: float | None, held_jobs: dict[str, int]) -> Verdict:
+        observation = self._observe(first)
+        observation.planned, observation.answers = self.client.planned, self.client.answers
+        observation.windows, observation.ended_after_s, observation.held = self.windows, ended_after_s, held_jobs
+        ours = [outcome for outcome in observation.outcomes if outcome["rule"] in COORDINATORS_RULES]
         return Verdict(
             seed=self.seed,
             seconds=time.time() - began,
             faults=Counter(window.name for window in self.windows),
-            campaigns=len(seen.campaigns),
-            jobs=len(seen.jobs),
-            outcomes=Counter(outcome["verdict"] for outcome in seen.outcomes),
+            campaigns=len(observation.campaigns),
+            jobs=len(observation.jobs),
+            outcomes=Counter(outcome["verdict"] for outcome in observation.outcomes),
             rules=Counter(outcome["rule"] for outcome in ours),
-            attempts=Counter(attempt["end"] or "never" for attempt in seen.attempts),
-            answers=Counter(answer.status for answer in seen.answers),
+            attempts=Counter(attempt["end"] or "never" for attempt in observation.attempts),
+            answers=Counter(answer.status for answer in observation.answers),
             ended_after_s=ended_after_s,
-            violations=check(seen),
+            violations=check(observation),
         )
 
     def _observe(self, first: int) -> Observation:
@@ -289,7 +289,7 @@ def progress(verdict: Verdict) -> Iterator[str]:
         f"{verdict.seconds:.0f} s; {verdict.campaigns} campaigns, {verdict.jobs} jobs; ended {after}"
     )
     for invariant, count in Counter(violation.invariant for violation in verdict.violations).items():
-        told = [violation.told for violation in verdict.violations if violation.invariant == invariant]
-        yield from (f"  {invariant}: {sentence}" for sentence in told[:SHOWN])
+        sentences = [violation.told for violation in verdict.violations if violation.invariant == invariant]
+        yield from (f"  {invariant}: {sentence}" for sentence in sentences[:SHOWN])
         if count > SHOWN:
             yield f"  {invariant}: and {count - SHOWN} more"

@@ -112,9 +112,9 @@ class World:
 
     def _preload_into_postgres(self) -> None:
         """The server is given no variable of ours, and must be to have another clock."""
-        given = embedded._environment
-        self._stack.callback(setattr, embedded, "_environment", given)
-        embedded._environment = lambda: given() | self.variables
+        server_environment = embedded._environment
+        self._stack.callback(setattr, embedded, "_environment", server_environment)
+        embedded._environment = lambda: server_environment() | self.variables
 
     def _begin_runners(self) -> None:
         self.runners = {
@@ -213,10 +213,10 @@ class World:
         self.postgres.start()
         for runner in self.runners.values():
             runner.forgotten = runner.serial
-        for told in self.at_restore:
-            told()
+        for callback in self.at_restore:
+            callback()
 
-    def upgraded(self, database: str) -> str:
+    def upgraded_dsn(self, database: str) -> str:
         """The DSN of another database of the server, with today's schema."""
         dsn = urlunsplit(urlsplit(self.dsn)._replace(path=f"/{database}"))
         asyncio.run(upgrade(dsn))

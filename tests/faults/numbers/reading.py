@@ -25,8 +25,8 @@ async def read(client: httpx.AsyncClient, path: str) -> httpx.Response:
     answer = await client.get(path)
     assert answer.status_code == 200, f"{path}: {answer.status_code} {answer.text[:500]}"
     if answer.headers["content-type"].startswith(("text/", "image/svg")):
-        found = NOT_FINITE.search(re.sub(r"<(style|script|pre).*?</\1>", "", answer.text, flags=re.DOTALL))
-        assert found is None, f"{path}: {answer.text[max(0, found.start() - 200) : found.end() + 50]}"
+        match = NOT_FINITE.search(re.sub(r"<(style|script|pre).*?</\1>", "", answer.text, flags=re.DOTALL))
+        assert match is None, f"{path}: {answer.text[max(0, match.start() - 200) : match.end() + 50]}"
     return answer
 
 
@@ -42,10 +42,10 @@ async def read_everything(
     await json_of(client, f"{API}/campaigns")
     rows = (await json_of(client, f"{base}/outcomes"))["outcomes"]
     await read(client, f"{base}/outcomes?format=csv")
-    exported = await read(client, f"{base}/outcomes?format=parquet")
-    stored = pq.read_table(io.BytesIO(exported.content)).to_pylist()
-    assert len(stored) == len(rows)
-    assert all(math.isfinite(value) for row in stored for value in row.values() if isinstance(value, float))
+    export = await read(client, f"{base}/outcomes?format=parquet")
+    stored_rows = pq.read_table(io.BytesIO(export.content)).to_pylist()
+    assert len(stored_rows) == len(rows)
+    assert all(math.isfinite(value) for row in stored_rows for value in row.values() if isinstance(value, float))
     await json_of(client, f"{base}/summary")
     await json_of(client, f"{base}/matrix")
     for measure in measures:

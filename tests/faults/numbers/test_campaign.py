@@ -29,23 +29,23 @@ CASES = tuple(f"f{place}" for place in range(len(TIMES)))
 
 
 class Device(toy.Toy):
-    """A toy of a device's own; ``measured`` says what an attempt of the n-th case reports."""
+    """A toy of a device's own; ``measure`` says what an attempt of the n-th case reports."""
 
-    def __init__(self, device: str, device_class: str, measured: Callable[[int], dict[str, Any]]) -> None:
+    def __init__(self, device: str, device_class: str, measure: Callable[[int], dict[str, Any]]) -> None:
         super().__init__()
         self._described = {"device": device, "device_class": device_class, "simulated": False, "queue_limit": 100}
-        self._measured = measured
+        self._measured = measure
 
     @property
     def info(self) -> dict[str, Any]:
         return super().info | self._described
 
     async def _run(self, job: Mapping[str, Any]) -> dict[str, Any]:
-        told = toy.outcome("passed", "returned", 0.0) | {"placement": "on_device", "proof": {"executed": 1}}
-        return told | self._measured(CASES.index(job["case"]))
+        outcome = toy.outcome("passed", "returned", 0.0) | {"placement": "on_device", "proof": {"executed": 1}}
+        return outcome | self._measured(CASES.index(job["case"]))
 
 
-def timed(milliseconds: float) -> dict[str, Any]:
+def timing_of(milliseconds: float) -> dict[str, Any]:
     return {"timing": {"init_ms": milliseconds, "cold_ms": milliseconds, "samples_ms": [milliseconds] * 3}}
 
 
@@ -95,11 +95,11 @@ async def outcomes(client: httpx.AsyncClient, campaign: int) -> list[dict[str, A
 
 async def test_whatever_a_clock_may_say_every_figure_is_finite(client: httpx.AsyncClient) -> None:
     """Zero has no logarithm and divides nothing, and the least divides the greatest."""
-    cpu = Device("cpu", "cpu", lambda case: timed(TIMES[case]))
-    gpu = Device("gpu", "gpu", lambda case: timed(TIMES[-1 - case]))
+    cpu = Device("cpu", "cpu", lambda case: timing_of(TIMES[case]))
+    gpu = Device("gpu", "gpu", lambda case: timing_of(TIMES[-1 - case]))
     async with AsyncExitStack() as stack:
         for device in (cpu, gpu):
-            await register(client, await stack.enter_async_context(toy.served(device)))
+            await register(client, await stack.enter_async_context(toy.toy_server(device)))
         campaign = await submit(client, "toy", runs=2)
         await wait_done(client, campaign)
     rows = await outcomes(client, campaign)
@@ -110,7 +110,7 @@ async def test_whatever_a_clock_may_say_every_figure_is_finite(client: httpx.Asy
 
 
 WRONG: dict[str, dict[str, Any]] = {
-    "a first call that is not a number": timed(float("nan")),
+    "a first call that is not a number": timing_of(float("nan")),
     "a duration without end": {"duration_s": float("inf")},
     "a sample below zero": {"timing": {"samples_ms": [1.0, -1.0]}},
     "a log past the column": {"log_bytes": 2**63},
@@ -121,21 +121,21 @@ WRONG: dict[str, dict[str, Any]] = {
 @pytest.mark.drawn(4)
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
 async def test_on_a_stream_it_costs_no_other_target_anything(client: httpx.AsyncClient, wrong: dict[str, Any]) -> None:
-    async with toy.served(Device("cpu", "cpu", lambda case: timed(1.0))) as good:
+    async with toy.toy_server(Device("cpu", "cpu", lambda case: timing_of(1.0))) as good:
         await register(client, good)
-        async with toy.served(Device("gpu", "gpu", lambda case: wrong)) as bad:
+        async with toy.toy_server(Device("gpu", "gpu", lambda case: wrong)) as bad:
             runner = await register(client, bad)
             campaign = await submit(client, "toy", runs=1)
 
-            async def told() -> bool:
+            async def says_so() -> bool:
                 """The coordinator has seen it, and says so: of the runner, or of the job."""
-                seen = await ask(client, "GET", f"/runners/{runner}", 200)
+                runner_row = await ask(client, "GET", f"/runners/{runner}", 200)
                 rows = await outcomes(client, campaign)
                 good = sum(row["device"] == "cpu" for row in rows)
-                refused = any(row["device"] == "gpu" and row["verdict"] == "incomplete" for row in rows)
-                return good == len(CASES) and (refused or "is not a runner" in (seen["reason"] or ""))
+                is_refused = any(row["device"] == "gpu" and row["verdict"] == "incomplete" for row in rows)
+                return good == len(CASES) and (is_refused or "is not a runner" in (runner_row["reason"] or ""))
 
-            await async_until(told, "the stream told it")
+            await async_until(says_so, "the stream told it")
             assert not any(
                 row["device"] == "gpu" and row["verdict"] == "passed" for row in await outcomes(client, campaign)
             )
@@ -159,8 +159,8 @@ async def test_from_our_own_child_it_is_told_as_the_environments_fault(client: h
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    made = bundles.make(tmp_path_factory.mktemp("bundle") / "add.bundle", functions=("hazards.add",), runs=1)
-    return made.read_bytes()
+    bundle_path = bundles.make(tmp_path_factory.mktemp("bundle") / "add.bundle", functions=("hazards.add",), runs=1)
+    return bundle_path.read_bytes()
 
 
 IN_A_BUNDLE: dict[str, tuple[int, Callable[[dict[str, Any]], Any], str]] = {
@@ -194,8 +194,10 @@ async def test_in_a_bundle_it_is_refused_with_line_and_field(
 async def test_a_bundle_of_our_own_with_broken_reports_can_be_imported(
     client: httpx.AsyncClient, tmp_path: Path
 ) -> None:
-    made = bundles.make(tmp_path / "report.bundle", "--timeout", "2", functions=("hazards.report",), runs=1)
-    campaign = (await ask(client, "POST", "/bundles", 201, headers=bundles.HEADERS, content=made.read_bytes()))["id"]
+    bundle_path = bundles.make(tmp_path / "report.bundle", "--timeout", "2", functions=("hazards.report",), runs=1)
+    campaign = (await ask(client, "POST", "/bundles", 201, headers=bundles.HEADERS, content=bundle_path.read_bytes()))[
+        "id"
+    ]
     causes = {row["case"]: row["cause"] for row in await outcomes(client, campaign)}
     assert causes.pop("hazards.report/tomorrow") == "timeout"
     assert len(causes) == 5
@@ -205,7 +207,7 @@ async def test_a_bundle_of_our_own_with_broken_reports_can_be_imported(
 async def test_what_a_bundle_may_hold_at_most_is_imported_and_shown(client: httpx.AsyncClient, bundle: bytes) -> None:
     lines = bundles.lines_of(bundle)
     for line, milliseconds in zip(lines[1:], (0.0, 5e-324, 1e12, 1.0), strict=True):
-        line["outcome"] |= timed(milliseconds) | {
+        line["outcome"] |= timing_of(milliseconds) | {
             "log_bytes": 2**63 - 1,
             "duration_s": 1e9,
             "placement": "on_device",

@@ -31,10 +31,10 @@ CHECKED_BY_ITSELF = {"Enrolment.url"}
 OUTCOME: dict[str, Any] = {"verdict": "passed", "ending": "returned", "duration_s": 0.0}
 
 
-def unbounded(schema: dict[str, Any], path: str) -> Iterator[str]:
+def unbounded_places(schema: dict[str, Any], path: str) -> Iterator[str]:
     """The places in a JSON Schema at which a value could be of any size."""
     for choice in schema.get("anyOf", []):
-        yield from unbounded(choice, path)
+        yield from unbounded_places(choice, path)
     match schema.get("type"):
         case "integer" | "number":
             lower = {"minimum", "exclusiveMinimum"} & schema.keys()
@@ -42,31 +42,31 @@ def unbounded(schema: dict[str, Any], path: str) -> Iterator[str]:
             if not (lower and upper) and "const" not in schema:
                 yield path
         case "string":
-            closed = {"enum", "const"} & schema.keys() or schema.get("format") == "date-time"
+            is_closed = {"enum", "const"} & schema.keys() or schema.get("format") == "date-time"
             short = "maxLength" in schema or schema.get("pattern", "").endswith("}$")
-            if not closed and not (short and "pattern" in schema) and path not in CHECKED_BY_ITSELF:
+            if not is_closed and not (short and "pattern" in schema) and path not in CHECKED_BY_ITSELF:
                 yield path
         case "array":
             if "maxItems" not in schema:
                 yield path
-            yield from unbounded(schema["items"], f"{path}[]")
+            yield from unbounded_places(schema["items"], f"{path}[]")
         case "object" if "additionalProperties" in schema and schema["additionalProperties"] is not False:
             if "maxProperties" not in schema or "propertyNames" not in schema:
                 yield path
-            yield from unbounded(schema["additionalProperties"], f"{path}{{}}")
+            yield from unbounded_places(schema["additionalProperties"], f"{path}{{}}")
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.__name__)
 def test_no_field_is_without_bounds(message: type[BaseModel]) -> None:
     whole = message.model_json_schema()
     own = {message.__name__: whole, **whole.get("$defs", {})}
-    found = [
+    places = [
         place
         for name, schema in own.items()
-        for field, described in schema.get("properties", {}).items()
-        for place in unbounded(described, f"{name}.{field}")
+        for field, field_schema in schema.get("properties", {}).items()
+        for place in unbounded_places(field_schema, f"{name}.{field}")
     ]
-    assert found == []
+    assert places == []
 
 
 @pytest.mark.parametrize("literal", ["NaN", "Infinity", "-Infinity", "1e400", "-1e400", "-1", "1e13", "1" + "0" * 400])
@@ -90,11 +90,11 @@ def test_a_number_of_a_timing_is_storable_or_refused(value: float, field: str) -
         timing = Timing.model_validate({field: given_value})
     except ValidationError:
         return
-    kept = getattr(timing, field)
+    kept_value = getattr(timing, field)
     if field in ("calls_per_sample", "position"):
-        assert 0 <= kept <= limits.MAX_INTEGER
+        assert 0 <= kept_value <= limits.MAX_INTEGER
     else:
-        (number,) = kept if field == "samples_ms" else [kept]
+        (number,) = kept_value if field == "samples_ms" else [kept_value]
         assert 0 <= number <= limits.MAX_MILLISECONDS
     assert Timing.model_validate_json(timing.model_dump_json()) == timing
     assert json.loads(timing.model_dump_json(), parse_constant=pytest.fail)
@@ -102,14 +102,14 @@ def test_a_number_of_a_timing_is_storable_or_refused(value: float, field: str) -
 
 @given(NUMBERS)
 def test_other_numbers_of_an_outcome_are_storable_or_refused(value: float) -> None:
-    for model, told, low, high in (
+    for model, document, low, high in (
         (Outcome, OUTCOME | {"duration_s": value}, 0, limits.MAX_SECONDS),
         (Outcome, OUTCOME | {"log_bytes": value}, 0, limits.MAX_BIGINT),
         (Evidence, {"exit_code": value}, -(2**31), limits.MAX_INTEGER),
         (PlacementProof, {"fallbacks": {"aten::sort": value}}, 0, limits.MAX_BIGINT),
     ):
         try:
-            model.model_validate(told)
+            model.model_validate(document)
         except ValidationError:
             continue
         assert low <= value <= high
@@ -155,13 +155,13 @@ def test_what_is_as_large_as_allowed_is_taken() -> None:
 def test_a_moment_can_be_told_in_any_zone() -> None:
     moment = TypeAdapter(limits.Moment)
     assert moment.validate_python("1970-01-01T00:00:00Z") == datetime(1970, 1, 1, tzinfo=UTC)
-    for told in ("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00", "2026-01-01T00:00:00"):
+    for text in ("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00", "2026-01-01T00:00:00"):
         with pytest.raises(ValidationError):
-            moment.validate_python(told)
+            moment.validate_python(text)
 
 
 def test_what_got_past_the_checks_is_not_written_as_not_measured() -> None:
     """Null would be read as *not measured*; what is no JSON, every reader refuses."""
-    slipped = Timing().model_copy(update={"cold_ms": math.inf})
+    bad_timing = Timing().model_copy(update={"cold_ms": math.inf})
     with pytest.raises(ValidationError, match="finite"):
-        Timing.model_validate_json(slipped.model_dump_json())
+        Timing.model_validate_json(bad_timing.model_dump_json())

@@ -73,8 +73,8 @@ def test_nor_does_it_put_off_the_deadline(runner: RunnerProcess) -> None:
     jobs = [runner.job("one_of/freeze-future"), runner.job("one_of/hang", timeout_s=1.0)]
     runner.post(*jobs)
     outcomes = runner.finished(2)
-    frozen, hung = (outcomes[job["id"]] for job in jobs)
-    assert frozen.verdict is Verdict.passed
+    frozen_outcome, hung = (outcomes[job["id"]] for job in jobs)
+    assert frozen_outcome.verdict is Verdict.passed
     assert hung.ending is Ending.timed_out
 
 

@@ -58,7 +58,7 @@ class Hostile:
     form: Mapping[str, str] = field(default_factory=dict)
 
 
-def resolved(schema: Mapping[str, Any]) -> dict[str, Any]:
+def resolve(schema: Mapping[str, Any]) -> dict[str, Any]:
     """The schema without references and, of several, the first; null is the last of ours."""
     while "$ref" in schema or "anyOf" in schema:
         reference = schema.get("$ref", "").rpartition("/")[2]
@@ -68,14 +68,14 @@ def resolved(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def example(schema: Mapping[str, Any]) -> Any:
     """The smallest value that has every member of the schema."""
-    found = resolved(schema)
-    if "enum" in found:
-        return found["enum"][0]
-    match found.get("type"):
+    whole_schema = resolve(schema)
+    if "enum" in whole_schema:
+        return whole_schema["enum"][0]
+    match whole_schema.get("type"):
         case "object":
-            return {name: example(member) for name, member in found.get("properties", {}).items()}
+            return {name: example(member) for name, member in whole_schema.get("properties", {}).items()}
         case "array":
-            return [example(found["items"])]
+            return [example(whole_schema["items"])]
         case "integer" | "number":
             return 1
         case "boolean":
@@ -83,15 +83,15 @@ def example(schema: Mapping[str, Any]) -> Any:
     return "x"
 
 
-def spoiled(value: Any, text: str) -> Iterator[Any]:
+def spoil(value: Any, text: str) -> Iterator[Any]:
     """The value with this text in the place of each of its texts in turn, and as a name in each of its objects."""
     if isinstance(value, str):
         yield text
     for key, member in list(enumerate(value) if isinstance(value, list) else getattr(value, "items", list)()):
-        for worse in spoiled(member, text):
-            changed = copy.copy(value)
-            changed[key] = worse
-            yield changed
+        for worse in spoil(member, text):
+            spoiled_copy = copy.copy(value)
+            spoiled_copy[key] = worse
+            yield spoiled_copy
     if isinstance(value, dict):
         yield {**value, text: "x"}
 
@@ -103,33 +103,35 @@ def address(path: str, values: Mapping[str, str]) -> str:
 
 
 def in_addresses(
-    method: str, path: str, places: list[tuple[str, str, bool]], required: Mapping[str, str]
+    method: str, path: str, places: list[tuple[str, str, bool]], required_parameters: Mapping[str, str]
 ) -> Iterator[Hostile]:
     """Each parameter in turn; a place is where it stands, its name, and whether it is a text."""
     inside = {name: KNOWN.get(name, "x") if is_text else "1" for where, name, is_text in places if where == "path"}
     for where, name, is_text in places:
         for text in (*NUL, *SURROGATE):
-            refused = text in NUL or not is_text
+            is_refused = text in NUL or not is_text
             if where == "path":
-                yield Hostile(method, address(path, {**inside, name: text}), refused)
+                yield Hostile(method, address(path, {**inside, name: text}), is_refused)
             else:
-                query = "&".join(f"{key}={value}" for key, value in {**required, name: text}.items())
-                yield Hostile(method, f"{address(path, inside)}?{query}", refused)
+                query = "&".join(f"{key}={value}" for key, value in {**required_parameters, name: text}.items())
+                yield Hostile(method, f"{address(path, inside)}?{query}", is_refused)
 
 
 def of_document() -> Iterator[Hostile]:
     for path, operations in DOCUMENT["paths"].items():
         for method, operation in operations.items():
-            given = operation.get("parameters", [])
-            schemas = {each["name"]: resolved(each["schema"]) for each in given}
-            places = [(each["in"], each["name"], schemas[each["name"]].get("type") == "string") for each in given]
-            needed = (each["name"] for each in given if each["in"] == "query" and each.get("required"))
-            yield from in_addresses(method, path, places, {name: KNOWN.get(name, "x") for name in needed})
+            parameter_list = operation.get("parameters", [])
+            schemas = {each["name"]: resolve(each["schema"]) for each in parameter_list}
+            places = [
+                (each["in"], each["name"], schemas[each["name"]].get("type") == "string") for each in parameter_list
+            ]
+            required_names = (each["name"] for each in parameter_list if each["in"] == "query" and each.get("required"))
+            yield from in_addresses(method, path, places, {name: KNOWN.get(name, "x") for name in required_names})
             inside = {name: "1" for where, name, _ in places if where == "path"}
             for media, body in operation.get("requestBody", {}).get("content", {}).items():
                 name = body["schema"].get("$ref", "").rpartition("/")[2]
                 for text in IN_JSON:
-                    for value in spoiled({**example(body["schema"]), **BODIES.get(name, {})} if name else "x", text):
+                    for value in spoil({**example(body["schema"]), **BODIES.get(name, {})} if name else "x", text):
                         content = json.dumps(value).encode()
                         yield Hostile(method, address(path, inside), True, content, media)
 
@@ -139,27 +141,27 @@ def of_pages() -> Iterator[Hostile]:
         dependant = getattr(route, "dependant", None)
         if dependant is None or route.path in DOCUMENT["paths"] or str(route.path).startswith("/api/"):
             continue
-        found = list(parameters(dependant))
-        places = [(where, name, "str" in str(kind)) for where, name, kind in found if where != "form"]
-        fields = [name for where, name, _ in found if where == "form"]
+        parameter_list = list(parameters(dependant))
+        places = [(where, name, "str" in str(kind)) for where, name, kind in parameter_list if where != "form"]
+        fields = [name for where, name, _ in parameter_list if where == "form"]
         for method in route.methods or ():
             yield from in_addresses(method, str(route.path), places, {})
             inside = {name: KNOWN.get(name, "1") for where, name, _ in places if where == "path"}
             for name in (*fields, "form_token", UNKNOWN) if method == "POST" else ():
                 for text in (*NUL, *SURROGATE):
-                    refused = text in NUL and name != UNKNOWN
-                    yield Hostile(method, address(str(route.path), inside), refused, form={name: text})
+                    is_refused = text in NUL and name != UNKNOWN
+                    yield Hostile(method, address(str(route.path), inside), is_refused, form={name: text})
             for name in ("as", UNKNOWN):
                 yield Hostile(method, f"{address(str(route.path), inside)}?{name}=%00%ED%A0%80", False)
 
 
 def parameters(dependant: Dependant) -> Iterator[tuple[str, str, Any]]:
-    for where, given in (
+    for where, parameter_group in (
         ("path", dependant.path_params),
         ("query", dependant.query_params),
         ("form", dependant.body_params),
     ):
-        for parameter in given:
+        for parameter in parameter_group:
             yield where, parameter.alias, parameter.field_info.annotation
     for dependency in dependant.dependencies:
         yield from parameters(dependency)
@@ -180,23 +182,25 @@ def coordinator(new_database: Callable[..., str]) -> Iterator[CoordinatorProcess
 
 def complaint(answer: httpx.Response, request: Hostile) -> str | None:
     """What is wrong with the answer."""
-    told = f"{request.method} {request.path} {request.form or request.content[:200]!r}: {answer.status_code}"
+    description = f"{request.method} {request.path} {request.form or request.content[:200]!r}: {answer.status_code}"
     if answer.status_code >= 500 or (request.refused and answer.status_code < 400):
-        return f"{told} {answer.text[:200]}"
+        return f"{description} {answer.text[:200]}"
     # A form that is wrong comes back as a page, with a sentence beside the field; a link to sign in leads to one.
     is_form = request.path.startswith("/login") or (request.method == "POST" and not request.path.startswith("/api/"))
     kinds = ("application/problem+json", *(["text/html; charset=utf-8"] if is_form else []))
     if answer.status_code >= 400 and answer.headers["content-type"] not in kinds:
-        return f"{told} {answer.headers['content-type']}"
+        return f"{description} {answer.headers['content-type']}"
     return None
 
 
 def test_the_document_and_the_pages_are_all_there() -> None:
     """What is asked below is asked of all that takes a text."""
-    asked = [*of_document(), *of_pages()]
-    assert len(asked) > 500
-    assert {"/api/v1/audit", "/api/v1/compare", "/audit", "/login"} <= {each.path.partition("?")[0] for each in asked}
-    assert sum(bool(each.content) for each in asked) > 80
+    requests = [*of_document(), *of_pages()]
+    assert len(requests) > 500
+    assert {"/api/v1/audit", "/api/v1/compare", "/audit", "/login"} <= {
+        each.path.partition("?")[0] for each in requests
+    }
+    assert sum(bool(each.content) for each in requests) > 80
 
 
 def test_rest_refuses_what_is_no_text(coordinator: CoordinatorProcess) -> None:
@@ -241,8 +245,8 @@ def test_no_header_that_is_no_text_makes_a_route_fail(coordinator: CoordinatorPr
     for method, path in sorted(routes):
         for name in HEADERS:
             for value in IN_HEADERS:
-                given = {"Authorization": f"Bearer {ADMIN_TOKEN}".encode(), name: value}
-                lines = b"".join(key.encode() + b": " + text + b"\r\n" for key, text in given.items())
+                headers = {"Authorization": f"Bearer {ADMIN_TOKEN}".encode(), name: value}
+                lines = b"".join(key.encode() + b": " + text + b"\r\n" for key, text in headers.items())
                 request = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n".encode() + lines
                 with connect(coordinator.port, request + b"\r\n") as connection:
                     answer, _ = whole(connection)

@@ -30,7 +30,7 @@ RUN_LIMIT_S = 900.0
 
 def check(document: str, configuration: str, *options: str, cwd: Path) -> None:
     """Run schemathesis on the document. It fails with all that it found."""
-    done = subprocess.run(
+    process = subprocess.run(
         [
             *(str(Path(sys.executable).with_name("schemathesis")), "--config-file", str(HERE / configuration)),
             *("run", document, *options, *EXAMPLES[LEVEL]),
@@ -42,7 +42,7 @@ def check(document: str, configuration: str, *options: str, cwd: Path) -> None:
         timeout=RUN_LIMIT_S,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert process.returncode == 0, process.stdout + process.stderr
 
 
 @pytest.fixture

@@ -104,16 +104,16 @@ def test_a_body_of_another_type(coordinator: CoordinatorProcess, media: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("path", "allowed"),
+    ("path", "allowed_methods"),
     [("/campaigns", "GET, POST"), ("/runners/enrol", "POST"), ("/runners/1", "DELETE, GET"), ("/compare", "GET")],
 )
 @pytest.mark.parametrize("method", ["PATCH", "TRACE", "OPTIONS", "BREW"])
 def test_another_method_is_told_what_is_allowed(
-    coordinator: CoordinatorProcess, path: str, allowed: str, method: str
+    coordinator: CoordinatorProcess, path: str, allowed_methods: str, method: str
 ) -> None:
     answer = coordinator.http.request(method, path)
     assert is_problem(answer, 405)
-    assert answer.headers["allow"] == allowed
+    assert answer.headers["allow"] == allowed_methods
 
 
 def test_a_query_that_is_too_much(coordinator: CoordinatorProcess) -> None:

@@ -38,8 +38,8 @@ def campaign(coordinator: CoordinatorProcess) -> Iterator[int]:
     try:
         assert coordinator.register(runner.ready["url"], SECRET).status_code == 201
         campaign = coordinator.submit(PASSES, FAILS_ONCE, runs=2, timing="steady")
-        ended = coordinator.wait_ended(campaign)
-        assert (ended["counters"]["passed"], ended["counters"]["failed"]) == (14, 2)
+        final_state = coordinator.wait_ended(campaign)
+        assert (final_state["counters"]["passed"], final_state["counters"]["failed"]) == (14, 2)
         yield campaign
     finally:
         runner.stop()
@@ -68,8 +68,8 @@ def test_each_pass_is_unknown_on_the_device_and_each_failure_failed(
 
 
 def test_an_export_says_the_same(coordinator: CoordinatorProcess, campaign: int) -> None:
-    exported = get(coordinator, f"/campaigns/{campaign}/outcomes", format="csv").text
-    rows = list(csv.DictReader(io.StringIO(exported)))
+    csv_text = get(coordinator, f"/campaigns/{campaign}/outcomes", format="csv").text
+    rows = list(csv.DictReader(io.StringIO(csv_text)))
     assert {(row["verdict"], row["verdict_on_device"]) for row in rows} == {("passed", "unknown"), ("failed", "failed")}
 
 
@@ -78,8 +78,8 @@ def test_the_matrix_counts_them_apart(coordinator: CoordinatorProcess, campaign:
     cells = {row["function"]: next(iter(row["cells"].values())) for row in rows}
 
     def counts(function: str, rule: str) -> tuple[str, int, int, int]:
-        found = cells[function]["counts"][rule]
-        return found["verdict"], found["passed"], found["total"], found["unknown"]
+        rule_counts = cells[function]["counts"][rule]
+        return rule_counts["verdict"], rule_counts["passed"], rule_counts["total"], rule_counts["unknown"]
 
     assert (counts(PASSES, "anywhere"), counts(PASSES, "on_device")) == (("success", 4, 4, 0), ("unknown", 0, 0, 4))
     assert counts(FAILS_ONCE, "anywhere") == ("partial", 3, 4, 0)
@@ -88,14 +88,14 @@ def test_the_matrix_counts_them_apart(coordinator: CoordinatorProcess, campaign:
 
 
 def test_a_query_finds_them_and_none_passes_on_the_device(visitor: Visitor, campaign: int) -> None:
-    def found(query: str, rule: str) -> list[str]:
+    def functions_of(query: str, rule: str) -> list[str]:
         rows = visitor.data(f"/campaigns/{campaign}/matrix", q=query, rule=rule)["rows"]
         return [row["function"] for row in rows]
 
-    assert found("passes:unwatched", "anywhere") == [PASSES]
-    assert found("passes:unwatched", "on_device") == []
-    assert found("unknown:unwatched", "on_device") == [PASSES]
-    assert found("unproven:unwatched", "on_device") == [FAILS_ONCE, PASSES]
+    assert functions_of("passes:unwatched", "anywhere") == [PASSES]
+    assert functions_of("passes:unwatched", "on_device") == []
+    assert functions_of("unknown:unwatched", "on_device") == [PASSES]
+    assert functions_of("unproven:unwatched", "on_device") == [FAILS_ONCE, PASSES]
 
 
 def test_the_pages_say_so(coordinator: CoordinatorProcess, visitor: Visitor, campaign: int) -> None:
@@ -135,10 +135,10 @@ def test_the_campaigns_page_counts_the_function_as_unknown(visitor: Visitor, cam
 def test_no_rate_on_the_device_has_them_below_its_line(
     coordinator: CoordinatorProcess, campaign: int, table: str
 ) -> None:
-    shown = list(
+    rows = list(
         csv.DictReader(io.StringIO(get(coordinator, f"/campaigns/{campaign}/tables/{table}", format="csv").text))
     )
-    plain, strict = (next(row for row in shown if row["counted_by"] == way) for way in ("verdict", "verdict_on_device"))
+    plain, strict = (next(row for row in rows if row["counted_by"] == way) for way in ("verdict", "verdict_on_device"))
     if table == "counts":
         assert (plain["success"], plain["total"]) == ("1", "2")
         assert (strict["success"], strict["total"]) == ("0", "1")
@@ -161,10 +161,10 @@ def test_the_report_says_it_in_words(coordinator: CoordinatorProcess, campaign: 
 
 def test_the_command_line_says_it(coordinator: CoordinatorProcess, campaign: int, tmp_path: Path) -> None:
     portolan = Portolan(tmp_path, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}", COLUMNS="200")
-    shown = portolan.ask("results", str(campaign))
-    assert "on device: unknown, 4 cases passed with unknown placement" in shown
-    assert "On the device: 0 of 1 with proven placement." in shown
-    assert "7 passing cases have unknown placement" in shown
+    output = portolan.ask("results", str(campaign))
+    assert "on device: unknown, 4 cases passed with unknown placement" in output
+    assert "On the device: 0 of 1 with proven placement." in output
+    assert "7 passing cases have unknown placement" in output
     assert "unknown 0/0" in portolan.ask("history", PASSES, "--framework", "hazards")
 
 

@@ -26,10 +26,10 @@ def cases(*functions: str, **fields: Any) -> list[Case]:
 class ListingRunner:
     """A runner in a thread. ``restart`` makes it another boot, with another catalogue if one is given."""
 
-    def __init__(self, listed: list[Case], framework: str, *, hardware: str = "a listed device") -> None:
+    def __init__(self, case_rows: list[Case], framework: str, *, hardware: str = "a listed device") -> None:
         self.framework = framework
         self.hardware = hardware
-        self.catalogue = catalogue(listed)
+        self.catalogue = catalogue(case_rows)
         self.probes = 0
         self._boots = 0
         self._changed = threading.Condition()
@@ -45,10 +45,10 @@ class ListingRunner:
         self.boot_id = f"boot-{self._boots}-of-{id(self)}"
         self.events: list[dict[str, Any]] = []
 
-    def restart(self, listed: list[Case] | None = None, revision: str = "1") -> None:
+    def restart(self, case_rows: list[Case] | None = None, revision: str = "1") -> None:
         with self._changed:
-            if listed is not None:
-                self.catalogue = catalogue(listed, revision)
+            if case_rows is not None:
+                self.catalogue = catalogue(case_rows, revision)
             self._begin()
             self._changed.notify_all()
 
@@ -92,8 +92,8 @@ class ListingRunner:
             return self.events[after:] or [{"type": "heartbeat", "n": after, "queued": 0, "running": []}]
 
 
-def catalogue(listed: list[Case], revision: str = "1") -> dict[str, Any]:
-    return {"suites": [{"name": "paper", "revision": revision, "cases": listed}]}
+def catalogue(case_rows: list[Case], revision: str = "1") -> dict[str, Any]:
+    return {"suites": [{"name": "paper", "revision": revision, "cases": case_rows}]}
 
 
 def _handler(runner: ListingRunner) -> type[BaseHTTPRequestHandler]:

@@ -19,23 +19,23 @@ class Place:
         self.framework = framework
         self._started: list[ListingRunner] = []
 
-    def start(self, listed: list[Case], **options: str) -> ListingRunner:
+    def start(self, case_rows: list[Case], **options: str) -> ListingRunner:
         """A runner that lists these cases, not yet registered."""
-        runner = ListingRunner(listed, self.framework, **options)
+        runner = ListingRunner(case_rows, self.framework, **options)
         self._started.append(runner)
         return runner
 
     def close(self) -> None:
         """Take the runners off the chart and stop them."""
-        for runner in self.shown():
+        for runner in self.runner_rows():
             assert self.coordinator.http.delete(f"/runners/{runner['id']}").status_code == 204
-        for started in self._started:
-            started.stop()
+        for started_runner in self._started:
+            started_runner.stop()
 
     def register(self, runner: ListingRunner) -> httpx.Response:
         return self.coordinator.register(runner.url, "")
 
-    def registered(self, runner: ListingRunner) -> dict[str, Any]:
+    def register_or_fail(self, runner: ListingRunner) -> dict[str, Any]:
         answer = self.register(runner)
         assert answer.status_code == 201, answer.text
         return dict(answer.json())
@@ -50,20 +50,20 @@ class Place:
     def run(self) -> int:
         """A campaign over all that is offered, to its end."""
         campaign = self.coordinator.submit(suite="paper", functions=["*"], targets=[f"{self.framework}/cpu"])
-        ended = self.coordinator.wait_ended(campaign)
-        assert ended["counters"]["passed"] == ended["counters"]["total"]
+        final_state = self.coordinator.wait_ended(campaign)
+        assert final_state["counters"]["passed"] == final_state["counters"]["total"]
         return campaign
 
     def cells(self, campaign: int) -> list[tuple[str, str]]:
         """Function and case of each outcome, as the chart shows them now."""
         return sorted((row["function"], row["case"]) for row in self.coordinator.outcomes(campaign))
 
-    def shown(self) -> list[dict[str, Any]]:
+    def runner_rows(self) -> list[dict[str, Any]]:
         """The runners, without what goes on changing."""
         runners = self.coordinator.http.get("/runners").json()["runners"]
         ours = [runner for runner in runners if runner["framework"] == self.framework]
         return [{key: value for key, value in runner.items() if key != "last_seen"} for runner in ours]
 
-    def offered(self) -> list[Any]:
+    def catalogue_suites(self) -> list[Any]:
         suites = self.coordinator.http.get("/catalogue").json()["suites"]
         return [suite for suite in suites if suite["framework"] == self.framework]

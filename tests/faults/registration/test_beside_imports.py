@@ -32,7 +32,7 @@ def runner() -> Iterator[RunnerProcess]:
     runner.stop()
 
 
-def compared(coordinator: CoordinatorProcess, a: int, b: int) -> dict[str, Any]:
+def comparison_of(coordinator: CoordinatorProcess, a: int, b: int) -> dict[str, Any]:
     """One pair, all of it but which campaigns it is of."""
     answer = coordinator.http.get("/compare", params={"a": str(a), "b": str(b)}).json()
     assert answer["left_out"] == []
@@ -52,23 +52,23 @@ def test_cells_of_one_revision_stay_comparable(
 
     if first == "the runner":
         register()
-    imported = coordinator.http.post("/bundles", headers=bundles.HEADERS, content=bundle.read_bytes())
-    assert imported.status_code == 201, imported.text
-    brought = int(imported.json()["id"])
+    import_answer = coordinator.http.post("/bundles", headers=bundles.HEADERS, content=bundle.read_bytes())
+    assert import_answer.status_code == 201, import_answer.text
+    imported_campaign = int(import_answer.json()["id"])
     if first == "the bundle":
         register()
     ran, again = (coordinator.submit(*bundles.FUNCTIONS, runs=RUNS) for _ in range(2))
     for campaign in (ran, again):
         coordinator.wait_ended(campaign)
-    assert compared(coordinator, brought, ran) == compared(coordinator, ran, again)
-    assert compared(coordinator, ran, brought) == compared(coordinator, again, ran)
+    assert comparison_of(coordinator, imported_campaign, ran) == comparison_of(coordinator, ran, again)
+    assert comparison_of(coordinator, ran, imported_campaign) == comparison_of(coordinator, again, ran)
     history = coordinator.http.get("/history/hazards/hazards.fail").json()["cells"]
-    assert {cell["campaign_id"] for cell in history} == {brought, ran, again}
+    assert {cell["campaign_id"] for cell in history} == {imported_campaign, ran, again}
     suites = {(cell["suite"], cell["suite_revision"]) for cell in history}
     counts = {tuple(cell["counts"]["anywhere"].values()) for cell in history}
     assert (len(suites), len(counts)) == (1, 1)
     # What failed there is run again here: cases are the same by their names.
-    rerun = coordinator.submit("*", runs=1, rerun={"campaign": brought, "which": "failed"})
-    failed = {row["case"] for row in coordinator.outcomes(brought, verdict="failed")}
+    rerun = coordinator.submit("*", runs=1, rerun={"campaign": imported_campaign, "which": "failed"})
+    failed_cases = {row["case"] for row in coordinator.outcomes(imported_campaign, verdict="failed")}
     coordinator.wait_ended(rerun)
-    assert {row["case"] for row in coordinator.outcomes(rerun)} == failed
+    assert {row["case"] for row in coordinator.outcomes(rerun)} == failed_cases

@@ -38,9 +38,9 @@ INFO = json.dumps(
 
 async def failure(pieces: Pieces, *, pause_s: float = 0.0, times: Times = DEFAULT_TIMES) -> RunnerError:
     async with answering(pieces, pause_s=pause_s) as url, asyncio.timeout(ENDS_WITHIN_S * 8):
-        with pytest.raises(RunnerError) as raised:
+        with pytest.raises(RunnerError) as excinfo:
             await probe(url, "secret", times)
-    return raised.value
+    return excinfo.value
 
 
 async def test_an_answer_without_end_is_refused() -> None:
@@ -82,20 +82,20 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 async def _grows_by_kib(url: str) -> int:
     """The memory that a process takes in which this URL is probed."""
     child = await asyncio.create_subprocess_exec(*(sys.executable, "-c", PROBE, url), stdout=asyncio.subprocess.PIPE)
-    said, _ = await child.communicate()
-    return int(said)
+    output, _ = await child.communicate()
+    return int(output)
 
 
 async def test_a_bomb_costs_no_memory() -> None:
     """1 MB of gzip that stands for 1 GB."""
     packer = zlib.compressobj(level=1, wbits=31)
-    packed = b"".join(packer.compress(BLANKS) for _ in range(1024)) + packer.flush()
-    bomb: list[bytes] = [head("Content-Encoding: gzip", f"Content-Length: {len(packed)}"), packed]
+    archive = b"".join(packer.compress(BLANKS) for _ in range(1024)) + packer.flush()
+    bomb: list[bytes] = [head("Content-Encoding: gzip", f"Content-Length: {len(archive)}"), archive]
     async with answering(lambda: bomb) as url:
         assert await _grows_by_kib(url) < 100 << 10
 
 
-def trickled(whole: bytes) -> Pieces:
+def byte_by_byte(whole: bytes) -> Pieces:
     return lambda: (bytes([byte]) for byte in whole)
 
 
@@ -108,7 +108,7 @@ def headers_without_end() -> Iterable[bytes]:
 @pytest.mark.parametrize(
     "pieces",
     [
-        trickled(head() + b" " * 10_000),
+        byte_by_byte(head() + b" " * 10_000),
         lambda: itertools.chain([head()], itertools.repeat(b" ")),
         lambda: itertools.chain([head("Transfer-Encoding: chunked")], itertools.repeat(b"1\r\n \r\n")),
         headers_without_end,
@@ -154,16 +154,16 @@ async def test_headers_that_no_memory_holds_are_not_collected() -> None:
 
 @pytest.mark.parametrize("status", ["301 Moved Permanently", "302 Found", "307 Temporary Redirect", "308 Permanent"])
 async def test_a_redirect_leads_nowhere(status: str) -> None:
-    called = []
+    calls = []
 
-    def reached() -> Iterable[bytes]:
-        called.append(1)
+    def answer_elsewhere() -> Iterable[bytes]:
+        calls.append(1)
         return [head(f"Content-Length: {len(INFO)}"), INFO]
 
-    async with answering(reached) as elsewhere:
+    async with answering(answer_elsewhere) as elsewhere:
         error = await failure(lambda: [head(f"Location: {elsewhere}/v1/runner", "Content-Length: 0", status=status)])
     assert re.search(r"is not a runner: GET /v1/runner answered 30\d", str(error))
-    assert called == []
+    assert calls == []
 
 
 async def test_a_name_is_checked_each_time_that_it_is_resolved(monkeypatch: pytest.MonkeyPatch) -> None:

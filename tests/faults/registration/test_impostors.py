@@ -39,7 +39,7 @@ def enrol(place: Place, runner: ListingRunner, name: str, token: EnrolmentToken)
 @pytest.mark.parametrize("how", ["registers", "enrols"])
 def test_a_copied_identity_takes_no_job(place: Place, how: str) -> None:
     honest, impostor = place.start(LISTED), place.start(LISTED)
-    mine = place.registered(honest)["id"]
+    mine = place.register_or_fail(honest)["id"]
     impostor.boot_id = honest.boot_id
     answer = place.register(impostor) if how == "registers" else place.enrol(impostor, "impostor")
     assert f"its boot_id shows that this is runner {mine} at {honest.url}" in detail(answer, 409)
@@ -49,29 +49,29 @@ def test_a_copied_identity_takes_no_job(place: Place, how: str) -> None:
 def test_an_identity_that_is_copied_later_takes_no_job(place: Place) -> None:
     """Registered as itself, it restarts as the other."""
     honest, impostor = place.start(LISTED), place.start(LISTED)
-    mine, other = place.registered(honest)["id"], place.registered(impostor)["id"]
+    mine, other = place.register_or_fail(honest)["id"], place.register_or_fail(impostor)["id"]
     impostor.restart()
     impostor.boot_id = honest.boot_id
 
-    def shown() -> bool:
+    def is_off() -> bool:
         return any(
             runner["id"] == other and "a runner may be registered only once" in (runner["reason"] or "")
-            for runner in place.shown()
+            for runner in place.runner_rows()
         )
 
-    until(shown, "the impostor is off")
+    until(is_off, "the impostor is off")
     assert who_ran(place, place.run()) == {mine}
 
 
 def test_a_runner_that_restarts_as_another_framework_is_off(place: Place) -> None:
     """Else whoever holds the port of one runner would get the jobs of any target."""
     runner = place.start(LISTED)
-    place.registered(runner)
+    place.register_or_fail(runner)
     was, runner.framework = runner.framework, "torch"
     runner.restart()
 
     def reason() -> str:
-        (only,) = place.shown()
+        (only,) = place.runner_rows()
         return only["reason"] or ""
 
     until(lambda: f"was registered for {was}/cpu and serves torch/cpu now" in reason(), "it is off, with the reason")
@@ -85,9 +85,9 @@ def test_a_token_is_of_no_use_under_another_name_or_for_another_target(place: Pl
     ):
         token = EnrolmentToken.make(ENROLMENT_KEY, "alpha", target)
         assert words in detail(enrol(place, runner, name, token), 403)
-    forged = EnrolmentToken.make("another-key-of-thirty-two-letters", "alpha", f"{place.framework}/cpu")
-    assert "missing or wrong" in detail(enrol(place, runner, "alpha", forged), 401)
-    assert place.shown() == []
+    forged_token = EnrolmentToken.make("another-key-of-thirty-two-letters", "alpha", f"{place.framework}/cpu")
+    assert "missing or wrong" in detail(enrol(place, runner, "alpha", forged_token), 401)
+    assert place.runner_rows() == []
 
 
 def test_a_token_that_was_read_does_not_take_the_place_of_its_runner(place: Place) -> None:

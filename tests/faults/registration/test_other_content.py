@@ -43,26 +43,26 @@ def assert_refused(place: Place, answer: httpx.Response) -> None:
 
 
 def test_another_runner_with_other_content_is_refused_and_the_chart_stays(place: Place) -> None:
-    place.registered(place.start(STORED))
+    place.register_or_fail(place.start(STORED))
     campaign = place.run()
-    charted, listed, catalogue = place.cells(campaign), place.shown(), place.offered()
-    assert ("listed.cat", "listed.cat/0") in charted
+    cells, runners, catalogue = place.cells(campaign), place.runner_rows(), place.catalogue_suites()
+    assert ("listed.cat", "listed.cat/0") in cells
     other = place.start(CHANGED, hardware="another")
     assert_refused(place, place.register(other))
     assert_refused(place, place.enrol(other, "another"))
-    assert place.cells(campaign) == charted
-    assert place.shown() == listed
-    assert place.offered() == catalogue
+    assert place.cells(campaign) == cells
+    assert place.runner_rows() == runners
+    assert place.catalogue_suites() == catalogue
     other.restart(CHANGED, revision="2")
-    place.registered(other)
-    assert place.cells(campaign) == charted
+    place.register_or_fail(other)
+    assert place.cells(campaign) == cells
 
 
 def test_as_many_cases_and_other_ones(place: Place) -> None:
     """A count of cases tells nothing."""
-    place.registered(place.start(STORED))
-    swapped = [*STORED[:2], {**STORED[2], "function": "listed.prod"}]
-    answer = place.register(place.start(swapped))
+    place.register_or_fail(place.start(STORED))
+    other_cases = [*STORED[:2], {**STORED[2], "function": "listed.prod"}]
+    answer = place.register(place.start(other_cases))
     assert answer.status_code == 409, answer.text
     assert "1 case changed (listed.sum/0: function listed.sum → listed.prod); " in answer.json()["detail"]
 
@@ -75,82 +75,82 @@ def test_as_many_cases_and_other_ones(place: Place) -> None:
     ],
 )
 def test_all_that_is_said_of_a_case_is_content(place: Place, change: Case, words: str) -> None:
-    place.registered(place.start(STORED))
+    place.register_or_fail(place.start(STORED))
     answer = place.register(place.start([{**STORED[0], **change}, *STORED[1:]]))
     assert answer.status_code == 409, answer.text
     assert f"1 case changed (listed.cat/0: {words})" in answer.json()["detail"]
 
 
 def test_the_order_of_cases_and_of_their_tags_is_the_runners_own(place: Place) -> None:
-    tagged = [{**case, "tags": ["one", "two"]} for case in STORED]
-    place.registered(place.start(tagged))
-    catalogue = place.offered()
-    place.registered(place.start([{**case, "tags": ["two", "one"]} for case in reversed(tagged)]))
-    assert place.offered() == catalogue
+    tagged_cases = [{**case, "tags": ["one", "two"]} for case in STORED]
+    place.register_or_fail(place.start(tagged_cases))
+    catalogue = place.catalogue_suites()
+    place.register_or_fail(place.start([{**case, "tags": ["two", "one"]} for case in reversed(tagged_cases)]))
+    assert place.catalogue_suites() == catalogue
 
 
 def test_a_runner_that_restarts_with_other_content_is_offline_for_that_reason_until_it_is_right_again(
     place: Place,
 ) -> None:
     runner = place.start(STORED)
-    runner_id = place.registered(runner)["id"]
+    runner_id = place.register_or_fail(runner)["id"]
     campaign = place.run()
-    charted = place.cells(campaign)
+    cells = place.cells(campaign)
     runner.restart(CHANGED)
 
     def look() -> dict[str, Any]:
         return dict(place.coordinator.http.get(f"/runners/{runner_id}").json())
 
-    def refused() -> bool:
+    def is_refused() -> bool:
         now = look()
         return now["state"] == "offline" and difference(place) in now["reason"]
 
-    until(refused, "it is offline, and the difference is the reason", SHOWN_WITHIN_S)
-    assert place.cells(campaign) == charted
+    until(is_refused, "it is offline, and the difference is the reason", SHOWN_WITHIN_S)
+    assert place.cells(campaign) == cells
     # It is asked again, and not as fast as it answers.
-    asked, since = runner.probes, time.monotonic()
-    until(lambda: runner.probes >= asked + 4, "it is asked again")
+    probes_before, since = runner.probes, time.monotonic()
+    until(lambda: runner.probes >= probes_before + 4, "it is asked again")
     assert time.monotonic() - since > 0.5
     assert runner.events == [], "it was given nothing to do"
     assert_refused(place, place.register(runner))
     assert place.coordinator.http.get("/campaigns").is_success
     runner.restart(STORED)
     until(lambda: look()["state"] == "online", "it is online again")
-    assert place.cells(place.run()) == charted
+    assert place.cells(place.run()) == cells
 
 
 def test_a_restart_under_another_revision_is_followed(place: Place) -> None:
     runner = place.start(STORED)
-    runner_id = place.registered(runner)["id"]
+    runner_id = place.register_or_fail(runner)["id"]
     campaign = place.run()
-    charted = place.cells(campaign)
+    cells = place.cells(campaign)
     runner.restart(CHANGED, revision="2")
     until(
         lambda: place.coordinator.http.get(f"/runners/{runner_id}").json()["suites"] == {"paper": "2"},
         "the registration follows",
     )
     assert ("listed.mean", "listed.cat/0") in place.cells(place.run())
-    assert place.cells(campaign) == charted
+    assert place.cells(campaign) == cells
 
 
 def test_an_enrolled_runner_that_comes_again_with_other_content_keeps_its_registration(place: Place) -> None:
     runner = place.start(STORED)
     assert place.enrol(runner, "alpha").status_code == 201
-    listed = place.shown()
-    moved = place.start(CHANGED)
+    rows_before = place.runner_rows()
+    moved_runner = place.start(CHANGED)
     runner.stop()
-    assert_refused(place, place.enrol(moved, "alpha"))
-    (now,) = place.shown()
-    assert (now["id"], now["url"], now["suites"]) == (listed[0]["id"], runner.url, {"paper": "1"})
+    assert_refused(place, place.enrol(moved_runner, "alpha"))
+    (now,) = place.runner_rows()
+    assert (now["id"], now["url"], now["suites"]) == (rows_before[0]["id"], runner.url, {"paper": "1"})
 
 
 def test_a_case_or_a_suite_listed_twice_is_refused_and_so_is_what_no_database_takes(place: Place) -> None:
-    doubled = place.start([*STORED, {**STORED[0], "function": "listed.mean"}])
+    doubled_runner = place.start([*STORED, {**STORED[0], "function": "listed.mean"}])
     twice = place.start(STORED)
     twice.catalogue["suites"].append({**twice.catalogue["suites"][0], "revision": "2"})
     odd = place.start([*STORED, {"id": "nul/0", "function": "a\0b"}])
     for runner, words in (
-        (doubled, "'paper' has two cases 'listed.cat/0'"),
+        (doubled_runner, "'paper' has two cases 'listed.cat/0'"),
         (twice, "lists the suite 'paper' twice"),
         (odd, "must not contain NUL"),
     ):
@@ -160,8 +160,8 @@ def test_a_case_or_a_suite_listed_twice_is_refused_and_so_is_what_no_database_ta
         answer = place.enrol(runner, "alpha")
         assert answer.status_code == 422, answer.text
         assert words in answer.json()["detail"]
-    assert place.shown() == []
-    place.registered(place.start(STORED))
+    assert place.runner_rows() == []
+    place.register_or_fail(place.start(STORED))
 
 
 def test_who_registers_first_of_many_at_once_says_what_the_revision_is(place: Place, dsn: str) -> None:
@@ -177,15 +177,15 @@ def test_who_registers_first_of_many_at_once_says_what_the_revision_is(place: Pl
             codes = list(pool.map(send, range(8)))
         assert sorted(codes) == [201] * 4 + [409] * 4, codes
         assert len({number % 2 for number, code in enumerate(codes) if code == 201}) == 1, codes
-        assert len(place.shown()) == 4
+        assert len(place.runner_rows()) == 4
     finally:
         other.stop()
 
 
 def test_the_command_line_says_it_in_one_line(place: Place) -> None:
-    place.registered(place.start(STORED))
+    place.register_or_fail(place.start(STORED))
     other = place.start(CHANGED)
-    done = subprocess.run(
+    process = subprocess.run(
         [
             *(sys.executable, "-m", "coordinator", "runner", "register", other.url),
             *("--url", f"http://127.0.0.1:{place.coordinator.port}"),
@@ -197,15 +197,15 @@ def test_the_command_line_says_it_in_one_line(place: Place) -> None:
         timeout=120,
         check=False,
     )
-    assert done.returncode == 2
-    assert done.stdout == ""
-    (line,) = done.stderr.splitlines()
+    assert process.returncode == 2
+    assert process.stdout == ""
+    (line,) = process.stderr.splitlines()
     assert difference(place) in line
 
 
 def test_the_page_says_it_beside_the_address(place: Place) -> None:
     runner = place.start(STORED)
-    place.registered(runner)
+    place.register_or_fail(runner)
     runner.restart(CHANGED)
     with httpx.Client(base_url=place.coordinator.url, timeout=120, headers=AS_ADMIN) as reader:
         fields = {"url": runner.url, "secret": "", "form_token": form_token(reader)}

@@ -38,8 +38,8 @@ def fit_for_the_next(runner: RunnerProcess, note: Path, slots: int) -> Iterator[
     assert runner.run("add/0").verdict is Verdict.passed
     # The zygote and the child of the last job, which waits for another of its function; several slots keep theirs, too,
     # and a spare that another slot's turn made needless.
-    kept = 2 if slots == 1 else 1 + 2 * slots
-    until(lambda: len(runner.below()) <= kept, "only the zygote and what the slots keep are left")
+    kept_processes = 2 if slots == 1 else 1 + 2 * slots
+    until(lambda: len(runner.below()) <= kept_processes, "only the zygote and what the slots keep are left")
     if note.exists():
         left = [int(line) for line in note.read_text().split()]
         assert not [pid for pid in left if alive(pid)]

@@ -68,9 +68,9 @@ def test_the_next_case_runs_without_what_the_one_before_left(runner: RunnerProce
     assert len(note.read_text().split()) >= 2
 
 
-@pytest.mark.parametrize("cancelled", ["hang", "one"])
-def test_a_case_can_be_cancelled_before_its_turn(runner: RunnerProcess, cancelled: str) -> None:
-    jobs = [runner.job(f"one_of/{case}") for case in ("nap", cancelled, "two")]
+@pytest.mark.parametrize("cancelled_case", ["hang", "one"])
+def test_a_case_can_be_cancelled_before_its_turn(runner: RunnerProcess, cancelled_case: str) -> None:
+    jobs = [runner.job(f"one_of/{case}") for case in ("nap", cancelled_case, "two")]
     runner.post(*jobs)
     runner.wait_started(jobs[0]["id"])
     assert runner.http.delete(f"/v1/jobs/{jobs[1]['id']}/1").status_code == 204
@@ -91,9 +91,9 @@ def test_a_case_cancelled_in_its_turn_does_not_take_the_next_along(runner: Runne
 def test_cancelling_some_of_many_touches_no_other(runner: RunnerProcess) -> None:
     jobs = [runner.job("one_of/one") for _ in range(120)]
     runner.post(*jobs)
-    unwanted = [job["id"] for job in jobs[::3]]
-    for id in unwanted:
+    unwanted_ids = [job["id"] for job in jobs[::3]]
+    for id in unwanted_ids:
         runner.http.delete(f"/v1/jobs/{id}/1")
     outcomes = runner.finished(len(jobs))
-    assert {outcomes[id].ending for id in unwanted} <= {Ending.cancelled, Ending.returned}
-    assert {outcomes[job["id"]].ending for job in jobs if job["id"] not in unwanted} == {Ending.returned}
+    assert {outcomes[id].ending for id in unwanted_ids} <= {Ending.cancelled, Ending.returned}
+    assert {outcomes[job["id"]].ending for job in jobs if job["id"] not in unwanted_ids} == {Ending.returned}

@@ -31,7 +31,7 @@ def _begin(out: Path, note: Path, runs: int) -> subprocess.Popen[str]:
     )
 
 
-def _written(part: Path) -> int:
+def _outcome_count(part: Path) -> int:
     return part.read_bytes().count(b"\n") - 1 if part.exists() else 0
 
 
@@ -39,24 +39,24 @@ def _written(part: Path) -> int:
 def test_it_is_continued(number: signal.Signals, tmp_path: Path) -> None:
     out, part, note = tmp_path / "b", tmp_path / "b.part", tmp_path / "note"
     with _begin(out, note, runs=RUNS) as first:
-        until(lambda: _written(part) >= 8, "some outcomes are written")
+        until(lambda: _outcome_count(part) >= 8, "some outcomes are written")
         below = [each.pid for each in processes.descendants([first.pid], processes.snapshot()) if each.alive]
         first.send_signal(number)
-        _, said = first.communicate(timeout=120)
+        _, output = first.communicate(timeout=120)
     until(lambda: not [pid for pid in below if alive(pid)], "nothing of it runs on")
     assert not out.exists()
-    kept, count = part.read_bytes(), _written(part)
-    assert kept.endswith(b"\n")
+    kept_bytes, count = part.read_bytes(), _outcome_count(part)
+    assert kept_bytes.endswith(b"\n")
     if number == signal.SIGINT:
         assert first.returncode == 130
-        assert f"{count} of {5 * RUNS} are kept in {part}; the same command goes on there" in said
+        assert f"{count} of {5 * RUNS} are kept in {part}; the same command goes on there" in output
 
     with _begin(out, note, runs=RUNS) as second:
-        _, said = second.communicate(timeout=120)
-    assert second.returncode == 0, said
-    assert f"going on behind {count} of {5 * RUNS}" in said
+        _, output = second.communicate(timeout=120)
+    assert second.returncode == 0, output
+    assert f"going on behind {count} of {5 * RUNS}" in output
     whole = out.read_bytes()
-    assert whole.startswith(kept)
+    assert whole.startswith(kept_bytes)
     _, *lines = bundles.lines_of(whole)
     runs = Counter((line["case"], line["run"]) for line in lines)
     assert len(runs) == 5 * RUNS
@@ -69,16 +69,16 @@ def test_it_is_continued(number: signal.Signals, tmp_path: Path) -> None:
 def test_another_order_does_not_continue_it(tmp_path: Path) -> None:
     out, part, note = tmp_path / "b", tmp_path / "b.part", tmp_path / "note"
     with _begin(out, note, runs=RUNS) as first:
-        until(lambda: _written(part) >= 1, "an outcome is written")
+        until(lambda: _outcome_count(part) >= 1, "an outcome is written")
         with _begin(out, note, runs=RUNS) as beside:
-            _, said = beside.communicate(timeout=120)
-        assert (beside.returncode, "another run is writing" in said) == (2, True)
+            _, output = beside.communicate(timeout=120)
+        assert (beside.returncode, "another run is writing" in output) == (2, True)
         os.kill(first.pid, signal.SIGKILL)
         first.communicate()
-    kept = part.read_bytes()
+    kept_bytes = part.read_bytes()
     with _begin(out, note, runs=2) as second:
-        _, said = second.communicate(timeout=120)
+        _, output = second.communicate(timeout=120)
     assert second.returncode == 2
-    (line,) = said.splitlines()
+    (line,) = output.splitlines()
     assert f"was begun otherwise (runs {RUNS}, now 2)" in line
-    assert part.read_bytes() == kept
+    assert part.read_bytes() == kept_bytes

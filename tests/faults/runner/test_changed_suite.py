@@ -18,8 +18,8 @@ def test_a_new_zygote_runs_no_case_of_another_revision(tmp_path: Path, decides_a
     file = write_module(tmp_path)
     running = RunnerProcess("--suite", str(file), real=True)
     try:
-        edited = MODULE.replace("normal(4)", "normal(5)") if decides_a_result else f"# Sums.\n{MODULE}"
-        file.write_text(edited)
+        edited_module = MODULE.replace("normal(4)", "normal(5)") if decides_a_result else f"# Sums.\n{MODULE}"
+        file.write_text(edited_module)
         os.kill(running.zygote().pid, signal.SIGKILL)
         job = running.job("") | {"case": BOTH[0]}
         assert running.post(job) == ["queued"]

@@ -27,12 +27,12 @@ def evidence(outcome: Outcome) -> Evidence:
 
 
 @pytest.mark.parametrize("timing", ["off", "steady"])
-@pytest.mark.parametrize(("hazard", "told"), [("stumble", "stumbled over something"), ("stumble-and-die", "SIGKILL")])
-def test_what_an_earlier_case_left_accuses_nobody(runner: RunnerProcess, hazard: str, told: str, timing: str) -> None:
+@pytest.mark.parametrize(("hazard", "reason"), [("stumble", "stumbled over something"), ("stumble-and-die", "SIGKILL")])
+def test_what_an_earlier_case_left_accuses_nobody(runner: RunnerProcess, hazard: str, reason: str, timing: str) -> None:
     _, _, outcome, later = run(runner, "one", "leave", hazard, "two", timing=timing)
     assert (outcome.verdict, outcome.timing.position) == (Verdict.passed, 0)
     assert evidence(outcome).after_others is Repetition.failed_otherwise
-    assert told in str(evidence(outcome).reason)
+    assert reason in str(evidence(outcome).reason)
     assert "after 2 other cases" in str(evidence(outcome).reason)
     assert (later.verdict, later.evidence, later.timing.position) == (Verdict.passed, None, 1)
 
@@ -82,6 +82,6 @@ def test_each_attempt_is_started_once(runner: RunnerProcess) -> None:
     runner.post(*jobs)
     with runner.stream() as events:
         of_jobs = (event for event in events if not isinstance(event, Heartbeat))
-        told = [(event.id, event.type) for event in islice(of_jobs, 6)]
+        event_types = [(event.id, event.type) for event in islice(of_jobs, 6)]
     runner.finished(3)
-    assert told == [(job["id"], kind) for job in jobs for kind in ("started", "finished")]
+    assert event_types == [(job["id"], kind) for job in jobs for kind in ("started", "finished")]

@@ -14,7 +14,7 @@ from tests.waiting import until
 pytestmark = pytest.mark.usefixtures("fit_for_the_next")
 
 
-def _told(runner: RunnerProcess, case: str, **fields: object) -> tuple[str, str]:
+def _run_case(runner: RunnerProcess, case: str, **fields: object) -> tuple[str, str]:
     outcome = runner.run(case, **fields)
     return outcome.verdict.value, outcome.ending.value
 
@@ -60,15 +60,15 @@ def test_what_is_no_exception_is_a_failure_too(runner: RunnerProcess, case: str,
 
 
 def test_nan_is_a_mismatch(runner: RunnerProcess) -> None:
-    assert _told(runner, "not_a_number/0") == ("failed", "mismatched")
+    assert _run_case(runner, "not_a_number/0") == ("failed", "mismatched")
 
 
 def test_a_wrong_value_is_a_mismatch(runner: RunnerProcess) -> None:
-    assert _told(runner, "add/wrong") == ("failed", "mismatched")
+    assert _run_case(runner, "add/wrong") == ("failed", "mismatched")
 
 
 def test_a_function_that_is_gone_is_removed(runner: RunnerProcess) -> None:
-    assert _told(runner, "gone/0") == ("skipped", "removed")
+    assert _run_case(runner, "gone/0") == ("skipped", "removed")
 
 
 def test_leaving_early_is_a_failure_even_with_exit_code_0(runner: RunnerProcess) -> None:
@@ -108,10 +108,10 @@ def test_a_hang_is_killed_at_its_deadline_and_within_a_second(runner: RunnerProc
 def test_a_call_that_came_back_in_time_passes_where_none_is_left_to_make_it_again(runner: RunnerProcess) -> None:
     """It naps for 0.2 s, and three calls take longer than it has. Of a few, as a busy machine may delay the first."""
     outcomes = (runner.run("nap/0", timeout_s=0.55) for _ in range(5))
-    passed = next((outcome for outcome in outcomes if outcome.verdict is Verdict.passed), None)
-    assert passed is not None
-    assert passed.evidence is not None
-    assert (passed.evidence.reason or "").startswith("it was right, and took 0.2")
+    passed_outcome = next((outcome for outcome in outcomes if outcome.verdict is Verdict.passed), None)
+    assert passed_outcome is not None
+    assert passed_outcome.evidence is not None
+    assert (passed_outcome.evidence.reason or "").startswith("it was right, and took 0.2")
 
 
 def test_the_rest_of_the_function_goes_on_in_a_new_process(runner: RunnerProcess) -> None:
@@ -134,7 +134,7 @@ def test_detached_children_go_with_the_case_that_left_them(runner: RunnerProcess
 
 
 def test_detached_children_go_with_the_case_that_is_killed(runner: RunnerProcess, note: Path) -> None:
-    assert _told(runner, "leave_children_and_hang/0", timeout_s=4.0) == ("failed", "timed_out")
+    assert _run_case(runner, "leave_children_and_hang/0", timeout_s=4.0) == ("failed", "timed_out")
     assert len(note.read_text().split()) >= 2
 
 
@@ -158,7 +158,7 @@ def test_temporary_files_go_with_the_case_that_left_them(
 
 
 def test_a_fork_bomb_is_killed_whole(runner: RunnerProcess) -> None:
-    assert _told(runner, "fork_many/0", timeout_s=1.0) == ("failed", "timed_out")
+    assert _run_case(runner, "fork_many/0", timeout_s=1.0) == ("failed", "timed_out")
 
 
 @pytest.mark.parametrize(("case", "size"), [("print_much/10MB", 10 << 20), ("print_much/1GB", 1 << 30)])
@@ -185,7 +185,7 @@ def test_a_case_that_closes_its_channel_ends_as_exited(runner: RunnerProcess, ca
 
 
 def test_a_case_that_kills_the_zygote_is_not_blamed_and_the_runner_recovers(runner: RunnerProcess) -> None:
-    assert _told(runner, "kill_parent/0") == ("incomplete", "harness_failed")
+    assert _run_case(runner, "kill_parent/0") == ("incomplete", "harness_failed")
 
 
 def test_a_running_job_can_be_cancelled(runner: RunnerProcess) -> None:

@@ -117,7 +117,7 @@ def test_a_runner_that_finds_no_room_for_temporary_files_says_so(tmp_path: Path)
     nowhere.write_text("")
     code = f"import tempfile; tempfile.tempdir = {str(nowhere)!r}; from runners.cli import main; exit(main())"
     command = [sys.executable, "-c", code, "serve", "hazards", "cpu", "--port", "0"]
-    ended = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=120)
-    assert ended.returncode == 2
-    (line,) = ended.stderr.splitlines()
+    process = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=120)
+    assert process.returncode == 2
+    (line,) = process.stderr.splitlines()
     assert "no room for temporary files" in line

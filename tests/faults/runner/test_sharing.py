@@ -28,8 +28,8 @@ def test_timed_ones_do_not(runner: RunnerProcess) -> None:
 
 
 def test_a_timed_one_begins_another_and_its_function_goes_on_there(runner: RunnerProcess) -> None:
-    untimed = ("subtract/0", "add/0", "add/2", "subtract/0")
-    jobs = [runner.job(case, timing="off") for case in untimed]
+    untimed_cases = ("subtract/0", "add/0", "add/2", "subtract/0")
+    jobs = [runner.job(case, timing="off") for case in untimed_cases]
     jobs.insert(2, runner.job("add/1", timing="steady"))
     assert set(runner.post(*jobs)) == {"queued"}
     outcomes = runner.finished(len(jobs))
@@ -47,13 +47,13 @@ def test_one_that_has_waited_for_work_takes_no_other_function_on(runner: RunnerP
     assert positions([first, second]) == [0, 0]
 
 
-@pytest.mark.parametrize(("hazard", "told"), [("stumble", "stumbled over something"), ("stumble-and-die", "SIGKILL")])
-def test_what_another_function_left_accuses_nobody(runner: RunnerProcess, hazard: str, told: str) -> None:
+@pytest.mark.parametrize(("hazard", "reason"), [("stumble", "stumbled over something"), ("stumble-and-die", "SIGKILL")])
+def test_what_another_function_left_accuses_nobody(runner: RunnerProcess, hazard: str, reason: str) -> None:
     _, _, outcome, later = runner.run_all("one_of/one", "one_of/leave", f"other_of/{hazard}", "add/0")
     assert (outcome.verdict, outcome.timing.position) == (Verdict.passed, 0)
     assert outcome.evidence is not None
     assert outcome.evidence.after_others is Repetition.failed_otherwise
-    assert told in str(outcome.evidence.reason)
+    assert reason in str(outcome.evidence.reason)
     assert (later.verdict, later.timing.position) == (Verdict.passed, 1)
 
 

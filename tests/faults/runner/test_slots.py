@@ -22,19 +22,19 @@ def slots() -> int:
 
 def at_work(runner: RunnerProcess, count: int) -> list[set[str]]:
     """The jobs that were at work after each of the next events, until so many have finished; acknowledged."""
-    seen: list[set[str]] = [set()]
-    finished = 0
+    jobs_at_work: list[set[str]] = [set()]
+    finished_count = 0
     with runner.stream() as events:
         for event in events:
             if isinstance(event, Started):
-                seen.append(seen[-1] | {event.id})
+                jobs_at_work.append(jobs_at_work[-1] | {event.id})
             elif isinstance(event, Finished):
-                seen.append(seen[-1] - {event.id})
-                finished += 1
-            if finished == count:
+                jobs_at_work.append(jobs_at_work[-1] - {event.id})
+                finished_count += 1
+            if finished_count == count:
                 break
     runner.finished(count)
-    return seen
+    return jobs_at_work
 
 
 def test_it_says_how_many_it_has(runner: RunnerProcess) -> None:
@@ -68,13 +68,13 @@ def test_heartbeats_name_all_that_run(runner: RunnerProcess) -> None:
 
 
 def test_a_timed_case_runs_alone(runner: RunnerProcess) -> None:
-    untimed = ["one_of/nap", "other_of/one", "one_of/one", "subtract/0"]
-    jobs = [runner.job(case) for case in untimed]
-    jobs[2:2] = timed = [runner.job("add/0", timing="steady"), runner.job("add/1", timing="paper")]
+    untimed_cases = ["one_of/nap", "other_of/one", "one_of/one", "subtract/0"]
+    jobs = [runner.job(case) for case in untimed_cases]
+    jobs[2:2] = timed_jobs = [runner.job("add/0", timing="steady"), runner.job("add/1", timing="paper")]
     runner.post(*jobs)
-    seen = at_work(runner, len(jobs))
-    for job in timed:
-        assert [together for together in seen if job["id"] in together] == [{job["id"]}]
+    jobs_at_work = at_work(runner, len(jobs))
+    for job in timed_jobs:
+        assert [together for together in jobs_at_work if job["id"] in together] == [{job["id"]}]
 
 
 @pytest.mark.drawn(3)
@@ -119,12 +119,12 @@ def test_one_that_needs_more_than_its_share_of_the_memory_gets_it_alone(runner: 
 
 
 def test_what_waits_to_run_alone_can_be_cancelled(runner: RunnerProcess) -> None:
-    hung, timed = runner.job("one_of/hang"), runner.job("add/0", timing="steady")
+    hung, timed_job = runner.job("one_of/hang"), runner.job("add/0", timing="steady")
     runner.post(hung)
     runner.wait_started(hung["id"])
-    runner.post(timed)
-    assert runner.http.delete(f"/v1/jobs/{timed['id']}/1").status_code == 204
-    assert runner.finished(1)[timed["id"]].ending is Ending.cancelled
+    runner.post(timed_job)
+    assert runner.http.delete(f"/v1/jobs/{timed_job['id']}/1").status_code == 204
+    assert runner.finished(1)[timed_job["id"]].ending is Ending.cancelled
     assert runner.http.delete(f"/v1/jobs/{hung['id']}/1").status_code == 204
     assert runner.finished(1)[hung["id"]].ending is Ending.cancelled
 
@@ -132,12 +132,12 @@ def test_what_waits_to_run_alone_can_be_cancelled(runner: RunnerProcess) -> None
 def test_cancelling_some_of_many_touches_no_other(runner: RunnerProcess) -> None:
     jobs = [runner.job(case) for case in ["one_of/one", "add/0", "subtract/0"] * 40]
     runner.post(*jobs)
-    unwanted = [job["id"] for job in jobs[::3]]
-    for id in unwanted:
+    unwanted_ids = [job["id"] for job in jobs[::3]]
+    for id in unwanted_ids:
         runner.http.delete(f"/v1/jobs/{id}/1")
     outcomes = runner.finished(len(jobs))
-    assert {outcomes[id].ending for id in unwanted} <= {Ending.cancelled, Ending.returned}
-    assert {outcomes[job["id"]].ending for job in jobs if job["id"] not in unwanted} == {Ending.returned}
+    assert {outcomes[id].ending for id in unwanted_ids} <= {Ending.cancelled, Ending.returned}
+    assert {outcomes[job["id"]].ending for job in jobs if job["id"] not in unwanted_ids} == {Ending.returned}
 
 
 def test_a_suite_is_charted_into_a_file_with_as_many(tmp_path: Path) -> None:

@@ -34,5 +34,7 @@ def test_a_runner_whose_loop_hangs_ends_itself_and_all_below_it_and_says_where_i
 
 def test_a_loop_that_turns_outlives_the_limit() -> None:
     turning = "import asyncio; from runners.http.watchdog import watch; asyncio.run(asyncio.wait_for(watch(5.0), 8.0))"
-    done = subprocess.run([sys.executable, "-c", turning], capture_output=True, text=True, check=False, timeout=LIMIT_S)
-    assert done.stderr.splitlines()[-1] == "TimeoutError", done.stderr
+    process = subprocess.run(
+        [sys.executable, "-c", turning], capture_output=True, text=True, check=False, timeout=LIMIT_S
+    )
+    assert process.stderr.splitlines()[-1] == "TimeoutError", process.stderr

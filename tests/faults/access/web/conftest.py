@@ -21,8 +21,8 @@ class BusyRunner(ListingRunner):
     def take(self, batch: dict[str, Any]) -> dict[str, Any]:
         with self._changed:
             for job in batch["jobs"]:
-                started = {"type": "started", "n": len(self.events) + 1, "id": job["id"], "attempt": job["attempt"]}
-                self.events.append(started)
+                start_event = {"type": "started", "n": len(self.events) + 1, "id": job["id"], "attempt": job["attempt"]}
+                self.events.append(start_event)
             self._changed.notify_all()
         return {"jobs": [{"id": job["id"], "attempt": job["attempt"], "status": "queued"} for job in batch["jobs"]]}
 
@@ -35,7 +35,7 @@ class BusyRunner(ListingRunner):
         return lines
 
 
-def forged(runner: ListingRunner) -> bytes:
+def forge_bundle(runner: ListingRunner) -> bytes:
     """A bundle that nobody ran."""
     suite = runner.catalogue["suites"][0]
     now = "2026-01-01T00:00:00Z"
@@ -59,9 +59,9 @@ def house(new_database: Callable[..., str]) -> Iterator[House]:
     coordinator = CoordinatorProcess(new_database(), PORTOLAN_HOSTS=NAMED)
     runner = BusyRunner(cases("listed.one"), "listed")
     try:
-        registered = coordinator.register(runner.url, "").json()["id"]
+        runner_id = coordinator.register(runner.url, "").json()["id"]
         campaign = coordinator.submit("*", suite="paper", targets=["listed/cpu"], timeout_s=3600)
-        yield House(coordinator, campaign, registered, forged(runner), signed_in(coordinator.url))
+        yield House(coordinator, campaign, runner_id, forge_bundle(runner), signed_in(coordinator.url))
     finally:
         coordinator.stop()
         runner.stop()

@@ -42,15 +42,15 @@ class House:
 
     def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, dict[str, str], str]:
         """One request over a socket of its own, with the session, these headers and no others."""
-        given = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
-        given |= {name.replace("_", "-"): value for name, value in headers.items()}
+        all_headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
+        all_headers |= {name.replace("_", "-"): value for name, value in headers.items()}
         if body or method not in ("GET", "HEAD"):
-            given.setdefault("Content-Length", str(len(body)))
-        lines = [f"{method} {path} HTTP/1.0", *(f"{name}: {value}" for name, value in given.items())]
+            all_headers.setdefault("Content-Length", str(len(body)))
+        lines = [f"{method} {path} HTTP/1.0", *(f"{name}: {value}" for name, value in all_headers.items())]
         with socket.create_connection(("127.0.0.1", self.coordinator.port), 60) as connection:
             connection.sendall("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body)
             with connection.makefile("rb") as file:
                 head, _, text = file.read().partition(b"\r\n\r\n")
         status, *rest = head.decode("latin-1").split("\r\n")
-        answered = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in rest)}
-        return int(status.split()[1]), answered, text.decode(errors="replace")
+        answer_headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in rest)}
+        return int(status.split()[1]), answer_headers, text.decode(errors="replace")

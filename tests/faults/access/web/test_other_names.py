@@ -39,7 +39,7 @@ def test_a_probe_that_names_no_host_is_answered(house: House) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "headers",
     [
         {"Origin": "https://evil.example"},
         {"Origin": "http://127.0.0.1:1"},
@@ -64,12 +64,12 @@ def test_a_probe_that_names_no_host_is_answered(house: House) -> None:
     ],
 )
 def test_what_another_site_sends_changes_nothing(
-    house: House, said: dict[str, str], method: str, path: str, body: bytes
+    house: House, headers: dict[str, str], method: str, path: str, body: bytes
 ) -> None:
     before = house.state()
     address = path.format(campaign=house.campaign, runner=house.runner)
     kind = JSON if address.startswith("/api") else FORM
-    status, _, text = house.ask(method, address, body, Host="localhost", Content_Type=kind, **said)
+    status, _, text = house.ask(method, address, body, Host="localhost", Content_Type=kind, **headers)
     assert status == 403
     assert "another site" in json.loads(text)["detail"]
     assert house.state() == before
@@ -108,9 +108,11 @@ def test_a_form_without_its_reader_s_token_changes_nothing(house: House, path: s
         mine, others = form_token(reader), form_token(other)
         if forgery == "no cookie":
             reader.cookies.delete("portolan_form")
-        sent = {"no token": {}, "no cookie": {"form_token": mine}}.get(forgery, {"form_token": others})
+        token_field = {"no token": {}, "no cookie": {"form_token": mine}}.get(forgery, {"form_token": others})
         address = path.format(campaign=house.campaign, runner=house.runner)
-        answer = reader.post(address, data={"url": "http://127.0.0.1:1", "suite": "paper", "do": "submit", **sent})
+        answer = reader.post(
+            address, data={"url": "http://127.0.0.1:1", "suite": "paper", "do": "submit", **token_field}
+        )
     assert answer.status_code == 403
     assert "Open the page again" in answer.json()["detail"]
     assert house.state() == before

@@ -134,8 +134,10 @@ def test_what_a_browser_sends_at_once_is_refused(house: House, page: Page, attac
     before = house.state()
     came: list[int | str | None] = []
     page.on("response", lambda answer: came.append(answer.status) if answer.url.startswith(house.base) else None)
-    page.on("requestfailed", lambda sent: came.append(sent.failure) if sent.url.startswith(house.base) else None)
-    page.evaluate(TOOLS % SENT[attack].strip(), _given(house))
+    page.on(
+        "requestfailed", lambda request: came.append(request.failure) if request.url.startswith(house.base) else None
+    )
+    page.evaluate(TOOLS % SENT[attack].strip(), _attack_arguments(house))
     deadline = time.monotonic() + WITHIN_S
     while not came and time.monotonic() < deadline:
         page.wait_for_timeout(20)
@@ -148,7 +150,7 @@ def test_what_a_browser_sends_at_once_is_refused(house: House, page: Page, attac
 @pytest.mark.parametrize("attack", ASKED)
 def test_what_a_browser_asks_about_first_is_not_allowed(house: House, page: Page, attack: str) -> None:
     before = house.state()
-    assert page.evaluate(TOOLS % ASKED[attack].strip(), _given(house)) == "refused"
+    assert page.evaluate(TOOLS % ASKED[attack].strip(), _attack_arguments(house)) == "refused"
     assert house.state() == before
 
 
@@ -180,5 +182,5 @@ def test_a_page_s_own_form_works(house: House, browser: Browser) -> None:
     assert house.coordinator.campaign(campaign)["state"] == "cancelled"
 
 
-def _given(house: House) -> list[str | int]:
+def _attack_arguments(house: House) -> list[str | int]:
     return [house.base, house.campaign, house.runner, base64.b64encode(house.bundle).decode()]

@@ -114,25 +114,25 @@ def test_a_stolen_token_is_seen_and_revoked_and_its_owner_goes_on_with_another(
     headers = {"Authorization": f"Bearer {stolen['secret']}"}
     transport = httpx.HTTPTransport(local_address=ELSEWHERE)
     with httpx.Client(base_url=house.base, headers=headers, transport=transport, timeout=WITHIN_S) as thief:
-        made = thief.post("/api/v1/campaigns", json={"suite": "paper", "targets": ["listed/cpu"]})
-        assert made.status_code == 201, made.text
-        audited(house, "dora", 201)
+        submission = thief.post("/api/v1/campaigns", json={"suite": "paper", "targets": ["listed/cpu"]})
+        assert submission.status_code == 201, submission.text
+        wait_audit_entry(house, "dora", 201)
         admin.goto("/audit")
         entry = admin.get_by_role("row", name=f"dora, submitter {ELSEWHERE} POST /api/v1/campaigns 201")
         expect(entry.first).to_be_visible()
 
-        until(lambda: listed(house, stolen)["last_used_at"], "its last use is written")
+        until(lambda: token_row(house, stolen)["last_used_at"], "its last use is written")
         admin.get_by_role("main").get_by_role("link", name="tokens").click()
         row = admin.get_by_role("row", name=re.compile(f"^dora submitter {stolen['prefix']}"))
         expect(row).not_to_contain_text("never")
         row.get_by_role("button", name="Revoke").click()
         expect(row).to_contain_text("by admin")
 
-        refused = thief.get("/api/v1/campaigns")
-        assert refused.status_code == 401
-        assert f"the token {stolen['prefix']} was revoked on" in refused.json()["detail"]
-        assert "ask an admin for a new one" in refused.json()["detail"]
-        entry = audited(house, "dora", 401)
+        answer = thief.get("/api/v1/campaigns")
+        assert answer.status_code == 401
+        assert f"the token {stolen['prefix']} was revoked on" in answer.json()["detail"]
+        assert "ask an admin for a new one" in answer.json()["detail"]
+        entry = wait_audit_entry(house, "dora", 401)
         assert (entry["address"], entry["token_id"], entry["role"]) == (ELSEWHERE, stolen["id"], None)
 
     assert "sign in at /login in a browser" in refusal(dora, f"/campaigns/{house.campaign}", 401)
@@ -146,17 +146,17 @@ def test_a_stolen_token_is_seen_and_revoked_and_its_owner_goes_on_with_another(
         page.context.close()
 
 
-def audited(house: House, who: str, status: int) -> dict[str, Any]:
+def wait_audit_entry(house: House, who: str, status: int) -> dict[str, Any]:
     """The newest entry of that name and status that came from elsewhere."""
 
-    def found() -> dict[str, Any] | None:
+    def find() -> dict[str, Any] | None:
         entries = house.coordinator.http.get("/audit", params={"who": who}).json()["entries"]
         return next((entry for entry in entries if (entry["address"], entry["status"]) == (ELSEWHERE, status)), None)
 
-    entry: dict[str, Any] = until(found, f"what {who} did is recorded")
+    entry: dict[str, Any] = until(find, f"what {who} did is recorded")
     return entry
 
 
-def listed(house: House, token: dict[str, Any]) -> dict[str, Any]:
+def token_row(house: House, token: dict[str, Any]) -> dict[str, Any]:
     tokens = house.coordinator.http.get("/tokens").json()["tokens"]
     return next(dict(row) for row in tokens if row["id"] == token["id"])

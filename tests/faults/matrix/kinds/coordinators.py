@@ -114,9 +114,9 @@ class KilledAtSubmission(CoordinatorFault):
 
     def inject(self, world: World) -> None:
         with ThreadPoolExecutor(4) as pool:
-            asked = [pool.submit(submit, world.coordinator, runs=1) for _ in range(4)]
+            requests = [pool.submit(submit, world.coordinator, runs=1) for _ in range(4)]
             world.coordinator.kill()
-            for request in asked:
+            for request in requests:
                 request.result()
 
     def heal(self, world: World) -> None:

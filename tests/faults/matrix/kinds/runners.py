@@ -130,27 +130,27 @@ class Switched(ScriptedFault):
         setattr(self.runner(world).script, self.switch, self.before)
 
 
-def switched(name: str, switch: str, value: Any, lasts_s: float = 4.0) -> type[Fault]:
+def fault_by_switch(name: str, switch: str, value: Any, lasts_s: float = 4.0) -> type[Fault]:
     """The kind of fault that one switch makes."""
     return type(switch, (Switched,), {"name": name, "switch": switch, "value": value, "lasts_s": lasts_s})
 
 
 SWITCHED = (
-    switched("runner answers after 3 s", "answer_after_s", 3.0, 8.0),
-    switched("runner answers 500 to all", "answer_status", 500),
-    switched("runner accepts and never starts", "starts", False, 40.0),
-    switched("runner full", "receipt", JobStatus.full, 8.0),
-    switched("runner knows no case", "receipt", JobStatus.unknown_case, 8.0),
-    switched("runner says stale_attempt", "receipt", JobStatus.stale_attempt, 8.0),
-    switched("runner says other_case", "receipt", JobStatus.other_case, 8.0),
-    switched("runner without heartbeats", "heartbeats", False, 8.0),
-    switched("runner's stream open and empty for 42 s", "speaks", False, 42.0),
-    switched("stream closed after each event", "closes_after_events", 1, 6.0),
-    switched("acknowledgements refused", "acknowledges", False, 6.0),
-    switched("runner claims another boot", "claims_boot", "a-boot-that-never-was"),
-    switched("finishes never reported", "loses_finishes", SPOILED_EVENTS, 30.0),
-    switched("finishes reported twice", "doubles_finishes", 8, 6.0),
-    switched("runner kills nothing", "kills", False, 35.0),
+    fault_by_switch("runner answers after 3 s", "answer_after_s", 3.0, 8.0),
+    fault_by_switch("runner answers 500 to all", "answer_status", 500),
+    fault_by_switch("runner accepts and never starts", "starts", False, 40.0),
+    fault_by_switch("runner full", "receipt", JobStatus.full, 8.0),
+    fault_by_switch("runner knows no case", "receipt", JobStatus.unknown_case, 8.0),
+    fault_by_switch("runner says stale_attempt", "receipt", JobStatus.stale_attempt, 8.0),
+    fault_by_switch("runner says other_case", "receipt", JobStatus.other_case, 8.0),
+    fault_by_switch("runner without heartbeats", "heartbeats", False, 8.0),
+    fault_by_switch("runner's stream open and empty for 42 s", "speaks", False, 42.0),
+    fault_by_switch("stream closed after each event", "closes_after_events", 1, 6.0),
+    fault_by_switch("acknowledgements refused", "acknowledges", False, 6.0),
+    fault_by_switch("runner claims another boot", "claims_boot", "a-boot-that-never-was"),
+    fault_by_switch("finishes never reported", "loses_finishes", SPOILED_EVENTS, 30.0),
+    fault_by_switch("finishes reported twice", "doubles_finishes", 8, 6.0),
+    fault_by_switch("runner kills nothing", "kills", False, 35.0),
 )
 
 
@@ -167,7 +167,7 @@ class Spoiled(ScriptedFault):
         self.runner(world).script.spoils.clear()
 
 
-def spoiled(name: str, spoil: Callable[[Event], bytes]) -> type[Fault]:
+def spoiling_fault(name: str, spoil: Callable[[Event], bytes]) -> type[Fault]:
     """The kind of fault that changes the lines of finishes."""
     return type("SpoiledFinish", (Spoiled,), {"name": name, "spoil": staticmethod(spoil)})
 
@@ -181,21 +181,25 @@ def _with_timing(**fields: Any) -> Callable[[Event], bytes]:
 
 
 SPOILED = (
-    spoiled("event with an extra field", lambda event: json.dumps(event | {"mood": "good"}).encode()),
-    spoiled("event with an unknown word", _with_outcome(ending="evaporated")),
-    spoiled("event of an unknown type", lambda event: json.dumps(event | {"type": "paused"}).encode()),
-    spoiled("event in bad UTF-8", lambda event: json.dumps(event).encode().replace(b"returned", b"return\xff\xfe")),
-    spoiled("event cut off", lambda event: json.dumps(event).encode()[:-40]),
-    spoiled("gap in the numbers of events", lambda event: json.dumps(event | {"n": event["n"] + 2}).encode()),
-    spoiled("number of an event that is too small", lambda event: json.dumps(event | {"n": 1}).encode()),
-    spoiled("duration NaN", _with_outcome(duration_s=float("nan"))),
-    spoiled("duration negative", _with_outcome(duration_s=-1.0)),
-    spoiled("duration of a billion years", _with_outcome(duration_s=3.2e16)),
-    spoiled("samples infinite", _with_timing(samples_ms=[1.0, float("inf")])),
-    spoiled("samples negative", _with_timing(samples_ms=[1.0, -1.0])),
-    spoiled("integers that no column holds", _with_timing(position=2**40, calls_per_sample=2**70)),
-    spoiled("finish with an unknown id", lambda event: json.dumps(event | {"id": "nobody-s.4711"}).encode()),
-    spoiled("finish of a later attempt", lambda event: json.dumps(event | {"attempt": event["attempt"] + 1}).encode()),
+    spoiling_fault("event with an extra field", lambda event: json.dumps(event | {"mood": "good"}).encode()),
+    spoiling_fault("event with an unknown word", _with_outcome(ending="evaporated")),
+    spoiling_fault("event of an unknown type", lambda event: json.dumps(event | {"type": "paused"}).encode()),
+    spoiling_fault(
+        "event in bad UTF-8", lambda event: json.dumps(event).encode().replace(b"returned", b"return\xff\xfe")
+    ),
+    spoiling_fault("event cut off", lambda event: json.dumps(event).encode()[:-40]),
+    spoiling_fault("gap in the numbers of events", lambda event: json.dumps(event | {"n": event["n"] + 2}).encode()),
+    spoiling_fault("number of an event that is too small", lambda event: json.dumps(event | {"n": 1}).encode()),
+    spoiling_fault("duration NaN", _with_outcome(duration_s=float("nan"))),
+    spoiling_fault("duration negative", _with_outcome(duration_s=-1.0)),
+    spoiling_fault("duration of a billion years", _with_outcome(duration_s=3.2e16)),
+    spoiling_fault("samples infinite", _with_timing(samples_ms=[1.0, float("inf")])),
+    spoiling_fault("samples negative", _with_timing(samples_ms=[1.0, -1.0])),
+    spoiling_fault("integers that no column holds", _with_timing(position=2**40, calls_per_sample=2**70)),
+    spoiling_fault("finish with an unknown id", lambda event: json.dumps(event | {"id": "nobody-s.4711"}).encode()),
+    spoiling_fault(
+        "finish of a later attempt", lambda event: json.dumps(event | {"attempt": event["attempt"] + 1}).encode()
+    ),
 )
 
 
@@ -248,7 +252,7 @@ class Shared(ScriptedFault):
 
     def inject(self, world: World) -> None:
         world.execute("DROP DATABASE IF EXISTS second WITH (FORCE)", "CREATE DATABASE second")
-        other: CoordinatorProcess = world.start_other(world.upgraded("second"))
+        other: CoordinatorProcess = world.start_other(world.upgraded_dsn("second"))
         world.register(self.target, other)
         other.http.post("/campaigns", json=CAMPAIGN)
 
