@@ -54,7 +54,7 @@ class Reader:
 
     def types(self, *beginning: str, limit_s: float = CALL_LIMIT_S) -> str:
         """Type the next line of the page, which begins so; what it prints."""
-        done = subprocess.run(
+        process = subprocess.run(
             self._next(*beginning),
             cwd=self.place,
             env=self.variables,
@@ -63,8 +63,8 @@ class Reader:
             timeout=limit_s,
             check=False,
         )
-        assert done.returncode == 0, (done.stdout, done.stderr)
-        return done.stdout
+        assert process.returncode == 0, (process.stdout, process.stderr)
+        return process.stdout
 
     @contextmanager
     def serves(self) -> Iterator[None]:
@@ -99,18 +99,18 @@ def test_the_page_puts_the_toy_on_the_chart(portolan: Portolan, tmp_path: Path) 
     reader = Reader(portolan, tmp_path)
     environment = reader.types("portolan-runner", "setup", limit_s=SETUP_LIMIT_S).strip()
     assert (Path(environment) / "bin" / "python").exists()
-    listed = reader.types("portolan-runner", "cases")
-    assert {line.split("/")[0] for line in listed.splitlines()} == {
+    case_list = reader.types("portolan-runner", "cases")
+    assert {line.split("/")[0] for line in case_list.splitlines()} == {
         f"{suite}\ttorch.sum" for suite in ("paper", "library", "library_quick", "docs")
     }
-    shown = reader.types("portolan-runner", "run")
-    assert shown.startswith("passed ")
-    assert "on_device on toy:0" in shown
+    run_output = reader.types("portolan-runner", "run")
+    assert run_output.startswith("passed ")
+    assert "on_device on toy:0" in run_output
 
     with reader.serves():
-        checked = reader.types("portolan", "runner", "check")
-        assert checked.startswith("passed ")
-        assert "FAILED" not in checked
+        check_output = reader.types("portolan", "runner", "check")
+        assert check_output.startswith("passed ")
+        assert "FAILED" not in check_output
     with reader.serves():
         assert "torch@2.9.0/toy" in reader.types("portolan", "runner", "register")
         matrix = reader.types("portolan", "submit")

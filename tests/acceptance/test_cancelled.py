@@ -30,7 +30,7 @@ def portolan() -> Iterator[Portolan]:
     try:
         portolan.ask(*submit, "--timeout", "2", "--wait")
         cut = portolan.ask(*submit).strip()
-        until(lambda: _passed(portolan, cut) == PASSED, "it hangs at the fourth case")
+        until(lambda: _passed_jobs(portolan, cut) == PASSED, "it hangs at the fourth case")
         portolan.ask("cancel", cut)
         yield portolan
     finally:
@@ -38,7 +38,7 @@ def portolan() -> Iterator[Portolan]:
         shutil.rmtree(folder)
 
 
-def _passed(portolan: Portolan, campaign: str) -> int:
+def _passed_jobs(portolan: Portolan, campaign: str) -> int:
     """How many jobs of a campaign have passed so far."""
     of = json.loads(portolan.ask("status", campaign, "--json"))
     return int(of["counters"]["passed"])
@@ -59,6 +59,6 @@ def test_a_function_that_misses_cases_passes_no_more_and_the_first_lines_say_so(
 
 
 def test_a_comparison_names_what_was_lost_and_a_gate_fails_on_it(portolan: Portolan) -> None:
-    said = portolan.ask("compare", "1", "2")
-    assert re.search(r"lost: hazards\.other_of: partial \d/\d \(\w+\) → unknown 2/2", said), said
+    output = portolan.ask("compare", "1", "2")
+    assert re.search(r"lost: hazards\.other_of: partial \d/\d \(\w+\) → unknown 2/2", output), output
     assert portolan.call("compare", "1", "2", "--fail-on", "lost").returncode == 1

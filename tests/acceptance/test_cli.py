@@ -52,14 +52,14 @@ def campaign(portolan: Portolan) -> str:
     """Two runs of six cases, three of which fail, one that is gone among the others."""
     options = ("--suite", "hazards", "--runs", "2", "--name", "the first")
     functions = ("--functions", "hazards.add hazards.gone", "--functions", "hazards.fail,hazards.segfault")
-    done = portolan.call("submit", *options, *functions, "--wait")
-    assert done.returncode == 0, done.stderr
-    assert "14/14 done, 6 failing" in done.stderr
-    number, _, shown = done.stdout.partition("\n")
-    assert "complete  0/1  crash" in shown
-    assert "partial   3/4  assertion" in shown
-    assert "0 of 3 functions pass every case (0 %, interval 0 to 56 %), 1 fails some, 2 fail all" in shown
-    assert "1 function is unknown: every case was skipped (removed (1))" in shown
+    process = portolan.call("submit", *options, *functions, "--wait")
+    assert process.returncode == 0, process.stderr
+    assert "14/14 done, 6 failing" in process.stderr
+    number, _, matrix_text = process.stdout.partition("\n")
+    assert "complete  0/1  crash" in matrix_text
+    assert "partial   3/4  assertion" in matrix_text
+    assert "0 of 3 functions pass every case (0 %, interval 0 to 56 %), 1 fails some, 2 fail all" in matrix_text
+    assert "1 function is unknown: every case was skipped (removed (1))" in matrix_text
     return number
 
 
@@ -87,10 +87,10 @@ def test_fail_on_decides_the_exit_code(portolan: Portolan) -> None:
 
 def test_a_dry_run_tells_the_plan_and_submits_nothing(portolan: Portolan, campaign: str) -> None:
     before = portolan.ask("status")
-    told = portolan.ask("submit", "--suite", "hazards", "--functions", "hazards.add", "--runs", "3", "--dry-run")
-    assert "12 jobs: 4 cases of 1 function" in told
-    assert "on hazards@1.0/cpu" in told
-    assert "estimated time: unknown" not in told, "the same cases have run before"
+    plan = portolan.ask("submit", "--suite", "hazards", "--functions", "hazards.add", "--runs", "3", "--dry-run")
+    assert "12 jobs: 4 cases of 1 function" in plan
+    assert "on hazards@1.0/cpu" in plan
+    assert "estimated time: unknown" not in plan, "the same cases have run before"
     assert portolan.ask("status") == before
 
 
@@ -101,18 +101,18 @@ def test_a_rerun_takes_what_failed_and_everything_else_as_it_was(portolan: Porto
 
 
 def test_status_lists_campaigns_and_tells_of_one(portolan: Portolan, campaign: str) -> None:
-    listed = json.loads(portolan.ask("status", "--json"))
+    campaigns = json.loads(portolan.ask("status", "--json"))
     assert "the first" in portolan.ask("status")
-    assert int(campaign) in [each["id"] for each in listed]
+    assert int(campaign) in [each["id"] for each in campaigns]
     one = portolan.ask("status", campaign)
     assert "the first: done" in one
     assert "14/14" in one
 
 
 def test_the_table_ends_with_the_command_that_repeats_each_failure(portolan: Portolan, campaign: str) -> None:
-    shown = portolan.ask("results", campaign)
-    assert "unknown: on purpose\n  portolan-runner run hazards cpu hazards.fail/0\n" in shown
-    assert "crash: SIGSEGV\n  portolan-runner run hazards cpu hazards.segfault/0\n" in shown
+    output = portolan.ask("results", campaign)
+    assert "unknown: on purpose\n  portolan-runner run hazards cpu hazards.fail/0\n" in output
+    assert "crash: SIGSEGV\n  portolan-runner run hazards cpu hazards.segfault/0\n" in output
     only = portolan.ask("results", campaign, "--function", "hazards.a*", "--device", "cpu")
     assert "hazards.add/wrong (2 runs)" in only
     assert "hazards.add on hazards@1.0/cpu: fails 1 of 4 cases: no option tells them from the others; " in only
@@ -155,12 +155,12 @@ def test_a_runner_is_registered_and_removed(portolan: Portolan, place: Path) -> 
         url = runner.ready["url"]
         assert "secret" in portolan.refused("runner", "register", url, "--secret-file", str(secret))
         secret.write_text("the right one\n")
-        told = portolan.ask("runner", "register", url, "--secret-file", str(secret))
-        number = told.split(":")[0].removeprefix("runner ")
+        output = portolan.ask("runner", "register", url, "--secret-file", str(secret))
+        number = output.split(":")[0].removeprefix("runner ")
         assert portolan.call("runner", "register", url, "--secret-stdin", stdin="the right one\n").returncode == 0
-        listed = json.loads(portolan.ask("runner", "list", "--json"))
-        assert [each["state"] for each in listed if each["url"] == url] == ["online"]
-        assert listed[-1]["environment"] in portolan.ask("runner", "list")
+        runners = json.loads(portolan.ask("runner", "list", "--json"))
+        assert [each["state"] for each in runners if each["url"] == url] == ["online"]
+        assert runners[-1]["environment"] in portolan.ask("runner", "list")
         portolan.ask("runner", "remove", number)
         assert url not in portolan.ask("runner", "list")
     finally:

@@ -77,8 +77,8 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def data(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("evidence") / "evidence.json.gz"
-    said = Portolan(file.parent / "data").ask("evidence", str(file), str(bundle))
-    assert re.fullmatch(r"torch@2\.9\.0/xla on .+: 3 functions, 12 cases\n", said)
+    output = Portolan(file.parent / "data").ask("evidence", str(file), str(bundle))
+    assert re.fullmatch(r"torch@2\.9\.0/xla on .+: 3 functions, 12 cases\n", output)
     return file
 
 
@@ -91,12 +91,12 @@ def test_without_anything_the_evidence_that_ships_answers(portolan: Portolan, pr
 def test_findings_are_told_with_their_place_and_what_calls_them(portolan: Portolan, project: Path, data: Path) -> None:
     text = portolan.ask("assess", str(project), "--on", "torch/xla", "--data", str(data))
     assert text.startswith("On torch/xla this code calls 1 function that fails (torch.cumsum at train.py:5).\n")
-    said = " ".join(text.split())
-    assert "FAILS torch.cumsum (1 place) fails in 4 of 4 usual cases" in said
-    assert "FAILS torch.cumprod (1 place, only under `x.device.type == 'cuda'`)" in said
-    assert "train.main > train.step: torch.cumsum" in said
-    assert "$ portolan-runner run " in said
-    assert "train.py:6: x.device.type" in said
+    flat_text = " ".join(text.split())
+    assert "FAILS torch.cumsum (1 place) fails in 4 of 4 usual cases" in flat_text
+    assert "FAILS torch.cumprod (1 place, only under `x.device.type == 'cuda'`)" in flat_text
+    assert "train.main > train.step: torch.cumsum" in flat_text
+    assert "$ portolan-runner run " in flat_text
+    assert "train.py:6: x.device.type" in flat_text
 
 
 @pytest.mark.parametrize(
@@ -105,8 +105,8 @@ def test_findings_are_told_with_their_place_and_what_calls_them(portolan: Portol
 def test_the_exit_code_is_that_of_the_kinds_that_were_asked_for(
     portolan: Portolan, project: Path, data: Path, kinds: str, code: int
 ) -> None:
-    done = portolan.call("assess", str(project), "--on", "torch/xla", "--data", str(data), "--fail-on", kinds)
-    assert (done.returncode, done.stderr) == (code, "")
+    process = portolan.call("assess", str(project), "--on", "torch/xla", "--data", str(data), "--fail-on", kinds)
+    assert (process.returncode, process.stderr) == (code, "")
 
 
 def test_comments_and_a_baseline_silence_what_was_looked_at(
@@ -115,29 +115,29 @@ def test_comments_and_a_baseline_silence_what_was_looked_at(
     arguments = ("assess", str(project), "--on", "torch/xla", "--data", str(data), "--fail-on", "fails")
     baseline = str(tmp_path / "baseline.json")
     assert portolan.call(*arguments, "--write-baseline", baseline).returncode == 1
-    done = portolan.call(*arguments, "--baseline", baseline)
-    assert done.returncode == 0
+    process = portolan.call(*arguments, "--baseline", baseline)
+    assert process.returncode == 0
     # The baseline has the guarded place too.
-    assert "Silenced: 0 places by comments, 2 by the baseline." in done.stdout
+    assert "Silenced: 0 places by comments, 2 by the baseline." in process.stdout
     (project / "train.py").write_text(
         CODE.replace("(x, 0)\n", "(x, 0)  # portolan: ignore[torch.cumsum] on the host\n")
     )
-    done = portolan.call(*arguments)
-    assert done.returncode == 0
-    assert "Silenced: 1 place by comments, 0 by the baseline." in done.stdout
+    process = portolan.call(*arguments)
+    assert process.returncode == 0
+    assert "Silenced: 1 place by comments, 0 by the baseline." in process.stdout
 
 
 def test_every_format_is_written(portolan: Portolan, project: Path, data: Path, tmp_path: Path) -> None:
-    written = {}
+    reports = {}
     for format in ("text", "json", "html", "junit", "sarif"):
         out = tmp_path / f"report.{format}"
         arguments = ("--data", str(data), "--format", format, "--output", str(out))
         assert portolan.ask("assess", str(project), "--on", "torch/xla", *arguments) == ""
-        written[format] = out.read_text()
-    assert json.loads(written["json"])["summary"] in " ".join(written["text"].split())
-    assert len(json.loads(written["sarif"])["runs"][0]["results"]) == 2
-    assert ET.fromstring(written["junit"])[0].attrib["failures"] == "1"
-    assert "y = torch.cumsum(x, 0)" in written["html"]
+        reports[format] = out.read_text()
+    assert json.loads(reports["json"])["summary"] in " ".join(reports["text"].split())
+    assert len(json.loads(reports["sarif"])["runs"][0]["results"]) == 2
+    assert ET.fromstring(reports["junit"])[0].attrib["failures"] == "1"
+    assert "y = torch.cumsum(x, 0)" in reports["html"]
 
 
 def test_another_version_that_is_installed_is_said_at_once(portolan: Portolan, project: Path, data: Path) -> None:
@@ -158,9 +158,9 @@ def test_a_coordinator_answers_with_what_its_campaigns_found(
         # It has nothing yet, and leaves it to what ships.
         assert "ships with Portolan" in portolan.ask("assess", str(project), "--on", "torch/xla")
         portolan.ask("import", str(bundle))
-        done = portolan.call("assess", str(project), "--on", "torch/xla", "--fail-on", "fails")
-        assert done.returncode == 1
-        assert f"from {coordinator.url}" in done.stdout
+        process = portolan.call("assess", str(project), "--on", "torch/xla", "--fail-on", "fails")
+        assert process.returncode == 1
+        assert f"from {coordinator.url}" in process.stdout
         out = tmp_path / "from-coordinator.json"
         portolan.ask("evidence", str(out))
         of_bundle, of_coordinator = (
@@ -207,21 +207,21 @@ def test_nothing_to_read_is_exit_code_2(portolan: Portolan, tmp_path: Path) -> N
 def test_data_of_a_newer_schema_is_refused(portolan: Portolan, project: Path, tmp_path: Path) -> None:
     newer = tmp_path / "newer.json"
     newer.write_text('{"type": "portolan-evidence", "format": 7, "portolan": "9.0", "targets": "otherwise"}')
-    said = portolan.refused("assess", str(project), "--on", "torch/xla", "--data", str(newer))
-    assert "has format 7, made by portolan 9.0; this portolan reads up to 1: upgrade it" in said
+    message = portolan.refused("assess", str(project), "--on", "torch/xla", "--data", str(newer))
+    assert "has format 7, made by portolan 9.0; this portolan reads up to 1: upgrade it" in message
 
 
 def test_data_of_coverage_say_which_places_a_program_reached(
     portolan: Portolan, project: Path, data: Path, tmp_path: Path
 ) -> None:
-    measured = tmp_path / "coverage.json"
-    measured.write_text(json.dumps({"files": {str(project / "train.py"): {"executed_lines": [1, 4, 11]}}}))
-    asked = ("assess", str(project), "--on", "torch/xla", "--data", str(data))
-    shown = portolan.ask(*asked, "--coverage", str(measured))
-    assert re.search(r"FAILS +torch\.cumsum \(1 place, not reached\)", shown), shown
-    said = json.loads(portolan.ask(*asked, "--coverage", str(measured), "--format", "json"))
-    assert {place["reached"] for finding in said["findings"] for place in finding["places"]} == {False}
-    assert "is no data of coverage.py" in portolan.refused(*asked, "--coverage", str(data))
+    coverage_file = tmp_path / "coverage.json"
+    coverage_file.write_text(json.dumps({"files": {str(project / "train.py"): {"executed_lines": [1, 4, 11]}}}))
+    arguments = ("assess", str(project), "--on", "torch/xla", "--data", str(data))
+    output = portolan.ask(*arguments, "--coverage", str(coverage_file))
+    assert re.search(r"FAILS +torch\.cumsum \(1 place, not reached\)", output), output
+    report = json.loads(portolan.ask(*arguments, "--coverage", str(coverage_file), "--format", "json"))
+    assert {place["reached"] for finding in report["findings"] for place in finding["places"]} == {False}
+    assert "is no data of coverage.py" in portolan.refused(*arguments, "--coverage", str(data))
 
 
 def test_a_program_asks_by_function(data: Path) -> None:
@@ -247,15 +247,15 @@ def test_a_dtype_in_which_no_case_is_has_no_answer() -> None:
 
 
 def test_the_command_answers_in_a_word_and_an_exit_code(portolan: Portolan, data: Path) -> None:
-    asked = ("--on", "torch/xla", "--data", str(data))
-    yes, no = portolan.call("can-i", FINE, *asked), portolan.call("can-i", FAILING, *asked)
-    unknown = portolan.call("can-i", "torch.linalg.svd", *asked)
+    arguments = ("--on", "torch/xla", "--data", str(data))
+    yes, no = portolan.call("can-i", FINE, *arguments), portolan.call("can-i", FAILING, *arguments)
+    unknown = portolan.call("can-i", "torch.linalg.svd", *arguments)
     assert (yes.returncode, no.returncode, unknown.returncode) == (0, 1, 3)
     assert yes.stdout.startswith(f"yes: {FINE} on torch@2.9.0/xla, by 4 cases (evidence from ")
     assert no.stdout.splitlines()[1] == f"  {FAILING} fails in 4 of 4 usual cases"
     assert unknown.stdout.startswith("unknown: torch.linalg.svd")
-    assert json.loads(portolan.call("can-i", FAILING, *asked, "--json").stdout)["works"] is False
-    assert "did you mean torch.cumsum" in portolan.refused("can-i", "torch.cumsm", *asked)
+    assert json.loads(portolan.call("can-i", FAILING, *arguments, "--json").stdout)["works"] is False
+    assert "did you mean torch.cumsum" in portolan.refused("can-i", "torch.cumsm", *arguments)
 
 
 def test_the_commands_of_the_how_to_are_carried_out(project: Path, tmp_path: Path) -> None:
@@ -270,11 +270,11 @@ def test_the_commands_of_the_how_to_are_carried_out(project: Path, tmp_path: Pat
     (project / "train.py").rename(project / "src" / "train.py")
     environment = {**os.environ, "PATH": f"{bin_folder}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
     for command in commands:
-        done = subprocess.run(
+        process = subprocess.run(
             command, shell=True, cwd=project, env=environment, capture_output=True, text=True, check=False
         )
-        assert done.returncode in (0, 1), (command, done.stderr)
-        assert done.stderr == "", command
+        assert process.returncode in (0, 1), (command, process.stderr)
+        assert process.stderr == "", command
     assert json.loads((project / "portolan.sarif").read_text())["version"] == "2.1.0"
     assert ET.fromstring((project / "portolan.xml").read_bytes()).tag == "testsuites"
     assert json.loads((project / "portolan-baseline.json").read_text())["type"] == "portolan-baseline"

@@ -26,7 +26,7 @@ FUNCTIONS = ("torch.lt", "torch.diag", "torch.cuda.synchronize")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Made before any coordinator is there."""
     out = tmp_path_factory.mktemp("island") / "torch-cpu.bundle"
-    done = subprocess.run(
+    process = subprocess.run(
         [
             *(sys.executable, "-m", "runners", "run", "torch", "cpu", "--suite", "paper", "--runs", "2"),
             *("--functions", *FUNCTIONS, "--timing", "paper", "--timeout-s", "60", "--out", str(out)),
@@ -37,8 +37,8 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
         timeout=300,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    assert f"complete: {out}" in done.stderr
+    assert process.returncode == 0, process.stderr
+    assert f"complete: {out}" in process.stderr
     return out
 
 
@@ -55,23 +55,23 @@ def portolan(directory: Path) -> Iterator[Portolan]:
 def test_a_bundle_is_imported_and_shown_like_any_campaign(portolan: Portolan, bundle: Path, tmp_path: Path) -> None:
     header, *lines = bundles.lines_of(bundle.read_bytes())
     with ThreadPoolExecutor() as several:
-        said = list(several.map(lambda _: portolan.ask("import", str(bundle), "--name", "the island"), range(3)))
-    told = f"campaign 1: {len(lines)} outcomes of torch@{header['runner']['version']}/cpu on "
-    assert sum(line.startswith(told) for line in said) == 1
-    assert sum("this bundle is already stored" in line for line in said) == 2
+        outputs = list(several.map(lambda _: portolan.ask("import", str(bundle), "--name", "the island"), range(3)))
+    summary = f"campaign 1: {len(lines)} outcomes of torch@{header['runner']['version']}/cpu on "
+    assert sum(line.startswith(summary) for line in outputs) == 1
+    assert sum("this bundle is already stored" in line for line in outputs) == 2
     assert portolan.ask("import", str(bundle)).startswith("campaign 1: this bundle is already stored")
 
-    (listed,) = json.loads(portolan.ask("status", "--json"))
-    assert (listed["name"], listed["state"], listed["counters"]["done"]) == ("the island", "done", len(lines))
+    (campaign,) = json.loads(portolan.ask("status", "--json"))
+    assert (campaign["name"], campaign["state"], campaign["counters"]["done"]) == ("the island", "done", len(lines))
     assert "imported " in portolan.ask("status", "1")
     assert json.loads(portolan.ask("runner", "list", "--json")) == []
-    shown = portolan.ask("results", "1")
-    assert "2 of 2 functions port" in shown
+    output = portolan.ask("results", "1")
+    assert "2 of 2 functions port" in output
     assert (
         "1 function needs another device than this target and is excluded from the rates: torch.cuda.synchronize."
-        in shown
+        in output
     )
-    assert "portolan-runner run torch cpu torch.cuda.synchronize" in shown
+    assert "portolan-runner run torch cpu torch.cuda.synchronize" in output
     rows = json.loads(portolan.ask("results", "1", "--format", "json"))
     assert [(row["case"], row["run"], row["verdict"]) for row in rows] == [
         (line["case"], line["run"], line["outcome"]["verdict"]) for line in lines
@@ -97,7 +97,9 @@ def test_a_bundle_is_imported_and_shown_like_any_campaign(portolan: Portolan, bu
 
 def test_a_bundle_that_is_there_is_not_overwritten(bundle: Path) -> None:
     before = bundle.read_bytes()
-    done = bundles.run(bundle)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"portolan-runner: {bundle} exists already and is never overwritten: choose another --out\n"
+    process = bundles.run(bundle)
+    assert (process.returncode, process.stdout) == (2, "")
+    assert (
+        process.stderr == f"portolan-runner: {bundle} exists already and is never overwritten: choose another --out\n"
+    )
     assert bundle.read_bytes() == before

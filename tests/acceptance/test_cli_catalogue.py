@@ -23,15 +23,15 @@ def test_a_corpus_becomes_counts_a_sample_and_coverage(portolan: Portolan, tmp_p
     (tmp_path / "corpus").mkdir()
     (tmp_path / "corpus" / "a.py").write_text(SOURCE)
     counts = tmp_path / "counts.json"
-    done = portolan.call("catalogue", "count", str(tmp_path / "corpus"), "--out", str(counts))
-    assert (done.returncode, done.stdout) == (0, "")
-    assert "1 file: 1 counted" in done.stderr
+    process = portolan.call("catalogue", "count", str(tmp_path / "corpus"), "--out", str(counts))
+    assert (process.returncode, process.stdout) == (0, "")
+    assert "1 file: 1 counted" in process.stderr
     assert json.loads(counts.read_text())["frameworks"]["torch"]["names"]["torch.add"]["resolved"] == 2
-    drawn = portolan.ask(
+    sample_text = portolan.ask(
         "catalogue", "sample", "torch@2.9.0", "--counts", str(counts), "--top", "1", "--per-decile", "0"
     )
-    assert drawn == "torch.add\n"
-    (tmp_path / "functions").write_text(drawn)
+    assert sample_text == "torch.add\n"
+    (tmp_path / "functions").write_text(sample_text)
     options = ("--functions", str(tmp_path / "functions"), "--counts", str(counts), "--json")
     (row,) = json.loads(portolan.ask("catalogue", "coverage", "torch@2.9.0", *options))
     assert row["uses"] == {"charted": 2, "of": 5, "twins": 0}
@@ -39,8 +39,8 @@ def test_a_corpus_becomes_counts_a_sample_and_coverage(portolan: Portolan, tmp_p
 
 
 def test_two_releases_are_compared(portolan: Portolan) -> None:
-    found = json.loads(portolan.ask("catalogue", "compare", "torch@2.9.0", "torch@2.15.0", "--json"))
-    assert "torch.Tensor.align_as" in found["removed"]
+    comparison = json.loads(portolan.ask("catalogue", "compare", "torch@2.9.0", "torch@2.15.0", "--json"))
+    assert "torch.Tensor.align_as" in comparison["removed"]
 
 
 @pytest.mark.parametrize(

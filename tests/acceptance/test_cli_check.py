@@ -40,7 +40,7 @@ def portolan(tmp_path: Path) -> Portolan:
 
 
 @contextmanager
-def kept(framework: str, folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
+def restarting_runner(framework: str, folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """A runner that is started again whenever it ends: its URL, and what the restart must know."""
     (folder / "secret").write_text("a secret\n")
     port = free_port()
@@ -63,13 +63,13 @@ def kept(framework: str, folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
 
 @pytest.mark.parametrize("framework", ["hazards", "jax"])
 def test_a_runner_of_ours_passes_every_check_over_a_restart(framework: str, portolan: Portolan, place: Path) -> None:
-    with kept(framework, place) as (url, variables):
+    with restarting_runner(framework, place) as (url, variables):
         portolan.variables |= variables
-        done = portolan.call(
+        process = portolan.call(
             "runner", "check", url, "--secret-file", str(place / "secret"), "--restart-command", RESTART, "--json"
         )
-        assert done.returncode == 0, done.stdout + done.stderr
-        report = json.loads(done.stdout)
+        assert process.returncode == 0, process.stdout + process.stderr
+        report = json.loads(process.stdout)
     assert {each["id"]: each["detail"] for each in report["findings"] if each["result"] != "passed"} == {}
     assert report["level"] == "full"
     assert report["runner"].startswith(f"{framework}@")
@@ -77,9 +77,9 @@ def test_a_runner_of_ours_passes_every_check_over_a_restart(framework: str, port
 
 def test_each_finding_is_a_line_with_its_sentence_and_a_broken_promise_is_exit_code_1(portolan: Portolan) -> None:
     with served_beside(Toy("queues a case that it does not have")) as url:
-        done = portolan.call("runner", "check", url, "--secret-stdin", "--probe", stdin=f"{SECRET}\n")
-    assert done.returncode == 1, done.stderr
-    lines = done.stdout.splitlines()
+        process = portolan.call("runner", "check", url, "--secret-stdin", "--probe", stdin=f"{SECRET}\n")
+    assert process.returncode == 1, process.stderr
+    lines = process.stdout.splitlines()
     assert lines[0] == "passed   access.healthz         GET /healthz answers 200, without a secret too."
     (broken,) = [number for number, line in enumerate(lines) if line.startswith("FAILED")]
     assert "jobs.receipts" in lines[broken]
@@ -91,13 +91,13 @@ def test_each_finding_is_a_line_with_its_sentence_and_a_broken_promise_is_exit_c
 
 def test_a_restart_command_that_fails_is_no_fault_of_the_runner(portolan: Portolan) -> None:
     with served_beside(Toy()) as url:
-        done = portolan.call(
+        process = portolan.call(
             "runner", "check", url, "--secret-stdin", "--restart-command", "exit 3", "--json", stdin=SECRET
         )
-    (finding,) = [each for each in json.loads(done.stdout)["findings"] if each["result"] != "passed"]
+    (finding,) = [each for each in json.loads(process.stdout)["findings"] if each["result"] != "passed"]
     assert (finding["id"], finding["result"]) == ("restart.boot", "not run")
     assert "exit code 3" in finding["detail"]
-    assert done.returncode == 0
+    assert process.returncode == 0
 
 
 def test_times_that_cannot_be_read_are_one_line(portolan: Portolan) -> None:

@@ -31,9 +31,9 @@ def portolan(directory: Path) -> Portolan:
 @pytest.fixture
 def start(portolan: Portolan) -> Iterator[list[Up]]:
     """What is started here is stopped after the test, come what may."""
-    started: list[Up] = []
-    yield started
-    for each in started:
+    instances: list[Up] = []
+    yield instances
+    for each in instances:
         each.stop(signal.SIGKILL)
 
 
@@ -59,8 +59,8 @@ def test_nothing_is_left_behind_and_the_next_start_finds_the_data(
 
     start.append(portolan.up("--targets", "hazards/cpu", "--port", "0"))
     assert [(each["id"], each["url"]) for each in json.loads(portolan.ask("runner", "list", "--json"))] == runners
-    listed = {each["id"]: each["state"] for each in json.loads(portolan.ask("status", "--json"))}
-    assert listed == {1: "done", 2: "running"}
+    campaign_states = {each["id"]: each["state"] for each in json.loads(portolan.ask("status", "--json"))}
+    assert campaign_states == {1: "done", 2: "running"}
     portolan.ask("cancel", hanging)
     assert "1 of 1 function passes every case" in portolan.ask(*submit, "--functions", "hazards.nap", "--wait")
 
@@ -119,10 +119,10 @@ def test_a_target_that_cannot_be_served_is_named_and_left_out(portolan: Portolan
     [("nowhere/cpu", "no framework 'nowhere'"), ("hazards/cpuu", "framework 'hazards' has no device 'cpuu'")],
 )
 def test_a_target_that_was_misspelt_ends_the_start(portolan: Portolan, target: str, words: str) -> None:
-    done = portolan.call("up", "--targets", f"hazards/cpu {target}", "--port", "0")
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"portolan: {target}: ")
-    assert words in done.stderr
+    process = portolan.call("up", "--targets", f"hazards/cpu {target}", "--port", "0")
+    assert process.returncode == 2
+    assert process.stderr.startswith(f"portolan: {target}: ")
+    assert words in process.stderr
 
 
 def test_a_port_in_use_is_told_and_the_next_start_heals(portolan: Portolan, start: list[Up]) -> None:
@@ -137,9 +137,9 @@ def test_a_demo_can_be_watched_whoever_has_its_port(portolan: Portolan) -> None:
     with contextlib.ExitStack() as holding:
         with contextlib.suppress(OSError):  # somebody may have it already
             holding.enter_context(socket.create_server(("127.0.0.1", DEFAULT_PORT)))
-        done = portolan.call("demo", "--targets", "nowhere/cpu")
-    assert done.returncode == 2
-    (port,) = re.findall(r"watch it at http://127\.0\.0\.1:(\d+)", done.stderr)
+        process = portolan.call("demo", "--targets", "nowhere/cpu")
+    assert process.returncode == 2
+    (port,) = re.findall(r"watch it at http://127\.0\.0\.1:(\d+)", process.stderr)
     assert int(port) != DEFAULT_PORT
 
 
@@ -158,14 +158,14 @@ def test_a_database_of_ones_own_is_used(portolan: Portolan, start: list[Up], new
 
 
 def test_a_database_that_does_not_answer_is_told(portolan: Portolan) -> None:
-    said = portolan.refused("up", "--port", "0", "--database", "postgresql://nobody@127.0.0.1:1/nothing")
-    assert "127.0.0.1:1/nothing cannot be used" in said
+    message = portolan.refused("up", "--port", "0", "--database", "postgresql://nobody@127.0.0.1:1/nothing")
+    assert "127.0.0.1:1/nothing cannot be used" in message
 
 
 def test_a_directory_that_cannot_be_written_is_told(place: Path) -> None:
     (place / "file").write_text("no directory")
-    said = Portolan(place / "file" / "data").refused("up", "--port", "0")
-    assert str(place / "file") in said
+    message = Portolan(place / "file" / "data").refused("up", "--port", "0")
+    assert str(place / "file") in message
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small file system")

@@ -45,8 +45,8 @@ def portolan(tmp_path: Path) -> Portolan:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("published") / "site"
-    said = Portolan(folder.parent / "data").ask("publish", str(folder))
-    assert f"open {folder}/index.html" in said
+    output = Portolan(folder.parent / "data").ask("publish", str(folder))
+    assert f"open {folder}/index.html" in output
     return folder
 
 
@@ -83,10 +83,14 @@ def test_every_function_that_touches_a_device_has_its_page_and_its_data(site: Pa
         (place,) = [number for number, one in enumerate(data["targets"]) if one["target"] == target.target]
         working = functions_of_mark(site, target.framework, "w")
         for name in names:
-            found = cell_of(target.functions[name])
-            assert found is not None
+            expected_cell = cell_of(target.functions[name])
+            assert expected_cell is not None
             (cell,) = [one for one in data["functions"][name]["cells"] if one["target"] == place]
-            assert (cell["mark"], cell["cases"], cell["failed"]) == (found.mark, found.total, found.failed), name
+            assert (cell["mark"], cell["cases"], cell["failed"]) == (
+                expected_cell.mark,
+                expected_cell.total,
+                expected_cell.failed,
+            ), name
             assert (cell["mark"] == "works") == (name in working)
 
 

@@ -53,22 +53,24 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def record(folder: Path, script: str, *arguments: str, options: tuple[str, ...] = ()) -> tuple[int, str, str]:
     """The exit code of a recording, and what was said on both streams."""
     (folder / "train.py").write_text(script)
-    done = run(folder, "record", "torch", "--out", "recording.json", *options, "--", "python", "train.py", *arguments)
-    return done.returncode, done.stdout, done.stderr
+    process = run(
+        folder, "record", "torch", "--out", "recording.json", *options, "--", "python", "train.py", *arguments
+    )
+    return process.returncode, process.stdout, process.stderr
 
 
 def read(folder: Path) -> Recording:
     return Recording.model_validate_json((folder / "recording.json").read_bytes())
 
 
-def replayed(folder: Path, device: str) -> Mapping[str, BundledOutcome]:
+def replay(folder: Path, device: str) -> Mapping[str, BundledOutcome]:
     """The outcomes of the recorded calls on a device, by their cases."""
     bundle = folder / f"{device}.bundle"
-    done = run(
+    process = run(
         folder, "run", "torch", device, "--suite", "./recording.json", "--runs", "1", "--timing", "off",
         "--out", bundle.name,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     lines = bundle.read_text().splitlines()[1:-1]
     return {outcome.case: outcome for outcome in map(BundledOutcome.model_validate_json, lines)}
 
@@ -77,10 +79,10 @@ def replayed(folder: Path, device: str) -> Mapping[str, BundledOutcome]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project whose training was recorded."""
     folder = tmp_path_factory.mktemp("project")
-    code, printed, said = record(folder, TRAIN, "3")
-    assert code == 0, said
-    assert printed == "".join(f"step {step}: True\n" for step in range(3))
-    assert "distinct calls of torch" in said
+    code, stdout, stderr = record(folder, TRAIN, "3")
+    assert code == 0, stderr
+    assert stdout == "".join(f"step {step}: True\n" for step in range(3))
+    assert "distinct calls of torch" in stderr
     return folder
 
 
@@ -103,14 +105,14 @@ def test_every_distinct_call_stands_in_the_recording_with_its_line(folder: Path)
 
 def test_it_is_a_suite_that_passes_on_the_cpu(folder: Path) -> None:
     recording = read(folder)
-    outcomes = replayed(folder, "cpu")
+    outcomes = replay(folder, "cpu")
     assert outcomes.keys() == {case for call in recording.calls for case in call.cases}
     assert {case: outcome for case, outcome in outcomes.items() if outcome.outcome.verdict is not Verdict.passed} == {}
 
 
 @pytest.mark.level(2)
 def test_on_xla_it_says_which_call_falls_back(folder: Path) -> None:
-    outcomes = replayed(folder, "xla")
+    outcomes = replay(folder, "xla")
     fell_back = {
         outcome.case.partition("/")[0]
         for outcome in outcomes.values()
@@ -122,7 +124,7 @@ def test_on_xla_it_says_which_call_falls_back(folder: Path) -> None:
 
 @pytest.mark.level(2)
 def test_a_command_is_assessed_by_the_replay_of_its_calls(folder: Path) -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [*COMMAND, "assess", "--run", "python train.py 2", "--on", "torch/xla", "--fail-on", "falls-back"],
         cwd=folder,
         env=environment(),
@@ -131,18 +133,18 @@ def test_a_command_is_assessed_by_the_replay_of_its_calls(folder: Path) -> None:
         timeout=LIMIT_S,
         check=False,
     )
-    assert done.returncode == 1, done.stderr
-    said = " ".join(done.stdout.split())
-    assert f"1 function that silently runs on the host (torch.nonzero at train.py:{NONZERO_LINE})" in said
-    assert "Values cross 2 times to the host" in said
-    assert "What this cannot know" in said
+    assert process.returncode == 1, process.stderr
+    flat_text = " ".join(process.stdout.split())
+    assert f"1 function that silently runs on the host (torch.nonzero at train.py:{NONZERO_LINE})" in flat_text
+    assert "Values cross 2 times to the host" in flat_text
+    assert "What this cannot know" in flat_text
 
 
 def test_a_recording_is_assessed_by_evidence_where_it_is_not_replayed(folder: Path, tmp_path: Path) -> None:
     """The evidence of torch/xla that ships, written to a file as a coordinator would give it."""
-    shipped = Path(__file__).parents[2] / "coordinator" / "assess" / "data" / "evidence.json.gz"
-    done = subprocess.run(
-        [*COMMAND, "assess", "recording.json", "--on", "torch/xla", "--data", str(shipped), "--format", "json"],
+    evidence_path = Path(__file__).parents[2] / "coordinator" / "assess" / "data" / "evidence.json.gz"
+    process = subprocess.run(
+        [*COMMAND, "assess", "recording.json", "--on", "torch/xla", "--data", str(evidence_path), "--format", "json"],
         cwd=folder,
         env=environment(PORTOLAN_DATA=str(tmp_path)),
         capture_output=True,
@@ -150,10 +152,10 @@ def test_a_recording_is_assessed_by_evidence_where_it_is_not_replayed(folder: Pa
         timeout=LIMIT_S,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
-    found = {(finding["function"], finding["kind"]): finding for finding in report["findings"]}
-    assert [place["line"] for place in found["torch.nonzero", "falls-back"]["places"]] == [NONZERO_LINE]
+    assert process.returncode == 0, process.stderr
+    report = json.loads(process.stdout)
+    findings = {(finding["function"], finding["kind"]): finding for finding in report["findings"]}
+    assert [place["line"] for place in findings["torch.nonzero", "falls-back"]["places"]] == [NONZERO_LINE]
     assert report["run"]["is_replayed"] is False
     assert report["run"]["crossings"] == [
         {"place": "train.py:17", "function": "torch.Tensor.item", "direction": "to_host", "count": 3}
@@ -161,7 +163,7 @@ def test_a_recording_is_assessed_by_evidence_where_it_is_not_replayed(folder: Pa
 
 
 @pytest.mark.parametrize(
-    ("script", "code", "exit_code", "said"),
+    ("script", "code", "exit_code", "words"),
     [
         ("import torch\ntorch.sin(torch.ones(2, device='cpu'))\nraise ValueError('mine')", 1, 1, "exit code 1"),
         ("import os, torch\ntorch.sin(torch.ones(2, device='cpu'))\nos.kill(os.getpid(), 9)", 1, -9, "with signal 9"),
@@ -176,11 +178,11 @@ def test_a_recording_is_assessed_by_evidence_where_it_is_not_replayed(folder: Pa
     ids=["fails", "crashes", "forks"],
 )
 def test_what_a_command_called_before_it_failed_is_kept(
-    tmp_path: Path, script: str, code: int, exit_code: int, said: str
+    tmp_path: Path, script: str, code: int, exit_code: int, words: str
 ) -> None:
-    ended, _, stderr = record(tmp_path, script)
-    assert ended == code, stderr
-    assert said in stderr
+    returncode, _, stderr = record(tmp_path, script)
+    assert returncode == code, stderr
+    assert words in stderr
     recording = read(tmp_path)
     assert recording.exit_code == exit_code
     assert [call.function for call in recording.calls] == ["torch.ones", "torch.sin"]
@@ -192,9 +194,9 @@ def test_a_command_that_hangs_is_killed_at_its_deadline_and_what_it_called_is_ke
         "import signal, torch\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
         "x = torch.ones(2, device='cpu')\nwhile True:\n    torch.sin(x)"
     )
-    code, _, said = record(tmp_path, script, options=("--timeout-s", "40"))
-    assert code == 3, said
-    assert "was killed after 40 s" in said
+    code, _, stderr = record(tmp_path, script, options=("--timeout-s", "40"))
+    assert code == 3, stderr
+    assert "was killed after 40 s" in stderr
     recording = read(tmp_path)
     assert recording.exit_code is None
     assert recording.calls[-1].function == "torch.sin"
@@ -202,38 +204,38 @@ def test_a_command_that_hangs_is_killed_at_its_deadline_and_what_it_called_is_ke
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "words"),
     [
         ("print('hello')", "the command ended with exit code 0, and had called no function of torch"),
         ("import sys\nsys.exit(7)", "the command ended with exit code 7, and had called no function of torch"),
     ],
 )
-def test_a_command_that_never_calls_the_framework_leaves_no_recording(tmp_path: Path, script: str, said: str) -> None:
+def test_a_command_that_never_calls_the_framework_leaves_no_recording(tmp_path: Path, script: str, words: str) -> None:
     code, _, stderr = record(tmp_path, script)
     assert code == 2
-    assert said in stderr.splitlines()[-1]
+    assert words in stderr.splitlines()[-1]
     assert not (tmp_path / "recording.json").exists()
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "words"),
     [
         ("{}", "is no recording of Portolan's: make one with portolan-runner record"),
         ('{"type": "portolan-recording", "format": 9, "portolan": "7.0"}', "has format 9, made by portolan 7.0"),
     ],
 )
-def test_a_file_that_is_no_recording_is_refused_by_both_commands(tmp_path: Path, content: str, said: str) -> None:
+def test_a_file_that_is_no_recording_is_refused_by_both_commands(tmp_path: Path, content: str, words: str) -> None:
     (tmp_path / "recording.json").write_text(content)
     for command in (
         [sys.executable, "-P", "-m", "runners", "cases", "torch", "--suite", "./recording.json"],
         [*COMMAND, "assess", "recording.json", "--on", "torch/xla"],
     ):
-        done = subprocess.run(
+        process = subprocess.run(
             command, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=LIMIT_S, check=False
         )
-        assert done.returncode == 2, done.stderr
-        (line,) = done.stderr.splitlines()
-        assert said in line.replace("`", "")
+        assert process.returncode == 2, process.stderr
+        (line,) = process.stderr.splitlines()
+        assert words in line.replace("`", "")
 
 
 def test_ctrl_c_ends_the_command_and_keeps_what_it_called(tmp_path: Path) -> None:
@@ -251,6 +253,6 @@ def test_ctrl_c_ends_the_command_and_keeps_what_it_called(tmp_path: Path) -> Non
     assert recording.stdout is not None
     assert recording.stdout.readline() == "called\n"
     recording.send_signal(signal.SIGINT)
-    _, said = recording.communicate(timeout=LIMIT_S)
-    assert recording.returncode == 130, said
+    _, stderr = recording.communicate(timeout=LIMIT_S)
+    assert recording.returncode == 130, stderr
     assert read(tmp_path).calls[0].function == "torch.ones"

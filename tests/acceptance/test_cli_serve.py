@@ -26,12 +26,12 @@ URL, PASSWORD_FILE = "PORTOLAN_DATABASE_URL", "PORTOLAN_DATABASE_PASSWORD_FILE"
 @pytest.fixture
 def empty(new_database: Callable[..., str], tmp_path: Path) -> Portolan:
     """Commands on a database in which nothing of ours is, its password in a file; really started."""
-    variables = parted(new_database(template="template1"), tmp_path / "password")
+    variables = variables_of(new_database(template="template1"), tmp_path / "password")
     access = {"PORTOLAN_ADMIN_TOKEN_FILE": str(admin_token_file()), "PORTOLAN_TOKEN": ADMIN_TOKEN}
     return Portolan(tmp_path, real=True, **access, **variables)
 
 
-def parted(dsn: str, file: Path) -> dict[str, str]:
+def variables_of(dsn: str, file: Path) -> dict[str, str]:
     """The variables for a DSN whose password stands in a file, as a secret does."""
     parts = urlsplit(dsn)
     assert parts.username
@@ -57,14 +57,14 @@ def test_a_database_is_brought_up_to_date_and_then_served(empty: Portolan) -> No
     try:
         until(lambda: _answers(port) or serving.poll() is not None, "the coordinator answers")
         assert empty.ask("status", "--json", "--url", f"http://127.0.0.1:{port}").strip() == "[]"
-        taken = empty.refused("serve", "--port", str(port))
-        assert f"cannot listen on 127.0.0.1:{port}" in taken
-        assert "--port" in taken
+        message = empty.refused("serve", "--port", str(port))
+        assert f"cannot listen on 127.0.0.1:{port}" in message
+        assert "--port" in message
         assert outlasts_clients(f"http://127.0.0.1:{port}")
     finally:
         serving.send_signal(signal.SIGTERM)
-        said, _ = serving.communicate(timeout=120)
-    first = json.loads(said.splitlines()[0])
+        output, _ = serving.communicate(timeout=120)
+    first = json.loads(output.splitlines()[0])
     assert (first["event"], first["address"]) == ("listening", f"127.0.0.1:{port}")
 
 
@@ -87,8 +87,8 @@ def test_what_is_missing_is_said_in_one_line(tmp_path: Path, command: tuple[str,
     absent.write_text("\n")
     assert f"{absent} is empty" in portolan.refused(*command)
     absent.write_text("open sesame")
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        nobody = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        nobody = listener.getsockname()[1]
     portolan.variables[URL] = f"postgresql://somebody@127.0.0.1:{nobody}/portolan"
     line = portolan.refused(*command)
     assert f"the database at 127.0.0.1:{nobody}/portolan cannot be used" in line

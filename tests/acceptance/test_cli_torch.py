@@ -39,7 +39,7 @@ def portolan(directory: Path) -> Iterator[Portolan]:
 @pytest.fixture(scope="module")
 def newer() -> Path:
     """The Python of the environment that ``setup`` makes for the newer release."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "runners", "setup", NEWER],
         env=environment(),
         capture_output=True,
@@ -47,50 +47,50 @@ def newer() -> Path:
         timeout=SETUP_LIMIT_S,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    python = Path(done.stdout.strip()) / "bin" / "python"
-    assert f"choose it with --python {python}" in done.stderr
+    assert process.returncode == 0, process.stderr
+    python = Path(process.stdout.strip()) / "bin" / "python"
+    assert f"choose it with --python {python}" in process.stderr
     return python
 
 
 @pytest.mark.level(2)
 def test_what_a_program_calls_and_nobody_charted_is_charted_and_reported(directory: Path, tmp_path: Path) -> None:
-    (known,) = [target for target in evidence_file.shipped().targets if target.framework == "torch"]
+    (shipped_target,) = [target for target in evidence_file.shipped().targets if target.framework == "torch"]
     data, program = tmp_path / "evidence.json", tmp_path / "train.py"
-    little = replace(known, functions={"torch.add": known.functions["torch.add"]})
-    data.write_bytes(evidence_file.written([little], known.charted_at))
+    little = replace(shipped_target, functions={"torch.add": shipped_target.functions["torch.add"]})
+    data.write_bytes(evidence_file.written([little], shipped_target.charted_at))
     program.write_text("import torch\n\n\ndef step(x):\n    return torch.renorm(torch.add(x, x), 2, 0, 1)\n")
     portolan = Portolan(directory.parent)
     up = portolan.up("--targets", "torch/xla", "--port", "0")
     try:
-        asked = ("assess", str(program), "--on", "torch/xla", "--data", str(data))
-        assert "Unknown, which is no finding: torch.renorm" in portolan.ask(*asked)
-        done = portolan.call(*asked, "--chart")
+        arguments = ("assess", str(program), "--on", "torch/xla", "--data", str(data))
+        assert "Unknown, which is no finding: torch.renorm" in portolan.ask(*arguments)
+        process = portolan.call(*arguments, "--chart")
     finally:
         up.stop()
-    assert done.returncode == 0, done.stderr
-    assert "charts 1 function by the suite library" in done.stderr
-    assert "HOST  torch.renorm (1 place)" in done.stdout
+    assert process.returncode == 0, process.stderr
+    assert "charts 1 function by the suite library" in process.stderr
+    assert "HOST  torch.renorm (1 place)" in process.stdout
 
 
 @pytest.mark.level(2)
 def test_functions_of_pytorch_are_charted_on_the_cpu(portolan: Portolan) -> None:
     functions = "torch.lt torch.diag torch.cuda.synchronize"
-    shown = portolan.ask("submit", "--functions", functions, "--targets", "torch/cpu", "--runs", "1", "--wait")
-    number = shown.splitlines()[0]
+    output = portolan.ask("submit", "--functions", functions, "--targets", "torch/cpu", "--runs", "1", "--wait")
+    number = output.splitlines()[0]
     rows = json.loads(portolan.ask("results", number, "--format", "json"))
     verdicts: dict[str, set[tuple[str, str | None]]] = {row["function"]: set() for row in rows}
     for row in rows:
         verdicts[row["function"]].add((row["verdict"], row["cause"]))
     assert verdicts["torch.lt"] == verdicts["torch.diag"] == {("passed", None)}
     assert {verdict for verdict, _ in verdicts["torch.cuda.synchronize"]} == {"failed"}
-    timed = [row for row in rows if row["verdict"] == "passed" and row["placement"] == "on_device"]
-    assert timed
-    assert all(row["steady_ms"] > 0 and row["cold_ms"] > 0 for row in timed)
-    assert "2 of 2 functions port" in shown
+    timed_rows = [row for row in rows if row["verdict"] == "passed" and row["placement"] == "on_device"]
+    assert timed_rows
+    assert all(row["steady_ms"] > 0 and row["cold_ms"] > 0 for row in timed_rows)
+    assert "2 of 2 functions port" in output
     assert (
         "1 function needs another device than this target and is excluded from the rates: torch.cuda.synchronize."
-        in shown
+        in output
     )
 
 
@@ -103,10 +103,10 @@ def test_two_releases_are_two_columns_of_one_matrix(portolan: Portolan, newer: P
     try:
         portolan.ask("runner", "register", runner.ready["url"], "--secret-file", str(secret))
         submit = ("submit", "--functions", "torch.lt torch.diag", "--targets", "torch/cpu", "--runs", "1", "--wait")
-        shown = portolan.ask(*submit, "--timing", "off")
+        output = portolan.ask(*submit, "--timing", "off")
     finally:
         runner.stop()
-    number, *table = shown.splitlines()
+    number, *table = output.splitlines()
     (heading,) = [line for line in table if "torch@" in line and "┃" in line]
     assert heading.split() == ["┃", "torch@2.9.0/cpu", "┃", "torch@2.15.0/cpu"]
     rows = json.loads(portolan.ask("results", number, "--format", "json"))

@@ -14,7 +14,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from tests.acceptance.test_one_read_side import Run, World, campaign, served, text_of
+from tests.acceptance.test_one_read_side import Run, World, campaign, serve_world, text_of
 
 CPU, XLA = "a fast CPU", "a slow CPU"
 RAN = [Run(1.0, 2.0), Run(1.0, 2.0)]
@@ -68,7 +68,7 @@ async def fill(dsn: str) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def world(new_database: Callable[..., str]) -> Iterator[World]:
-    with served(new_database(), fill) as world:
+    with serve_world(new_database(), fill) as world:
         yield world
 
 
@@ -103,9 +103,9 @@ def test_suites_are_set_beside_each_release_of_their_framework(suites: dict[tupl
 def test_the_terminal_and_the_page_show_the_same_of_suites(
     world: World, suites: dict[tuple[str, str], dict[str, Any]]
 ) -> None:
-    typed = json.loads(world.typed("catalogue", "coverage", "--json"))
-    assert {(row["release"], row["suite"]): row for row in typed} == suites
-    lines = world.typed("catalogue", "coverage").splitlines()
+    command_rows = json.loads(world.run_command("catalogue", "coverage", "--json"))
+    assert {(row["release"], row["suite"]): row for row in command_rows} == suites
+    lines = world.run_command("catalogue", "coverage").splitlines()
     page = text_of(world.page("/coverage"))
     answer = world.coordinator.http.get(f"{world.coordinator.url}/coverage", params={"as": "csv"})
     records = {(row["release"], row["suite"]): row for row in csv.DictReader(io.StringIO(answer.text))}
@@ -122,16 +122,16 @@ def test_the_terminal_and_the_page_show_the_same_of_suites(
 
 
 def test_a_campaign_charts_what_has_a_case_that_counts(world: World) -> None:
-    (found,) = world.get("/campaigns/1/coverage")["releases"]
-    assert (found["release"], found["instead_of"]) == ("torch@2.9.0", None)
-    assert (found["functions"]["charted"], found["members"]["charted"]) == (FUNCTIONS, MEMBERS)
-    assert (found["uses"]["charted"], found["uses"]["twins"]) == (SUITE_USES - USES["torch.mul"], TWINS)
-    assert found["host_only"]["charted"] == 1
+    (release,) = world.get("/campaigns/1/coverage")["releases"]
+    assert (release["release"], release["instead_of"]) == ("torch@2.9.0", None)
+    assert (release["functions"]["charted"], release["members"]["charted"]) == (FUNCTIONS, MEMBERS)
+    assert (release["uses"]["charted"], release["uses"]["twins"]) == (SUITE_USES - USES["torch.mul"], TWINS)
+    assert release["host_only"]["charted"] == 1
 
 
 def test_a_campaigns_coverage_is_the_same_on_every_surface(world: World) -> None:
-    (found,) = world.get("/campaigns/1/coverage")["releases"]
-    shares = [words(found[name]) for name in ("functions", "members", "uses")]
+    (release,) = world.get("/campaigns/1/coverage")["releases"]
+    shares = [words(release[name]) for name in ("functions", "members", "uses")]
     (sentence,) = [
         sentence
         for sentence in world.get("/campaigns/1/summary")["sections"][0]["sentences"]
@@ -140,14 +140,14 @@ def test_a_campaigns_coverage_is_the_same_on_every_surface(world: World) -> None
     assert all(share in sentence for share in shares)
     for path in ("/campaigns/1", "/campaigns/1/matrix", "/campaigns/1/report"):
         assert sentence in text_of(world.page(path)), path
-    assert sentence in world.typed("results", "1")
+    assert sentence in world.run_command("results", "1")
     (row,) = world.get("/campaigns/1/tables/coverage")["rows"]
     for name in ("functions", "members", "uses", "guessed", "host_only"):
-        assert (row[f"{name}_charted"], row[name]) == (found[name]["charted"], found[name]["of"])
-    assert row["uses_by_other_names"] == found["uses"]["twins"]
+        assert (row[f"{name}_charted"], row[name]) == (release[name]["charted"], release[name]["of"])
+    assert row["uses_by_other_names"] == release["uses"]["twins"]
 
 
 def test_a_release_without_a_surface_is_set_beside_the_nearest_and_that_is_said(world: World) -> None:
-    (found,) = world.get("/campaigns/2/coverage")["releases"]
-    assert (found["release"], found["instead_of"]) == ("torch@2.9.0", "torch@2.13.0")
+    (release,) = world.get("/campaigns/2/coverage")["releases"]
+    assert (release["release"], release["instead_of"]) == ("torch@2.9.0", "torch@2.13.0")
     assert "Of torch@2.9.0, the nearest surface to torch@2.13.0, it charted" in text_of(world.page("/campaigns/2"))

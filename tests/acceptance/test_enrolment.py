@@ -50,20 +50,20 @@ def coordinator(one_coordinator: CoordinatorProcess, secret_file: Path) -> Coord
 @pytest.fixture
 def enrolling(coordinator: CoordinatorProcess, secret_file: Path) -> Iterator[Callable[..., EnrollingRunner]]:
     """Starts a runner of this name."""
-    started: list[EnrollingRunner] = []
+    runners: list[EnrollingRunner] = []
 
     def start(name: str, *options: str, secret: Path = secret_file) -> EnrollingRunner:
         runner = EnrollingRunner(f"http://127.0.0.1:{coordinator.port}", secret, name, *options)
-        started.append(runner)
+        runners.append(runner)
         return runner
 
     yield start
-    for runner in started:
+    for runner in runners:
         runner.stop()
 
 
 @pytest.fixture(scope="module")
-def known() -> Iterator[RunnerProcess]:
+def known_runner() -> Iterator[RunnerProcess]:
     """A runner of a secret that the tests know, to enrol in its place."""
     runner = RunnerProcess(PORTOLAN_RUNNER_SECRET=SECRET.replace(" ", "-"))
     yield runner
@@ -81,16 +81,16 @@ def body(runner: RunnerProcess, **fields: Any) -> dict[str, Any]:
     return {"name": "alpha", "url": runner.ready["url"], "secret": SECRET.replace(" ", "-")} | fields
 
 
-def listed(coordinator: CoordinatorProcess) -> list[dict[str, Any]]:
+def runner_rows(coordinator: CoordinatorProcess) -> list[dict[str, Any]]:
     return list(coordinator.http.get("/runners").json()["runners"])
 
 
 def wait_online(coordinator: CoordinatorProcess, *names: str) -> list[dict[str, Any]]:
     def online() -> bool:
-        return sorted(each["name"] for each in listed(coordinator) if each["state"] == "online") == sorted(names)
+        return sorted(each["name"] for each in runner_rows(coordinator) if each["state"] == "online") == sorted(names)
 
     until(online, f"{names} are online")
-    return listed(coordinator)
+    return runner_rows(coordinator)
 
 
 def complaint(answer: httpx.Response, status: int) -> str:
@@ -106,51 +106,51 @@ def test_a_runner_that_enrols_serves_a_campaign(
     runner.wait_says("enrolled at http://127.0.0.1")
     assert "secret" not in runner.ready
     assert runner.ready["name"] == "alpha"
-    assert [each["url"] for each in listed(coordinator)] == [runner.ready["url"]]
-    ended = coordinator.wait_ended(coordinator.submit("hazards.add", runs=2))
-    assert ended["counters"]["done"] == ended["counters"]["total"] > 0
-    shown = Portolan(place, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}").ask("runner", "list")
-    assert "alpha" in shown
+    assert [each["url"] for each in runner_rows(coordinator)] == [runner.ready["url"]]
+    final_state = coordinator.wait_ended(coordinator.submit("hazards.add", runs=2))
+    assert final_state["counters"]["done"] == final_state["counters"]["total"] > 0
+    output = Portolan(place, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}").ask("runner", "list")
+    assert "alpha" in output
 
 
 def test_its_secret_is_its_own_and_the_provisional_one_is_void(
-    coordinator: CoordinatorProcess, known: RunnerProcess
+    coordinator: CoordinatorProcess, known_runner: RunnerProcess
 ) -> None:
-    answer = post(coordinator, body(known))
+    answer = post(coordinator, body(known_runner))
     assert answer.status_code == 201, answer.text
-    given = answer.json()["secret"]
-    assert given not in (ENROLMENT, SECRET)
-    assert len(given) >= 32
-    assert given not in coordinator.http.get("/runners").text
-    again = post(coordinator, body(known))
+    new_secret = answer.json()["secret"]
+    assert new_secret not in (ENROLMENT, SECRET)
+    assert len(new_secret) >= 32
+    assert new_secret not in coordinator.http.get("/runners").text
+    again = post(coordinator, body(known_runner))
     assert again.status_code == 200
     assert again.json()["runner"]["id"] == answer.json()["runner"]["id"]
-    assert again.json()["secret"] != given
+    assert again.json()["secret"] != new_secret
 
 
 def test_the_audit_names_the_runner_that_enrolled(
-    coordinator: CoordinatorProcess, known: RunnerProcess, place: Path
+    coordinator: CoordinatorProcess, known_runner: RunnerProcess, place: Path
 ) -> None:
     """A token that is wrong names nobody; with one that is right, a refusal bears the name that the token is for."""
 
-    def recorded(status: int, who: str) -> dict[str, Any] | None:
+    def find_entry(status: int, who: str) -> dict[str, Any] | None:
         """The newest. Entries are written behind the answers: the newest of all may be of an earlier request."""
         entries = coordinator.http.get("/audit", params={"limit": 1000, "who": who}).json()["entries"]
         enrolments = (entry for entry in entries if entry["path"] == "/api/v1/runners/enrol")
         return next((entry for entry in enrolments if entry["status"] == status), None)
 
     replica = {"Authorization": f"Bearer {token_of(ENROLMENT, 'replica-+-of-it')}"}
-    answer = coordinator.http.post("/runners/enrol", json=body(known, name="replica-7-of-it"), headers=replica)
+    answer = coordinator.http.post("/runners/enrol", json=body(known_runner, name="replica-7-of-it"), headers=replica)
     assert answer.status_code == 201, answer.text
-    entry = until(lambda: recorded(201, "replica-7-of-it"), "the enrolment is recorded")
+    entry = until(lambda: find_entry(201, "replica-7-of-it"), "the enrolment is recorded")
     assert (entry["kind"], entry["role"]) == ("runner", None)
-    refused = coordinator.http.post("/runners/enrol", json=body(known, name="another"), headers=replica)
-    assert refused.status_code == 403
-    until(lambda: recorded(403, "replica-+-of-it"), "the refusal is recorded")
-    assert post(coordinator, body(known), "a-key-of-somebody-else-of-32-letters").status_code == 401
-    until(lambda: recorded(401, "anonymous"), "it is recorded too")
-    shown = Portolan(place, PORTOLAN_URL=coordinator.url).ask("audit", "--limit", "1000")
-    assert "replica-7-of-it, runner" in shown
+    refusal = coordinator.http.post("/runners/enrol", json=body(known_runner, name="another"), headers=replica)
+    assert refusal.status_code == 403
+    until(lambda: find_entry(403, "replica-+-of-it"), "the refusal is recorded")
+    assert post(coordinator, body(known_runner), "a-key-of-somebody-else-of-32-letters").status_code == 401
+    until(lambda: find_entry(401, "anonymous"), "it is recorded too")
+    output = Portolan(place, PORTOLAN_URL=coordinator.url).ask("audit", "--limit", "1000")
+    assert "replica-7-of-it, runner" in output
     assert "replica-7-of-it, runner" in coordinator.page("/audit")
 
 
@@ -202,13 +202,13 @@ def test_a_url_that_another_runner_has_now_leaves_the_chart(
 
 
 def test_a_runner_that_was_registered_by_its_url_gets_its_name(
-    coordinator: CoordinatorProcess, known: RunnerProcess
+    coordinator: CoordinatorProcess, known_runner: RunnerProcess
 ) -> None:
-    registered = coordinator.register(known.ready["url"], SECRET.replace(" ", "-")).json()
-    assert registered["name"] is None
-    enrolled = post(coordinator, body(known))
-    assert enrolled.status_code == 200
-    assert (enrolled.json()["runner"]["id"], enrolled.json()["runner"]["name"]) == (registered["id"], "alpha")
+    registration = coordinator.register(known_runner.ready["url"], SECRET.replace(" ", "-")).json()
+    assert registration["name"] is None
+    enrolment = post(coordinator, body(known_runner))
+    assert enrolment.status_code == 200
+    assert (enrolment.json()["runner"]["id"], enrolment.json()["runner"]["name"]) == (registration["id"], "alpha")
 
 
 def test_a_removed_runner_does_not_come_back_by_itself(
@@ -220,7 +220,7 @@ def test_a_removed_runner_does_not_come_back_by_itself(
     assert coordinator.http.delete(f"/runners/{before['id']}").status_code == 204
     coordinator.kill()
     coordinator.start()
-    assert listed(coordinator) == []
+    assert runner_rows(coordinator) == []
     runner.stop()
     enrolling("alpha")
     (after,) = wait_online(coordinator, "alpha")
@@ -228,12 +228,12 @@ def test_a_removed_runner_does_not_come_back_by_itself(
 
 
 @pytest.mark.parametrize("secret", ["", "yesterdays", "x" * 4000, "\u00e9"])
-def test_a_wrong_enrolment_secret(coordinator: CoordinatorProcess, known: RunnerProcess, secret: str) -> None:
+def test_a_wrong_enrolment_secret(coordinator: CoordinatorProcess, known_runner: RunnerProcess, secret: str) -> None:
     headers = {b"Authorization": b"Bearer " + secret.encode()} if secret else {}
-    answer = coordinator.http.post("/runners/enrol", json=body(known), headers=headers)
+    answer = coordinator.http.post("/runners/enrol", json=body(known_runner), headers=headers)
     assert "the enrolment token is missing or wrong" in complaint(answer, 401)
     assert answer.headers["www-authenticate"] == 'Bearer realm="portolan"'
-    assert listed(coordinator) == []
+    assert runner_rows(coordinator) == []
 
 
 def test_a_runner_with_a_stale_enrolment_secret_ends_with_a_line(
@@ -253,15 +253,15 @@ def test_a_runner_with_a_stale_enrolment_secret_ends_with_a_line(
 
 
 def test_a_coordinator_that_enrols_nobody_says_how_it_would(
-    coordinator: CoordinatorProcess, known: RunnerProcess, enrolling: Callable[..., EnrollingRunner]
+    coordinator: CoordinatorProcess, known_runner: RunnerProcess, enrolling: Callable[..., EnrollingRunner]
 ) -> None:
     variables, coordinator.variables = coordinator.variables, {}
     coordinator.kill()
     coordinator.start()
     try:
-        assert "--enrolment-key-file" in complaint(post(coordinator, body(known)), 403)
+        assert "--enrolment-key-file" in complaint(post(coordinator, body(known_runner)), 403)
         assert "this coordinator enrols no runners" in enrolling("alpha").refused()
-        assert listed(coordinator) == []
+        assert runner_rows(coordinator) == []
     finally:
         coordinator.variables = variables
         coordinator.kill()
@@ -269,15 +269,15 @@ def test_a_coordinator_that_enrols_nobody_says_how_it_would(
 
 
 def test_a_secret_file_that_is_gone_is_no_open_door(
-    coordinator: CoordinatorProcess, known: RunnerProcess, secret_file: Path
+    coordinator: CoordinatorProcess, known_runner: RunnerProcess, secret_file: Path
 ) -> None:
     for content in ("", "two words\n", "too-short"):
         secret_file.write_text(content)
-        assert "must hold the enrolment key" in complaint(post(coordinator, body(known), "x"), 503)
+        assert "must hold the enrolment key" in complaint(post(coordinator, body(known_runner), "x"), 503)
     secret_file.unlink()
-    assert "cannot be read" in complaint(post(coordinator, body(known)), 503)
+    assert "cannot be read" in complaint(post(coordinator, body(known_runner)), 503)
     secret_file.write_text(ENROLMENT)
-    assert post(coordinator, body(known)).status_code == 201
+    assert post(coordinator, body(known_runner)).status_code == 201
 
 
 @pytest.mark.parametrize(
@@ -300,17 +300,17 @@ def test_a_secret_file_that_is_gone_is_no_open_door(
     ],
 )
 def test_a_request_that_makes_no_sense(
-    coordinator: CoordinatorProcess, known: RunnerProcess, fields: dict[str, Any], words: str
+    coordinator: CoordinatorProcess, known_runner: RunnerProcess, fields: dict[str, Any], words: str
 ) -> None:
-    assert words in complaint(post(coordinator, body(known, **fields)), 422)
-    assert listed(coordinator) == []
+    assert words in complaint(post(coordinator, body(known_runner, **fields)), 422)
+    assert runner_rows(coordinator) == []
 
 
-def test_a_url_at_which_nobody_answers(coordinator: CoordinatorProcess, known: RunnerProcess) -> None:
+def test_a_url_at_which_nobody_answers(coordinator: CoordinatorProcess, known_runner: RunnerProcess) -> None:
     nowhere = f"http://127.0.0.1:{free_port()}"
-    assert "check that it is running" in complaint(post(coordinator, body(known, url=nowhere)), 502)
-    assert "refused the secret" in complaint(post(coordinator, body(known, secret="another")), 502)
-    assert listed(coordinator) == []
+    assert "check that it is running" in complaint(post(coordinator, body(known_runner, url=nowhere)), 502)
+    assert "refused the secret" in complaint(post(coordinator, body(known_runner, secret="another")), 502)
+    assert runner_rows(coordinator) == []
 
 
 def test_a_runner_that_cannot_be_reached_says_so_once_and_goes_on(
@@ -319,7 +319,7 @@ def test_a_runner_that_cannot_be_reached_says_so_once_and_goes_on(
     runner = enrolling("alpha", "--advertise", f"http://127.0.0.1:{free_port()}")
     runner.wait_says("not enrolled yet: the runner at http://127.0.0.1")
     assert runner.process.poll() is None
-    assert listed(coordinator) == []
+    assert runner_rows(coordinator) == []
 
 
 def test_up_refuses_a_secret_file_that_is_not_there(place: Path) -> None:

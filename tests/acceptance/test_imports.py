@@ -25,18 +25,18 @@ COMPLETION = {"_PORTOLAN_COMPLETE": "complete_bash", "COMP_WORDS": "portolan sta
 SCRIPTS = Path(sys.executable).parent
 
 
-def imported(command: list[str], *arguments: str, **variables: str) -> set[str]:
+def modules_imported_by(command: list[str], *arguments: str, **variables: str) -> set[str]:
     """The modules that a call imports, from Python's own start on."""
     program, *rest = command
-    done = subprocess.run(
+    process = subprocess.run(
         [program, "-X", "importtime", *rest, *arguments],
         env={**environment(), **variables},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return set(IMPORTED.findall(done.stderr))
+    assert process.returncode == 0, process.stderr[-2000:]
+    return set(IMPORTED.findall(process.stderr))
 
 
 def packages(modules: set[str]) -> set[str]:
@@ -45,20 +45,20 @@ def packages(modules: set[str]) -> set[str]:
 
 @pytest.mark.parametrize("option", ["--help", "--version"])
 def test_help_and_version_import_neither_models_nor_http(option: str) -> None:
-    modules = imported(COMMAND, option)
+    modules = modules_imported_by(COMMAND, option)
     assert packages(modules) & (HEAVY | MODELS_AND_HTTP) == set()
     assert len(modules) < 230
 
 
 def test_the_runners_help_imports_neither_models_nor_the_web() -> None:
-    modules = imported(RUNNER, "--help")
+    modules = modules_imported_by(RUNNER, "--help")
     assert packages(modules) & (HEAVY | MODELS_AND_HTTP) == set()
     assert len(modules) < 110
 
 
 def test_status_imports_its_own_models_and_no_web_framework(coordinator: CoordinatorProcess, tmp_path: Path) -> None:
     portolan = Portolan(tmp_path, PORTOLAN_URL=coordinator.url)
-    modules = imported(COMMAND, "status", **portolan.variables)
+    modules = modules_imported_by(COMMAND, "status", **portolan.variables)
     assert packages(modules) & HEAVY == set()
     models = {name for name in modules if name.startswith("coordinator.") and name.endswith(".models")}
     assert models == {"coordinator.campaigns.models"}
@@ -66,7 +66,7 @@ def test_status_imports_its_own_models_and_no_web_framework(coordinator: Coordin
 
 
 def test_completion_imports_no_command() -> None:
-    modules = imported(COMMAND, **COMPLETION)
+    modules = modules_imported_by(COMMAND, **COMPLETION)
     assert packages(modules) & (HEAVY | {"httpx", "rich"}) == set()
     assert {name for name in modules if re.match(r"coordinator\.cli\.\w+_commands?$", name)} <= {
         "coordinator.cli.lazy_command"
@@ -97,5 +97,5 @@ def test_the_version_is_that_of_the_package(tmp_path: Path) -> None:
 
 
 def test_a_program_that_asks_imports_models_and_nothing_of_the_web() -> None:
-    modules = imported([sys.executable, "-c", "import portolan; portolan.can_i"])
+    modules = modules_imported_by([sys.executable, "-c", "import portolan; portolan.can_i"])
     assert packages(modules) & (HEAVY | {"httpx", "rich", "typer"}) == set()

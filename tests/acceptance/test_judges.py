@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import asyncpg
 import pytest
 
-from tests.acceptance.test_one_read_side import Run, World, campaign, served, text_of
+from tests.acceptance.test_one_read_side import Run, World, campaign, serve_world, text_of
 
 CPU = "a fast CPU"
 RIGHT = [Run(1.0, 2.0), Run(1.0, 2.0)]
@@ -57,25 +57,30 @@ async def fill(dsn: str) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def world(new_database: Callable[..., str]) -> Iterator[World]:
-    with served(new_database(), fill) as world:
+    with serve_world(new_database(), fill) as world:
         yield world
 
 
 def test_a_matrix_of_independent_references_alone(world: World) -> None:
     rows = world.get("/campaigns/1/matrix", rule="independent")["rows"]
     (cells,) = zip(*(row["cells"].values() for row in rows), strict=True)
-    found = {cell["function"]: cell["counts"]["independent"] for cell in cells}
+    counts_by_function = {cell["function"]: cell["counts"]["independent"] for cell in cells}
     assert {
-        function: (counts["verdict"], counts["passed"], counts["total"]) for function, counts in found.items()
+        function: (counts["verdict"], counts["passed"], counts["total"])
+        for function, counts in counts_by_function.items()
     } == INDEPENDENT
     views = world.rows("select * from function_verdicts where campaign_id = 1")
     assert {
         row["function"]: (row["verdict_independent"], row["passed_independent"], row["total_independent"])
         for row in views
     } == INDEPENDENT
-    for query, expected in (("passes:", ["torch.add"]), ("fails:", ["torch.sum"]), ("cause:type", ["torch.sum"])):
+    for query, expected_functions in (
+        ("passes:", ["torch.add"]),
+        ("fails:", ["torch.sum"]),
+        ("cause:type", ["torch.sum"]),
+    ):
         rows = world.get("/campaigns/1/matrix", rule="independent", q=query)["rows"]
-        assert [row["function"] for row in rows] == expected, query
+        assert [row["function"] for row in rows] == expected_functions, query
     page = text_of(world.page("/campaigns/1/matrix?rule=independent"))
     assert "add 1/1" in page
     assert "anywhere: 1/2" in page
@@ -85,19 +90,19 @@ def test_a_function_that_fails_in_part_says_on_which_kinds_of_input(world: World
     matrix = text_of(world.page("/campaigns/1/matrix"))
     answer = world.coordinator.http.get(f"{world.coordinator.url}/campaigns/1/matrix", params={"as": "csv"})
     lines = {line["function"]: line["fails_on"] for line in csv.DictReader(io.StringIO(answer.text))}
-    typed = world.typed("results", "1")
+    output = world.run_command("results", "1")
     for function, words in FAILS.items():
         page = text_of(world.page(f"/campaigns/1/functions/torch/{function}"))
         assert lines[function] == (words or "")
         if words is None:
             assert "fails" not in page
             continue
-        for surface in (matrix, page, typed):
+        for surface in (matrix, page, output):
             assert f"fails {words}" in surface, function
 
 
 def test_who_judged_a_case_is_on_its_pages_and_in_every_export(world: World) -> None:
-    expected = {
+    expected_judges = {
         "torch.sum/1": ("numpy", "empty broadcast"),
         "torch.sum/2": ("float64", "0-dim"),
         "torch.rand/0": ("form", "no-array"),
@@ -105,10 +110,10 @@ def test_who_judged_a_case_is_on_its_pages_and_in_every_export(world: World) -> 
     }
     rows = world.get("/campaigns/1/outcomes")["outcomes"]
     table = world.coordinator.http.get("/campaigns/1/outcomes", params={"format": "csv"})
-    written = list(csv.DictReader(io.StringIO(table.text)))
-    for row, line in zip(rows, written, strict=True):
-        if row["case"] in expected:
-            assert (row["judged_by"], row["input_kinds"]) == expected[row["case"]]
+    csv_rows = list(csv.DictReader(io.StringIO(table.text)))
+    for row, line in zip(rows, csv_rows, strict=True):
+        if row["case"] in expected_judges:
+            assert (row["judged_by"], row["input_kinds"]) == expected_judges[row["case"]]
         assert (line["judged_by"], line["input_kinds"]) == (row["judged_by"] or "", row["input_kinds"] or "")
     assert {row["case"] for row in world.get("/campaigns/1/outcomes", judged_by="numpy")["outcomes"]} == {
         "torch.sum/0", "torch.sum/1", "torch.add/0",
@@ -129,19 +134,19 @@ def test_who_judged_a_case_is_on_its_pages_and_in_every_export(world: World) -> 
 def test_the_command_line_too_has_the_cases_alone_that_an_independent_reference_judged(world: World) -> None:
     rest = world.get("/campaigns/1/outcomes", rule="independent")["outcomes"]
     assert {row["judged_by"] for row in rest} == {"numpy", "decomposition"}
-    assert json.loads(world.typed("results", "1", "--rule", "independent", "--format", "json")) == rest
-    shown, whole = world.typed("results", "1", "--rule", "independent"), world.typed("results", "1")
-    assert "only cases that an independent reference judged count" in shown
+    assert json.loads(world.run_command("results", "1", "--rule", "independent", "--format", "json")) == rest
+    output, whole = world.run_command("results", "1", "--rule", "independent"), world.run_command("results", "1")
+    assert "only cases that an independent reference judged count" in output
     assert "judged count" not in whole
     for row in world.get("/campaigns/1/matrix", rule="independent")["rows"]:
         for cell in row["cells"].values():
             counts = cell["counts"]["independent"]
-            assert f"{counts['passed']}/{counts['total']}" in shown
+            assert f"{counts['passed']}/{counts['total']}" in output
 
 
 def test_the_summary_counts_functions_and_cases_by_judge(world: World) -> None:
     assert SENTENCE in world.get("/campaigns/1/summary")["sections"][0]["sentences"]
-    assert SENTENCE in world.typed("results", "1")
+    assert SENTENCE in world.run_command("results", "1")
     assert SENTENCE in text_of(world.page("/campaigns/1/report"))
     table = world.get("/campaigns/1/tables/judges")
     assert [(row["judged_by"], row["cases"], row["functions"]) for row in table["rows"]] == [

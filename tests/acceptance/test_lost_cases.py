@@ -24,15 +24,15 @@ def portolan() -> Iterator[Portolan]:
     """Campaign 1 is whole: 'hazards.add' fails in one case. In campaign 2 only the first case of each function ran."""
     folder = Path(tempfile.mkdtemp(prefix="portolan-"))
     folder.chmod(0o711)
-    whole, lost = folder / "whole.bundle", folder / "lost.bundle"
+    whole, lossy_bundle = folder / "whole.bundle", folder / "lost.bundle"
     lines = bundles.lines_of(bundles.make(whole, functions=FUNCTIONS, runs=1).read_bytes())
     for case in lines[0]["suite"]["cases"]:
         case["tags"].append(f"{JUDGED_BY}{Judge.numpy}")
     whole.write_bytes(bundles.sealed(lines))
-    lost.write_bytes(bundles.sealed(without_all_but_first(lines)))
+    lossy_bundle.write_bytes(bundles.sealed(without_all_but_first(lines)))
     portolan = Portolan(folder / "data")
     up = portolan.up("--targets", "", "--port", "0")
-    for bundle in (whole, lost):
+    for bundle in (whole, lossy_bundle):
         portolan.ask("import", str(bundle))
     yield portolan
     assert up.stop() == 0, up.said
@@ -42,10 +42,10 @@ def portolan() -> Iterator[Portolan]:
 def without_all_but_first(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The bundle of a run whose device could not be made ready any more after each function's first case."""
     functions = {case["id"]: case["function"] for case in lines[0]["suite"]["cases"]}
-    begun = set[str]()
+    begun_functions = set[str]()
     for line in lines[1:]:
         function = functions[line["case"]]
-        if function in begun:
+        if function in begun_functions:
             evidence = {"exception": None, "message": None, "reason": "the device was lost", "stage": "prime"}
             line["outcome"] |= {
                 "verdict": "incomplete",
@@ -53,17 +53,17 @@ def without_all_but_first(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 "placement": "unknown",
                 "evidence": evidence,
             }
-        begun.add(function)
+        begun_functions.add(function)
     return lines
 
 
 def test_a_function_that_misses_cases_is_unknown_and_the_first_line_says_how_many_are(portolan: Portolan) -> None:
-    whole, lost = (portolan.ask("results", str(campaign)) for campaign in (1, 2))
+    whole, lossy = (portolan.ask("results", str(campaign)) for campaign in (1, 2))
     assert "1 of 2 functions pass every case (50 %" in whole
     assert "Results are missing" not in whole
     missing = lost.index("Results are missing: 3 cases of 1 of 2 functions ended without one")
     assert missing < lost.index("1 of 1 function passes every case"), "the rate comes after what it leaves out"
-    assert "1 more lacks results of some cases, so the rate over all 2 is between 50 and 100 %." in lost
+    assert "1 more lacks results of some cases, so the rate over all 2 is between 50 and 100 %." in lossy
 
 
 def test_only_what_ran_was_judged(portolan: Portolan) -> None:
@@ -72,8 +72,8 @@ def test_only_what_ran_was_judged(portolan: Portolan) -> None:
 
 
 def test_a_comparison_names_what_was_lost_and_a_gate_fails_on_it(portolan: Portolan) -> None:
-    said = portolan.ask("compare", "1", "2", "--fail-on", "regression")
-    assert "1 without a result on B" in said
-    assert re.search(rf"lost: {ADD}: partial 3/4 \(\w+\) → unknown 1/1: 3 without a result on B", said)
+    output = portolan.ask("compare", "1", "2", "--fail-on", "regression")
+    assert "1 without a result on B" in output
+    assert re.search(rf"lost: {ADD}: partial 3/4 \(\w+\) → unknown 1/1: 3 without a result on B", output)
     assert portolan.call("compare", "1", "2", "--fail-on", "lost").returncode == 1
     assert portolan.call("compare", "2", "1", "--fail-on", "lost").returncode == 0

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import asyncpg
 import pytest
 
-from tests.acceptance.test_one_read_side import Run, World, campaign, served, text_of
+from tests.acceptance.test_one_read_side import Run, World, campaign, serve_world, text_of
 
 RAN, NOT_RUN = "a fast CPU", "a slow CPU"
 """The hardware of the target that ran its cases, and of the one that only lowered them."""
@@ -29,8 +29,8 @@ def outcomes() -> dict[tuple[str, str], list[Run]]:
         "jax.sin/0": LOWERED, "jax.cos/0": LOWERED, "jax.cos/1": NOTHING, "jax.qr/0": LOWERED, "jax.qr/1": LACKING,
         "jax.qr/2": LACKING, "jax.typeof/0": NOTHING,
     }  # fmt: skip
-    found = {(case, NOT_RUN): [run, run] for case, run in cases.items()}
-    return found | {(case, RAN): ran for case in cases}
+    runs = {(case, NOT_RUN): [run, run] for case, run in cases.items()}
+    return runs | {(case, RAN): ran for case in cases}
 
 
 async def fill(dsn: str) -> dict[str, int]:
@@ -64,7 +64,7 @@ async def fill(dsn: str) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def world(new_database: Callable[..., str]) -> Iterator[World]:
-    with served(new_database(), fill) as world:
+    with serve_world(new_database(), fill) as world:
         yield world
 
 
@@ -95,7 +95,7 @@ def test_its_rate_is_one_sentence_on_every_surface(world: World) -> None:
     assert any(sentence.startswith("1 function is unknown") for sentence in sections[WHOLE])
     assert not any("No job passed" in sentence for sentence in sections["first"])
     assert not any("owered" in sentence for sentence in sections["jax@0.10.2/cpu"])
-    assert RATE in world.typed("results", "1")
+    assert RATE in world.run_command("results", "1")
     for path in ("/campaigns/1", "/campaigns/1/report"):
         assert RATE in text_of(world.page(path)), path
     (whole, lacking) = world.get("/campaigns/1/tables/lowerings", reference="none")["rows"]
@@ -115,7 +115,7 @@ def test_what_lacks_a_lowering_is_said_in_one_way_where_functions_stand(world: W
         1,
         2,
     )
-    terminal = world.typed("results", "1")
+    terminal = world.run_command("results", "1")
     assert WORDS in terminal
     assert "lowered, not run" in terminal
     for path in ("/campaigns/1/matrix", "/campaigns/1/functions/jax/jax.qr", "/campaigns/1/report"):
@@ -125,8 +125,8 @@ def test_what_lacks_a_lowering_is_said_in_one_way_where_functions_stand(world: W
     only = text_of(world.page("/campaigns/1/matrix?q=not-lowered:tpu-lowered"))
     assert WORDS in only
     assert "1 of 4 functions" in only
-    found = world.get("/campaigns/1/matrix", q="not-lowered:tpu-lowered")["rows"]
-    assert [row["function"] for row in found] == ["jax.qr"]
+    rows = world.get("/campaigns/1/matrix", q="not-lowered:tpu-lowered")["rows"]
+    assert [row["function"] for row in rows] == ["jax.qr"]
 
 
 def test_tables_of_verdicts_placements_and_latencies_leave_it_out(world: World) -> None:
@@ -136,8 +136,8 @@ def test_tables_of_verdicts_placements_and_latencies_leave_it_out(world: World) 
 
 
 def test_comparisons_leave_it_out_and_say_why(world: World) -> None:
-    found = world.get("/compare", a="1", b="2")
-    assert [pair["a"]["target"] for pair in found["pairs"]] == ["jax@0.10.2/cpu"]
-    assert {(each["target"], each["why"]) for each in found["left_out"]} == {
+    comparison = world.get("/compare", a="1", b="2")
+    assert [pair["a"]["target"] for pair in comparison["pairs"]] == ["jax@0.10.2/cpu"]
+    assert {(each["target"], each["why"]) for each in comparison["left_out"]} == {
         (WHOLE, "lowered, not run: no figure of it is compared")
     }

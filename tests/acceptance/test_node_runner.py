@@ -86,15 +86,15 @@ def here(coordinator: CoordinatorProcess, place: Path) -> Iterator[NodeRunner]:
 def has(name: str) -> bool:
     """Whether this version of Node.js has a function, asked of itself."""
     script = f"import * as zlib from 'node:zlib'; console.log(typeof {name} === 'function')"
-    asked = subprocess.run(
+    process = subprocess.run(
         ["node", "--input-type=module", "-e", script], capture_output=True, text=True, check=True, timeout=120
     )
-    return asked.stdout.strip() == "true"
+    return process.stdout.strip() == "true"
 
 
-def refused(*options: str, **variables: str) -> str:
+def refusal_of(*options: str, **variables: str) -> str:
     """The one line of a runner that cannot start."""
-    done = subprocess.run(
+    process = subprocess.run(
         ["node", EXAMPLE / "main.js", *options],
         env=environment(**variables),
         capture_output=True,
@@ -102,9 +102,9 @@ def refused(*options: str, **variables: str) -> str:
         timeout=120,
         check=False,
     )
-    assert done.returncode == 2, (done.returncode, done.stdout, done.stderr)
-    assert done.stdout == ""
-    (line,) = done.stderr.splitlines()
+    assert process.returncode == 2, (process.returncode, process.stdout, process.stderr)
+    assert process.stdout == ""
+    (line,) = process.stderr.splitlines()
     return line
 
 
@@ -116,25 +116,25 @@ def test_its_suite_is_charted(coordinator: CoordinatorProcess, here: NodeRunner)
     assert (target["framework"], target["version"], target["device"]) == ("node", version, "cpu")
 
     cases = here.suites["node"].cases
-    gone = {name for name in ("Set.prototype.union", "zlib.crc32") if not has(name)}
+    missing_functions = {name for name in ("Set.prototype.union", "zlib.crc32") if not has(name)}
     rows = coordinator.outcomes(campaign)
     assert {row["case"] for row in rows} == {case.id for case in cases}
-    expected = {case.id: "skipped" if case.function in gone else "passed" for case in cases}
-    assert {row["case"]: row["verdict"] for row in rows} == expected
-    passed = [row for row in rows if row["verdict"] == "passed"]
-    assert all(row["placement"] == "on_device" and row["devices"] == ["cpu"] for row in passed)
-    assert all(row["cold_ms"] > 0 and row["steady_ms"] is None for row in passed), "the paper's rule is one call"
-    assert all(row["cause"] == "removed" for row in rows if row["function"] in gone)
+    expected_verdicts = {case.id: "skipped" if case.function in missing_functions else "passed" for case in cases}
+    assert {row["case"]: row["verdict"] for row in rows} == expected_verdicts
+    passed_rows = [row for row in rows if row["verdict"] == "passed"]
+    assert all(row["placement"] == "on_device" and row["devices"] == ["cpu"] for row in passed_rows)
+    assert all(row["cold_ms"] > 0 and row["steady_ms"] is None for row in passed_rows), "the paper's rule is one call"
+    assert all(row["cause"] == "removed" for row in rows if row["function"] in missing_functions)
     assert all(row["fingerprint"]["libraries"]["node"] == version for row in rows)
 
     matrix = coordinator.http.get(f"/campaigns/{campaign}/matrix").json()
     verdicts = {
         row["function"]: next(iter(row["cells"].values()))["counts"]["anywhere"]["verdict"] for row in matrix["rows"]
     }
-    assert verdicts == {case.function: "unknown" if case.function in gone else "success" for case in cases}
+    assert verdicts == {case.function: "unknown" if case.function in missing_functions else "success" for case in cases}
 
     comma = coordinator.http.get(f"/campaigns/{campaign}/outcomes", params={"format": "csv"}).text
-    assert {row["case"]: row["verdict"] for row in csv.DictReader(io.StringIO(comma))} == expected
+    assert {row["case"]: row["verdict"] for row in csv.DictReader(io.StringIO(comma))} == expected_verdicts
 
 
 def test_a_steady_time_is_stored_with_its_samples(coordinator: CoordinatorProcess, here: NodeRunner) -> None:
@@ -221,11 +221,11 @@ def test_a_newer_attempt_replaces_the_older(example: NodeRunner) -> None:
     assert example.post(older) == ["stale_attempt"]
     assert example.post(newer) == ["known"]
     with example.stream(0) as events:
-        replaced = next(event for event in events if isinstance(event, Finished))
+        replaced_attempt = next(event for event in events if isinstance(event, Finished))
         next(event for event in events if isinstance(event, Started) and event.attempt == 2)
         assert example.http.delete(f"/v1/jobs/{newer['id']}/2").status_code == 204
-        stopped = next(event for event in events if isinstance(event, Finished))
-    assert [(event.attempt, event.outcome.ending) for event in (replaced, stopped)] == [
+        stopped_attempt = next(event for event in events if isinstance(event, Finished))
+    assert [(event.attempt, event.outcome.ending) for event in (replaced_attempt, stopped_attempt)] == [
         (1, Ending.cancelled),
         (2, Ending.cancelled),
     ]
@@ -255,11 +255,11 @@ def test_all_that_a_case_prints_is_counted_and_the_end_of_it_kept(example: NodeR
 def test_the_stream_begins_where_it_is_asked_to_until_that_is_forgotten(example: NodeRunner) -> None:
     assert example.post(example.case("Math.fround/ties"), example.case("Math.imul/edges")) == ["queued", "queued"]
     with example.stream(0) as events:
-        told = [next(event for event in events if not isinstance(event, Heartbeat)) for _ in range(4)]
-    assert [type(event) for event in told] == [Started, Finished] * 2
-    assert [event.n for event in told] == [1, 2, 3, 4]
+        log_events = [next(event for event in events if not isinstance(event, Heartbeat)) for _ in range(4)]
+    assert [type(event) for event in log_events] == [Started, Finished] * 2
+    assert [event.n for event in log_events] == [1, 2, 3, 4]
     with example.stream(2) as events:
-        assert next(event for event in events if not isinstance(event, Heartbeat)) == told[2]
+        assert next(event for event in events if not isinstance(event, Heartbeat)) == log_events[2]
 
     example.acknowledge(2)
     query = {"boot_id": example.info.boot_id, "after": 1}
@@ -267,7 +267,7 @@ def test_the_stream_begins_where_it_is_asked_to_until_that_is_forgotten(example:
     assert example.http.get("/v1/events", params=query | {"after": 5}).status_code == 422
     assert example.http.get("/v1/events", params=query | {"boot_id": "another"}).json()["boot_id"] == query["boot_id"]
     with example.stream(2) as events:
-        assert next(event for event in events if not isinstance(event, Heartbeat)) == told[2]
+        assert next(event for event in events if not isinstance(event, Heartbeat)) == log_events[2]
 
 
 def test_waiting_for_the_timing_lock_is_on_no_clock(place: Path) -> None:
@@ -275,8 +275,8 @@ def test_waiting_for_the_timing_lock_is_on_no_clock(place: Path) -> None:
     lock = place / "lock"
     runner = NodeRunner(PORTOLAN_TIMING_LOCK=str(lock))
     try:
-        with lock.open("w") as held:
-            fcntl.flock(held, fcntl.LOCK_EX)
+        with lock.open("w") as lock_file:
+            fcntl.flock(lock_file, fcntl.LOCK_EX)
             job = runner.case("Math.clz32/powers", timing="paper", timeout_s=4.0)
             assert runner.post(job) == ["queued"]
             runner.wait_started(job["id"])
@@ -329,16 +329,16 @@ def test_bad_requests_get_a_problem_and_take_nothing(example: NodeRunner) -> Non
 def test_what_keeps_it_from_starting_is_one_line(example: NodeRunner, place: Path) -> None:
     empty = place / "empty"
     empty.touch()
-    assert "no secret" in refused()
-    assert "is empty" in refused("--secret-file", str(empty))
-    assert "cannot read the secret file" in refused("--secret-file", str(place / "none"))
-    assert "EADDRINUSE" in refused("--port", str(example.port), PORTOLAN_RUNNER_SECRET=SECRET)
-    assert "from 0 (any free one) to 65535" in refused("--port", "many", PORTOLAN_RUNNER_SECRET=SECRET)
+    assert "no secret" in refusal_of()
+    assert "is empty" in refusal_of("--secret-file", str(empty))
+    assert "cannot read the secret file" in refusal_of("--secret-file", str(place / "none"))
+    assert "EADDRINUSE" in refusal_of("--port", str(example.port), PORTOLAN_RUNNER_SECRET=SECRET)
+    assert "from 0 (any free one) to 65535" in refusal_of("--port", "many", PORTOLAN_RUNNER_SECRET=SECRET)
     lock = {"PORTOLAN_TIMING_LOCK": str(place / "none" / "lock")}
-    assert "the timing lock cannot be opened" in refused("--port", "0", PORTOLAN_RUNNER_SECRET=SECRET, **lock)
-    assert "there is no case" in refused("run", "Math.none/0")
-    assert "or: run CASE" in refused("walk")
-    assert "options: --host" in refused("--ports", "1", PORTOLAN_RUNNER_SECRET=SECRET)
+    assert "the timing lock cannot be opened" in refusal_of("--port", "0", PORTOLAN_RUNNER_SECRET=SECRET, **lock)
+    assert "there is no case" in refusal_of("run", "Math.none/0")
+    assert "or: run CASE" in refusal_of("walk")
+    assert "options: --host" in refusal_of("--ports", "1", PORTOLAN_RUNNER_SECRET=SECRET)
 
 
 def test_it_ends_with_all_that_it_started_when_it_is_told_to(example: NodeRunner) -> None:
@@ -354,16 +354,16 @@ def test_what_it_says_repeats_a_case(coordinator: CoordinatorProcess, here: Node
     campaign = coordinator.submit("Math.imul", suite="node", timing="off", runs=1)
     coordinator.wait_ended(campaign)
     row = coordinator.outcomes(campaign)[0]
-    done = subprocess.run(
+    process = subprocess.run(
         ["sh", "-c", row["repeat"]], env=environment(), capture_output=True, text=True, timeout=120, check=False
     )
-    assert done.returncode == 0, done.stderr
-    assert Outcome.model_validate_json(done.stdout).ending is Ending.returned
+    assert process.returncode == 0, process.stderr
+    assert Outcome.model_validate_json(process.stdout).ending is Ending.returned
 
 
 def test_its_own_tests_pass() -> None:
-    done = subprocess.run(["node", "--test"], cwd=EXAMPLE, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stdout
+    process = subprocess.run(["node", "--test"], cwd=EXAMPLE, capture_output=True, text=True, timeout=120, check=False)
+    assert process.returncode == 0, process.stdout
 
 
 @pytest.mark.level(2)
@@ -384,10 +384,10 @@ def test_it_passes_the_conformance_kit_with_every_check_run(place: Path) -> None
     options = ["--secret-file", str(secret), "--restart-command", restart, "--json"]
     try:
         check = [*COMMAND, "runner", "check", runner.ready["url"], *options]
-        done = call(COORDINATOR_SERVER, check, environment(), "", KIT_LIMIT_S)
+        process = call(COORDINATOR_SERVER, check, environment(), "", KIT_LIMIT_S)
     finally:
         runner.stop()
-    assert done.returncode == 0, done.stdout + done.stderr
-    findings = json.loads(done.stdout)["findings"]
+    assert process.returncode == 0, process.stdout + process.stderr
+    findings = json.loads(process.stdout)["findings"]
     assert findings
     assert [finding for finding in findings if finding["result"] != "passed"] == []

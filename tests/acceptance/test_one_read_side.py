@@ -77,8 +77,8 @@ class World:
 
         return asyncio.run(read())
 
-    def typed(self, *arguments: str) -> str:
-        done = subprocess.run(
+    def run_command(self, *arguments: str) -> str:
+        process = subprocess.run(
             [sys.executable, "-m", "coordinator", *arguments, "--url", self.coordinator.url],
             env={**os.environ, "PORTOLAN_TOKEN": ADMIN_TOKEN},
             cwd=ROOT,
@@ -87,12 +87,12 @@ class World:
             timeout=120,
             check=False,
         )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        assert process.returncode == 0, process.stderr
+        return process.stdout
 
 
 @contextmanager
-def served(dsn: str, fill: Callable[[str], Coroutine[Any, Any, dict[str, int]]]) -> Iterator[World]:
+def serve_world(dsn: str, fill: Callable[[str], Coroutine[Any, Any, dict[str, int]]]) -> Iterator[World]:
     """A coordinator over the database, once it is filled."""
     targets = asyncio.run(fill(dsn))
     coordinator = CoordinatorProcess(dsn)
@@ -221,7 +221,7 @@ async def campaign(
 
 @pytest.fixture(scope="module")
 def world(new_database: Callable[..., str]) -> Iterator[World]:
-    with served(new_database(), fill) as world:
+    with serve_world(new_database(), fill) as world:
         answer = world.coordinator.http.put(
             "/campaigns/1/overrides",
             json={"case": "torch.wrong/0", "target": "torch/xla", "cause": "precision", "why": "it is near"},
@@ -295,8 +295,8 @@ def test_the_csv_of_the_matrix_has_every_figure_of_the_views(world: World, from_
     assert len(rows) == len(from_views)
     for row in rows:
         figures = from_views[row["function"], world.targets[row["hardware"]]]
-        written = {name: "" if figures[name] is None else str(figures[name]) for name in FIGURES}
-        assert {name: row[name] for name in FIGURES} == written
+        expected_figures = {name: "" if figures[name] is None else str(figures[name]) for name in FIGURES}
+        assert {name: row[name] for name in FIGURES} == expected_figures
 
 
 def test_a_functions_history_has_the_same_cell_and_compares_one_suite_alone(world: World, from_views: Figures) -> None:
@@ -305,22 +305,22 @@ def test_a_functions_history_has_the_same_cell_and_compares_one_suite_alone(worl
         for cell in cells:
             if cell["campaign_id"] == 1:
                 assert in_a_line(cell) == from_views[function, cell["target_id"]]
-    changed = {
+    changes = {
         (cell["campaign_id"], cell["suite"], cell["device"]): cell["changed"]
         for cell in world.get("/history/torch/torch.wrong")["cells"]
     }
-    assert changed[3, "paper", "xla"], "it failed in the campaign that this is a rerun of"
-    assert not changed[2, "library", "xla"]
-    assert not changed[1, "paper", "xla"]
+    assert changes[3, "paper", "xla"], "it failed in the campaign that this is a rerun of"
+    assert not changes[2, "library", "xla"]
+    assert not changes[1, "paper", "xla"]
     whole = world.page("/history/torch/torch.wrong")
     assert whole.count("changed") == 1
     assert "suite library" in whole
 
 
 def test_suites_of_the_same_revision_are_not_compared(world: World) -> None:
-    found = world.get("/compare", a="1", b="2")
-    assert found["pairs"] == []
-    both = [left["why"] for left in found["left_out"] if left["side"] == "both"]
+    comparison = world.get("/compare", a="1", b="2")
+    assert comparison["pairs"] == []
+    both = [left["why"] for left in comparison["left_out"] if left["side"] == "both"]
     assert both
     assert all("their suites differ (paper and library)" in why for why in both)
     again = world.get("/compare", a="1:torch/xla", b="3:torch/xla")
@@ -339,10 +339,14 @@ def test_suites_of_the_same_revision_are_not_compared(world: World) -> None:
     ],
 )
 def test_a_comparison_counts_by_any_rule(world: World, rule: str, kind: str, why: str | None) -> None:
-    found = world.get("/compare", a="1:torch/xla", b="3:torch/xla", rule=rule)
-    (change,) = [change for change in found["pairs"][0]["verdicts"]["changes"] if change["function"] == "torch.wrong"]
-    assert (found["rule"], change["kind"], change["why"]) == (rule, kind, why)
-    assert json.loads(world.typed("compare", "1:torch/xla", "3:torch/xla", "--rule", rule, "--json")) == found
+    comparison = world.get("/compare", a="1:torch/xla", b="3:torch/xla", rule=rule)
+    (change,) = [
+        change for change in comparison["pairs"][0]["verdicts"]["changes"] if change["function"] == "torch.wrong"
+    ]
+    assert (comparison["rule"], change["kind"], change["why"]) == (rule, kind, why)
+    assert (
+        json.loads(world.run_command("compare", "1:torch/xla", "3:torch/xla", "--rule", rule, "--json")) == comparison
+    )
 
 
 @pytest.mark.parametrize("command", [("results", "1"), ("compare", "1", "3")])
@@ -350,8 +354,8 @@ def test_the_command_line_refuses_an_unknown_rule_with_those_that_there_are(
     world: World, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
     portolan = Portolan(tmp_path, PORTOLAN_URL=world.coordinator.url)
-    said = portolan.refused(*command, "--rule", "upside_down")
-    assert f"no counting rule is called 'upside_down'; there are: {', '.join(NAMES)}" in said
+    message = portolan.refused(*command, "--rule", "upside_down")
+    assert f"no counting rule is called 'upside_down'; there are: {', '.join(NAMES)}" in message
 
 
 def test_a_comparison_says_everywhere_what_change_its_hosts_could_have_shown(world: World) -> None:
@@ -361,33 +365,33 @@ def test_a_comparison_says_everywhere_what_change_its_hosts_could_have_shown(wor
     assert pair["latencies"]["between_halves"] == [pytest.approx(1.1), pytest.approx(1.0)]
     sentence = "A differs by up to ×1.1 and B differs by up to ×1"
     assert sentence in text_of(world.page(f"/compare?a={sides[0]}&b={sides[1]}"))
-    assert sentence in " ".join(world.typed("compare", *sides).split())
+    assert sentence in " ".join(world.run_command("compare", *sides).split())
 
 
 def test_outcomes_are_the_same_in_json_csv_parquet_and_the_view(world: World) -> None:
     rows = world.get("/campaigns/1/outcomes", limit=5000)["outcomes"]
-    told = world.rows("SELECT * FROM outcome_rows WHERE campaign_id = 1 ORDER BY job_id")
+    view_rows = world.rows("SELECT * FROM outcome_rows WHERE campaign_id = 1 ORDER BY job_id")
     table = world.coordinator.http.get("/campaigns/1/outcomes", params={"format": "csv"})
-    written = list(csv.DictReader(io.StringIO(table.text)))
+    csv_rows = list(csv.DictReader(io.StringIO(table.text)))
     parquet = world.coordinator.http.get("/campaigns/1/outcomes", params={"format": "parquet"})
-    packed = pq.read_table(io.BytesIO(parquet.content)).to_pylist()
+    parquet_rows = pq.read_table(io.BytesIO(parquet.content)).to_pylist()
     names = ("job_id", "function", "case", "run", "verdict", "verdict_on_device", "cause", "cause_on_device", "rule",
              "placement", "cold_ms", "low_ms", "noisy", "steady_ms", "iqr_ms", "samples", "overridden_by")  # fmt: skip
-    assert len(rows) == len(told) == len(written) == len(packed) == sum(map(len, paper().values()))
-    for outcome, seen, line, record in zip(rows, told, written, packed, strict=True):
+    assert len(rows) == len(view_rows) == len(csv_rows) == len(parquet_rows) == sum(map(len, paper().values()))
+    for outcome, view_row, line, record in zip(rows, view_rows, csv_rows, parquet_rows, strict=True):
         figures = {name: outcome[name] for name in names}
-        assert figures == {name: seen[name] for name in names}
+        assert figures == {name: view_row[name] for name in names}
         assert figures == {name: record[name] for name in names}
         assert {name: line[name] for name in names} == {
             name: "" if value is None else str(value) for name, value in figures.items()
         }
     by_device = world.get("/campaigns/1/outcomes", rule="on_device", verdict="failed")["outcomes"]
     assert {row["job_id"] for row in by_device} == {
-        row["job_id"] for row in told if row["verdict_on_device"] == "failed"
+        row["job_id"] for row in view_rows if row["verdict_on_device"] == "failed"
     }
 
 
-def shown(figures: dict[str, Any]) -> list[str]:
+def figure_words(figures: dict[str, Any]) -> list[str]:
     """The figures as people read them."""
     words = [f"{figures['passed']}/{figures['total']}" if figures["total"] else "–"]
     if figures["low_ms"] is not None:
@@ -416,8 +420,8 @@ def test_the_page_of_the_matrix_shows_the_same_figures(world: World, from_views:
         for (function, target), figures in from_views.items():
             address = f'/campaigns/1/functions/torch/{function}#t-{target}"'
             (cell,) = re.findall(rf'<td class="cell[^>]*><a href="{re.escape(address)}.*?</td>', html, re.DOTALL)
-            judged = figures | {name: figures[f"{name}{ends}"] for name in ("passed", "total")}
-            for word in shown(judged):
+            rule_figures = figures | {name: figures[f"{name}{ends}"] for name in ("passed", "total")}
+            for word in figure_words(rule_figures):
                 assert word in text_of(cell), (function, target, which)
 
 
@@ -425,27 +429,27 @@ def test_the_page_of_a_function_shows_the_same_figures(world: World, from_views:
     for (function, target), figures in from_views.items():
         html = world.page(f"/campaigns/1/functions/torch/{function}")
         (row,) = re.findall(rf'<tr><th scope="row"><a href="#t-{target}">.*?</tr>', html, re.DOTALL)
-        expected = [
+        expected_words = [
             figures["verdict"],
             f"{figures['passed']}/{figures['total']}",
             formats.ratio(figures["ratio_to_cpu"]),
         ]
-        expected += [
+        expected_words += [
             formats.latency(figures[name]) for name in ("first_cold_ms", "later_cold_ms", "low_ms", "steady_ms")
         ]
-        for word in expected:
+        for word in expected_words:
             assert word in text_of(row), (function, target)
 
 
 def test_the_terminal_shows_the_same_figures(world: World, from_views: Figures) -> None:
     for name, target in world.targets.items():
-        lines = world.typed("results", "1", "--device", DEVICES[name]).splitlines()
+        lines = world.run_command("results", "1", "--device", DEVICES[name]).splitlines()
         for function in SUITE:
             if (function, target) not in from_views:
                 continue
             figures = from_views[function, target]
             (line,) = [line for line in lines if line.startswith(f"{function} ")]
-            for word in shown(figures):
+            for word in figure_words(figures):
                 assert word in line, (name, function)
             if figures["first_cold_ms"] is not None:
                 assert formats.latency(figures["first_cold_ms"]) in line
@@ -455,7 +459,7 @@ def test_the_headline_is_one_sentence_on_every_surface(world: World) -> None:
     sections = {section["heading"]: section["sentences"] for section in world.get("/campaigns/1/summary")["sections"]}
     report = world.coordinator.http.get(f"{world.coordinator.url}/campaigns/1/report", params={"as": "json"}).json()
     assert {section["heading"]: section["sentences"] for section in report["summary"]} == sections
-    terminal = world.typed("results", "1")
+    terminal = world.run_command("results", "1")
     page = text_of(world.page("/campaigns/1/report"))
     for sentences in sections.values():
         for sentence in sentences:
@@ -525,12 +529,12 @@ def test_a_timeout_has_the_same_words_on_every_surface(
     world: World, evidence: dict[str, str] | None, words: str
 ) -> None:
     """Also that of a runner that gives no reason. No surface has the word of the database for it alone."""
-    stored = "null" if evidence is None else f"'{json.dumps(evidence)}'"
-    changed = world.rows(
-        f"UPDATE outcomes o SET ending = 'timed_out', evidence = {stored} FROM cases c WHERE c.id = o.case_id"
+    evidence_literal = "null" if evidence is None else f"'{json.dumps(evidence)}'"
+    changed_rows = world.rows(
+        f"UPDATE outcomes o SET ending = 'timed_out', evidence = {evidence_literal} FROM cases c WHERE c.id = o.case_id"
         " AND c.name = 'torch.wrong/0' AND o.campaign_id = 1 AND o.verdict = 'failed' RETURNING job_id"
     )
-    jobs = {row["job_id"] for row in changed}
+    jobs = {row["job_id"] for row in changed_rows}
     assert len(jobs) == RUNS
     rows = {row["job_id"]: row["said"] for row in world.get("/campaigns/1/outcomes")["outcomes"]}
     assert {rows[job] for job in jobs} == {words}
@@ -545,7 +549,7 @@ def test_a_timeout_has_the_same_words_on_every_surface(
     ]
     assert runs == [words] * RUNS
     pages = ("/campaigns/1", "/campaigns/1/functions/torch/torch.wrong", "/campaigns/1/report")
-    texts = [*(text_of(world.page(page)) for page in pages), world.typed("results", "1")]
+    texts = [*(text_of(world.page(page)) for page in pages), world.run_command("results", "1")]
     for place, text in zip((*pages, "results"), texts, strict=True):
         assert words in " ".join(text.split()), place
         assert "timed_out" not in text, place
@@ -554,8 +558,8 @@ def test_a_timeout_has_the_same_words_on_every_surface(
 def test_the_cases_of_a_function_have_the_latencies_of_the_view(world: World) -> None:
     names = ("cold_ms", "first_cold_ms", "later_cold_ms", "low_ms", "steady_ms", "unconfirmed")
     rows = world.rows("SELECT * FROM case_latencies WHERE campaign_id = 1")
-    expected = {(row["target_id"], row["case"]): {name: row[name] for name in names} for row in rows}
-    found = {}
+    expected_figures = {(row["target_id"], row["case"]): {name: row[name] for name in names} for row in rows}
+    figures_by_case = {}
     for function in SUITE:
         address = f"{world.coordinator.url}/campaigns/1/functions/torch/{function}"
         page = world.coordinator.http.get(address, params={"as": "json"}).json()
@@ -563,6 +567,6 @@ def test_the_cases_of_a_function_have_the_latencies_of_the_view(world: World) ->
             for case in target["cases"]:
                 figures = {name: case[name] for name in names}
                 if any(value is not None for value in figures.values()):
-                    found[target["target_id"], case["case"]] = figures
-    assert found == expected
+                    figures_by_case[target["target_id"], case["case"]] = figures
+    assert figures_by_case == expected_figures
     assert {row["unconfirmed"] for row in rows} == {True, False, None}, "torch.sort on the CPU took 1 ms, then 3"

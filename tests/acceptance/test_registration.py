@@ -18,13 +18,13 @@ from tests.threaded_server import ThreadedServer
 
 
 @contextmanager
-def answering(body: bytes, *, delayed: bool = False) -> Iterator[str]:
+def answering(body: bytes, *, is_delayed: bool = False) -> Iterator[str]:
     """An HTTP server that answers everything with ``body``, or only when the test is over."""
     over = threading.Event()
 
     class Answer(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            if delayed:
+            if is_delayed:
                 over.wait(60)
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
@@ -45,7 +45,7 @@ def answering(body: bytes, *, delayed: bool = False) -> Iterator[str]:
             thread.join()
 
 
-def refused(coordinator: CoordinatorProcess, url: str, secret: str = SECRET) -> str:
+def refusal_detail(coordinator: CoordinatorProcess, url: str, secret: str = SECRET) -> str:
     """The problem's detail; asserts that nothing was stored."""
     before = coordinator.http.get("/runners").json()
     answer = coordinator.register(url, secret)
@@ -56,37 +56,37 @@ def refused(coordinator: CoordinatorProcess, url: str, secret: str = SECRET) -> 
 
 
 def test_nobody_answers(coordinator: CoordinatorProcess) -> None:
-    assert "check that it is running" in refused(coordinator, f"http://127.0.0.1:{free_port()}")
+    assert "check that it is running" in refusal_detail(coordinator, f"http://127.0.0.1:{free_port()}")
 
 
 def test_a_slow_answer(coordinator: CoordinatorProcess) -> None:
-    with answering(b"{}", delayed=True) as url:
-        assert "did not answer within 10 s" in refused(coordinator, url)
+    with answering(b"{}", is_delayed=True) as url:
+        assert "did not answer within 10 s" in refusal_detail(coordinator, url)
 
 
 @pytest.mark.parametrize("body", [b"<html>a web page</html>", b'{"hello": "world"}', b"", b"[]"])
 def test_something_else_answers(coordinator: CoordinatorProcess, body: bytes) -> None:
     with answering(body) as url:
-        assert "not a runner of protocol 1" in refused(coordinator, url)
+        assert "not a runner of protocol 1" in refusal_detail(coordinator, url)
 
 
 @pytest.mark.parametrize("body", [{"protocol": 2}, {"protocol": 2, "boots": ["new words"]}])
 def test_another_protocol_version(coordinator: CoordinatorProcess, body: dict[str, object]) -> None:
     with answering(json.dumps(body).encode()) as url:
-        assert "speaks protocol 2, this coordinator 1" in refused(coordinator, url)
+        assert "speaks protocol 2, this coordinator 1" in refusal_detail(coordinator, url)
 
 
 def test_a_framework_whose_name_has_a_slash(coordinator: CoordinatorProcess) -> None:
     """No selector could name its target, and its pages would have no address."""
     runner = ListingRunner([], "vendor/torch")
     try:
-        assert "framework: must not contain a slash" in refused(coordinator, runner.url, "")
+        assert "framework: must not contain a slash" in refusal_detail(coordinator, runner.url, "")
     finally:
         runner.stop()
 
 
 def test_a_wrong_secret(coordinator: CoordinatorProcess, runner: RunnerProcess) -> None:
-    detail = refused(coordinator, runner.ready["url"], "another secret")
+    detail = refusal_detail(coordinator, runner.ready["url"], "another secret")
     assert "refused the secret" in detail
 
 

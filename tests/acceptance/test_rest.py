@@ -43,10 +43,10 @@ def test_the_matrix_says_what_ports(coordinator: CoordinatorProcess, campaign: i
     assert (counts["verdict"], counts["passed"], counts["failed"], counts["total"]) == ("partial", 3, 1, 4)
     assert counts["cause"] == "assertion"
     assert add["steady_ms"] > 0
-    gone = cells["hazards.gone"]
-    counts = gone["counts"]["anywhere"]
+    gone_cell = cells["hazards.gone"]
+    counts = gone_cell["counts"]["anywhere"]
     assert (counts["verdict"], counts["total"], counts["cause"]) == ("unknown", 0, None)
-    assert (gone["skipped"], gone["not_counted_cause"]) == (1, "removed")
+    assert (gone_cell["skipped"], gone_cell["not_counted_cause"]) == (1, "removed")
 
 
 def test_outcomes_come_in_pages(coordinator: CoordinatorProcess, campaign: int) -> None:
@@ -70,10 +70,10 @@ def test_outcomes_can_be_narrowed(coordinator: CoordinatorProcess, campaign: int
 
 
 def test_every_outcome_says_where_it_ran_and_how_to_repeat_it(coordinator: CoordinatorProcess, campaign: int) -> None:
-    failed = coordinator.outcomes(campaign, verdict="failed")[0]
-    assert failed["repeat"] == "portolan-runner run hazards cpu hazards.add/wrong"
-    assert failed["fingerprint"]["hardware"]
-    assert failed["fingerprint"]["environment"]
+    failed_row = coordinator.outcomes(campaign, verdict="failed")[0]
+    assert failed_row["repeat"] == "portolan-runner run hazards cpu hazards.add/wrong"
+    assert failed_row["fingerprint"]["hardware"]
+    assert failed_row["fingerprint"]["environment"]
 
 
 def test_csv_and_parquet_hold_the_same_rows(coordinator: CoordinatorProcess, campaign: int) -> None:
@@ -150,8 +150,8 @@ def test_an_unknown_counting_rule_is_refused_with_those_that_there_are(
 ) -> None:
     answer = coordinator.http.get(f"{coordinator.url}/{path.format(campaign)}rule=upside_down")
     assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
-    known = ", ".join(NAMES)
-    assert answer.json()["detail"] == f"no counting rule is called 'upside_down'; there are: {known}"
+    rule_names = ", ".join(NAMES)
+    assert answer.json()["detail"] == f"no counting rule is called 'upside_down'; there are: {rule_names}"
 
 
 def test_a_rerun_plans_only_what_failed(coordinator: CoordinatorProcess, campaign: int) -> None:
@@ -187,7 +187,7 @@ def test_a_finished_campaign_cannot_be_cancelled(coordinator: CoordinatorProcess
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         ({"suite": "hazard"}, "no suite 'hazard'; did you mean hazards?"),
         ({"targets": ["torch/tpu"]}, "'torch/tpu' matches no live runner's target"),
@@ -207,12 +207,12 @@ def test_a_finished_campaign_cannot_be_cancelled(coordinator: CoordinatorProcess
     ],
 )
 def test_a_bad_submission_is_refused_saying_why(
-    coordinator: CoordinatorProcess, runner: RunnerProcess, body: dict[str, Any], told: str
+    coordinator: CoordinatorProcess, runner: RunnerProcess, body: dict[str, Any], message: str
 ) -> None:
     answer = coordinator.http.post("/campaigns", json={"suite": "hazards"} | body)
     assert answer.status_code in (404, 422)
     assert answer.headers["content-type"] == "application/problem+json"
-    assert told in answer.json()["detail"]
+    assert message in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def causes(coordinator: CoordinatorProcess, campaign: int) -> dict[str, tuple[st
     return {row["case"]: (row["verdict"], row["cause"], row["rule"]) for row in rows if row["cause"]}
 
 
-def counted(coordinator: CoordinatorProcess, campaign: int) -> tuple[int, int, int]:
+def counters_of(coordinator: CoordinatorProcess, campaign: int) -> tuple[int, int, int]:
     counters = coordinator.campaign(campaign)["counters"]
     return counters["passed"], counters["failed"], counters["incomplete"]
 
@@ -64,13 +64,13 @@ def test_today_s_rules_are_applied_to_what_is_stored(
     coordinator: CoordinatorProcess, portolan: Portolan, campaign: int
 ) -> None:
     before = causes(coordinator, campaign)
-    unchanged = portolan.ask("reclassify", str(campaign))
-    assert "0 of 4 outcomes that did not pass changed" in unchanged
+    unchanged_output = portolan.ask("reclassify", str(campaign))
+    assert "0 of 4 outcomes that did not pass changed" in unchanged_output
     as_older_rules_had_it(coordinator, campaign)
     assert set(causes(coordinator, campaign).values()) == {("failed", "unknown", "an-older-rule")}
-    told = portolan.ask("reclassify", str(campaign))
-    assert "4 of 4 outcomes that did not pass changed" in told
-    assert "2: unknown (an-older-rule) → crash (died-of-signal)" in told
+    output = portolan.ask("reclassify", str(campaign))
+    assert "4 of 4 outcomes that did not pass changed" in output
+    assert "2: unknown (an-older-rule) → crash (died-of-signal)" in output
     assert causes(coordinator, campaign) == before
 
 
@@ -86,10 +86,10 @@ def test_a_verdict_that_changes_is_counted_anew(coordinator: CoordinatorProcess,
         "update campaign_targets set failed = failed - 2, incomplete = incomplete + 2 where campaign_id = $1",
         campaign,
     )
-    assert counted(coordinator, campaign) == (6, 2, 2)
+    assert counters_of(coordinator, campaign) == (6, 2, 2)
     answer = coordinator.http.post(f"/campaigns/{campaign}/reclassify").json()
     assert (answer["looked_at"], answer["changed"]) == (4, 2)
-    assert counted(coordinator, campaign) == (6, 4, 0)
+    assert counters_of(coordinator, campaign) == (6, 4, 0)
 
 
 def test_all_campaigns_can_be_reclassified_at_once(coordinator: CoordinatorProcess, campaign: int) -> None:
@@ -104,10 +104,10 @@ def test_a_person_s_word_wins_until_it_is_taken_back(
 ) -> None:
     before = causes(coordinator, campaign)
     options = [f"--{name}={value}" for name, value in WRONG.items() if name != "case"]
-    told = portolan.ask("override", str(campaign), WRONG["case"], "--cause", "environment", *options)
-    assert told == "hazards@1.0/cpu  hazards.add/wrong: environment, incomplete, for 2 runs\n"
+    output = portolan.ask("override", str(campaign), WRONG["case"], "--cause", "environment", *options)
+    assert output == "hazards@1.0/cpu  hazards.add/wrong: environment, incomplete, for 2 runs\n"
     assert causes(coordinator, campaign)["hazards.add/wrong"] == ("incomplete", "environment", "overridden")
-    assert counted(coordinator, campaign) == (6, 2, 2)
+    assert counters_of(coordinator, campaign) == (6, 2, 2)
     job = next(row["job_id"] for row in coordinator.outcomes(campaign) if row["case"] == WRONG["case"])
     page = f"{coordinator.url}/campaigns/{campaign}/outcomes/{job}?as=json"
     was = coordinator.http.get(page).json()["was"]
@@ -121,13 +121,13 @@ def test_a_person_s_word_wins_until_it_is_taken_back(
     cells = {row["function"]: next(iter(row["cells"].values())) for row in matrix["rows"]}
     assert (cells["hazards.add"]["counts"]["anywhere"]["verdict"], cells["hazards.add"]["incomplete"]) == ("unknown", 1)
     assert "admin on" in portolan.ask("override", str(campaign))
-    shown = list(csv.DictReader(io.StringIO(portolan.ask("results", str(campaign), "--format", "csv"))))
-    assert {row["overridden_by"] for row in shown if row["case"] == WRONG["case"]} == {"admin"}
-    assert {row["overridden_by"] for row in shown if row["case"] != WRONG["case"]} == {""}
+    rows = list(csv.DictReader(io.StringIO(portolan.ask("results", str(campaign), "--format", "csv"))))
+    assert {row["overridden_by"] for row in rows if row["case"] == WRONG["case"]} == {"admin"}
+    assert {row["overridden_by"] for row in rows if row["case"] != WRONG["case"]} == {""}
 
     portolan.ask("override", str(campaign), WRONG["case"], "--target", "hazards/cpu", "--undo")
     assert causes(coordinator, campaign) == before
-    assert counted(coordinator, campaign) == (6, 4, 0)
+    assert counters_of(coordinator, campaign) == (6, 4, 0)
     assert coordinator.http.get(f"/campaigns/{campaign}/overrides").json() == {"overrides": []}
 
 
@@ -142,8 +142,8 @@ def test_a_second_word_replaces_the_first_and_keeps_what_the_rules_said(
         assert (answer.json()["cause"], answer.json()["outcomes"]) == (cause, 2)
     (only,) = coordinator.http.get(url).json()["overrides"]
     assert (only["cause"], only["by"], only["why"]) == ("precision", "admin", WRONG["why"])
-    gone = coordinator.http.delete(url, params={"case": WRONG["case"], "target": WRONG["target"]})
-    assert gone.status_code == 204
+    undo_answer = coordinator.http.delete(url, params={"case": WRONG["case"], "target": WRONG["target"]})
+    assert undo_answer.status_code == 204
     assert causes(coordinator, campaign) == before
 
 
@@ -167,11 +167,13 @@ def test_a_word_that_says_nothing_is_refused(
 
 
 def test_what_passed_has_no_cause_to_name(coordinator: CoordinatorProcess, portolan: Portolan, campaign: int) -> None:
-    passed = next(row["case"] for row in coordinator.outcomes(campaign, verdict="passed"))
-    answer = coordinator.http.put(f"/campaigns/{campaign}/overrides", json={**WRONG, "cause": "type", "case": passed})
+    passed_case = next(row["case"] for row in coordinator.outcomes(campaign, verdict="passed"))
+    answer = coordinator.http.put(
+        f"/campaigns/{campaign}/overrides", json={**WRONG, "cause": "type", "case": passed_case}
+    )
     assert answer.status_code == 404
-    assert "an override needs a target" in portolan.refused("override", str(campaign), passed)
-    assert "--why" in portolan.refused("override", str(campaign), passed, "--target", "hazards/cpu")
+    assert "an override needs a target" in portolan.refused("override", str(campaign), passed_case)
+    assert "--why" in portolan.refused("override", str(campaign), passed_case, "--target", "hazards/cpu")
     undo = ("override", str(campaign), WRONG["case"], "--target", "hazards/cpu", "--undo")
     assert "is not overridden" in portolan.refused(*undo)
     assert "no campaign 999" in portolan.refused("reclassify", "999")

@@ -17,7 +17,7 @@ from tests.runner_process import RunnerProcess
 GONE = ("hazards.nowhere", "hazards.never")
 
 
-def drawn(function: str, stratum: str, **more: Any) -> dict[str, Any]:
+def drawn_row(function: str, stratum: str, **more: Any) -> dict[str, Any]:
     return {"function": function, "uses": 7, "stratum": stratum} | more
 
 
@@ -32,11 +32,11 @@ SAMPLE = {
     "guessed": False,
     "population": 30,
     "drawn": [
-        drawn("hazards.add", "top2"),
-        drawn(GONE[0], "top2"),
+        drawn_row("hazards.add", "top2"),
+        drawn_row(GONE[0], "top2"),
         # The suite charts it under another of its names.
-        drawn("hazards.sleep", "decile10", aliases=["hazards.a", "hazards.nap"]),
-        drawn(GONE[1], "decile20", instead_of="hazards.secret", because="it is private"),
+        drawn_row("hazards.sleep", "decile10", aliases=["hazards.a", "hazards.nap"]),
+        drawn_row(GONE[1], "decile20", instead_of="hazards.secret", because="it is private"),
     ],
 }
 
@@ -55,11 +55,11 @@ def file(tmp_path: Path) -> Path:
 
 def test_a_drawn_sample_is_written_as_a_file_with_all_that_draws_it_again(portolan: Portolan, tmp_path: Path) -> None:
     for name in ("one.json", "two.json"):
-        done = portolan.call(
+        process = portolan.call(
             *("catalogue", "sample", "torch@2.9.0", "--top", "3", "--per-decile", "1", "--seed", "4"),
             *("--name", "small", "--out", str(tmp_path / name)),
         )
-        assert (done.returncode, done.stdout) == (0, "")
+        assert (process.returncode, process.stdout) == (0, "")
     sample = FunctionSample.model_validate_json((tmp_path / "one.json").read_bytes())
     assert sample == FunctionSample.model_validate_json((tmp_path / "two.json").read_bytes())
     assert (sample.name, sample.surface, sample.seed) == ("small", "torch@2.9.0", 4)
@@ -75,23 +75,23 @@ def test_a_campaign_on_a_sample_keeps_it_and_says_what_is_not_charted(
     options = ("--sample", str(file), "--suite", "hazards", "--runs", "1", "--timing", "off")
     plan = portolan.call("submit", *options, "--dry-run")
     assert "2 functions" in plan.stdout
-    done = portolan.call("submit", *options)
-    for process in (plan, done):
+    submission = portolan.call("submit", *options)
+    for process in (plan, submission):
         assert f"not charted, because the suite has no case of them: {', '.join(GONE)}" in process.stderr
-    campaign = int(done.stdout)
+    campaign = int(submission.stdout)
     detail = coordinator.wait_ended(campaign)
     assert detail["sample"] == "harbour"
     assert detail["functions"] == ["hazards.add", "hazards.nap"]
     assert detail["not_charted"] == list(GONE)
 
-    found = coordinator.http.get(f"/campaigns/{campaign}/sample").json()
-    assert found["not_charted"] == list(GONE)
-    kept = {**found["sample"], "drawn": [{**row} for row in found["sample"]["drawn"]]}
-    charted = [row.pop("charted_as") for row in kept["drawn"]]
-    assert charted == ["hazards.add", None, "hazards.nap", None]
-    assert kept == json.loads(FunctionSample.model_validate(SAMPLE).model_dump_json())
+    sample_answer = coordinator.http.get(f"/campaigns/{campaign}/sample").json()
+    assert sample_answer["not_charted"] == list(GONE)
+    kept_sample = {**sample_answer["sample"], "drawn": [{**row} for row in sample_answer["sample"]["drawn"]]}
+    charted_names = [row.pop("charted_as") for row in kept_sample["drawn"]]
+    assert charted_names == ["hazards.add", None, "hazards.nap", None]
+    assert kept_sample == json.loads(FunctionSample.model_validate(SAMPLE).model_dump_json())
 
-    rates = {rate["part"]: rate for rate in found["rates"]}
+    rates = {rate["part"]: rate for rate in sample_answer["rates"]}
     assert rates.keys() == {"all", "the most used", "drawn from the deciles"}
     whole = rates["all"]
     assert (whole["drawn"], whole["charted"], whole["ports"]["n"]) == (4, 2, 2)
@@ -106,9 +106,9 @@ def test_a_campaign_on_a_sample_keeps_it_and_says_what_is_not_charted(
         if row["part"] == "all"
     ]
     assert row["ports"] == whole["ports"]
-    shown = f"{whole['ports']['percent']:.1f} % ({whole['ports']['count']}/2;"
+    share_text = f"{whole['ports']['percent']:.1f} % ({whole['ports']['count']}/2;"
     sentence = "Its functions are the sample harbour: 4 of 30 functions of hazards@0 in use in three programs"
-    assert shown in text_of(coordinator.page(f"/campaigns/{campaign}"))
+    assert share_text in text_of(coordinator.page(f"/campaigns/{campaign}"))
     for path in ("", "/matrix", "/report"):
         page = text_of(coordinator.page(f"/campaigns/{campaign}{path}"))
         assert sentence in page, path
@@ -120,18 +120,18 @@ def test_a_campaign_on_a_sample_keeps_it_and_says_what_is_not_charted(
 def test_of_a_list_with_unknown_functions_the_rest_is_charted(
     portolan: Portolan, coordinator: CoordinatorProcess
 ) -> None:
-    asked = ("submit", "--suite", "hazards", "--runs", "1", "--timing", "off", "--functions")
-    mixed = f"{GONE[0]} hazards.add {GONE[1]}"
-    done = portolan.call(*asked, mixed)
-    for process in (portolan.call(*asked, mixed, "--dry-run"), done):
+    arguments = ("submit", "--suite", "hazards", "--runs", "1", "--timing", "off", "--functions")
+    mixed_list = f"{GONE[0]} hazards.add {GONE[1]}"
+    submission = portolan.call(*arguments, mixed_list)
+    for process in (portolan.call(*arguments, mixed_list, "--dry-run"), submission):
         assert f"not charted, because the suite has no case of them: {', '.join(GONE)}" in process.stderr
-    detail = coordinator.wait_ended(int(done.stdout))
+    detail = coordinator.wait_ended(int(submission.stdout))
     assert detail["not_charted"] == list(GONE)
     assert detail["counters"]["done"] > 0
     assert ", ".join(GONE) in text_of(coordinator.page(f"/campaigns/{detail['id']}"))
-    refused = portolan.call(*asked, " ".join(GONE))
-    assert refused.returncode == 2
-    assert all(f"'{name}'" in refused.stderr for name in GONE)
+    refusal = portolan.call(*arguments, " ".join(GONE))
+    assert refusal.returncode == 2
+    assert all(f"'{name}'" in refusal.stderr for name in GONE)
 
 
 def test_any_other_campaign_has_no_sample(coordinator: CoordinatorProcess, runner: RunnerProcess) -> None:
@@ -143,14 +143,14 @@ def test_any_other_campaign_has_no_sample(coordinator: CoordinatorProcess, runne
 
 
 @pytest.mark.parametrize(
-    ("changed", "fields", "complaint"),
+    ("changes", "fields", "complaint"),
     [
         ({}, {"functions": ["hazards.add"]}, "a sample already names the functions"),
         ({}, {"rerun": {"campaign": 1, "which": "failed"}}, "a rerun has its own functions"),
         ({"surface": "torch@2.9.0"}, {}, "the sample is of torch, and none of the targets is"),
-        ({"drawn": [drawn("hazards.nowhere", "top2")]}, {}, "has no case of any function of the sample"),
+        ({"drawn": [drawn_row("hazards.nowhere", "top2")]}, {}, "has no case of any function of the sample"),
         ({"drawn": []}, {}, "sample.drawn"),
-        ({"drawn": [drawn("f", "top2")] * 1001}, {}, "sample.drawn"),
+        ({"drawn": [drawn_row("f", "top2")] * 1001}, {}, "sample.drawn"),
         ({"name": "a\0b"}, {}, "NUL"),
         ({"seed": 2**70}, {}, "sample.seed"),
         ({"surprise": 1}, {}, "sample.surprise"),
@@ -159,11 +159,11 @@ def test_any_other_campaign_has_no_sample(coordinator: CoordinatorProcess, runne
 def test_a_sample_that_cannot_be_charted_is_refused(
     coordinator: CoordinatorProcess,
     runner: RunnerProcess,
-    changed: dict[str, Any],
+    changes: dict[str, Any],
     fields: dict[str, Any],
     complaint: str,
 ) -> None:
-    body = {"suite": "hazards", "sample": SAMPLE | changed, **fields}
+    body = {"suite": "hazards", "sample": SAMPLE | changes, **fields}
     answer = coordinator.http.post("/campaigns", json=body)
     assert answer.status_code == 422, answer.text
     assert complaint in answer.text

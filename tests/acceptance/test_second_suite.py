@@ -41,10 +41,10 @@ def vendor(tmp_path: Path) -> Path:
     suites.mkdir(parents=True)
     (suites / "__init__.py").touch()
     (suites.parent / "__init__.py").write_text(FRAMEWORK)
-    installed = tmp_path / "vendor-0.dist-info"
-    installed.mkdir()
-    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: vendor\nVersion: 0\n")
-    (installed / "entry_points.txt").write_text("[portolan.frameworks]\nvendor = vendor:FRAMEWORK\n")
+    dist_info = tmp_path / "vendor-0.dist-info"
+    dist_info.mkdir()
+    (dist_info / "METADATA").write_text("Metadata-Version: 2.1\nName: vendor\nVersion: 0\n")
+    (dist_info / "entry_points.txt").write_text("[portolan.frameworks]\nvendor = vendor:FRAMEWORK\n")
     (suites / "paper.py").write_text(SUITE.replace("NAMES", "['vendor.add']"))
     return tmp_path
 

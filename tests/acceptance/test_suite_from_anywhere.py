@@ -54,10 +54,10 @@ def test_its_bundle_is_imported_where_no_runner_has_the_suite(coordinator: Coord
     bundle = tmp_path / "mine.bundle"
     source = MODULE.replace("values.sum()", "values.max(initial=0.0)")
     command = [sys.executable, "-m", "runners", "run", "hazards", "cpu", "--out", str(bundle), "--runs", "1"]
-    done: subprocess.CompletedProcess[str] = call(
+    process: subprocess.CompletedProcess[str] = call(
         RUNNER_SERVER, [*command, "--suite", str(write_module(tmp_path, source))], environment(), "", LIMIT_S
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     portolan = Portolan(tmp_path / "data", PORTOLAN_URL=coordinator.url)
     campaign = int(portolan.ask("import", str(bundle)).split()[1].rstrip(":"))
     verdicts = {row["case"]: (row["verdict"], row["cause"]) for row in coordinator.outcomes(campaign)}

@@ -41,7 +41,7 @@ REFUSED = "this needs the role submitter, and ben is viewer: ask an admin for a 
 
 
 @pytest.fixture
-def named() -> str:
+def hostname() -> str:
     """A name by which this machine reaches itself; its own, if it has one that leads here."""
     own = socket.gethostname()
     try:
@@ -52,25 +52,25 @@ def named() -> str:
 
 
 @pytest.fixture
-def machines(place: Path, named: str) -> Iterator[dict[str, Machine]]:
+def machines(place: Path, hostname: str) -> Iterator[dict[str, Machine]]:
     settings = (
-        f"export BOX={named} PORT={free_port()} RUNNERS_PORT={free_port()}\n"
-        f"export NETWORK={socket.gethostbyname(named)}/32\n"
+        f"export BOX={hostname} PORT={free_port()} RUNNERS_PORT={free_port()}\n"
+        f"export NETWORK={socket.gethostbyname(hostname)}/32\n"
         "export FRAMEWORK=hazards DEVICE=cpu SUITE=hazards FUNCTIONS=hazards.add\n"
     )
     with ExitStack() as stack:
-        made = {}
+        machines_by_name = {}
         for name in (BOX, ADA, BEN, LAB):
-            made[name] = Machine(place / name, settings)
-            stack.callback(made[name].stop)
-        yield made
+            machines_by_name[name] = Machine(place / name, settings)
+            stack.callback(machines_by_name[name].stop)
+        yield machines_by_name
 
 
 @pytest.fixture
-def browser(browser_path: str, named: str) -> Iterator[Browser]:
+def browser(browser_path: str, hostname: str) -> Iterator[Browser]:
     rule = "--host-resolver-rules="
     args = [arg for arg in chromium.ALONE if not arg.startswith(rule)]
-    args.append(f"{rule}MAP {named} {socket.gethostbyname(named)}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
+    args.append(f"{rule}MAP {hostname} {socket.gethostbyname(hostname)}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_path, args=args, chromium_sandbox=False)
         expect.set_options(timeout=WITHIN_S * 1e3)
@@ -85,7 +85,7 @@ def bring_tokens(machines: dict[str, Machine]) -> None:
         shutil.move(file, machines[file.stem].home / file.name)
 
 
-def opened(browser: Browser, address: str) -> Page:
+def open_page(browser: Browser, address: str) -> Page:
     page = browser.new_context().new_page()
     page.set_default_timeout(WITHIN_S * 1e3)
     page.goto(address)
@@ -102,9 +102,9 @@ def test_a_team_follows_the_page(machines: dict[str, Machine], browser: Browser)
         bring_tokens(machines)
         if step.chapter == SIGN_IN:
             link = output.strip()
-            pages[ADA] = opened(browser, link)
+            pages[ADA] = open_page(browser, link)
             expect(pages[ADA].locator(".caller")).to_contain_text("ada, submitter")
-            pages[BEN] = opened(browser, link.partition("/login")[0])
+            pages[BEN] = open_page(browser, link.partition("/login")[0])
             sign_in(pages[BEN], (machines[BEN].home / "ben.token").read_text().strip())
             expect(pages[BEN].locator(".caller")).to_contain_text("ben, viewer")
         if step.chapter == WORK:

@@ -39,16 +39,16 @@ def on_a_terminal(portolan: Portolan, *arguments: str) -> list[str]:
     variables = {name: value for name, value in portolan.variables.items() if name not in ("COLUMNS", "LINES")}
     process = subprocess.Popen([*COMMAND, *arguments], env=variables, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
-    written = b""
+    output = b""
     try:
         while chunk := os.read(ours, 65_536):
-            written += chunk
+            output += chunk
     except OSError:  # Linux says so when the last process has closed the other side.
         pass
     finally:
         os.close(ours)
-    assert process.wait(60) == 0, written.decode()
-    return re.split(r"[\r\n]+", ESCAPES.sub("", written.decode()))
+    assert process.wait(60) == 0, output.decode()
+    return re.split(r"[\r\n]+", ESCAPES.sub("", output.decode()))
 
 
 def matrix(lines: list[str]) -> list[str]:
@@ -61,14 +61,14 @@ def matrix(lines: list[str]) -> list[str]:
 @pytest.mark.usefixtures("up")
 def test_a_campaign_is_watched_and_its_matrix_read_on_eighty_columns(portolan: Portolan) -> None:
     functions = ["--functions", "hazards.add hazards.gone hazards.fail hazards.segfault"]
-    watched = on_a_terminal(portolan, "submit", "--suite", "hazards", "--runs", "2", *functions, "--wait")
-    before = watched[: watched.index(matrix(watched)[0])]
-    assert [line for line in [*before, *matrix(watched)] if len(line) > COLUMNS] == []
-    (bar,) = {line for line in watched if line.endswith(" 14/14")}
+    terminal_lines = on_a_terminal(portolan, "submit", "--suite", "hazards", "--runs", "2", *functions, "--wait")
+    before = terminal_lines[: terminal_lines.index(matrix(terminal_lines)[0])]
+    assert [line for line in [*before, *matrix(terminal_lines)] if len(line) > COLUMNS] == []
+    (bar,) = {line for line in terminal_lines if line.endswith(" 14/14")}
     assert bar.startswith("hazards@1.0/cpu ━")
-    assert "  6 failing" in [line.rstrip() for line in watched]
+    assert "  6 failing" in [line.rstrip() for line in terminal_lines]
 
-    (number,) = [line for line in watched if line.isdigit()]
+    (number,) = [line for line in terminal_lines if line.isdigit()]
     narrow = matrix(on_a_terminal(portolan, "results", number))
     assert [line for line in narrow if len(line) > COLUMNS] == []
     assert "…" not in "".join(narrow)

@@ -21,16 +21,16 @@ def portolan(coordinator: CoordinatorProcess, runner: RunnerProcess, tmp_path: P
 def test_one_case_of_each_function_is_timed_in_a_process_of_its_own(
     coordinator: CoordinatorProcess, portolan: Portolan
 ) -> None:
-    chosen = ["--suite", "hazards", "--functions", "hazards.add hazards.subtract", "--timing", "quick", "--runs", "2"]
-    campaign = int(portolan.ask("submit", *chosen, "--timed-cases", "representative"))
+    options = ["--suite", "hazards", "--functions", "hazards.add hazards.subtract", "--timing", "quick", "--runs", "2"]
+    campaign = int(portolan.ask("submit", *options, "--timed-cases", "representative"))
     coordinator.wait_ended(campaign)
     rows = coordinator.outcomes(campaign)
-    timed = [row for row in rows if row["cold_ms"] is not None]
-    assert Counter((row["function"], row["run"]) for row in timed) == {
+    timed_rows = [row for row in rows if row["cold_ms"] is not None]
+    assert Counter((row["function"], row["run"]) for row in timed_rows) == {
         (function, run): 1 for function in ("hazards.add", "hazards.subtract") for run in (1, 2)
     }
-    assert {row["position"] for row in timed} == {0}
-    assert len(rows) > len(timed)
+    assert {row["position"] for row in timed_rows} == {0}
+    assert len(rows) > len(timed_rows)
     assert coordinator.campaign(campaign)["timed_cases"] == "representative"
     assert "timing quick, one case a function" in portolan.ask("status", str(campaign))
     assert "quick, one case a function" in coordinator.page(f"/campaigns/{campaign}")
@@ -49,9 +49,9 @@ def test_a_bundle_has_the_same_choice(coordinator: CoordinatorProcess, portolan:
     file = bundles.make(tmp_path / "bundle", *options, functions=("hazards.add",), runs=1)
     header, *lines = bundles.lines_of(file.read_bytes())
     assert header["timed_cases"] == "representative"
-    timed = [line["outcome"]["timing"]["cold_ms"] is not None for line in lines]
-    assert timed == [True, *[False] * (len(timed) - 1)]
-    assert len(timed) > 1
+    is_timed = [line["outcome"]["timing"]["cold_ms"] is not None for line in lines]
+    assert is_timed == [True, *[False] * (len(is_timed) - 1)]
+    assert len(is_timed) > 1
     portolan.ask("import", str(file))
-    imported = coordinator.http.get("/campaigns").json()["campaigns"][0]
-    assert imported["timed_cases"] == "representative"
+    campaign = coordinator.http.get("/campaigns").json()["campaigns"][0]
+    assert campaign["timed_cases"] == "representative"

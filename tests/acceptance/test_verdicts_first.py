@@ -34,9 +34,9 @@ def test_run_1_is_not_timed_and_ends_on_every_target_before_another_begins(
     coordinator: CoordinatorProcess, other: RunnerProcess
 ) -> None:
     campaign = coordinator.submit(*FUNCTIONS, timing="steady", verdicts_first=True, runs=3)
-    told = coordinator.campaign(campaign)
-    assert (told["verdicts_first"], told["timing"]) == (True, "steady")
-    assert [target["verdicts_complete"] for target in told["by_target"]] == [False, False]
+    campaign_row = coordinator.campaign(campaign)
+    assert (campaign_row["verdicts_first"], campaign_row["timing"]) == (True, "steady")
+    assert [target["verdicts_complete"] for target in campaign_row["by_target"]] == [False, False]
     until(
         lambda: all(target["verdicts_complete"] for target in coordinator.campaign(campaign)["by_target"]),
         "the verdicts of all targets are complete",
@@ -45,10 +45,10 @@ def test_run_1_is_not_timed_and_ends_on_every_target_before_another_begins(
     assert {row["device"] for row in verdicts} == {"cpu", "unwatched"}
     assert len(verdicts) == coordinator.campaign(campaign)["counters"]["total"] / 3
     coordinator.wait_ended(campaign)
-    passed = [row for row in coordinator.outcomes(campaign) if row["verdict"] == "passed"]
-    assert {row["run"] for row in passed} == {1, 2, 3}
-    assert all((row["cold_ms"] is None) == (row["run"] == 1) for row in passed)
-    assert all(row["lock_wait_ms"] == 0 for row in passed if row["run"] == 1)
+    passed_rows = [row for row in coordinator.outcomes(campaign) if row["verdict"] == "passed"]
+    assert {row["run"] for row in passed_rows} == {1, 2, 3}
+    assert all((row["cold_ms"] is None) == (row["run"] == 1) for row in passed_rows)
+    assert all(row["lock_wait_ms"] == 0 for row in passed_rows if row["run"] == 1)
 
 
 def test_a_campaign_without_it_says_nothing_of_its_verdicts(
@@ -73,9 +73,14 @@ def test_a_target_is_given_up_and_the_others_are_charted_to_their_end(
     campaign = coordinator.submit("hazards.hang", "hazards.add", runs=1, timeout_s=600)
     assert "matches no target of the campaign" in portolan.refused("cancel", str(campaign), "--targets", "torch/cpu")
     portolan.ask("cancel", str(campaign), "--targets", "hazards/unwatched")
-    told = {target["device"]: target["counters"] for target in coordinator.campaign(campaign)["by_target"]}
-    assert told["unwatched"]["done"] + told["unwatched"]["cancelled"] == told["unwatched"]["total"]
-    assert told["cpu"]["cancelled"] == 0
+    counters_by_device = {
+        target["device"]: target["counters"] for target in coordinator.campaign(campaign)["by_target"]
+    }
+    assert (
+        counters_by_device["unwatched"]["done"] + counters_by_device["unwatched"]["cancelled"]
+        == counters_by_device["unwatched"]["total"]
+    )
+    assert counters_by_device["cpu"]["cancelled"] == 0
     assert coordinator.campaign(campaign)["state"] == "running"
     portolan.ask("cancel", str(campaign), "--targets", "hazards/cpu")
     assert coordinator.campaign(campaign)["state"] == "cancelled"
@@ -85,9 +90,9 @@ def test_a_campaign_ends_with_its_last_target(coordinator: CoordinatorProcess, o
     campaign = coordinator.submit("hazards.nap", runs=20)
     answer = coordinator.http.post(f"/campaigns/{campaign}/cancel", json={"targets": ["hazards/unwatched"]})
     assert answer.status_code == 200
-    told = coordinator.wait_ended(campaign)
-    assert told["state"] == "done"
-    assert {target["device"]: target["counters"]["cancelled"] > 0 for target in told["by_target"]} == {
+    final_state = coordinator.wait_ended(campaign)
+    assert final_state["state"] == "done"
+    assert {target["device"]: target["counters"]["cancelled"] > 0 for target in final_state["by_target"]} == {
         "cpu": False,
         "unwatched": True,
     }

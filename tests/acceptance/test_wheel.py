@@ -23,23 +23,25 @@ LIMIT_S = 300.0
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built from a copy: what an earlier build left in the checkout would get into it."""
-    source, built = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
+    source, dist = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
     for package in (*PACKAGES, "docker"):
         shutil.copytree(ROOT / package, source / package, ignore=shutil.ignore_patterns("__pycache__"))
     for file in ("pyproject.toml", "README.md"):
         shutil.copy(ROOT / file, source)
-    subprocess.run([UV, "build", "--quiet", "--wheel", "--out-dir", built, source], check=True)
-    (wheel,) = built.glob("*.whl")
+    subprocess.run([UV, "build", "--quiet", "--wheel", "--out-dir", dist, source], check=True)
+    (wheel,) = dist.glob("*.whl")
     return wheel
 
 
 @pytest.fixture(scope="module")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def installed_scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The scripts of a fresh environment that holds the wheel, with what it depends on in the locked versions."""
     place = tmp_path_factory.mktemp("installed") / "venv"
     subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, place], check=True)
-    locked = ["--constraint", ROOT / "coordinator" / "lock.txt", "--no-verify-hashes"]
-    subprocess.run([UV, "pip", "install", "--quiet", "--python", place / "bin" / "python", wheel, *locked], check=True)
+    constraints = ["--constraint", ROOT / "coordinator" / "lock.txt", "--no-verify-hashes"]
+    subprocess.run(
+        [UV, "pip", "install", "--quiet", "--python", place / "bin" / "python", wheel, *constraints], check=True
+    )
     return place / "bin"
 
 
@@ -54,22 +56,22 @@ def call(program: Path, *arguments: str, within: Path) -> subprocess.CompletedPr
 
 def test_the_wheel_holds_every_file_of_the_packages_and_no_other(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
-        held = {name for name in archive.namelist() if ".dist-info/" not in name}
+        members = {name for name in archive.namelist() if ".dist-info/" not in name}
     files = [file for package in PACKAGES for file in (ROOT / package).rglob("*") if file.is_file()]
-    assert held == {str(file.relative_to(ROOT)) for file in files if "__pycache__" not in file.parts}
-    assert {f"{package}/py.typed" for package in PACKAGES if package != "migrations"} <= held
+    assert members == {str(file.relative_to(ROOT)) for file in files if "__pycache__" not in file.parts}
+    assert {f"{package}/py.typed" for package in PACKAGES if package != "migrations"} <= members
 
 
 @pytest.mark.level(2)
-def test_an_installed_wheel_charts_a_framework_outside_the_checkout(installed: Path, place: Path) -> None:
+def test_an_installed_wheel_charts_a_framework_outside_the_checkout(installed_scripts: Path, place: Path) -> None:
     """The framework's environment is the checkout's: its key is made of the same lock."""
-    ready = call(installed / "portolan-runner", "setup", "jax", within=place)
+    ready = call(installed_scripts / "portolan-runner", "setup", "jax", within=place)
     assert ready.returncode == 0, ready.stderr
     here = [sys.executable, "-c", "from runners.cli.environments import path; print(path('jax'))"]
     assert ready.stdout == subprocess.check_output(here, text=True, env=environment())
 
     functions = ["--functions", "jax.lax.top_k", "--functions", "jax.numpy.compress"]
-    demo = call(installed / "portolan", "demo", "--targets", "jax/cpu", "--all", *functions, within=place)
+    demo = call(installed_scripts / "portolan", "demo", "--targets", "jax/cpu", "--all", *functions, within=place)
     assert demo.returncode == 0, demo.stderr
     assert "2 of 2 functions port" in demo.stdout
     assert "jax.lax.top_k" in demo.stdout
@@ -78,14 +80,14 @@ def test_an_installed_wheel_charts_a_framework_outside_the_checkout(installed: P
 
 
 @pytest.mark.level(2)
-def test_a_framework_sees_nothing_of_the_coordinators_packages(installed: Path, place: Path) -> None:
+def test_a_framework_sees_nothing_of_the_coordinators_packages(installed_scripts: Path, place: Path) -> None:
     """They lie beside the wheel; one of them on the path would hide the framework's own, and make another target."""
     fingerprints = []
-    for number, program in enumerate((installed / "python", Path(sys.executable))):
+    for number, program in enumerate((installed_scripts / "python", Path(sys.executable))):
         bundle = place / f"{number}.bundle"
         suite = ["--functions", "jax.lax.top_k", "--runs", "1", "--timing", "off", "--out", str(bundle)]
-        charted = call(program, "-P", "-m", "runners", "run", "jax", "cpu", *suite, within=place)
-        assert charted.returncode == 0, charted.stderr
+        chart_run = call(program, "-P", "-m", "runners", "run", "jax", "cpu", *suite, within=place)
+        assert chart_run.returncode == 0, chart_run.stderr
         fingerprints.append(json.loads(bundle.read_text().splitlines()[0])["runner"]["fingerprint"])
     one, other = ({name: each[name] for name in ("environment", "libraries", "python")} for each in fingerprints)
     assert one == other

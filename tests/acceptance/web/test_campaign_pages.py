@@ -15,7 +15,7 @@ from tests.waiting import until
 
 
 @pytest.fixture(scope="module")
-def ended(coordinator: CoordinatorProcess, runner: RunnerProcess) -> int:
+def ended_campaign(coordinator: CoordinatorProcess, runner: RunnerProcess) -> int:
     campaign = coordinator.submit("hazards.add", "hazards.segfault", runs=2, name="<b>Bold</b> & ended")
     coordinator.wait_ended(campaign)
     return campaign
@@ -29,40 +29,44 @@ def running(coordinator: CoordinatorProcess, runner: RunnerProcess) -> Iterator[
     coordinator.http.post(f"/campaigns/{campaign}/cancel")
 
 
-def test_a_campaign_says_what_was_asked_for_how_far_it_is_and_what_failed(visitor: Visitor, ended: int) -> None:
-    page = visitor.read(f"/campaigns/{ended}")
-    said = text(page)
-    assert "10 of 10 jobs are done." in said
-    assert "hazards.add, hazards.segfault" in said
-    assert "hazards@1.0/cpu : 0 of 2 functions pass every case, 0 of 2 on the device." in said
-    assert f'href="/campaigns/{ended}/matrix?q=cause%3Acrash&amp;rule=anywhere"' in page
-    assert "<b>Bold</b> & ended" in said, "a name is text, whatever it holds"
+def test_a_campaign_says_what_was_asked_for_how_far_it_is_and_what_failed(
+    visitor: Visitor, ended_campaign: int
+) -> None:
+    page = visitor.read(f"/campaigns/{ended_campaign}")
+    page_text = text(page)
+    assert "10 of 10 jobs are done." in page_text
+    assert "hazards.add, hazards.segfault" in page_text
+    assert "hazards@1.0/cpu : 0 of 2 functions pass every case, 0 of 2 on the device." in page_text
+    assert f'href="/campaigns/{ended_campaign}/matrix?q=cause%3Acrash&amp;rule=anywhere"' in page
+    assert "<b>Bold</b> & ended" in page_text, "a name is text, whatever it holds"
     assert "<b>Bold" not in page
 
 
-def test_both_verdicts_of_its_functions_are_counted_by_target(visitor: Visitor, ended: int) -> None:
-    (line,) = visitor.data(f"/campaigns/{ended}")["targets"]
+def test_both_verdicts_of_its_functions_are_counted_by_target(visitor: Visitor, ended_campaign: int) -> None:
+    (line,) = visitor.data(f"/campaigns/{ended_campaign}")["targets"]
     alike = {"success": 0, "partial": 1, "complete": 1, "unknown": 0}
     assert line["functions"] == {"anywhere": alike, "on_device": alike}
-    (row,) = csv.DictReader(io.StringIO(visitor.http.get(f"/campaigns/{ended}?as=csv").text))
+    (row,) = csv.DictReader(io.StringIO(visitor.http.get(f"/campaigns/{ended_campaign}?as=csv").text))
     assert (row["total"], row["passed"], row["failed"]) == ("10", "6", "4")
     assert (row["verdict_partial"], row["verdict_on_device_complete"]) == ("1", "1")
 
 
-def test_what_failed_lately_leads_to_its_outcome(visitor: Visitor, coordinator: CoordinatorProcess, ended: int) -> None:
-    failed = visitor.data(f"/campaigns/{ended}")["failed_lately"]
-    assert {job for group in failed for job in group["jobs"]} == {
-        row["job_id"] for row in coordinator.outcomes(ended, verdict="failed")
+def test_what_failed_lately_leads_to_its_outcome(
+    visitor: Visitor, coordinator: CoordinatorProcess, ended_campaign: int
+) -> None:
+    failure_groups = visitor.data(f"/campaigns/{ended_campaign}")["failed_lately"]
+    assert {job for group in failure_groups for job in group["jobs"]} == {
+        row["job_id"] for row in coordinator.outcomes(ended_campaign, verdict="failed")
     }
-    assert {(group["function"], group["cause"]) for group in failed} == {
+    assert {(group["function"], group["cause"]) for group in failure_groups} == {
         ("hazards.segfault", "crash"),
         ("hazards.add", "assertion"),
     }
 
 
-def test_only_a_campaign_that_runs_is_followed(visitor: Visitor, ended: int, running: int) -> None:
+def test_only_a_campaign_that_runs_is_followed(visitor: Visitor, ended_campaign: int, running: int) -> None:
     assert f'data-events="/api/v1/campaigns/{running}/events"' in visitor.read(f"/campaigns/{running}")
-    assert "live.js" not in visitor.read(f"/campaigns/{ended}")
+    assert "live.js" not in visitor.read(f"/campaigns/{ended_campaign}")
 
 
 def test_a_campaign_is_cancelled_after_a_question(visitor: Visitor, running: int) -> None:
@@ -78,9 +82,9 @@ def test_another_site_cannot_cancel_a_campaign(visitor: Visitor, running: int) -
     assert visitor.data(f"/campaigns/{running}")["campaign"]["state"] == "running"
 
 
-def test_what_has_ended_cannot_be_cancelled_and_says_so(visitor: Visitor, ended: int) -> None:
-    assert "there is nothing left to cancel" in text(visitor.read(f"/campaigns/{ended}/cancel"))
-    answer = visitor.send(f"/campaigns/{ended}/cancel", {})
+def test_what_has_ended_cannot_be_cancelled_and_says_so(visitor: Visitor, ended_campaign: int) -> None:
+    assert "there is nothing left to cancel" in text(visitor.read(f"/campaigns/{ended_campaign}/cancel"))
+    answer = visitor.send(f"/campaigns/{ended_campaign}/cancel", {})
     assert answer.status_code == 409
     assert "there is nothing left to cancel" in text(answer.text)
 

@@ -103,9 +103,9 @@ def test_the_matrix_shows_every_function_by_module(browser: httpx.Client, campai
 
 def test_a_query_narrows_the_matrix_and_its_data(browser: httpx.Client, campaign: int) -> None:
     address = f"/campaigns/{campaign}/matrix"
-    found = browser.get(address, params={"q": "partial:cpu"})
-    assert "1 of 5 functions" in text_of(found)
-    assert "segfault" not in text_of(found).partition("Find functions")[2].partition("module")[2]
+    answer = browser.get(address, params={"q": "partial:cpu"})
+    assert "1 of 5 functions" in text_of(answer)
+    assert "segfault" not in text_of(answer).partition("Find functions")[2].partition("module")[2]
     data = browser.get(address, params={"q": "cause:crash", "as": "json"}).json()
     assert [row["function"] for row in data["rows"]] == ["hazards.segfault"]
     rows = list(csv.DictReader(io.StringIO(browser.get(address, params={"q": "fails:cpu", "as": "csv"}).text)))
@@ -148,8 +148,8 @@ def test_a_function_has_every_run_with_what_repeats_it(browser: httpx.Client, ca
 def test_an_outcome_has_its_evidence_log_attempts_and_fingerprint(
     browser: httpx.Client, coordinator: CoordinatorProcess, campaign: int
 ) -> None:
-    crashed = outcome_of(coordinator, campaign, "hazards.segfault/0")
-    answer = browser.get(f"/campaigns/{campaign}/outcomes/{crashed['job_id']}")
+    crashed_row = outcome_of(coordinator, campaign, "hazards.segfault/0")
+    answer = browser.get(f"/campaigns/{campaign}/outcomes/{crashed_row['job_id']}")
     text = text_of(answer)
     for words in ("crash", "SIGSEGV", "died-of-signal", "Attempts", "the host", "Name the cause yourself"):
         assert words in text
@@ -203,14 +203,14 @@ def test_a_million_characters_of_log_are_cut_with_a_link_to_all(
 def test_a_person_names_a_cause_and_takes_it_back(
     browser: httpx.Client, coordinator: CoordinatorProcess, campaign: int
 ) -> None:
-    failed = outcome_of(coordinator, campaign, "hazards.fail/0")
-    address = f"/campaigns/{campaign}/outcomes/{failed['job_id']}"
+    failed_row = outcome_of(coordinator, campaign, "hazards.fail/0")
+    address = f"/campaigns/{campaign}/outcomes/{failed_row['job_id']}"
     empty = send(browser, f"{address}/override", cause="", why="half typed")
     assert empty.status_code == 422
     assert "choose a cause" in text_of(empty)
     assert "half typed" in empty.text
-    done = send(browser, f"{address}/override", cause="memory", why="<b>it</b> swaps")
-    assert (done.status_code, done.headers["location"]) == (303, f"{address}#cause")
+    override_answer = send(browser, f"{address}/override", cause="memory", why="<b>it</b> swaps")
+    assert (override_answer.status_code, override_answer.headers["location"]) == (303, f"{address}#cause")
     text = text_of(browser.get(address))
     assert "named by admin" in text
     assert "<b>it</b> swaps" in text
@@ -219,7 +219,7 @@ def test_a_person_names_a_cause_and_takes_it_back(
     data = browser.get(f"/campaigns/{campaign}/matrix", params={"q": "cause:memory", "as": "json"}).json()
     assert [row["function"] for row in data["rows"]] == ["hazards.fail"]
     assert send(browser, f"{address}/undo").status_code == 303
-    assert outcome_of(coordinator, campaign, "hazards.fail/0")["cause"] == failed["cause"]
+    assert outcome_of(coordinator, campaign, "hazards.fail/0")["cause"] == failed_row["cause"]
     assert send(browser, f"{address}/undo").status_code == 404
 
 
@@ -227,24 +227,24 @@ def test_a_person_names_a_cause_and_takes_it_back(
 def test_another_site_s_form_is_refused(
     browser: httpx.Client, coordinator: CoordinatorProcess, campaign: int, header: dict[str, str]
 ) -> None:
-    failed = outcome_of(coordinator, campaign, "hazards.fail/0")
+    failed_row = outcome_of(coordinator, campaign, "hazards.fail/0")
     answer = browser.post(
-        f"/campaigns/{campaign}/outcomes/{failed['job_id']}/override",
+        f"/campaigns/{campaign}/outcomes/{failed_row['job_id']}/override",
         data={"cause": "memory", "why": "because", "form_token": form_token(browser)},
         headers=header,
     )
     assert answer.status_code == 403
-    assert outcome_of(coordinator, campaign, "hazards.fail/0")["cause"] == failed["cause"]
+    assert outcome_of(coordinator, campaign, "hazards.fail/0")["cause"] == failed_row["cause"]
 
 
 def test_what_passed_has_no_cause_to_name(
     browser: httpx.Client, coordinator: CoordinatorProcess, campaign: int
 ) -> None:
-    passed = outcome_of(coordinator, campaign, "hazards.add/0")
-    address = f"/campaigns/{campaign}/outcomes/{passed['job_id']}"
+    passed_row = outcome_of(coordinator, campaign, "hazards.add/0")
+    address = f"/campaigns/{campaign}/outcomes/{passed_row['job_id']}"
     assert "no cause to set" in text_of(browser.get(address))
-    refused = send(browser, f"{address}/override", cause="type", why="so")
-    assert refused.status_code == 422
+    refusal = send(browser, f"{address}/override", cause="type", why="so")
+    assert refusal.status_code == 422
 
 
 def test_two_campaigns_are_compared_on_a_page_over_rest_and_on_the_command_line(
@@ -258,17 +258,17 @@ def test_two_campaigns_are_compared_on_a_page_over_rest_and_on_the_command_line(
     assert "no outcome on B" in text
     assert "could not be finished" not in text
     assert "fails 1 of 1 case: in every case; its suite does not say who judged" in text
-    told = coordinator.http.get("/compare", params={"a": campaign, "b": later}).json()
-    (pair,) = told["pairs"]
+    comparison = coordinator.http.get("/compare", params={"a": campaign, "b": later}).json()
+    (pair,) = comparison["pairs"]
     assert pair["verdicts"]["counts"]["same"] == 2
     assert {each["function"] for each in pair["verdicts"]["changes"]} == set(FUNCTIONS) - {
         "hazards.add",
         "hazards.fail",
     }
     portolan = Portolan(tmp_path, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}")
-    said = portolan.ask("compare", str(campaign), str(later), "--fail-on", "regression")
-    assert "0 regressions, 0 fixed, 0 both, 0 changed otherwise, 2 the same, 3 without a result on B, 0 with " in said
-    assert "on A it fails 1 of 1 case: in every case; its suite does not say who judged" in said
+    output = portolan.ask("compare", str(campaign), str(later), "--fail-on", "regression")
+    assert "0 regressions, 0 fixed, 0 both, 0 changed otherwise, 2 the same, 3 without a result on B, 0 with " in output
+    assert "on A it fails 1 of 1 case: in every case; its suite does not say who judged" in output
     assert json.loads(portolan.ask("compare", str(campaign), str(later), "--json"))["pairs"]
 
 
@@ -313,14 +313,14 @@ def test_a_regression_fails_the_build(
         campaign,
     )
     portolan = Portolan(tmp_path, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}")
-    done = portolan.call("compare", str(campaign), str(later), "--fail-on", "regression")
-    assert done.returncode == 1, done.stdout
-    assert "regression: hazards.add: success 4/4 → partial 3/4" in done.stdout
-    assert "1 worse (hazards.add/wrong)" in done.stdout
+    process = portolan.call("compare", str(campaign), str(later), "--fail-on", "regression")
+    assert process.returncode == 1, process.stdout
+    assert "regression: hazards.add: success 4/4 → partial 3/4" in process.stdout
+    assert "1 worse (hazards.add/wrong)" in process.stdout
     assert portolan.ask("compare", str(later), str(campaign), "--fail-on", "regression").count("1 fixed") == 1
-    shown = text_of(browser.get("/compare", params={"a": campaign, "b": later}))
-    assert "Passes on A, fails on B: 1" in shown
-    assert "1 worse (hazards.add/wrong)" in shown
+    page_text = text_of(browser.get("/compare", params={"a": campaign, "b": later}))
+    assert "Passes on A, fails on B: 1" in page_text
+    assert "1 worse (hazards.add/wrong)" in page_text
 
 
 def test_a_case_mended_and_a_case_broken_fail_the_build_although_the_counts_are_equal(
@@ -331,10 +331,10 @@ def test_a_case_mended_and_a_case_broken_fail_the_build_although_the_counts_are_
     rewrite(coordinator, campaign, "hazards.add/0", "failed", "type")
     portolan = Portolan(tmp_path, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}")
     both = (str(campaign), str(later))
-    done = portolan.call("compare", *both, "--fail-on", "regression")
-    assert done.returncode == 1, done.stdout
-    assert "mixed: hazards.add: partial 3/4" in done.stdout
-    assert "1 worse (hazards.add/wrong), 1 better (hazards.add/0)" in done.stdout
+    process = portolan.call("compare", *both, "--fail-on", "regression")
+    assert process.returncode == 1, process.stdout
+    assert "mixed: hazards.add: partial 3/4" in process.stdout
+    assert "1 worse (hazards.add/wrong), 1 better (hazards.add/0)" in process.stdout
     assert portolan.call("compare", *both[::-1], "--fail-on", "regression").returncode == 1
 
 
@@ -347,10 +347,10 @@ def test_another_cause_fails_the_build_that_asks_for_any_change(
     portolan = Portolan(tmp_path, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}")
     both = (str(campaign), str(later))
     assert portolan.call("compare", *both, "--fail-on", "regression").returncode == 0
-    done = portolan.call("compare", *both, "--fail-on", "change")
-    assert done.returncode == 1, done.stdout
-    assert "change: hazards.fail: complete 0/1" in done.stdout
-    assert "1 by another cause (hazards.fail/0)" in done.stdout
+    process = portolan.call("compare", *both, "--fail-on", "change")
+    assert process.returncode == 1, process.stdout
+    assert "change: hazards.fail: complete 0/1" in process.stdout
+    assert "1 by another cause (hazards.fail/0)" in process.stdout
 
 
 def test_a_function_s_history_holds_every_campaign(
@@ -362,8 +362,8 @@ def test_a_function_s_history_holds_every_campaign(
     cells = coordinator.http.get("/history/hazards/hazards.add").json()["cells"]
     assert [each["campaign_id"] for each in cells] == [later, campaign]
     portolan = Portolan(tmp_path, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}")
-    said = portolan.ask("history", "hazards.add")
-    assert said.count("hazards@1.0/cpu") == 2
+    output = portolan.ask("history", "hazards.add")
+    assert output.count("hazards@1.0/cpu") == 2
     assert browser.get("/history/hazards/hazards.none").status_code == 404
 
 
@@ -407,7 +407,7 @@ def test_a_build_does_not_pass_for_want_of_anything_to_compare(
         later,
     )
     portolan = Portolan(tmp_path, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}")
-    done = portolan.call("compare", str(campaign), str(later), "--fail-on", "regression")
-    assert done.returncode == 2
-    assert "no case is known to be the same in both" in done.stdout
-    assert "nothing in common to compare" in done.stderr
+    process = portolan.call("compare", str(campaign), str(later), "--fail-on", "regression")
+    assert process.returncode == 2
+    assert "no case is known to be the same in both" in process.stdout
+    assert "nothing in common to compare" in process.stderr

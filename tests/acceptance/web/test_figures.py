@@ -28,7 +28,7 @@ TABLES = {"portability", "counts", "causes", "placement", "latencies", "scatter"
 
 
 @pytest.fixture(scope="module")
-def ended(coordinator: CoordinatorProcess, runner: RunnerProcess) -> int:
+def ended_campaign(coordinator: CoordinatorProcess, runner: RunnerProcess) -> int:
     """A campaign of the hazards: one target; some pass, some fail."""
     campaign = coordinator.submit("hazards.nap", "hazards.add", "hazards.fail", timing="steady", runs=1)
     coordinator.wait_ended(campaign)
@@ -36,13 +36,13 @@ def ended(coordinator: CoordinatorProcess, runner: RunnerProcess) -> int:
 
 
 @pytest.fixture(scope="module")
-def charted(coordinator: CoordinatorProcess) -> int:
+def charted_campaign(coordinator: CoordinatorProcess) -> int:
     """Two devices of one framework with eight functions each, put into the database: nothing here has two."""
     return asyncio.run(_put(coordinator.dsn))
 
 
 @pytest.fixture(scope="module")
-def empty(coordinator: CoordinatorProcess, charted: int) -> int:
+def empty(coordinator: CoordinatorProcess, charted_campaign: int) -> int:
     return asyncio.run(_put(coordinator.dsn, outcomes=False))
 
 
@@ -98,7 +98,7 @@ async def _put(dsn: str, *, outcomes: bool = True) -> int:
 
 
 def portolan(coordinator: CoordinatorProcess, *arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-P", "-m", "coordinator", *map(str, arguments)],
         env={
             **os.environ,
@@ -110,8 +110,8 @@ def portolan(coordinator: CoordinatorProcess, *arguments: object, code: int = 0)
         text=True,
         timeout=180,
     )
-    assert done.returncode == code, done.stderr
-    return done
+    assert process.returncode == code, process.stderr
+    return process
 
 
 class Seen(HTMLParser):
@@ -135,27 +135,29 @@ class Seen(HTMLParser):
         return [value for _, name, value in self.attributes if name in names]
 
 
-def test_the_tables_of_a_campaign_over_rest(coordinator: CoordinatorProcess, charted: int) -> None:
-    listed = coordinator.http.get(f"/campaigns/{charted}/tables").json()["tables"]
-    assert {each["id"] for each in listed} > TABLES
-    for each in listed:
-        whole = coordinator.http.get(f"/campaigns/{charted}/tables/{each['id']}").json()
+def test_the_tables_of_a_campaign_over_rest(coordinator: CoordinatorProcess, charted_campaign: int) -> None:
+    tables = coordinator.http.get(f"/campaigns/{charted_campaign}/tables").json()["tables"]
+    assert {each["id"] for each in tables} > TABLES
+    for each in tables:
+        whole = coordinator.http.get(f"/campaigns/{charted_campaign}/tables/{each['id']}").json()
         assert len(whole["rows"]) == each["rows"]
-        answer = coordinator.http.get(f"/campaigns/{charted}/tables/{each['id']}", params={"format": "csv"})
+        answer = coordinator.http.get(f"/campaigns/{charted_campaign}/tables/{each['id']}", params={"format": "csv"})
         assert answer.headers["content-type"].startswith("text/csv")
         assert len(list(csv.reader(io.StringIO(answer.text)))) == each["rows"] + 1
 
 
-def test_what_may_be_said_of_a_table_changes_it(coordinator: CoordinatorProcess, charted: int) -> None:
-    def ratio(**asked: Any) -> list[Any]:
-        rows = coordinator.http.get(f"/campaigns/{charted}/tables/faster", params=asked).json()["rows"]
-        return [each["geometric_mean"]["value"] for each in rows if each["source"] == f"campaign {charted}"]
+def test_what_may_be_said_of_a_table_changes_it(coordinator: CoordinatorProcess, charted_campaign: int) -> None:
+    def ratio(**parameters: Any) -> list[Any]:
+        rows = coordinator.http.get(f"/campaigns/{charted_campaign}/tables/faster", params=parameters).json()["rows"]
+        return [each["geometric_mean"]["value"] for each in rows if each["source"] == f"campaign {charted_campaign}"]
 
     assert ratio() == [pytest.approx(4)]
     assert ratio(reference_device="xla") == [pytest.approx(0.25)]
-    alone = coordinator.http.get(f"/campaigns/{charted}/tables/faster", params={"reference": "none"}).json()
-    assert {each["source"] for each in alone["rows"]} == {f"campaign {charted}"}
-    few = coordinator.http.get(f"/campaigns/{charted}/tables/intolerable", params={"tolerable": 3}).json()["rows"]
+    alone = coordinator.http.get(f"/campaigns/{charted_campaign}/tables/faster", params={"reference": "none"}).json()
+    assert {each["source"] for each in alone["rows"]} == {f"campaign {charted_campaign}"}
+    few = coordinator.http.get(f"/campaigns/{charted_campaign}/tables/intolerable", params={"tolerable": 3}).json()[
+        "rows"
+    ]
     assert (few[0]["intolerable"]["count"], few[0]["intolerable"]["n"]) == (7, 7)
 
 
@@ -174,9 +176,9 @@ def test_what_may_be_said_of_a_table_changes_it(coordinator: CoordinatorProcess,
     ],
 )
 def test_what_there_is_not_is_said_in_a_line_that_helps(
-    coordinator: CoordinatorProcess, site: httpx.Client, charted: int, path: str, status: int, says: str
+    coordinator: CoordinatorProcess, site: httpx.Client, charted_campaign: int, path: str, status: int, says: str
 ) -> None:
-    answer = coordinator.http.get(f"/campaigns/{charted}/{path}")
+    answer = coordinator.http.get(f"/campaigns/{charted_campaign}/{path}")
     assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
     assert says in answer.json()["detail"]
 
@@ -189,10 +191,10 @@ def test_an_unknown_campaign_has_a_page_that_says_so(site: httpx.Client) -> None
         assert "text/html" in answer.headers["content-type"]
 
 
-def test_figures_as_svg_png_and_specification(coordinator: CoordinatorProcess, charted: int) -> None:
-    listed = coordinator.http.get(f"/campaigns/{charted}/figures").json()["figures"]
-    assert all(each["drawn"] for each in listed if each["id"] not in ("failures_by_decile", "failures_in_top20"))
-    path = f"/campaigns/{charted}/figures/scatter"
+def test_figures_as_svg_png_and_specification(coordinator: CoordinatorProcess, charted_campaign: int) -> None:
+    figures = coordinator.http.get(f"/campaigns/{charted_campaign}/figures").json()["figures"]
+    assert all(each["drawn"] for each in figures if each["id"] not in ("failures_by_decile", "failures_in_top20"))
+    path = f"/campaigns/{charted_campaign}/figures/scatter"
     svg = coordinator.http.get(path, timeout=120)
     assert svg.headers["content-type"] == "image/svg+xml"
     assert "Latency here against latency there" in svg.text
@@ -205,23 +207,23 @@ def test_figures_as_svg_png_and_specification(coordinator: CoordinatorProcess, c
     assert light["config"]["background"] != dark["config"]["background"]
 
 
-def test_the_page_shows_every_figure_and_table(site: httpx.Client, charted: int) -> None:
-    answer = site.get(f"/campaigns/{charted}/figures")
+def test_the_page_shows_every_figure_and_table(site: httpx.Client, charted_campaign: int) -> None:
+    answer = site.get(f"/campaigns/{charted_campaign}/figures")
     assert answer.status_code == 200
     assert answer.text.rstrip().endswith("</html>")
-    seen = Seen(answer.text)
-    assert {f"table-{each}" for each in TABLES} <= seen.ids
-    pictures = [each for each in seen.of("src") if "/figures/" in each and ".svg" in each]
+    elements = Seen(answer.text)
+    assert {f"table-{each}" for each in TABLES} <= elements.ids
+    pictures = [each for each in elements.of("src") if "/figures/" in each and ".svg" in each]
     assert len(pictures) >= 9
     for each in pictures:
         picture = site.get(each)
         assert picture.status_code == 200
         assert picture.text.startswith("<svg ")
         assert "immutable" in picture.headers["cache-control"]
-    for each in seen.of("data-spec"):
+    for each in elements.of("data-spec"):
         assert site.get(each, params={"theme": "dark"}).json()["data"]["values"]
-    assert "img" in seen.tags
-    assert not seen.of("onerror")
+    assert "img" in elements.tags
+    assert not elements.of("onerror")
     assert "torch.&lt;img src=x onerror=alert(1)&gt;" in answer.text
 
 
@@ -234,13 +236,13 @@ def test_the_page_shows_every_figure_and_table(site: httpx.Client, charted: int)
     ],
 )
 def test_the_head_of_a_page_does_not_wait_for_its_figures(
-    coordinator: CoordinatorProcess, site: httpx.Client, charted: int, page: str, table: str
+    coordinator: CoordinatorProcess, site: httpx.Client, charted_campaign: int, page: str, table: str
 ) -> None:
     """The rows of the figures cannot be read before the head has come."""
     lock = asyncio.Runner()
     connection = lock.run(asyncpg.connect(coordinator.dsn))
     lock.run(connection.execute(f"begin; lock table {table}"))
-    with site.stream("GET", f"/{page.format(charted)}") as answer:
+    with site.stream("GET", f"/{page.format(charted_campaign)}") as answer:
         pieces = answer.iter_text()
         head = next(pieces)
         lock.run(connection.close())
@@ -252,21 +254,21 @@ def test_the_head_of_a_page_does_not_wait_for_its_figures(
     assert rest.rstrip().endswith("</html>")
 
 
-def test_a_picture_whose_drawing_is_forgotten_is_made_anew(site: httpx.Client, charted: int) -> None:
-    answer = site.get(f"/campaigns/{charted}/figures/scatter.svg", params={"drawn": "0" * 32})
+def test_a_picture_whose_drawing_is_forgotten_is_made_anew(site: httpx.Client, charted_campaign: int) -> None:
+    answer = site.get(f"/campaigns/{charted_campaign}/figures/scatter.svg", params={"drawn": "0" * 32})
     assert answer.status_code == 200
     assert answer.text.startswith("<svg ")
 
 
-def test_the_page_has_its_data_as_json(site: httpx.Client, charted: int) -> None:
-    said = site.get(f"/campaigns/{charted}/figures", params={"as": "json"}).json()
-    assert {each["id"] for each in said["tables"]} > TABLES
-    assert {"scatter", "portability"} < {each["id"] for each in said["figures"]}
+def test_the_page_has_its_data_as_json(site: httpx.Client, charted_campaign: int) -> None:
+    document = site.get(f"/campaigns/{charted_campaign}/figures", params={"as": "json"}).json()
+    assert {each["id"] for each in document["tables"]} > TABLES
+    assert {"scatter", "portability"} < {each["id"] for each in document["figures"]}
 
 
-def test_a_form_with_empty_fields_is_no_error(site: httpx.Client, charted: int) -> None:
-    asked = {"reference": "none", "reference_device": "", "measure": "", "tolerable": "3"}
-    answer = site.get(f"/campaigns/{charted}/figures", params=asked)
+def test_a_form_with_empty_fields_is_no_error(site: httpx.Client, charted_campaign: int) -> None:
+    parameters = {"reference": "none", "reference_device": "", "measure": "", "tolerable": "3"}
+    answer = site.get(f"/campaigns/{charted_campaign}/figures", params=parameters)
     assert answer.status_code == 200
     assert "more than 3 times slower" in answer.text
 
@@ -279,17 +281,19 @@ def test_the_page_of_an_empty_campaign_says_so(site: httpx.Client, empty: int) -
     assert not [each for each in Seen(answer.text).of("src") if ".svg?" in each]
 
 
-def test_a_real_campaign_of_one_target(site: httpx.Client, coordinator: CoordinatorProcess, ended: int) -> None:
-    answer = site.get(f"/campaigns/{ended}/figures")
+def test_a_real_campaign_of_one_target(
+    site: httpx.Client, coordinator: CoordinatorProcess, ended_campaign: int
+) -> None:
+    answer = site.get(f"/campaigns/{ended_campaign}/figures")
     assert answer.status_code == 200
-    rows = coordinator.http.get(f"/campaigns/{ended}/tables/portability").json()["rows"]
+    rows = coordinator.http.get(f"/campaigns/{ended_campaign}/tables/portability").json()["rows"]
     plain = next(each for each in rows if each["counted_by"] == "verdict")
     assert {word: plain[word]["count"] for word in ("success", "partial", "complete")} == {
         "success": 1,
         "partial": 1,
         "complete": 1,
     }
-    report = site.get(f"/campaigns/{ended}/report").text
+    report = site.get(f"/campaigns/{ended_campaign}/report").text
     assert "The campaign has only one target" in report
     assert "portolan-runner run" in report
 
@@ -300,11 +304,11 @@ def test_the_studys_page_shows_what_was_published_and_what_is_wrong_in_it(site: 
     assert "The Grand Illusion" in answer.text
     assert "adds up to 64 of 63 functions" in answer.text
     assert "torch.argsort" in answer.text
-    seen = Seen(answer.text)
-    pictures = [each for each in seen.of("src") if ".svg" in each and "/figures/" in each]
+    elements = Seen(answer.text)
+    pictures = [each for each in elements.of("src") if ".svg" in each and "/figures/" in each]
     assert len(pictures) >= 5
     assert site.get(pictures[0]).text.startswith("<svg ")
-    for each in {each for each in seen.of("href") if each.startswith("/reference/tables/")}:
+    for each in {each for each in elements.of("href") if each.startswith("/reference/tables/")}:
         assert site.get(each).status_code == 200
 
 
@@ -316,26 +320,26 @@ def test_the_scripts_that_make_figures_interactive(site: httpx.Client) -> None:
 
 
 def test_the_report_is_one_file_that_needs_nothing_else(
-    coordinator: CoordinatorProcess, charted: int, tmp_path: Path
+    coordinator: CoordinatorProcess, charted_campaign: int, tmp_path: Path
 ) -> None:
     path = tmp_path / "report.html"
-    done = portolan(coordinator, "report", charted, "--out", path)
-    assert done.stdout.strip() == str(path)
+    process = portolan(coordinator, "report", charted_campaign, "--out", path)
+    assert process.stdout.strip() == str(path)
     text = path.read_text(encoding="utf-8")
-    seen = Seen(text)
-    assert not seen.tags & {"script", "link", "img", "iframe", "object", "form", "base"}
-    assert all(each.startswith("#") and each[1:] in seen.ids for each in seen.of("href", "xlink:href"))
-    assert not seen.of("src", "srcset", "action")
-    assert not [name for _, name, _ in seen.attributes if name.startswith("on")]
+    elements = Seen(text)
+    assert not elements.tags & {"script", "link", "img", "iframe", "object", "form", "base"}
+    assert all(each.startswith("#") and each[1:] in elements.ids for each in elements.of("href", "xlink:href"))
+    assert not elements.of("src", "srcset", "action")
+    assert not [name for _, name, _ in elements.attributes if name.startswith("on")]
     addresses = set(re.findall(r"https?://[^\s\"'<>]+", text))
     assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
     assert "@import" not in text
     assert "url(" not in text
 
 
-def test_the_report_says_everything(coordinator: CoordinatorProcess, site: httpx.Client, charted: int) -> None:
-    text = site.get(f"/campaigns/{charted}/report").text
-    for said in (
+def test_the_report_says_everything(coordinator: CoordinatorProcess, site: httpx.Client, charted_campaign: int) -> None:
+    text = site.get(f"/campaigns/{charted_campaign}/report").text
+    for sentence in (
         "two &lt;devices&gt;",
         "8 of 8 functions pass every case",
         "7 of 8 functions pass every case",
@@ -349,7 +353,7 @@ def test_the_report_says_everything(coordinator: CoordinatorProcess, site: httpx
         "FROM outcome_rows",
         "differ from the sums of its Table 1",
     ):
-        assert said in text, said
+        assert sentence in text, sentence
     assert text.count("<svg ") >= 9
     assert "<script" not in text
 
@@ -360,30 +364,35 @@ def test_the_report_of_an_empty_campaign_says_so(site: httpx.Client, empty: int)
     assert "Nothing failed, so there is nothing to reproduce." in text
 
 
-def test_the_report_can_be_downloaded_and_read_by_programs(site: httpx.Client, charted: int) -> None:
-    download = site.get(f"/campaigns/{charted}/report", params={"download": "1"})
+def test_the_report_can_be_downloaded_and_read_by_programs(site: httpx.Client, charted_campaign: int) -> None:
+    download = site.get(f"/campaigns/{charted_campaign}/report", params={"download": "1"})
     assert "attachment" in download.headers["content-disposition"]
-    said = site.get(f"/campaigns/{charted}/report", params={"as": "json"}).json()
-    assert {"summary", "tables", "figures", "failures", "fingerprints", "caveats"} < said.keys()
+    document = site.get(f"/campaigns/{charted_campaign}/report", params={"as": "json"}).json()
+    assert {"summary", "tables", "figures", "failures", "fingerprints", "caveats"} < document.keys()
 
 
-def test_tables_on_the_command_line(coordinator: CoordinatorProcess, charted: int, tmp_path: Path) -> None:
-    assert {line.split()[0] for line in portolan(coordinator, "table", charted).stdout.splitlines()[1:]} >= TABLES
-    shown = portolan(coordinator, "table", charted, "portability").stdout
-    assert "87.5 % (7/8; 53 to 98)" in shown
-    assert "not published" in shown
+def test_tables_on_the_command_line(coordinator: CoordinatorProcess, charted_campaign: int, tmp_path: Path) -> None:
+    assert {
+        line.split()[0] for line in portolan(coordinator, "table", charted_campaign).stdout.splitlines()[1:]
+    } >= TABLES
+    output = portolan(coordinator, "table", charted_campaign, "portability").stdout
+    assert "87.5 % (7/8; 53 to 98)" in output
+    assert "not published" in output
     path = tmp_path / "table.txt"
-    portolan(coordinator, "table", charted, "portability", "--out", path)
+    portolan(coordinator, "table", charted_campaign, "portability", "--out", path)
     assert "87.5 % (7/8; 53 to 98)" in path.read_text()
-    as_csv = portolan(coordinator, "table", charted, "counts", "--format", "csv").stdout
+    as_csv = portolan(coordinator, "table", charted_campaign, "counts", "--format", "csv").stdout
     assert len(list(csv.DictReader(io.StringIO(as_csv)))) >= 4
-    assert json.loads(portolan(coordinator, "table", charted, "counts", "--format", "json").stdout)["id"] == "counts"
+    assert (
+        json.loads(portolan(coordinator, "table", charted_campaign, "counts", "--format", "json").stdout)["id"]
+        == "counts"
+    )
 
 
-def test_figures_on_the_command_line(coordinator: CoordinatorProcess, charted: int, tmp_path: Path) -> None:
-    assert "scatter" in portolan(coordinator, "figure", charted).stdout
+def test_figures_on_the_command_line(coordinator: CoordinatorProcess, charted_campaign: int, tmp_path: Path) -> None:
+    assert "scatter" in portolan(coordinator, "figure", charted_campaign).stdout
     for name, begins in (("a.svg", b"<svg "), ("a.png", b"\x89PNG"), ("a.json", b"{")):
-        portolan(coordinator, "figure", charted, "scatter", "--out", tmp_path / name, "--theme", "dark")
+        portolan(coordinator, "figure", charted_campaign, "scatter", "--out", tmp_path / name, "--theme", "dark")
         assert (tmp_path / name).read_bytes().startswith(begins)
 
 
@@ -402,9 +411,9 @@ def test_figures_on_the_command_line(coordinator: CoordinatorProcess, charted: i
     ],
 )
 def test_a_wrong_call_is_one_line_and_exit_code_2(
-    coordinator: CoordinatorProcess, charted: int, arguments: tuple[str, ...], says: str
+    coordinator: CoordinatorProcess, charted_campaign: int, arguments: tuple[str, ...], says: str
 ) -> None:
-    done = portolan(coordinator, *(each.format(charted) for each in arguments), code=2)
-    assert done.stdout == ""
-    assert len(done.stderr.splitlines()) == 1
-    assert says in done.stderr
+    process = portolan(coordinator, *(each.format(charted_campaign) for each in arguments), code=2)
+    assert process.stdout == ""
+    assert len(process.stderr.splitlines()) == 1
+    assert says in process.stderr

@@ -44,9 +44,9 @@ def test_a_runner_is_checked_then_registered_then_used_then_removed(
     url, secret = stranger.ready["url"], stranger.ready["secret"]
     answer = visitor.send("/runners/new", {"url": url, "secret": secret})
     assert answer.status_code == 200
-    said = text(answer.text)
-    assert "jobs.runs" in said
-    assert "Registered" in said, said
+    page_text = text(answer.text)
+    assert "jobs.runs" in page_text
+    assert "Registered" in page_text, page_text
     assert secret not in answer.text
     assert addresses(coordinator) == {url}
 
@@ -105,7 +105,7 @@ def test_what_a_runner_has_and_what_waits_for_it_is_shown(
 
 
 @pytest.mark.parametrize(
-    ("url", "secret", "field", "said"),
+    ("url", "secret", "field", "message"),
     [
         ("gpu-box:8790", "", "url", "must begin with http://"),
         ("http://", "", "url", "must begin with http://"),
@@ -122,13 +122,13 @@ def test_a_mistake_stands_beside_its_field_and_nothing_is_stored(
     url: str,
     secret: str,
     field: str,
-    said: str,
+    message: str,
 ) -> None:
-    typed = url.format(free=free_port(), runner=stranger.ready["url"])
-    answer = visitor.send("/runners/new", {"url": typed, "secret": secret})
+    typed_url = url.format(free=free_port(), runner=stranger.ready["url"])
+    answer = visitor.send("/runners/new", {"url": typed_url, "secret": secret})
     assert answer.status_code == 422
-    assert said in beside(answer.text, field)
-    assert f'value="{typed}"' in answer.text
+    assert message in beside(answer.text, field)
+    assert f'value="{typed_url}"' in answer.text
     assert not secret or secret not in answer.text
     assert addresses(coordinator) == set()
 
@@ -145,9 +145,9 @@ def test_a_runner_with_bearable_faults_joins_only_if_that_is_said(
 ) -> None:
     with served_beside(Toy("answers errors as plain JSON")) as url:
         form = {"url": url, "secret": TOY_SECRET}
-        said = text(visitor.send("/runners/new", form).text)
-        assert "Not registered" in said
-        assert "It breaks 1 promise that one can live with" in said
+        page_text = text(visitor.send("/runners/new", form).text)
+        assert "Not registered" in page_text
+        assert "It breaks 1 promise that one can live with" in page_text
         assert addresses(coordinator) == set()
         assert "See the runner" in text(visitor.send("/runners/new", {**form, "anyway": "yes"}).text)
         assert addresses(coordinator) == {url}
@@ -157,9 +157,9 @@ def test_a_runner_that_would_lose_outcomes_is_refused_whatever_is_said(
     visitor: Visitor, coordinator: CoordinatorProcess
 ) -> None:
     with served_beside(Toy("skips a number")) as url:
-        said = text(visitor.send("/runners/new", {"url": url, "secret": TOY_SECRET, "anyway": "yes"}).text)
-    assert "Not registered" in said
-    assert "events.numbered" in said
+        page_text = text(visitor.send("/runners/new", {"url": url, "secret": TOY_SECRET, "anyway": "yes"}).text)
+    assert "Not registered" in page_text
+    assert "events.numbered" in page_text
     assert addresses(coordinator) == set()
 
 

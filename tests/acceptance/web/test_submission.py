@@ -21,7 +21,7 @@ GOOD = {
 
 
 @pytest.fixture(scope="module", autouse=True)
-def served(runner: RunnerProcess) -> None:
+def live_runner(runner: RunnerProcess) -> None:
     """There is something to submit to."""
 
 
@@ -30,11 +30,11 @@ def campaigns(coordinator: CoordinatorProcess) -> int:
 
 
 def test_the_form_offers_what_live_runners_serve(visitor: Visitor) -> None:
-    offered = visitor.data("/campaigns/new")
-    assert offered["offered"]["suites"] == ["hazards", "conformance"]
-    assert [each["target"] for each in offered["offered"]["targets"]] == ["hazards@1.0/cpu"]
-    assert offered["filled"]["suite"] == "hazards"
-    assert offered["filled"]["targets"] == ["hazards@1.0/cpu"], "all that have the suite are chosen beforehand"
+    form = visitor.data("/campaigns/new")
+    assert form["offered"]["suites"] == ["hazards", "conformance"]
+    assert [each["target"] for each in form["offered"]["targets"]] == ["hazards@1.0/cpu"]
+    assert form["filled"]["suite"] == "hazards"
+    assert form["filled"]["targets"] == ["hazards@1.0/cpu"], "all that have the suite are chosen beforehand"
 
 
 def test_a_preview_tells_jobs_by_target_and_submits_nothing(visitor: Visitor, coordinator: CoordinatorProcess) -> None:
@@ -60,7 +60,7 @@ def test_a_preview_is_what_is_submitted(visitor: Visitor, coordinator: Coordinat
 
 
 @pytest.mark.parametrize(
-    ("field", "typed", "said"),
+    ("field", "value", "message"),
     [
         ("runs", "many", "must be a whole number (it is 'many')"),
         ("runs", "101", "must be 100 or less"),
@@ -76,13 +76,13 @@ def test_a_preview_is_what_is_submitted(visitor: Visitor, coordinator: Coordinat
     ],
 )
 def test_a_mistake_stands_beside_its_field_and_nothing_typed_is_lost(
-    visitor: Visitor, coordinator: CoordinatorProcess, field: str, typed: str, said: str
+    visitor: Visitor, coordinator: CoordinatorProcess, field: str, value: str, message: str
 ) -> None:
     before = campaigns(coordinator)
-    answer = visitor.send("/campaigns/new", {**GOOD, field: typed, "do": "submit"})
+    answer = visitor.send("/campaigns/new", {**GOOD, field: value, "do": "submit"})
     assert answer.status_code == 422
-    assert said in beside(answer.text, "targets" if field == "other" else field)
-    assert typed in answer.text or field == "timing" or "\0" in typed
+    assert message in beside(answer.text, "targets" if field == "other" else field)
+    assert value in answer.text or field == "timing" or "\0" in value
     assert "hazards.segfault" in answer.text or field == "functions"
     assert campaigns(coordinator) == before
 
@@ -104,17 +104,17 @@ def test_markup_in_a_field_stays_text(visitor: Visitor) -> None:
 def test_the_form_can_be_filled_in_by_its_address(visitor: Visitor) -> None:
     link = re.search(r'href="(/campaigns/new\?[^"]+)"', visitor.send("/campaigns/new", {**GOOD, "do": "preview"}).text)
     assert link
-    filled = visitor.data(link[1].replace("&amp;", "&"))["filled"]
-    assert {name: filled[name] for name in GOOD} == GOOD
+    form = visitor.data(link[1].replace("&amp;", "&"))["filled"]
+    assert {name: form[name] for name in GOOD} == GOOD
 
 
 def test_what_failed_is_run_again_with_a_form_filled_in(visitor: Visitor, coordinator: CoordinatorProcess) -> None:
     campaign = coordinator.submit("hazards.add", "hazards.segfault", runs=1, name="first")
     coordinator.wait_ended(campaign)
     assert f'href="/campaigns/new?rerun={campaign}&amp;which=failed"' in visitor.read(f"/campaigns/{campaign}")
-    filled = visitor.data("/campaigns/new", rerun=campaign, which="failed")["filled"]
-    assert filled["name"] == "first, what was failed"
-    answer = visitor.send("/campaigns/new", {**filled, "do": "submit"})
+    form = visitor.data("/campaigns/new", rerun=campaign, which="failed")["filled"]
+    assert form["name"] == "first, what was failed"
+    answer = visitor.send("/campaigns/new", {**form, "do": "submit"})
     assert answer.status_code == 303, text(answer.text)
     again = coordinator.wait_ended(int(answer.headers["location"].removeprefix("/campaigns/")))
     assert (again["rerun_of"], again["counters"]["total"]) == (campaign, 2)

@@ -40,9 +40,9 @@ class Visitor:
 def form_token(reader: httpx.Client) -> str:
     """The token in this reader's forms, and the cookie that goes with it."""
     page = reader.get("/login", headers={"Accept": "text/html"}).text
-    found = re.search(r'name="form_token" value="([0-9a-f]+)"', page)
-    assert found, page
-    return found[1]
+    match = re.search(r'name="form_token" value="([0-9a-f]+)"', page)
+    assert match, page
+    return match[1]
 
 
 def text(page: str) -> str:
@@ -52,5 +52,5 @@ def text(page: str) -> str:
 
 def beside(page: str, field: str) -> str:
     """What is said to be wrong beside a field."""
-    found = re.search(rf'id="wrong-{field}">(.*?)</p>', page, re.DOTALL)
-    return html.unescape(found[1]) if found else ""
+    match = re.search(rf'id="wrong-{field}">(.*?)</p>', page, re.DOTALL)
+    return html.unescape(match[1]) if match else ""
