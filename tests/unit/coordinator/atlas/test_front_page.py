@@ -5,7 +5,7 @@ from __future__ import annotations
 from coordinator.atlas.overview import Atlas
 from coordinator.atlas.pages import environment, front_page
 from coordinator.catalogue.releases import shipped_release
-from tests.unit.coordinator.atlas.evidence import atlas, charted
+from tests.unit.coordinator.atlas.evidence import atlas, charted_target
 
 MOST_BYTES = 150_000
 FUNCTIONS = 3_800
@@ -16,7 +16,7 @@ def _of_real_names() -> Atlas:
     names = sorted(shipped_release("torch@2.9.0").kinds)
     assert len(names) >= FUNCTIONS
     functions = {names[place * len(names) // FUNCTIONS]: ["passed"] for place in range(FUNCTIONS)}
-    return atlas(*(charted(functions, device=device) for device in DEVICES))
+    return atlas(*(charted_target(functions, device=device) for device in DEVICES))
 
 
 def test_the_front_of_3800_functions_on_six_targets_is_small() -> None:

@@ -113,7 +113,7 @@ def test_data_of_another_form_is_no_publication_to_compare_with(tmp_path: Path) 
 
 
 def test_data_of_an_older_form_is_a_publication_to_compare_with(tmp_path: Path) -> None:
-    publish(site_files(atlas(charted({"torch.a": ["failed"]})), []), tmp_path / "site")
+    publish(site_files(atlas(charted_target({"torch.a": ["failed"]})), []), tmp_path / "site")
     file = tmp_path / "site" / "data" / "portability-torch.json"
     document = json.loads(file.read_text())
     document["version"] = "1.0.0"

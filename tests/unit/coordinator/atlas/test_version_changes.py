@@ -11,10 +11,10 @@ from coordinator.atlas.marks import Mark
 from coordinator.atlas.overview import Atlas
 from coordinator.atlas.pages import Page, environment, front_page, target_page
 from tests.unit.coordinator.assess.cases import CHARTED_AT
-from tests.unit.coordinator.atlas.evidence import Ends, atlas, charted
+from tests.unit.coordinator.atlas.evidence import Ends, atlas, charted_target
 
-OLD = charted({"torch.a": ["failed"], "torch.b": ["passed"], "torch.gone": ["passed"]}, "2.8.0")
-NEW = charted({"torch.a": ["passed"], "torch.b": ["passed"], "torch.new": ["passed"]}, "2.10.0")
+OLD = charted_target({"torch.a": ["failed"], "torch.b": ["passed"], "torch.gone": ["passed"]}, "2.8.0")
+NEW = charted_target({"torch.a": ["passed"], "torch.b": ["passed"], "torch.new": ["passed"]}, "2.10.0")
 
 
 def shown(page: Page) -> str:
@@ -28,7 +28,7 @@ def shown_target(found: Atlas, version: str) -> str:
 
 
 def test_the_newest_version_is_compared_to_the_charted_one_before() -> None:
-    (since,) = latest_changes(atlas(OLD, NEW, charted({"torch.a": ["fell_back"]}, "2.7.0")))
+    (since,) = latest_changes(atlas(OLD, NEW, charted_target({"torch.a": ["fell_back"]}, "2.7.0")))
     assert (since.before.target, since.after.target) == ("torch@2.8.0/xla", "torch@2.10.0/xla")
     assert [(one.function, one.before, one.after) for one in since.marks] == [("torch.a", Mark.fails, Mark.works)]
     assert since.added == ["torch.new"]
@@ -36,8 +36,8 @@ def test_the_newest_version_is_compared_to_the_charted_one_before() -> None:
 
 
 def test_the_function_that_is_used_most_comes_first() -> None:
-    old = charted({"torch.a": ["failed"], "torch.b": ["failed"]}, "2.8.0")
-    new = charted({"torch.a": ["passed"], "torch.b": ["fell_back"]})
+    old = charted_target({"torch.a": ["failed"], "torch.b": ["failed"]}, "2.8.0")
+    new = charted_target({"torch.a": ["passed"], "torch.b": ["fell_back"]})
     (since,) = latest_changes(atlas(old, new, uses={"torch.b": 3}))
     assert [change.function for change in since.marks] == ["torch.b", "torch.a"]
 
@@ -45,10 +45,10 @@ def test_the_function_that_is_used_most_comes_first() -> None:
 def test_other_devices_other_hardware_and_versions_without_a_change_are_not_compared() -> None:
     functions: Ends = {"torch.a": ["passed"]}
     found = atlas(
-        charted({"torch.a": ["failed"]}, "2.8.0", device="cuda"),
-        charted({"torch.a": ["failed"]}, "2.8.0", hardware="Intel Xeon"),
-        charted(functions, "2.8.0"),
-        charted(functions, "2.9.0"),
+        charted_target({"torch.a": ["failed"]}, "2.8.0", device="cuda"),
+        charted_target({"torch.a": ["failed"]}, "2.8.0", hardware="Intel Xeon"),
+        charted_target(functions, "2.8.0"),
+        charted_target(functions, "2.9.0"),
     )
     assert latest_changes(found) == []
     (torch,) = found.frameworks
@@ -89,5 +89,5 @@ def test_the_page_of_a_target_leads_to_its_other_versions_and_says_what_differs(
 
 def test_a_version_that_does_as_the_one_before_is_said_to() -> None:
     functions: Ends = {"torch.a": ["passed"]}
-    page = shown_target(atlas(charted(functions, "2.8.0"), charted(functions, "2.9.0")), "2.9.0")
+    page = shown_target(atlas(charted_target(functions, "2.8.0"), charted_target(functions, "2.9.0")), "2.9.0")
     assert "None: the same functions were charted, with the same marks." in page
