@@ -13,7 +13,7 @@ from coordinator.assess.findings import assess
 from coordinator.assess.names import Names, names_of
 from coordinator.assess.report import kind_sentence
 from coordinator.assess.sites import Certainty, Site, Source, Use
-from coordinator.assess.verdicts import Weight, usual_cases
+from coordinator.assess.verdicts import Meets, Weight, usual_cases
 from coordinator.errors import UnknownNameError
 from coordinator.formats import join_words
 from coordinator.results.conditions import CallSite
@@ -39,14 +39,15 @@ class Answer:
     target: str
     """``torch@2.9.0/xla``, and with it the version that the evidence is of."""
     works: bool | None
-    """False: nearly all cases like the call fail, are wrong, fall back or are slow. None: nobody charted it, or it
-    depends on what was not said."""
+    """False: nearly all cases like the call fail, are wrong, fall back or are slow. None: nobody charted it, it depends
+    on what was not said, or only a single case or the last digits of values speak against it."""
     failing: int
     """Of the cases like the call, those that end so in the worst way that was found."""
     of: int
     """The cases like the call; of a function that works, its usual ones. 0: nobody charted it so."""
     sentences: tuple[str, ...]
-    """One a finding or condition, the worst first, without notes. Of what nobody charted, what is missing."""
+    """One for each finding or condition, the worst first, without those that a call does not meet. Of what nobody
+    charted, what is missing."""
 
     @property
     def word(self) -> str:
@@ -97,13 +98,13 @@ def answer(question: Question, evidence: Evidence) -> Answer:
     findings = [
         finding
         for finding in assess(Source((site,)), target, names).findings
-        if finding.verdict.weight is not Weight.note
+        if finding.verdict.meets is not Meets.not_met
     ]
     worst = findings[0].verdict if findings else None
     return Answer(
         function=function,
         target=target.target,
-        works=None if worst and worst.weight is Weight.condition else worst is None,
+        works=None if worst and worst.weight is not Weight.finding else worst is None,
         failing=worst.failing if worst else 0,
         of=worst.of if worst else len(usual_cases(cases, dtypes)),
         sentences=tuple(f"{function} {kind_sentence(finding)}" for finding in findings),

@@ -191,3 +191,10 @@ def test_a_method_has_the_cases_of_the_function_that_does_the_same() -> None:
 def test_the_judge_is_named_where_it_is_the_same_framework() -> None:
     verdict = only(assessment_of(several(3, "usual", "failed", judged_by=Judge.itself))).verdict
     assert verdict.judges == "judged only by the same framework"
+
+
+def test_a_single_case_like_the_call_is_a_finding_where_all_others_of_the_function_fail_as_well() -> None:
+    cases = [case("usual", "failed"), *several(4, "double", "failed", dtype="float64")]
+    verdict = only(assessment_of(cases)).verdict
+    assert (verdict.weight, verdict.failing, verdict.of) == (Weight.finding, 5, 5)
+    assert only(assessment_of([*cases, *several(4, "half", dtype="float16")])).verdict.weight is Weight.note
