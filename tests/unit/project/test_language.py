@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from tests.each import check_each
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -47,3 +49,70 @@ def check_names_and_docstrings(path: Path) -> None:
     ]
     riddles = [f"{line}: {text}" for line, text in docstrings(tree) if RIDDLE.match(text)]
     assert not empty_names + riddles
+
+
+IRREGULAR = re.compile(
+    "begun|bought|brought|built|caught|chosen|dealt|done|drawn|driven|fallen|felt|found|frozen|given|gone|got|grown|"
+    "heard|held|hidden|kept|known|laid|led|lent|lost|made|meant|paid|said|seen|sent|shown|sold|spent|stood|taken|"
+    "taught|thrown|told|torn|understood|won|written"
+)
+NOUNS = re.compile("bed|bound|come|embed|feed|heed|hundred|need|read|seed|shed|speed")
+"""Words that look like participles and name things, or are verbs: a function may be called ``read``."""
+CEILINGS = {
+    "protocol": (0.0, 0.0),
+    "coordinator": (1.1, 1.7),
+    "runners": (8.3, 13.7),
+    "freezing": (9.2, 18.4),
+    "portolan": (0.0, 0.0),
+    "bench": (9.8, 8.6),
+    "scripts": (9.0, 15.2),
+    "tests": (3.8, 3.9),
+}
+"""Per cent of locals and parameters, and of functions, that may be bare participles. They only go down, to 2."""
+SLACK = 1.0
+"""Percentage points by which a ceiling may stand above what was counted; then it has to be lowered."""
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def is_participle(name: str) -> bool:
+    """Whether a name is one word that says what was done and not what it holds: ``found``, ``_listed``."""
+    word = name.lstrip("_")
+    looks_so = IRREGULAR.fullmatch(word) or re.fullmatch("[a-z]{2,}ed", word)
+    return looks_so is not None and NOUNS.fullmatch(word) is None
+
+
+def locals_of(function: Function) -> set[str]:
+    arguments = function.args
+    names = {argument.arg for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    stored = (node for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    return names | {name.id for name in stored}
+
+
+def is_property(function: Function) -> bool:
+    return any("property" in ast.unparse(decorator) for decorator in function.decorator_list)
+
+
+def shares(folder: str) -> tuple[float, float]:
+    """Per cent of the locals and parameters, and of the functions, of a folder that are bare participles."""
+    trees = [ast.parse(path.read_text()) for path in sorted((ROOT / folder).rglob("*.py"))]
+    functions = [node for tree in trees for node in ast.walk(tree) if isinstance(node, Function)]
+    values = [name for function in functions for name in locals_of(function)]
+    actions = [function.name for function in functions if not is_property(function)]
+    return per_cent(values), per_cent(actions)
+
+
+def per_cent(names: list[str]) -> float:
+    return 100 * sum(map(is_participle, names)) / max(len(names), 1)
+
+
+@pytest.mark.parametrize("folder", CEILINGS)
+def test_a_value_is_named_by_what_it_holds_and_a_function_by_what_it_does(folder: str) -> None:
+    for share, ceiling in zip(shares(folder), CEILINGS[folder], strict=True):
+        assert share <= ceiling, f"{folder}: {share:.2f} % of names are bare participles: name what the value holds"
+        assert share >= ceiling - SLACK, f"{folder}: only {share:.2f} % are left: lower the ceiling"
+
+
+def test_participles_are_told_from_other_words() -> None:
+    assert all(map(is_participle, ("found", "_listed", "given", "shown", "refused")))
+    assert not any(map(is_participle, ("seed", "found_rows", "need", "rows", "is_told", "embed", "bound")))
