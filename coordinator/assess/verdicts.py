@@ -179,7 +179,7 @@ class _Seen:
         failing = list(filter(self.is_failing, basis))
         if not failing:
             return self._not_met("only cases unlike this call do so")
-        # One case like the call is too few, but nothing speaks against it where all others of the function end so as well.
+        # One case like the call is too few, unless all others of the function end so as well.
         if len(failing) == len(basis) and self._do_nearly_all(self.counted):
             return self._met(self.counted, "cases of any kind")
         if len(basis) == 1:
