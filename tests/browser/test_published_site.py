@@ -16,7 +16,7 @@ from coordinator.atlas.site import site_files
 from tests.browser.watched import DESK, WITHIN_S, Watched
 from tests.portolan_process import Portolan
 from tests.threaded_server import ThreadedServer
-from tests.unit.coordinator.atlas.evidence import atlas, charted
+from tests.unit.coordinator.atlas.evidence import atlas, charted_target
 
 PAGES = (
     "/index.html",
@@ -73,8 +73,8 @@ def test_a_published_page_keeps_nobody_out_and_fits_a_phone(site: Watched, path:
 def address_of_versions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A site with two versions of one device."""
     folder = tmp_path_factory.mktemp("versions") / "site"
-    old = charted({"torch.a": ["failed"], "torch.b": ["passed"], "torch.gone": ["passed"]}, "2.8.0")
-    new = charted({"torch.a": ["passed"], "torch.b": ["passed"], "torch.new": ["passed"]}, "2.9.0")
+    old = charted_target({"torch.a": ["failed"], "torch.b": ["passed"], "torch.gone": ["passed"]}, "2.8.0")
+    new = charted_target({"torch.a": ["passed"], "torch.b": ["passed"], "torch.new": ["passed"]}, "2.9.0")
     publish(site_files(atlas(old, new), []), folder)
     yield from served(folder)
 

@@ -55,10 +55,10 @@ def test_a_body_in_chunks_is_counted(coordinator: CoordinatorProcess) -> None:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (b"[" * 60_000, "more than 32 deep"),
-        (b'{"a":' * 12_000, "more than 32 deep"),
+        (b"[" * 60_000, "nested more than 32 levels deep"),
+        (b'{"a":' * 12_000, "nested more than 32 levels deep"),
         (b"[" + b"0," * 30_000 + b"0]", "more than 20,000 members"),
-        (b'{"name":"\\"' + b'\\"[' * 50 + b'", "x":' + b"[" * 33, "more than 32 deep"),
+        (b'{"name":"\\"' + b'\\"[' * 50 + b'", "x":' + b"[" * 33, "nested more than 32 levels deep"),
     ],
     ids=["lists", "objects", "members", "after quotes"],
 )

@@ -80,7 +80,7 @@ async def test_one_runner_that_asked_twice_is_enrolled_once(engine: AsyncEngine,
 
 async def test_a_runner_of_two_names_has_the_first(engine: AsyncEngine, database: str, url: str) -> None:
     others = forestall(engine, database, enrolling(url, "beta"))
-    with pytest.raises(ConflictError, match=r"beta at .* came at the same moment as alpha"):
+    with pytest.raises(ConflictError, match=r"beta at .* enrolled at the same moment as alpha"):
         await enrolling(url, "alpha")(engine)
     assert [runner.id for runner in await service.list_runners(engine)] == [others[0].runner_id]
 
