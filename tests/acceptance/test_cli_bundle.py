@@ -66,7 +66,7 @@ def test_a_bundle_is_imported_and_shown_like_any_campaign(portolan: Portolan, bu
     assert "imported " in portolan.ask("status", "1")
     assert json.loads(portolan.ask("runner", "list", "--json")) == []
     output = portolan.ask("results", "1")
-    assert "2 of 2 functions port" in output
+    assert "2 of 2 functions pass every case" in output
     assert (
         "1 function needs another device than this target and is excluded from the rates: torch.cuda.synchronize."
         in output

@@ -87,7 +87,7 @@ def test_functions_of_pytorch_are_charted_on_the_cpu(portolan: Portolan) -> None
     timed_rows = [row for row in rows if row["verdict"] == "passed" and row["placement"] == "on_device"]
     assert timed_rows
     assert all(row["steady_ms"] > 0 and row["cold_ms"] > 0 for row in timed_rows)
-    assert "2 of 2 functions port" in output
+    assert "2 of 2 functions pass every case" in output
     assert (
         "1 function needs another device than this target and is excluded from the rates: torch.cuda.synchronize."
         in output

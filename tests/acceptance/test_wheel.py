@@ -73,7 +73,7 @@ def test_an_installed_wheel_charts_a_framework_outside_the_checkout(installed_sc
     functions = ["--functions", "jax.lax.top_k", "--functions", "jax.numpy.compress"]
     demo = call(installed_scripts / "portolan", "demo", "--targets", "jax/cpu", "--all", *functions, within=place)
     assert demo.returncode == 0, demo.stderr
-    assert "2 of 2 functions port" in demo.stdout
+    assert "2 of 2 functions pass every case" in demo.stdout
     assert "jax.lax.top_k" in demo.stdout
     assert "jax.vjp" not in demo.stdout
     assert (place / "data").is_dir()
