@@ -42,9 +42,9 @@ class Signers:
         return signer
 
     def _find(self, bundle: Path, signature: Path) -> str:
-        found = _ssh_keygen("find-principals", "-s", str(signature), "-f", str(self.allowed))
-        names = found.stdout.splitlines()
-        if found.returncode or not names:
+        principals = _ssh_keygen("find-principals", "-s", str(signature), "-f", str(self.allowed))
+        names = principals.stdout.splitlines()
+        if principals.returncode or not names:
             raise BundleError(
                 f"{bundle} is signed by a key that {self.allowed} does not name: take it out, or add the key"
             )
@@ -53,11 +53,11 @@ class Signers:
     def _verify(self, bundle: Path, signature: Path, signer: str) -> None:
         revoked = () if self.revoked is None else ("-r", str(self.revoked))
         options = ("-f", str(self.allowed), "-I", signer, "-n", NAMESPACE, "-s", str(signature), *revoked)
-        done = _ssh_keygen("verify", *options, content=bundle)
-        if done.returncode:
-            said = done.stderr.strip().splitlines() or ["ssh-keygen gives no reason"]
+        verification = _ssh_keygen("verify", *options, content=bundle)
+        if verification.returncode:
+            complaints = verification.stderr.strip().splitlines() or ["ssh-keygen gives no reason"]
             raise BundleError(
-                f"{bundle} has no valid signature of {signer} ({said[0]}): it was changed, or the key is "
+                f"{bundle} has no valid signature of {signer} ({complaints[0]}): it was changed, or the key is "
                 "revoked or out of its time; ask for a fresh copy with its signature"
             )
 

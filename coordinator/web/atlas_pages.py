@@ -68,11 +68,11 @@ async def function(request: Request, file: PathName, context: Context, keeper: K
 
 @router.get("/atlas/frameworks/{file}")
 async def framework(request: Request, file: PathName, keeper: Keeper) -> Response:
-    kept = await keeper.current()
-    for one in kept.atlas.frameworks:
+    current = await keeper.current()
+    for one in current.atlas.frameworks:
         if framework_path(one.name) == f"frameworks/{file}":
             data = {module: len(functions) for module, functions in one.modules.items()}
-            return _page(request, bodies.framework_page(one), data, kept=kept)
+            return _page(request, bodies.framework_page(one), data, kept=current)
     raise NotFoundError(f"no function of a framework {name_of(file.removesuffix('.html')) or file} was charted")
 
 

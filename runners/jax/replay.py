@@ -89,8 +89,8 @@ def gradient(
 
     def call() -> list[Any]:
         results, pull = jax.vjp(of, *(given[place] for place in wanted))
-        kept = [weight for weight in weights if weight is not None]
-        return list(pull([weight.astype(result.dtype) for result, weight in aligned(results, kept)]))
+        own_weights = [weight for weight in weights if weight is not None]
+        return list(pull([weight.astype(result.dtype) for result, weight in aligned(results, own_weights)]))
 
     return call
 
@@ -103,10 +103,10 @@ def _harmless(value: Named, device: Any) -> Any:
         owner = json.loads(value.name)["class"]
     if value.kind not in ("dtype", "device") and owner not in value_classes():
         raise UntestedError(f"a recording names no function among arguments, as this one does: {value.name}")
-    found = resolved(value, device)
-    if value.kind == PUBLIC and not isinstance(found, enum.Enum):
+    target = resolved(value, device)
+    if value.kind == PUBLIC and not isinstance(target, enum.Enum):
         raise UntestedError(f"a recording names no function among arguments, as this one does: {value.name}")
-    return found
+    return target
 
 
 def _widened(tree: Any) -> Any:

@@ -156,11 +156,11 @@ class Recorder:
             return self._first(key, func, last, name, args, kwargs)
         if known is None:
             return func(*args, **kwargs)
-        begun = perf_counter()
+        start = perf_counter()
         result = func(*args, **kwargs)
         dialect.settle(result)
         ended = perf_counter()
-        known.entry.met(self._sites.of(sys._getframe(_CALLER)), ended - begun)
+        known.entry.met(self._sites.of(sys._getframe(_CALLER)), ended - start)
         if known.may_differentiate and dialect.may_go_backward(result):
             self._watch_backward(known, args, kwargs, result)
         if ended > self._book.tell_at:
@@ -188,10 +188,10 @@ class Recorder:
             given = self._distinct(args, kwargs)
             before = list(map(dialect.content, given))
             has_drawn = dialect.draws(last, name)
-        begun = perf_counter()
+        start = perf_counter()
         result = func(*args, **kwargs)
         dialect.settle(result)
-        seconds = perf_counter() - begun
+        seconds = perf_counter() - start
         with dialect.quiet():
             is_random = has_drawn()
             changes = [place for place, array in enumerate(given) if dialect.content(array) != before[place]]
