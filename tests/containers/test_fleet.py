@@ -254,7 +254,7 @@ def test_a_container_that_cannot_be_killed_is_reported_and_removed_once_it_can(f
     try:
         done = fleet.call("down")
         assert done.returncode == 2
-        assert "could not be ended: portolan-" in done.stderr
+        assert "1 container could not be stopped: portolan-" in done.stderr
         assert "restart the Docker Engine or the host" in done.stderr
         assert fleet.runners() == []
     finally:
