@@ -269,7 +269,7 @@ def test_a_container_that_never_gets_healthy_is_told_with_its_log_and_the_others
     absent = build("absent", f"FROM {quick}\nLABEL org.portolan.device=absent\n")
     done = fleet.call("up", *fleet.up_words(quick), "--image", f"hazards/absent={absent}")
     assert done.returncode == 2
-    assert "hazards/absent: it ends as soon as it starts" in done.stderr
+    assert "hazards/absent: it exits as soon as it starts" in done.stderr
     assert "no hazard was found on the bus" in done.stderr
     assert done.stderr.splitlines()[-1].endswith("1 of 2 targets did not come up: hazards/absent")
     assert [each["target"] for each in fleet.runners()] == ["hazards@1.0/cpu"]
