@@ -73,8 +73,8 @@ def seed() -> str:
 
 @cache
 def _seed_of_commit() -> str:
-    commit = _git("rev-parse", "HEAD")
-    changes = _git("diff", "HEAD")
+    commit = git("rev-parse", "HEAD")
+    changes = git("diff", "HEAD")
     if commit is None or changes is None:
         return WITHOUT_GIT
     short = commit.strip()[:12]
@@ -88,8 +88,8 @@ def touched() -> frozenset[str]:
     Its base is a variable, else where the branch left its upstream, else the commit before. Nothing without git, or
     where a shallow clone does not have the base.
     """
-    changed = _git("diff", "--name-only", _base())
-    untracked = _git("ls-files", "--others", "--exclude-standard")
+    changed = git("diff", "--name-only", _base())
+    untracked = git("ls-files", "--others", "--exclude-standard")
     if changed is None or untracked is None:
         return frozenset()
     return frozenset(changed.splitlines()) | frozenset(untracked.splitlines())
@@ -98,13 +98,13 @@ def touched() -> frozenset[str]:
 def _base() -> str:
     if base := os.environ.get(BASE_VARIABLE):
         return base
-    merge_base = _git("merge-base", "HEAD", "@{upstream}")
-    head = _git("rev-parse", "HEAD")
+    merge_base = git("merge-base", "HEAD", "@{upstream}")
+    head = git("rev-parse", "HEAD")
     # On the upstream itself the change is the last commit.
     return merge_base.strip() if merge_base is not None and merge_base != head else "HEAD~1"
 
 
-def _git(*arguments: str) -> str | None:
+def git(*arguments: str) -> str | None:
     """What git prints, or None if it fails or is not there."""
     command = ["git", "-C", str(ROOT), "-c", "core.quotePath=false", *arguments]
     try:

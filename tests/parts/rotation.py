@@ -1,8 +1,9 @@
 """A pytest plugin (``-p tests.parts.rotation``): a change runs a third of the files, other changes run the others.
 
 For tests that take seconds each. Always run are the tests by which the page of promises shows a promise, those marked
-``every_change``, and the files about what the change touches. Files that take about as long are put together in threes,
-and the seed of the change draws one of each three: all runs take about as long, and ten changes run 98 % of the files.
+``every_change``, the files about what the change touches, and those that quote words which it takes out of a message.
+Files that take about as long are put together in threes, and the seed of the change draws one of each three: all runs
+take about as long, and ten changes run 98 % of the files.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path, PurePath
 import pytest
 
 from tests import levels
-from tests.parts import census, durations, plan
+from tests.parts import census, durations, plan, quotations
 
 PROMISES = levels.ROOT / "docs" / "explanation" / "promises.md"
 TEST_ID = re.compile(r"`([a-z_/]+\.py)::(test_[a-z0-9_]+)`")
@@ -94,7 +95,8 @@ def promised_tests(page: str) -> frozenset[tuple[str, str]]:
 
 
 def _is_near(file: str) -> bool:
-    return is_near(file, (levels.ROOT / file).read_text(), levels.touched())
+    text = (levels.ROOT / file).read_text()
+    return is_near(file, text, levels.touched()) or quotations.quotes(text, quotations.of_last_day())
 
 
 def _name(item: pytest.Item) -> tuple[str, str]:

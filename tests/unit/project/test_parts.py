@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import levels
-from tests.parts import rotation
+from tests.parts import quotations, rotation
 from tests.parts.census import Census, FileCost, read
 from tests.parts.durations import Durations, written
 from tests.parts.plan import Part, parts, startable
@@ -155,6 +155,40 @@ def test_a_file_is_about_a_module_whose_package_it_is_named_after_or_that_it_imp
 )
 def test_the_tests_of_a_framework_are_about_all_that_its_runner_is_made_of(changed_file: str, near: bool) -> None:
     assert rotation.is_near("tests/frameworks/torch/test_placement.py", "", {changed_file}) == near
+
+
+DIFF = """\
+--- a/coordinator/cli/fleet_commands.py
++++ b/coordinator/cli/fleet_commands.py
+-        raise FleetError(f"{names} cannot be stopped: restart the engine within {limit_s} s")
++        raise FleetError(f"{names} goes on: restart the host")
+-    \"""Containers that cannot be told from others.\"""
+--- a/coordinator/web/templates/fleet.html
++++ b/coordinator/web/templates/fleet.html
+-<p>No runner has <b>answered</b> since {{ then }}</p>
+"""
+
+
+def test_a_test_that_quotes_words_which_a_change_takes_out_is_found() -> None:
+    phrases = quotations.dropped(DIFF)
+    assert phrases == {
+        "# cannot be stopped:",
+        "cannot be stopped: restart",
+        "be stopped: restart the",
+        "stopped: restart the engine",
+        "restart the engine within",
+        "the engine within #",
+        "engine within # s",
+    }
+    assert quotations.quotes('assert "restart the engine within 30 s" in done.stderr\n', phrases)
+    assert not quotations.quotes('assert "cannot be stopped" in done.stderr  # restart the engine within 30 s', phrases)
+    assert not quotations.quotes('assert "goes on: restart the host" in done.stderr\n', phrases)
+
+
+def test_a_phrase_of_a_page_ends_at_its_tags() -> None:
+    assert list(quotations.phrases_of("<p>No runner has ever <b>answered</b> {{ word }}</p>", ".html")) == [
+        "No runner has ever"
+    ]
 
 
 def test_the_tests_by_which_a_promise_is_shown_are_found() -> None:

@@ -1,0 +1,82 @@
+"""Quotations: the words that a change takes out of the product's messages, and the tests that still quote them.
+
+A test of a command or a page quotes what it prints, in a file that has no other link with the module that says it. So
+such a file is about the change, too. Pure, but for ``of_last_day``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from tests import levels
+
+WORDS = 4
+"""So many words in a row, in one line, are a quotation."""
+PRODUCT = ("coordinator", "protocol", "runners", "portolan")
+A_DAY_S = 86_400
+DOCSTRING = 3 * '"'
+VALUE = "#"
+"""Stands for a value inside a message, or for a number that a test expects there."""
+_LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_INSERTED = re.compile(r"{{.*?}}|{[^{}]*}|\d+")
+_BETWEEN = re.compile(r"{%.*?%}|<[^<>]*>|\\n")
+
+
+def dropped(changes: str) -> frozenset[str]:
+    """The phrases of ``WORDS`` words in the messages that unified diffs take out."""
+    phrases: set[str] = set()
+    suffix = ""
+    for line in changes.splitlines():
+        if line.startswith("--- "):
+            suffix = Path(line).suffix
+        elif line.startswith("-"):
+            phrases.update(phrases_of(line[1:], suffix))
+    return frozenset(phrases)
+
+
+def phrases_of(line: str, suffix: str = ".py") -> Iterator[str]:
+    """The phrases of a line's messages: of Python what stands in double quotes, of a page all but its tags."""
+    for message in _messages(line, suffix):
+        for text in _BETWEEN.split(message):
+            words = _INSERTED.sub(VALUE, text).split()
+            for place in range(len(words) - WORDS + 1):
+                yield " ".join(words[place : place + WORDS])
+
+
+def _messages(line: str, suffix: str) -> list[str]:
+    if suffix == ".py" and DOCSTRING not in line:
+        return _LITERAL.findall(line)
+    return [line] if suffix == ".html" else []
+
+
+def quotes(text: str, phrases: frozenset[str]) -> bool:
+    """Whether the text of a file of tests has one of the phrases in a literal."""
+    return any(not phrases.isdisjoint(phrases_of(line)) for line in text.splitlines())
+
+
+@cache
+def of_last_day() -> frozenset[str]:
+    """What the commits within a day before the last one took out, and what is not committed; nothing without git.
+
+    A day, as the base of a change is the commit before where a clone stands on its upstream. What another line of the
+    product still says is not gone.
+    """
+    committed = levels.git("log", "-1", "--format=%ct")
+    if committed is None:
+        return frozenset()
+    since = f"--since={int(committed) - A_DAY_S}"
+    commits = levels.git("log", "--format=", "--patch", "--unified=0", "--no-renames", since, "--", *PRODUCT)
+    uncommitted = levels.git("diff", "--unified=0", "HEAD", "--", *PRODUCT)
+    return dropped(f"{commits or ''}\n{uncommitted or ''}") - _present()
+
+
+def _present() -> frozenset[str]:
+    files = [
+        file for folder in PRODUCT for ending in ("*.py", "*.html") for file in (levels.ROOT / folder).rglob(ending)
+    ]
+    return frozenset(
+        phrase for file in files for line in file.read_text().splitlines() for phrase in phrases_of(line, file.suffix)
+    )
