@@ -7,7 +7,7 @@ such a file is about the change, too. Pure, but for ``of_last_day``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -25,15 +25,18 @@ _INSERTED = re.compile(r"{{.*?}}|{[^{}]*}|\d+")
 _BETWEEN = re.compile(r"{%.*?%}|<[^<>]*>|\\n")
 
 
-def dropped(changes: str) -> frozenset[str]:
-    """The phrases of ``WORDS`` words in the messages that unified diffs take out."""
+def dropped(diffs: Iterable[str]) -> frozenset[str]:
+    """The phrases of ``WORDS`` words that unified diffs, the oldest first, take out of messages and do not put back."""
     phrases: set[str] = set()
-    suffix = ""
-    for line in changes.splitlines():
-        if line.startswith("--- "):
-            suffix = Path(line).suffix
-        elif line.startswith("-"):
-            phrases.update(phrases_of(line[1:], suffix))
+    for diff in diffs:
+        lines: dict[str, set[str]] = {"-": set(), "+": set()}
+        suffix = ""
+        for line in diff.splitlines():
+            if line.startswith(("--- ", "+++ ")):
+                suffix = Path(line).suffix
+            elif line[:1] in lines:
+                lines[line[0]].update(phrases_of(line[1:], suffix))
+        phrases = (phrases | lines["-"]) - lines["+"]
     return frozenset(phrases)
 
 
@@ -61,22 +64,12 @@ def quotes(text: str, phrases: frozenset[str]) -> bool:
 def of_last_day() -> frozenset[str]:
     """What the commits within a day before the last one took out, and what is not committed; nothing without git.
 
-    A day, as the base of a change is the commit before where a clone stands on its upstream. What another line of the
-    product still says is not gone.
+    A day, as the base of a change is the commit before where a clone stands on its upstream.
     """
     committed = levels.git("log", "-1", "--format=%ct")
     if committed is None:
         return frozenset()
     since = f"--since={int(committed) - A_DAY_S}"
-    commits = levels.git("log", "--format=", "--patch", "--unified=0", "--no-renames", since, "--", *PRODUCT)
-    uncommitted = levels.git("diff", "--unified=0", "HEAD", "--", *PRODUCT)
-    return dropped(f"{commits or ''}\n{uncommitted or ''}") - _present()
-
-
-def _present() -> frozenset[str]:
-    files = [
-        file for folder in PRODUCT for ending in ("*.py", "*.html") for file in (levels.ROOT / folder).rglob(ending)
-    ]
-    return frozenset(
-        phrase for file in files for line in file.read_text().splitlines() for phrase in phrases_of(line, file.suffix)
-    )
+    commits = levels.git("log", "--reverse", "--format=%x00", "--patch", "--unified=0", since, "--", *PRODUCT) or ""
+    uncommitted = levels.git("diff", "--unified=0", "HEAD", "--", *PRODUCT) or ""
+    return dropped([*commits.split("\0"), uncommitted])

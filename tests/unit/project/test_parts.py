@@ -170,7 +170,7 @@ DIFF = """\
 
 
 def test_a_test_that_quotes_words_which_a_change_takes_out_is_found() -> None:
-    phrases = quotations.dropped(DIFF)
+    phrases = quotations.dropped([DIFF])
     assert phrases == {
         "# cannot be stopped:",
         "cannot be stopped: restart",
@@ -183,6 +183,14 @@ def test_a_test_that_quotes_words_which_a_change_takes_out_is_found() -> None:
     assert quotations.quotes('assert "restart the engine within 30 s" in done.stderr\n', phrases)
     assert not quotations.quotes('assert "cannot be stopped" in done.stderr  # restart the engine within 30 s', phrases)
     assert not quotations.quotes('assert "goes on: restart the host" in done.stderr\n', phrases)
+
+
+def test_words_that_a_later_commit_puts_back_are_still_there() -> None:
+    put_back = '--- a/a.py\n+++ b/a.py\n+    say("restart the engine within a minute")\n'
+    phrases = quotations.dropped([DIFF, put_back])
+    assert "restart the engine within" not in phrases
+    assert "stopped: restart the engine" in phrases
+    assert "restart the engine within" in quotations.dropped([put_back, DIFF])
 
 
 def test_a_phrase_of_a_page_ends_at_its_tags() -> None:
