@@ -1,0 +1,349 @@
+"""Variants: the frozen cases of a suite with other inputs, which nobody tries first: NaN, large values, other sizes.
+
+A variant changes the arrays of a call, its options or its dtype in one respect, and says nothing of what is right:
+the gate judges the changed call as it judged the first, and leaves it out where nothing determines its result.
+Subnormal numbers are in no variant, because many devices flush them to zero by design. Pure, with NumPy alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from protocol.enums import REFUSES
+from runners.suite.frozen import stored
+
+Array = np.ndarray[Any, Any]
+
+NON_FINITE, TAILS, SIZED_ODD, SIZED_LARGE = "non-finite", "tails", "sized-odd", "sized-large"
+REFUSAL = "refusal"
+LARGE_ELEMENTS = 100_000
+"""More than this many elements has the largest array of a ``sized-large`` call."""
+FAR, BELOW, NEGATIVE = 1_000, -1_000, -1
+"""Indices and places that small arrays do not have: too far, before the first, and the last by Python's rule alone."""
+FAR_OPTION = 100
+"""The same for an option: an axis that is not there, and as a size still few elements."""
+MOST: Mapping[str, float] = {"float16": 65504.0, "bfloat16": 3.3895e38, "float32": 3.4028e38, "float64": 1.7976e308}
+"""The largest finite value of a dtype, rounded down."""
+TAIL_VALUES = (0.0, -0.0, 10.0, -20.0, 100.0, -1e4, 1e10, -1e30, 1e30)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a case that is to be varied."""
+
+    name: str
+    """Its function and its own, which seed what is drawn."""
+    dtype: str
+    tags: frozenset[str]
+    arrays: tuple[Array, ...]
+    """As a pack gives them: bfloat16 as float32."""
+    written: Any
+    """The written call, in JSON's own types."""
+    inputs: frozenset[int]
+    """The numbers of the arrays that are values of the function's inputs, and not weights or a state."""
+
+    @property
+    def floats(self) -> list[int]:
+        """The numbers of the inputs that are real floating arrays with elements, in order."""
+        return self._numbers("f")
+
+    @property
+    def integers(self) -> list[int]:
+        """The numbers of the inputs that are integer arrays with elements, in order."""
+        return self._numbers("iu")
+
+    def _numbers(self, kinds: str) -> list[int]:
+        return [
+            number
+            for number, array in enumerate(self.arrays)
+            if number in self.inputs and array.size and array.dtype.kind in kinds
+        ]
+
+    def having(self, changed: Mapping[int, Array]) -> Call:
+        """The same call with other arrays at some numbers."""
+        arrays = tuple(changed.get(number, array) for number, array in enumerate(self.arrays))
+        return dataclasses.replace(self, arrays=arrays)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One change of a call. ``change`` is given the call and a generator that the call's name seeds."""
+
+    name: str
+    """It ends the name of the case."""
+    kind: str
+    """The tag of the case; ``refusal`` where the host has to refuse the call, and empty for another dtype."""
+    applies: Callable[[Call], bool]
+    change: Callable[[Call, np.random.Generator], Call]
+
+    @property
+    def refuses(self) -> bool:
+        return self.kind == REFUSAL
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """What a case is tagged with beside the kinds of its arrays and the class of its dtype."""
+        return () if not self.kind else (REFUSAL, REFUSES) if self.refuses else (self.kind,)
+
+    def of(self, call: Call) -> Call | None:
+        """The changed call; None where the variant does not apply, or changes nothing."""
+        if not self.applies(call):
+            return None
+        seed = int.from_bytes(hashlib.sha256(f"{call.name}-{self.name}".encode()).digest()[:8], "big")
+        changed = self.change(call, np.random.default_rng(seed))
+        return None if _is_same(changed, call) else changed
+
+
+def _is_same(one: Call, other: Call) -> bool:
+    return (
+        (one.dtype, one.written) == (other.dtype, other.written)
+        and len(one.arrays) == len(other.arrays)
+        and all(
+            (a.dtype, a.shape) == (b.dtype, b.shape) and a.tobytes() == b.tobytes()
+            for a, b in zip(one.arrays, other.arrays)
+        )
+    )
+
+
+def slots(written: Any) -> Iterator[dict[str, Any]]:
+    """The written form of each array of a call, in order."""
+    if isinstance(written, list):
+        for member in written:
+            yield from slots(member)
+    elif isinstance(written, dict):
+        if "array" in written:
+            yield written
+        else:
+            for member in written.values():
+                yield from slots(member)
+
+
+def is_contiguous(call: Call) -> bool:
+    """Whether no array of a call has strides of its own."""
+    return not any("strides" in slot for slot in slots(call.written))
+
+
+def _has_floats(call: Call) -> bool:
+    return bool(call.floats)
+
+
+def _has_integers(call: Call) -> bool:
+    return bool(call.integers)
+
+
+def _rounded(array: Array, dtype: str) -> Array:
+    """An array of floats as a case of that dtype has it, bfloat16 as float32."""
+    limit = MOST.get(dtype, math.inf)
+    clipped = np.where(np.isfinite(array), np.clip(array, -limit, limit), array)
+    kept = stored(clipped, dtype)
+    return clipped.astype(np.float32) if dtype == "bfloat16" else kept
+
+
+def _placed(array: Array, values: Sequence[float], rng: np.random.Generator, most: int) -> Array:
+    """A copy of an array with values at places of the generator's choice, at most so many."""
+    changed = array.copy()
+    places = rng.permutation(array.size)[:most]
+    first = int(rng.integers(len(values)))
+    for count, place in enumerate(places):
+        changed.reshape(-1)[place] = values[(first + count) % len(values)]
+    return changed
+
+
+def _non_finite(call: Call, rng: np.random.Generator) -> Call:
+    values = (math.nan, math.inf, -math.inf)
+    return call.having({number: _placed(call.arrays[number], values, rng, 3) for number in call.floats})
+
+
+def _one_nan(call: Call, rng: np.random.Generator) -> Call:
+    number = call.floats[0]
+    return call.having({number: _placed(call.arrays[number], [math.nan], rng, 1)})
+
+
+def _one_infinity(call: Call, rng: np.random.Generator) -> Call:
+    number = call.floats[0]
+    return call.having({number: _placed(call.arrays[number], [math.inf, -math.inf], rng, 1)})
+
+
+def _tails(call: Call, rng: np.random.Generator) -> Call:
+    """Values from both ends of the dtype at about half of the places."""
+    most = MOST.get(call.dtype, MOST["float32"])
+    values = [value for value in (*TAIL_VALUES, 0.97 * most, -0.97 * most) if abs(value) <= most]
+
+    def of(array: Array) -> Array:
+        with np.errstate(over="ignore"):
+            return _placed(array, values, rng, (array.size + 1) // 2)
+
+    return call.having({number: of(call.arrays[number]) for number in call.floats})
+
+
+def _alike(call: Call, rng: np.random.Generator) -> Call:
+    """One large value everywhere: what is subtracted from itself leaves nothing."""
+    most = MOST.get(call.dtype, MOST["float32"])
+    value = float(rng.uniform(1, 9)) * min(1e10, most / 100)
+    return call.having({number: np.full_like(call.arrays[number], value) for number in call.floats})
+
+
+def _all_negative(call: Call, rng: np.random.Generator) -> Call:
+    """No value at zero or above, where many reductions and poolings begin."""
+    return call.having({number: -np.abs(call.arrays[number]) - 1 for number in call.floats})
+
+
+def _is_sizable(call: Call) -> bool:
+    longest = max((array.size for array in call.arrays), default=0)
+    return longest > 1 and is_contiguous(call)
+
+
+def resized(array: Array, length: Callable[[int], int]) -> Array:
+    """The array repeated along each axis that is longer than 1, to another length for each length."""
+    for axis, size in enumerate(array.shape):
+        if size > 1:
+            array = np.take(array, np.arange(length(size)) % size, axis)
+    return array
+
+
+def _sized_odd(call: Call, rng: np.random.Generator) -> Call:
+    return call.having({number: resized(array, lambda size: 2 * size + 1) for number, array in enumerate(call.arrays)})
+
+
+def _sized_large(call: Call, rng: np.random.Generator) -> Call:
+    largest = max(call.arrays, key=lambda array: array.size)
+    axes = sum(size > 1 for size in largest.shape)
+    factor = 2
+    while largest.size * factor**axes <= LARGE_ELEMENTS:
+        factor += 1
+    return call.having({number: resized(array, lambda size: size * factor) for number, array in enumerate(call.arrays)})
+
+
+def _with_element(which: int, value: int) -> Callable[[Call, np.random.Generator], Call]:
+    """Set one element of the first (0) or last (-1) array of integers."""
+
+    def change(call: Call, rng: np.random.Generator) -> Call:
+        number = call.integers[which]
+        array = call.arrays[number]
+        limits = np.iinfo(array.dtype)
+        return call.having({number: _placed(array, [max(limits.min, min(value, limits.max))], rng, 1)})
+
+    return change
+
+
+def _emptied(call: Call, rng: np.random.Generator) -> Call:
+    return call.having({number: array[(slice(0, 0),) * array.ndim] for number, array in enumerate(call.arrays)})
+
+
+def _zeros(call: Call, rng: np.random.Generator) -> Call:
+    return call.having({number: np.zeros_like(call.arrays[number]) for number in call.floats})
+
+
+def _can_be_shorter(call: Call) -> bool:
+    return sum(array.ndim > 0 for array in call.arrays) > 1 and _long(call) is not None and is_contiguous(call)
+
+
+def _long(call: Call) -> int | None:
+    """The number of the last input with an axis of two elements or more."""
+    return max((number for number in call.inputs if max(call.arrays[number].shape, default=0) > 1), default=None)
+
+
+def _shorter(call: Call, rng: np.random.Generator) -> Call:
+    """The last input loses an element along its last long axis, and the others do not."""
+    number = _long(call)
+    assert number is not None
+    array = call.arrays[number]
+    axis = max(axis for axis, size in enumerate(array.shape) if size > 1)
+    return call.having({number: np.take(array, np.arange(array.shape[axis] - 1), axis)})
+
+
+def _of_other_dtype(call: Call, rng: np.random.Generator) -> Call:
+    """The last array of integers holds floats, or else the last of floats holds integers."""
+    if call.integers:
+        number = call.integers[-1]
+        return call.having({number: call.arrays[number].astype(np.float32)})
+    number = call.floats[-1]
+    return call.having({number: np.nan_to_num(call.arrays[number]).astype(np.int64)})
+
+
+def _has_whole_option(call: Call) -> bool:
+    return _whole_option(call.written) is not None
+
+
+def _whole_option(written: Any) -> tuple[list[Any], int] | None:
+    """The last whole number among the arguments and options of a written call: the list that has it, and where."""
+    arguments, options = written["tuple"][:2]
+    places = [(arguments, place) for place in range(len(arguments))]
+    places += [(pair, 1) for pair in options["mapping"]]
+    whole = [(holder, place) for holder, place in places if type(holder[place]) is int]
+    return whole[-1] if whole else None
+
+
+def _with_option(value: int) -> Callable[[Call, np.random.Generator], Call]:
+    def change(call: Call, rng: np.random.Generator) -> Call:
+        written = json.loads(json.dumps(call.written))
+        found = _whole_option(written)
+        assert found is not None
+        holder, place = found
+        holder[place] = value
+        return dataclasses.replace(call, written=written)
+
+    return change
+
+
+def _in_dtype(dtype: str) -> Callable[[Call, np.random.Generator], Call]:
+    """The floating arrays in another floating dtype, or of whole numbers; of a call of integers all its arrays."""
+    floating = "float" in dtype
+
+    def of(array: Array) -> Array:
+        if floating:
+            return _rounded(array, dtype)
+        limits = np.iinfo(dtype)
+        return np.clip(np.rint(np.nan_to_num(array)), max(limits.min, -9), 9).astype(dtype)
+
+    def change(call: Call, rng: np.random.Generator) -> Call:
+        kind = "f" if call.floats else "i"
+        numbers = [number for number, array in enumerate(call.arrays) if array.dtype.kind == kind]
+        changed = call.having({number: of(call.arrays[number]) for number in numbers})
+        return dataclasses.replace(changed, dtype=dtype)
+
+    return change
+
+
+def _is_real(call: Call) -> bool:
+    return bool(call.floats) and call.dtype == "float32"
+
+
+def _is_real_or_whole(call: Call) -> bool:
+    return _is_real(call) or (bool(call.integers) and call.dtype in ("int32", "int64"))
+
+
+VARIANTS: Sequence[Variant] = (
+    Variant("non-finite", NON_FINITE, _has_floats, _non_finite),
+    Variant("nan", NON_FINITE, _has_floats, _one_nan),
+    Variant("infinity", NON_FINITE, _has_floats, _one_infinity),
+    Variant("tails", TAILS, _has_floats, _tails),
+    Variant("alike", TAILS, _has_floats, _alike),
+    Variant("negative", TAILS, _has_floats, _all_negative),
+    Variant("sized-odd", SIZED_ODD, _is_sizable, _sized_odd),
+    Variant("sized-large", SIZED_LARGE, _is_sizable, _sized_large),
+    Variant("index-far", REFUSAL, _has_integers, _with_element(-1, FAR)),
+    Variant("index-negative", REFUSAL, _has_integers, _with_element(-1, NEGATIVE)),
+    Variant("index-below", REFUSAL, _has_integers, _with_element(-1, BELOW)),
+    Variant("first-index-far", REFUSAL, lambda call: len(call.integers) > 1, _with_element(0, FAR)),
+    Variant("zero", REFUSAL, _has_integers, _with_element(-1, 0)),
+    Variant("emptied", REFUSAL, lambda call: any(array.ndim for array in call.arrays), _emptied),
+    Variant("not-a-number", REFUSAL, _has_floats, _one_nan),
+    Variant("zeros", REFUSAL, _has_floats, _zeros),
+    Variant("below-zero", REFUSAL, _has_floats, _all_negative),
+    Variant("shorter", REFUSAL, _can_be_shorter, _shorter),
+    Variant("other-dtype", REFUSAL, lambda call: bool(call.integers or call.floats), _of_other_dtype),
+    Variant("option-far", REFUSAL, _has_whole_option, _with_option(FAR_OPTION)),
+    Variant("option-below", REFUSAL, _has_whole_option, _with_option(-FAR_OPTION)),
+    *(Variant(dtype, "", _is_real, _in_dtype(dtype)) for dtype in ("float16", "bfloat16")),
+    *(Variant(dtype, "", _is_real_or_whole, _in_dtype(dtype)) for dtype in ("int8", "uint8")),
+)
+"""All that apply to every framework, in the order in which a function's cases of a kind are drawn."""
