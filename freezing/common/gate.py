@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,14 @@ SEEDS = 4
 """Seeds beside the first from which a result is looked at."""
 MOST_RESULTS = 1_500
 """Elements of a result that is kept."""
+MOST_BYTES = 20_000
+"""Packed bytes of the arrays and the result of a case whose arrays may be large."""
 ENOUGH = "enough of its function"
 """The reason of samples that were right and not needed."""
+ACCEPTED = "not refused on the CPU"
+"""The reason of calls that had to be refused, and were not, or not because of their arguments."""
+NO_REFUSALS = (TypeError, AttributeError, NotImplementedError, MemoryError, RecursionError)
+"""Errors that do not say that a value is wrong: another type than asked for, or something that is not there at all."""
 
 Arguments = tuple[Sequence[Any], Mapping[str, Any]]
 """The positional arguments of a call, and its options."""
@@ -65,13 +71,24 @@ class Subject(ABC):
         """Another function that has to return the same, as that is the one that the samples are made for."""
         return None
 
+    def is_refusal(self, error: Exception) -> bool:
+        """Whether an error says that the function refuses the values, shapes or dtypes of its arguments."""
+        return not isinstance(error, NO_REFUSALS)
+
 
 class Gate:
-    """Turns samples into the cases of one function."""
+    """Turns samples into the cases of one function; with ``large`` the bytes of a case are limited, not its elements.
 
-    def __init__(self, subject: Subject, pack: PackWriter) -> None:
+    Only the references of ``judges`` are asked; all of them where it is empty.
+    """
+
+    def __init__(
+        self, subject: Subject, pack: PackWriter, *, large: bool = False, judges: Collection[str] = ()
+    ) -> None:
         self._subject = subject
         self._pack = pack
+        self._large = large
+        self._judges = judges
         self.cases: list[dict[str, Any]] = []
         self.left_out: list[tuple[str, str, str]] = []
         """The name of a sample, the kind of reason, and more about it."""
@@ -89,6 +106,49 @@ class Gate:
             except LeftOutError as error:
                 self.left_out.append((sample.name, error.kind, str(error)))
 
+    def admit_refused(self, samples: Sequence[Sample], most: int) -> int:
+        """Add cases that the CPU refuses, at most so many; the number of those added."""
+        admitted = 0
+        for sample in samples:
+            error = self._refusal(sample) if admitted < most else None
+            if error is None:
+                self.left_out.append((sample.name, ACCEPTED if admitted < most else ENOUGH, ""))
+                continue
+            admitted += 1
+            self.cases.append(
+                {
+                    "function": self._subject.name,
+                    "name": sample.name,
+                    "dtype": sample.dtype,
+                    "arrays": list(sample.arrays),
+                    "call": sample.call,
+                    **({"in_place": [0]} if self._subject.in_place else {}),
+                    "kind": "behaviour",
+                    "refuses": error,
+                    "expected": [],
+                    "tags": list(sample.kinds),
+                }
+            )
+        return admitted
+
+    def _refusal(self, sample: Sample) -> str | None:
+        """The name of the error with which the CPU refuses the call from every seed, or None."""
+        errors = {self._error(sample, seed) for seed in range(1, 1 + SEEDS)}
+        return errors.pop() if len(errors) == 1 else None
+
+    def _error(self, sample: Sample, seed: int) -> str | None:
+        self._subject.device.seed(seed)
+        try:
+            arguments, options = self._fresh(sample, sample.call)
+        except Exception:
+            # An array that cannot be made is no refusal of the function's.
+            return None
+        try:
+            self._subject.device.to_host(self._subject.call(*arguments, **options))
+        except Exception as error:
+            return type(error).__name__ if self._subject.is_refusal(error) else None
+        return None
+
     def _case(self, sample: Sample) -> dict[str, Any]:
         subject, call = self._subject, sample.call
         if NO_ARRAY in sample.kinds and subject.takes_device:
@@ -96,8 +156,7 @@ class Gate:
         observed = self._observe(subject.call, sample, call, 1)
         again = self._observe_others(sample, call, observed)
         self._require_same_as_another(sample, call, observed, values=_equal(observed, again))
-        if sum(leaf.values.size for leaf in leaves(observed)) > MOST_RESULTS:
-            raise LeftOutError("large result", f"more than {MOST_RESULTS:,} elements")
+        self._require_small(sample, observed)
         self._require_known(observed)
         if form(observed) != form(again):
             raise LeftOutError("not deterministic", "its form differs from run to run")
@@ -125,7 +184,11 @@ class Gate:
 
     def _judged(self, sample: Sample, call: str, observed: Any) -> dict[str, Any]:
         tolerance = self._subject.tolerance(sample.dtype, observed)
-        ranked = self._subject.references(sample.dtype, lambda: self._fresh(sample, call))
+        ranked = (
+            (kind, reference)
+            for kind, reference in self._subject.references(sample.dtype, lambda: self._fresh(sample, call))
+            if not self._judges or kind in self._judges
+        )
         try:
             kind, expected = judge(ranked, observed, sample.dtype, tolerance)
         except UnjudgedError as error:
@@ -187,6 +250,17 @@ class Gate:
         own = self._observe(other, sample, call, 1)
         if form(observed) != form(own) or (values and not _equal(observed, own)):
             raise LeftOutError("another function than the operator's tests call", "")
+
+    def _require_small(self, sample: Sample, observed: Any) -> None:
+        results = [leaf for leaf in leaves(observed) if leaf.values.dtype.kind in "biufc"]
+        if not self._large:
+            if sum(leaf.values.size for leaf in results) > MOST_RESULTS:
+                raise LeftOutError("large result", f"more than {MOST_RESULTS:,} elements")
+            return
+        if self._pack.packed_bytes([*sample.arrays, *(self._pack.add(one.values, one.dtype) for one in results)]) > (
+            MOST_BYTES
+        ):
+            raise LeftOutError("large result", f"more than {MOST_BYTES:,} packed bytes")
 
     def _require_known(self, observed: Any) -> None:
         found = {kind for kind in _kinds(observed) if kind not in ("Leaf", "bool", "int", "float", "complex", "str")}

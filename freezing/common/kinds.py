@@ -47,18 +47,23 @@ def _broadcast(shapes: Iterable[tuple[int, ...]]) -> bool:
     return all(len({size for size in column if size != 1}) <= 1 for column in columns)
 
 
-def mark_quick(cases: Iterable[dict[str, Any]]) -> None:
+def mark_quick(cases: Iterable[dict[str, Any]], base: Iterable[dict[str, Any]] = ()) -> None:
     """Tag of each function about half of its cases, each the one that adds most to those before it.
 
     Kinds count first, by themselves and together, and then what a call says beside its arrays. Fewer would do to see
-    what falls back; of functions that fail, many do so in one case of ten.
+    what falls back; of functions that fail, many do so in one case of ten. The cases of ``base`` were tagged before:
+    what they meet is met, and they stay as they are.
     """
     functions: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for case in cases:
         functions[case["function"]].append(case)
-    for own in functions.values():
+    met_before: dict[str, set[str]] = defaultdict(set)
+    for case in base:
+        if QUICK in case["tags"]:
+            met_before[case["function"]] |= kinds_met(case) | set(said(json.loads(case["call"])))
+    for function, own in functions.items():
         left = [(case, kinds_met(case), frozenset(said(json.loads(case["call"])))) for case in own]
-        met: set[str] = set()
+        met = met_before[function]
         for _ in range(max(LEAST_QUICK, len(own) // 2 + 1)):
             best = max(left, key=lambda found: (len(found[1] - met), len(found[2] - met)), default=None)
             if best is None or not (best[1] | best[2]) - met:

@@ -13,15 +13,18 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from freezing.common.gate import ENOUGH
+from freezing.common.gate import ACCEPTED, ENOUGH
 from freezing.common.kinds import mark_quick
-from runners.suite.frozen import PACK, Pack, PackWriter
+from runners.suite.frozen import PACK, VARIANTS_PACK, Pack, PackWriter
 
 LIMIT_S = 600
 """For one part; past it, it is listed."""
 ENDED = "its process ended"
 NEVER_ENDS = "it never ends"
+COUNTED = (ENOUGH, ACCEPTED)
+"""Reasons of which the list has the numbers alone."""
 LISTED = "left_out.json"
+LISTED_VARIANTS = "left_out_variants.json"
 
 Reason = Sequence[str]
 """A function or operator, the name of its sample, the kind of reason, and more about it."""
@@ -55,22 +58,45 @@ def drawn_apart(title: str, path: Path, draw: Callable[[Path], None], *, limit_s
     os.replace(unfinished, path)
 
 
-def draw_missing(folder: Path, titles: Sequence[str], draw: Callable[[int, Path], None]) -> None:
+def draw_missing(
+    folder: Path, titles: Sequence[str], draw: Callable[[int, Path], None], *, limit_s: int = LIMIT_S
+) -> None:
     """Draw every part that has no file in the folder yet; ``draw`` takes the place of a title, and the file's path."""
     folder.mkdir(parents=True, exist_ok=True)
     for number, title in enumerate(titles):
         path = folder / f"{number:04}.npz"
         if not path.exists():
-            drawn_apart(title, path, lambda unfinished, number=number: draw(number, unfinished))  # type: ignore[misc]
+            drawn_apart(
+                title,
+                path,
+                lambda unfinished, number=number: draw(number, unfinished),  # type: ignore[misc]
+                limit_s=limit_s,
+            )
             print(f"{number + 1}/{len(titles)} {title}", flush=True)
 
 
 def merge(folder: Path, suite: Path, framework: str, version: str, left_out: Iterable[Reason] = ()) -> None:
     """Put the parts together into the suite's two files: the cases, and what was left out."""
+    whole, reasons = _put_together(folder)
+    mark_quick(whole.cases)
+    whole.write(suite / PACK, {framework: version})
+    (suite / LISTED).write_text(listed([*left_out, *reasons], framework, version))
+
+
+def merge_variants(folder: Path, suite: Path, framework: str, version: str) -> None:
+    """Put the parts together into the suite's two files of variants, beside the cases that these are made of."""
+    whole, reasons = _put_together(folder)
+    mark_quick(whole.cases, Pack(suite / PACK).cases)
+    whole.write(suite / VARIANTS_PACK, {framework: version})
+    (suite / LISTED_VARIANTS).write_text(listed(reasons, framework, version))
+
+
+def _put_together(folder: Path) -> tuple[PackWriter, list[Reason]]:
+    """The cases of all parts in a folder and those within, sorted, and the reasons of what was left out."""
     whole = PackWriter()
-    reasons = list(left_out)
+    reasons: list[Reason] = []
     taken: set[tuple[str, str]] = set()
-    for path in sorted(folder.glob("[0-9]*.npz")):
+    for path in sorted(folder.rglob("[0-9]*.npz")):
         part = Pack(path)
         reasons += part.about["left_out"]
         for case in part.cases:
@@ -81,14 +107,12 @@ def merge(folder: Path, suite: Path, framework: str, version: str, left_out: Ite
             taken.add(name)
             whole.take(part, case)
     whole.cases.sort(key=lambda case: (case["function"], case["name"]))
-    mark_quick(whole.cases)
-    whole.write(suite / PACK, {framework: version})
-    (suite / LISTED).write_text(listed(reasons, framework, version))
     print(f"{len(whole.cases):,} cases of {len({case['function'] for case in whole.cases})} functions")
+    return whole, reasons
 
 
 def listed(left_out: Sequence[Reason], framework: str, version: str) -> str:
-    """The list of all that was left out, by reason, as JSON with a line for each function; of "enough" the numbers."""
+    """The list of all that was left out by reason, as JSON with a line for each function; of some reasons the numbers."""
     counts = Counter(reason for _, _, reason, _ in left_out)
     details: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
     for owner, sample, reason, detail in left_out:
@@ -96,7 +120,7 @@ def listed(left_out: Sequence[Reason], framework: str, version: str) -> str:
     reasons = [
         f"{json.dumps(reason)}: {{\n"
         + ",\n".join(
-            f"{json.dumps(owner)}: {json.dumps(len(found) if reason == ENOUGH else found)}"
+            f"{json.dumps(owner)}: {json.dumps(len(found) if reason in COUNTED else found)}"
             for owner, found in sorted(owners.items())
         )
         + "\n}"

@@ -23,11 +23,12 @@ from runners.suite.frozen import stored
 Array = np.ndarray[Any, Any]
 
 NON_FINITE, TAILS, SIZED_ODD, SIZED_LARGE = "non-finite", "tails", "sized-odd", "sized-large"
-REFUSAL = "refusal"
 LARGE_ELEMENTS = 100_000
 """More than this many elements has the largest array of a ``sized-large`` call."""
 FAR, BELOW, NEGATIVE = 1_000, -1_000, -1
 """Indices and places that small arrays do not have: too far, before the first, and the last by Python's rule alone."""
+MOST_WHOLE = 9
+"""The largest magnitude of a float that becomes a whole number."""
 FAR_OPTION = 100
 """The same for an option: an axis that is not there, and as a size still few elements."""
 MOST: Mapping[str, float] = {"float16": 65504.0, "bfloat16": 3.3895e38, "float32": 3.4028e38, "float64": 1.7976e308}
@@ -80,18 +81,18 @@ class Variant:
     name: str
     """It ends the name of the case."""
     kind: str
-    """The tag of the case; ``refusal`` where the host has to refuse the call, and empty for another dtype."""
+    """The tag of the case; ``refuses`` where the host has to refuse the call, and empty for another dtype."""
     applies: Callable[[Call], bool]
     change: Callable[[Call, np.random.Generator], Call]
 
     @property
     def refuses(self) -> bool:
-        return self.kind == REFUSAL
+        return self.kind == REFUSES
 
     @property
     def tags(self) -> tuple[str, ...]:
         """What a case is tagged with beside the kinds of its arrays and the class of its dtype."""
-        return () if not self.kind else (REFUSAL, REFUSES) if self.refuses else (self.kind,)
+        return (self.kind,) if self.kind else ()
 
     def of(self, call: Call) -> Call | None:
         """The changed call; None where the variant does not apply, or changes nothing."""
@@ -294,23 +295,23 @@ def _with_option(value: int) -> Callable[[Call, np.random.Generator], Call]:
     return change
 
 
-def _in_dtype(dtype: str) -> Callable[[Call, np.random.Generator], Call]:
+def in_dtype(dtype: str, call: Call) -> Call:
     """The floating arrays in another floating dtype, or of whole numbers; of a call of integers all its arrays."""
-    floating = "float" in dtype
+    kind = "f" if call.floats else "i"
+    numbers = [number for number, array in enumerate(call.arrays) if array.dtype.kind == kind]
+    changed = call.having({number: _of_dtype(call.arrays[number], dtype) for number in numbers})
+    return dataclasses.replace(changed, dtype=dtype)
 
-    def of(array: Array) -> Array:
-        if floating:
-            return _rounded(array, dtype)
-        limits = np.iinfo(dtype)
-        return np.clip(np.rint(np.nan_to_num(array)), max(limits.min, -9), 9).astype(dtype)
 
-    def change(call: Call, rng: np.random.Generator) -> Call:
-        kind = "f" if call.floats else "i"
-        numbers = [number for number, array in enumerate(call.arrays) if array.dtype.kind == kind]
-        changed = call.having({number: of(call.arrays[number]) for number in numbers})
-        return dataclasses.replace(changed, dtype=dtype)
+def _of_dtype(array: Array, dtype: str) -> Array:
+    if "float" in dtype:
+        return _rounded(array, dtype)
+    limits = np.iinfo(dtype)
+    return np.clip(np.rint(np.nan_to_num(array)), max(limits.min, -MOST_WHOLE), MOST_WHOLE).astype(dtype)
 
-    return change
+
+def _to_dtype(dtype: str) -> Callable[[Call, np.random.Generator], Call]:
+    return lambda call, rng: in_dtype(dtype, call)
 
 
 def _is_real(call: Call) -> bool:
@@ -330,20 +331,20 @@ VARIANTS: Sequence[Variant] = (
     Variant("negative", TAILS, _has_floats, _all_negative),
     Variant("sized-odd", SIZED_ODD, _is_sizable, _sized_odd),
     Variant("sized-large", SIZED_LARGE, _is_sizable, _sized_large),
-    Variant("index-far", REFUSAL, _has_integers, _with_element(-1, FAR)),
-    Variant("index-negative", REFUSAL, _has_integers, _with_element(-1, NEGATIVE)),
-    Variant("index-below", REFUSAL, _has_integers, _with_element(-1, BELOW)),
-    Variant("first-index-far", REFUSAL, lambda call: len(call.integers) > 1, _with_element(0, FAR)),
-    Variant("zero", REFUSAL, _has_integers, _with_element(-1, 0)),
-    Variant("emptied", REFUSAL, lambda call: any(array.ndim for array in call.arrays), _emptied),
-    Variant("not-a-number", REFUSAL, _has_floats, _one_nan),
-    Variant("zeros", REFUSAL, _has_floats, _zeros),
-    Variant("below-zero", REFUSAL, _has_floats, _all_negative),
-    Variant("shorter", REFUSAL, _can_be_shorter, _shorter),
-    Variant("other-dtype", REFUSAL, lambda call: bool(call.integers or call.floats), _of_other_dtype),
-    Variant("option-far", REFUSAL, _has_whole_option, _with_option(FAR_OPTION)),
-    Variant("option-below", REFUSAL, _has_whole_option, _with_option(-FAR_OPTION)),
-    *(Variant(dtype, "", _is_real, _in_dtype(dtype)) for dtype in ("float16", "bfloat16")),
-    *(Variant(dtype, "", _is_real_or_whole, _in_dtype(dtype)) for dtype in ("int8", "uint8")),
+    Variant("index-far", REFUSES, _has_integers, _with_element(-1, FAR)),
+    Variant("index-negative", REFUSES, _has_integers, _with_element(-1, NEGATIVE)),
+    Variant("index-below", REFUSES, _has_integers, _with_element(-1, BELOW)),
+    Variant("first-index-far", REFUSES, lambda call: len(call.integers) > 1, _with_element(0, FAR)),
+    Variant("zero", REFUSES, _has_integers, _with_element(-1, 0)),
+    Variant("emptied", REFUSES, lambda call: any(array.ndim for array in call.arrays), _emptied),
+    Variant("not-a-number", REFUSES, _has_floats, _one_nan),
+    Variant("zeros", REFUSES, _has_floats, _zeros),
+    Variant("below-zero", REFUSES, _has_floats, _all_negative),
+    Variant("shorter", REFUSES, _can_be_shorter, _shorter),
+    Variant("other-dtype", REFUSES, lambda call: bool(call.integers or call.floats), _of_other_dtype),
+    Variant("option-far", REFUSES, _has_whole_option, _with_option(FAR_OPTION)),
+    Variant("option-below", REFUSES, _has_whole_option, _with_option(-FAR_OPTION)),
+    *(Variant(dtype, "", _is_real, _to_dtype(dtype)) for dtype in ("float16", "bfloat16")),
+    *(Variant(dtype, "", _is_real_or_whole, _to_dtype(dtype)) for dtype in ("int8", "uint8")),
 )
 """All that apply to every framework, in the order in which a function's cases of a kind are drawn."""

@@ -191,6 +191,7 @@ class Attempt:
             to_device=lambda tree: device.to_device(rounded(tree, case.dtype), case.dtype),
             compiled=device.compiled,
             surroundings=self.watch.paused,
+            to_host=device.to_host,
         )
         with self._our_own():
             reason = case.not_applicable(context) if case.not_applicable else None

@@ -61,6 +61,10 @@ class Mismatch(AssertionError):
         self.right_at = right_at
 
 
+class Accepted(Mismatch):
+    """The call returned, where the case expects it to be refused."""
+
+
 def compare(observed: Any, expected: Any, dtype: str, tolerance: Tolerance, inputs: Sequence[Any] = ()) -> None:
     """Raise ``Mismatch`` unless the tree ``observed`` equals the tree ``expected``.
 

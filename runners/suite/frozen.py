@@ -2,8 +2,10 @@
 
 A suite that is drawn from what a framework ships to test itself is drawn once, by a developer, and frozen beside its
 package in one file (``PACK``): a manifest of its cases in JSON, and their arrays, each kept once, behind one another
-in one long array per dtype. Reading the manifest reads no arrays; reading either needs NumPy alone and runs no code
-of the file's (no pickle). An array's name is a digest of its content, so a case's own digest follows its values.
+in one long array per dtype; of an array that repeats along its axes only what is repeated. A second file
+(``VARIANTS_PACK``) has the same cases with other inputs, if there are any. Reading the manifest reads no arrays;
+reading either needs NumPy alone and runs no code of the file's (no pickle). An array's name is a digest of its
+content, so a case's own digest follows its values.
 
 A tree (what a call takes or returns) is written as JSON: numbers, texts and lists as themselves, anything else as an
 object of one of the keys below. What only a framework knows (a dtype, a device) is ``Named``, and resolved by it.
@@ -16,7 +18,8 @@ import hashlib
 import importlib.util
 import json
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,19 +27,25 @@ from typing import Any
 
 import numpy as np
 
+from protocol.enums import REFUSES
 from runners.errors import UnfreezableError
-from runners.suite.cases import Function, Inputs
-from runners.suite.checks import Expected, Leaf, Mismatch, Tolerance
+from runners.suite.cases import Context, Function, Inputs, Prepare
+from runners.suite.checks import Accepted, Expected, Leaf, Mismatch, Tolerance
 from runners.suite.rounding import to_bfloat16
 
 PACK = "frozen.npz"
 """The file's name, beside the ``__init__.py`` of the suite's package."""
+VARIANTS_PACK = "variants.npz"
+"""The name of the file of variants, beside it."""
 QUICK = "quick"
 """The tag of the cases of the quick form: of each function about half, those that differ most."""
 MANIFEST = "manifest"
 DIGEST_LENGTH = 12
 BFLOAT16 = "bfloat16"
 """NumPy has no such dtype: kept by its bits, read as float32."""
+MOST_WHOLE = 4_096
+"""Elements up to which an array is kept whole, whether or not it repeats."""
+LONGEST_PERIOD = 64
 _CHANGES_ITS_INPUT = "it changes its input"
 
 Array = np.ndarray[Any, Any]
@@ -138,11 +147,37 @@ def restored(kept: Array, dtype: str) -> Array:
     return kept.copy()
 
 
+def repeated(block: Array, shape: Sequence[int]) -> Array:
+    """The array of a shape that a block fills again and again along each axis."""
+    for axis, size in enumerate(shape):
+        if size != block.shape[axis]:
+            block = np.take(block, np.arange(size) % block.shape[axis], axis)
+    return block
+
+
+def block_of(array: Array) -> Array:
+    """The smallest block that ``repeated`` makes the array of; the array itself where it is small, or repeats nowhere.
+
+    Compared bit by bit, so that the sign of a zero and a NaN are kept.
+    """
+    if array.size <= MOST_WHOLE:
+        return array
+    bits = array.view([("bytes", "V", array.itemsize)])
+    for axis, size in enumerate(array.shape):
+        for period in range(1, min(LONGEST_PERIOD + 1, size)):
+            first = np.take(bits, np.arange(period), axis)
+            if repeated(first, bits.shape).tobytes() == bits.tobytes():
+                bits = first
+                break
+    return np.ascontiguousarray(bits).view(array.dtype).reshape(bits.shape)
+
+
 class PackWriter:
     """Gathers the arrays and cases of a suite, and writes them into one file."""
 
     def __init__(self) -> None:
-        self._arrays: dict[str, tuple[str, Array]] = {}
+        self._arrays: dict[str, tuple[str, Array, tuple[int, ...]]] = {}
+        """By digest: the dtype, the block that is kept, and the shape that it is repeated to."""
         self.cases: list[dict[str, Any]] = []
 
     def add(self, values: Array, dtype: str) -> str:
@@ -150,7 +185,8 @@ class PackWriter:
         kept = stored(values, dtype)
         head = f"{dtype} {list(kept.shape)} ".encode()
         digest = hashlib.sha256(head + kept.tobytes()).hexdigest()[:DIGEST_LENGTH]
-        self._arrays.setdefault(digest, (dtype, kept))
+        if digest not in self._arrays:
+            self._arrays[digest] = dtype, block_of(kept), kept.shape
         return digest
 
     def add_tree(self, tree: Any) -> tuple[str, list[str]]:
@@ -169,13 +205,18 @@ class PackWriter:
 
     def array(self, digest: str) -> Array:
         """A copy of an array that was added."""
-        dtype, kept = self._arrays[digest]
-        return restored(kept, dtype)
+        dtype, block, shape = self._arrays[digest]
+        return restored(repeated(block, shape), dtype)
+
+    def packed_bytes(self, digests: Iterable[str]) -> int:
+        """About how many bytes these arrays add to the file."""
+        return sum(len(zlib.compress(self._arrays[digest][1].tobytes())) for digest in set(digests))
 
     def take(self, pack: Pack, case: dict[str, Any]) -> None:
         """Add a case of another file, with its arrays."""
         for digest in (*case["arrays"], *case["expected"]):
-            self.add(pack.array(digest), pack.dtype(digest))
+            if digest not in self._arrays:
+                self._arrays[digest] = pack.kept(digest)
         self.cases.append(case)
 
     def write(self, path: Path, about: Mapping[str, Any]) -> None:
@@ -183,10 +224,12 @@ class PackWriter:
         index: dict[str, list[Any]] = {}
         flat: dict[str, list[Array]] = {}
         offsets: dict[str, int] = {}
-        for digest, (dtype, kept) in sorted(self._arrays.items(), key=lambda item: (item[1][0], item[0])):
-            index[digest] = [dtype, offsets.get(dtype, 0), *kept.shape]
-            offsets[dtype] = offsets.get(dtype, 0) + kept.size
-            flat.setdefault(dtype, []).append(kept.ravel())
+        for digest, (dtype, block, shape) in sorted(self._arrays.items(), key=lambda item: (item[1][0], item[0])):
+            index[digest] = [dtype, offsets.get(dtype, 0), *block.shape]
+            if block.shape != shape:
+                index[digest].append(list(shape))
+            offsets[dtype] = offsets.get(dtype, 0) + block.size
+            flat.setdefault(dtype, []).append(block.ravel())
         manifest = json.dumps({"about": about, "arrays": index, "cases": self.cases}, separators=(",", ":"))
         members: dict[str, Any] = {dtype: np.concatenate(parts) for dtype, parts in flat.items()}
         members[MANIFEST] = np.frombuffer(manifest.encode(), np.uint8)
@@ -213,12 +256,21 @@ class Pack:
 
     def array(self, digest: str) -> Array:
         """A copy of the array of that digest."""
+        dtype, block, shape = self.kept(digest)
+        return restored(repeated(block, shape), dtype)
+
+    def kept(self, digest: str) -> tuple[str, Array, tuple[int, ...]]:
+        """The dtype, the block that is kept, and the shape that it is repeated to."""
         dtype, offset, *shape = self._manifest["arrays"][digest]
-        size = math.prod(shape)
-        return restored(self.arrays[dtype][offset : offset + size].reshape(shape), dtype)
+        whole = shape.pop() if shape and isinstance(shape[-1], list) else shape
+        block = self.arrays[dtype][offset : offset + math.prod(shape)].reshape(shape)
+        return str(dtype), block, tuple(whole)
 
     def dtype(self, digest: str) -> str:
         return str(self._manifest["arrays"][digest][0])
+
+    def __contains__(self, digest: str) -> bool:
+        return digest in self._manifest["arrays"]
 
     @cached_property
     def arrays(self) -> Mapping[str, Array]:
@@ -227,23 +279,50 @@ class Pack:
             return {name: file[name] for name in file.files if name != MANIFEST}
 
 
-_PACKS: dict[str, Pack] = {}
+class PackSet:
+    """The files of a suite's package, read as one: a digest names the same array in each."""
+
+    def __init__(self, packs: Sequence[Pack]) -> None:
+        self.packs = packs
+
+    @property
+    def cases(self) -> Sequence[dict[str, Any]]:
+        return [case for pack in self.packs for case in pack.cases]
+
+    def array(self, digest: str) -> Array:
+        return self._having(digest).array(digest)
+
+    def dtype(self, digest: str) -> str:
+        return self._having(digest).dtype(digest)
+
+    def _having(self, digest: str) -> Pack:
+        return next(pack for pack in self.packs if digest in pack)
 
 
-def pack_of(package: str) -> Pack:
-    """The file of a suite's package, which is opened once."""
+_PACKS: dict[str, PackSet] = {}
+
+
+def pack_of(package: str) -> PackSet:
+    """The files of a suite's package, which are opened once."""
     if package not in _PACKS:
         spec = importlib.util.find_spec(package)
         if spec is None or spec.origin is None:
             raise ValueError(f"there is no package {package!r} with frozen cases")
-        _PACKS[package] = Pack(Path(spec.origin).with_name(PACK))
+        _PACKS[package] = packs_in(Path(spec.origin).parent)
     return _PACKS[package]
+
+
+def packs_in(folder: Path) -> PackSet:
+    """The frozen file of a folder, and the file of its variants if there is one."""
+    variants = folder / VARIANTS_PACK
+    return PackSet([Pack(folder / PACK), *([Pack(variants)] if variants.exists() else [])])
 
 
 def read_arrays() -> None:
     """Read the arrays of every file that has been opened: once in the zygote, and not in each of its children."""
-    for pack in _PACKS.values():
-        pack.arrays  # noqa: B018
+    for opened in _PACKS.values():
+        for pack in opened.packs:
+            pack.arrays  # noqa: B018
 
 
 @dataclass(frozen=True)
@@ -295,6 +374,44 @@ class FrozenForm:
             raise Mismatch(f"expected the form {self.written}, got {as_text(form(observed))}")
 
 
+@dataclass(frozen=True)
+class Refusing:
+    """Prepares a call that has to be refused: it gives the name of the error that it raised, or None.
+
+    The result is brought to the host, because a device may raise only where its values are asked for.
+    """
+
+    prepare: Prepare
+
+    @property
+    def written(self) -> str | None:
+        """The written call, where the framework's ``prepare`` is of one."""
+        return getattr(self.prepare, "written", None)
+
+    def __call__(self, context: Context, *arrays: Any) -> Callable[[], str | None]:
+        def call() -> str | None:
+            try:
+                result = self.prepare(context, *arrays)()
+                with context.surroundings():
+                    context.to_host(result)
+            except Exception as error:
+                return type(error).__name__
+            return None
+
+        return call
+
+
+@dataclass(frozen=True)
+class FrozenRefusal:
+    """Checks that a call was refused, with any error: the host's own is in what is said where it was not."""
+
+    error: str
+
+    def __call__(self, observed: Any, *arguments: Any, **options: Any) -> None:
+        if observed is None:
+            raise Accepted(f"the call was accepted, and the host refuses it with {self.error}")
+
+
 def form(tree: Any) -> Any:
     """A host copy of a result without its values: dtype and shape of each array, the type of anything else."""
     if isinstance(tree, Leaf):
@@ -306,8 +423,8 @@ def form(tree: Any) -> Any:
     return type(tree).__name__
 
 
-def frozen_functions(package: str, call: Callable[[str], Callable[..., Callable[[], Any]]]) -> list[Function]:
-    """The functions of a package's frozen file; ``call`` makes the ``prepare`` of a case from its written call."""
+def frozen_functions(package: str, call: Callable[[str], Prepare]) -> list[Function]:
+    """The functions of a package's frozen files; ``call`` makes the ``prepare`` of a case from its written call."""
     functions: dict[str, Function] = {}
     for case in pack_of(package).cases:
         function = functions.setdefault(case["function"], Function(case["function"]))
@@ -318,11 +435,14 @@ def frozen_functions(package: str, call: Callable[[str], Callable[..., Callable[
             "prepare": call(case["call"]),
             "in_place": in_place,
             "unrepeatable": _CHANGES_ITS_INPUT if in_place else None,
-            "tags": case["tags"],
+            "tags": [tag for tag in case["tags"] if tag != REFUSES],
         }
         if case["kind"] == "value":
             result = FrozenResult(package, case["result"], tuple(case["expected"]))
             function.value(case["name"], arguments, reference=result, tolerance=Tolerance(*case["tolerance"]), **shared)
+        elif "refuses" in case:
+            shared["prepare"] = Refusing(shared["prepare"])
+            function.behaviour(case["name"], arguments, FrozenRefusal(case["refuses"]), refuses=True, **shared)
         else:
             function.behaviour(case["name"], arguments, FrozenForm(case["result"]), **shared)
     return list(functions.values())
