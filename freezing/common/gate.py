@@ -110,7 +110,7 @@ class Gate:
         """Add cases that the CPU refuses, at most so many; the number of those added."""
         admitted = 0
         for sample in samples:
-            error = self._refusal(sample) if admitted < most else None
+            error = self.refusal(sample) if admitted < most else None
             if error is None:
                 self.left_out.append((sample.name, ACCEPTED if admitted < most else ENOUGH, ""))
                 continue
@@ -131,7 +131,7 @@ class Gate:
             )
         return admitted
 
-    def _refusal(self, sample: Sample) -> str | None:
+    def refusal(self, sample: Sample) -> str | None:
         """The name of the error with which the CPU refuses the call from every seed, or None."""
         errors = {self._error(sample, seed) for seed in range(1, 1 + SEEDS)}
         return errors.pop() if len(errors) == 1 else None

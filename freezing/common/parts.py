@@ -112,7 +112,7 @@ def _put_together(folder: Path) -> tuple[PackWriter, list[Reason]]:
 
 
 def listed(left_out: Sequence[Reason], framework: str, version: str) -> str:
-    """The list of all that was left out by reason, as JSON with a line for each function; of some reasons the numbers."""
+    """The list of all that was left out, by reason, as JSON with a line for each function; of some only the numbers."""
     counts = Counter(reason for _, _, reason, _ in left_out)
     details: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
     for owner, sample, reason, detail in left_out:

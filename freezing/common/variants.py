@@ -68,9 +68,9 @@ class Call:
             if number in self.inputs and array.size and array.dtype.kind in kinds
         ]
 
-    def having(self, changed: Mapping[int, Array]) -> Call:
+    def having(self, others: Mapping[int, Array]) -> Call:
         """The same call with other arrays at some numbers."""
-        arrays = tuple(changed.get(number, array) for number, array in enumerate(self.arrays))
+        arrays = tuple(others.get(number, array) for number, array in enumerate(self.arrays))
         return dataclasses.replace(self, arrays=arrays)
 
 
@@ -99,8 +99,8 @@ class Variant:
         if not self.applies(call):
             return None
         seed = int.from_bytes(hashlib.sha256(f"{call.name}-{self.name}".encode()).digest()[:8], "big")
-        changed = self.change(call, np.random.default_rng(seed))
-        return None if _is_same(changed, call) else changed
+        new_call = self.change(call, np.random.default_rng(seed))
+        return None if _is_same(new_call, call) else new_call
 
 
 def _is_same(one: Call, other: Call) -> bool:
@@ -150,12 +150,12 @@ def _rounded(array: Array, dtype: str) -> Array:
 
 def _placed(array: Array, values: Sequence[float], rng: np.random.Generator, most: int) -> Array:
     """A copy of an array with values at places of the generator's choice, at most so many."""
-    changed = array.copy()
+    copy = array.copy()
     places = rng.permutation(array.size)[:most]
     first = int(rng.integers(len(values)))
     for count, place in enumerate(places):
-        changed.reshape(-1)[place] = values[(first + count) % len(values)]
-    return changed
+        copy.reshape(-1)[place] = values[(first + count) % len(values)]
+    return copy
 
 
 def _non_finite(call: Call, rng: np.random.Generator) -> Call:
@@ -202,7 +202,7 @@ def _is_sizable(call: Call) -> bool:
     return longest > 1 and is_contiguous(call)
 
 
-def resized(array: Array, length: Callable[[int], int]) -> Array:
+def resize(array: Array, length: Callable[[int], int]) -> Array:
     """The array repeated along each axis that is longer than 1, to another length for each length."""
     for axis, size in enumerate(array.shape):
         if size > 1:
@@ -211,7 +211,7 @@ def resized(array: Array, length: Callable[[int], int]) -> Array:
 
 
 def _sized_odd(call: Call, rng: np.random.Generator) -> Call:
-    return call.having({number: resized(array, lambda size: 2 * size + 1) for number, array in enumerate(call.arrays)})
+    return call.having({number: resize(array, lambda size: 2 * size + 1) for number, array in enumerate(call.arrays)})
 
 
 def _sized_large(call: Call, rng: np.random.Generator) -> Call:
@@ -220,7 +220,7 @@ def _sized_large(call: Call, rng: np.random.Generator) -> Call:
     factor = 2
     while largest.size * factor**axes <= LARGE_ELEMENTS:
         factor += 1
-    return call.having({number: resized(array, lambda size: size * factor) for number, array in enumerate(call.arrays)})
+    return call.having({number: resize(array, lambda size: size * factor) for number, array in enumerate(call.arrays)})
 
 
 def _with_element(which: int, value: int) -> Callable[[Call, np.random.Generator], Call]:
@@ -271,7 +271,8 @@ def _of_other_dtype(call: Call, rng: np.random.Generator) -> Call:
 
 
 def _has_whole_option(call: Call) -> bool:
-    return _whole_option(call.written) is not None
+    """Of a plain call: what is called in another way, such as a class with a state, does not take them all itself."""
+    return set(call.written) == {"tuple"} and _whole_option(call.written) is not None
 
 
 def _whole_option(written: Any) -> tuple[list[Any], int] | None:
@@ -286,9 +287,9 @@ def _whole_option(written: Any) -> tuple[list[Any], int] | None:
 def _with_option(value: int) -> Callable[[Call, np.random.Generator], Call]:
     def change(call: Call, rng: np.random.Generator) -> Call:
         written = json.loads(json.dumps(call.written))
-        found = _whole_option(written)
-        assert found is not None
-        holder, place = found
+        option = _whole_option(written)
+        assert option is not None
+        holder, place = option
         holder[place] = value
         return dataclasses.replace(call, written=written)
 
@@ -299,8 +300,8 @@ def in_dtype(dtype: str, call: Call) -> Call:
     """The floating arrays in another floating dtype, or of whole numbers; of a call of integers all its arrays."""
     kind = "f" if call.floats else "i"
     numbers = [number for number, array in enumerate(call.arrays) if array.dtype.kind == kind]
-    changed = call.having({number: _of_dtype(call.arrays[number], dtype) for number in numbers})
-    return dataclasses.replace(changed, dtype=dtype)
+    in_type = call.having({number: _of_dtype(call.arrays[number], dtype) for number in numbers})
+    return dataclasses.replace(in_type, dtype=dtype)
 
 
 def _of_dtype(array: Array, dtype: str) -> Array:

@@ -21,8 +21,8 @@ from runners.errors import UnfreezableError
 from runners.suite.checks import Tolerance
 from runners.suite.frozen import PackWriter
 from runners.torch import ways
-from runners.torch.ways import tensors_in
-from runners.torch.widening import changed
+from runners.torch.ways import Way, tensors_in
+from runners.torch.widening import changed, widened
 
 KEPT = 2
 """Cases of an operator."""
@@ -36,23 +36,63 @@ KIND = GRADIENT
 class OperatorGradient(WaySubject):
     """The backward pass of an operator, by one of its public names."""
 
+    way: Way = staticmethod(ways.gradient)
+
     def __init__(self, function: OperatorFunction) -> None:
-        super().__init__(function.name, function.call, ways.gradient)
+        super().__init__(function.name, function.call, self.way)
         self.function = function
         self.first_of_equals = function.first_of_equals
 
     def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
         parts, _ = fresh()
         if differences.are_few(parts):
-            yield "differences", lambda: differences.gradients(self.function.call, parts)
+            yield "differences", lambda: self.differences(parts)
         yield from super().references(dtype, fresh)
+
+    def differences(self, parts: Sequence[Any]) -> list[Any]:
+        return differences.gradients(self.function.call, parts)
 
     def tolerance(self, dtype: str, observed: Any) -> Tolerance:
         return self.function.tolerance(dtype, observed)
 
     def same_as(self) -> Callable[..., Any] | None:
         other = self.function.same_as()
-        return None if other is None else called_by(ways.gradient, other)
+        return None if other is None else called_by(self.way, other)
+
+
+class SecondOrderGradient(OperatorGradient):
+    """The gradient of the squares of an operator's gradients; refused where these depend on no input."""
+
+    way: Way = staticmethod(ways.second_order)
+
+    def __init__(self, function: OperatorFunction) -> None:
+        super().__init__(function)
+        self.call = _depending(self.call)
+
+    def differences(self, parts: Sequence[Any]) -> list[Any]:
+        """Central differences of the gradients in float64, which share no formula with their own backward pass."""
+        arguments, options, wanted, weights = parts
+        wide = widened(weights)
+
+        def penalty(*arguments: Any, **options: Any) -> Any:
+            given = list(tensors_in((arguments, options)))
+            with torch.enable_grad():
+                inputs = [given[place].requires_grad_() for place in wanted]
+                return ways.penalty(self.function.call, arguments, options, inputs, wide).detach()
+
+        return differences.gradients(penalty, (arguments, options, wanted, [torch.ones(())]))
+
+
+def _depending(call: Callable[..., Any]) -> Callable[..., Any]:
+    """A call whose results may not all be zero."""
+
+    def checked(*parts: Any) -> Any:
+        results = call(*parts)
+        if not any(result.count_nonzero() for result in results):
+            raise ValueError("its gradients depend on no input")
+        return results
+
+    return checked
 
 
 def differentiated(op: Any, functions: Sequence[OperatorFunction]) -> OperatorGradient | None:

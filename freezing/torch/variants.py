@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from freezing.common.gate import Gate, Subject
 from freezing.common.hashes import fix_hashes
@@ -41,6 +42,8 @@ from protocol.enums import GRADIENT, REFUSES, Judge
 from runners.suite.frozen import PACK, Pack, PackWriter
 from runners.torch import FRAMEWORK
 
+OFFSET, OVERLAPPING, SECOND_ORDER = "offset", "overlapping", "second-order"
+"""The kinds of ``views.py``, which imports torch."""
 SUITE = Path(__file__).resolve().parents[2] / "runners" / FRAMEWORK.name / "suites" / "library"
 LIMIT_S = 120
 """For the variants of one kind of one operator."""
@@ -49,31 +52,37 @@ MOST_TRIED = 4
 DTYPES = "dtypes"
 """The kind of the variants in another dtype, on the command line alone."""
 KEPT: Mapping[str, tuple[int, int]] = {
+    REFUSES: (3, 2),
     NON_FINITE: (2, 1),
     TAILS: (3, 1),
+    DTYPES: (4, 4),
     SIZED_ODD: (1, 0),
     SIZED_LARGE: (1, 0),
-    REFUSES: (3, 1),
-    DTYPES: (4, 4),
+    OFFSET: (1, 1),
+    OVERLAPPING: (1, 0),
+    SECOND_ORDER: (0, 1),
 }
-"""Variants of a kind that are kept: of the first name of an operator, and of each of its others."""
+"""Variants of a kind that are kept: of the first name of an operator, and of each of its others and its gradient."""
+SECOND_ORDER_SHARE = 5
+"""Of the gradients of every so manieth operator the second order is drawn, as about half have one that is not zero."""
 INDEPENDENT = frozenset(judge for judge in Judge if judge.is_independent)
-"""The only judges of NaN, infinity and large values: the same function in float64 shares what it makes of these."""
+"""The only judges of NaN and infinity: the same function in float64 shares what it makes of these."""
 WAY_TAGS = frozenset({GRADIENT, "module", "optimizer", "train", "eval"})
 WHOLE = "int32"
 
 
 @dataclass(frozen=True)
-class Varied:
-    """A function under the gate, and the cases that its variants are made of."""
+class BaseFunction:
+    """A function under the gate, and the cases that its variants of one kind are made of."""
 
     subject: Subject
     cases: Sequence[dict[str, Any]]
     is_first: bool
     """Whether it is the first name of its operator, or another."""
+    is_gradient: bool = False
 
 
-class Bases:
+class FrozenCases:
     """The frozen cases by function, those whose values are compared."""
 
     def __init__(self, pack: Pack) -> None:
@@ -86,10 +95,14 @@ class Bases:
     def of(self, function: str, pattern: str) -> list[dict[str, Any]]:
         """The cases of a function whose names match, those first that are likely to show most."""
         cases = [case for case in self._by_function[function] if re.fullmatch(pattern, case["name"])]
-        return sorted(cases, key=lambda case: bool({"empty", "0-dim", "strided"} & set(case["tags"])))
+        unusual = {"empty", "0-dim", "strided"}
+        return sorted(cases, key=lambda case: (bool(unusual & set(case["tags"])), case["dtype"] != "float32"))
 
-    def dtypes_of(self, function: str) -> set[str]:
-        return {case["dtype"] for case in self._by_function[function]}
+    def dtypes_of(self, base: BaseFunction) -> set[str]:
+        """The dtypes that a function has cases in; a gradient those that have one at all, and no whole numbers."""
+        if base.is_gradient:
+            return {case["dtype"] for case in base.cases} | {"int8", "uint8"}
+        return {case["dtype"] for case in self._by_function[base.subject.name]}
 
     def call(self, case: Mapping[str, Any]) -> Call:
         written = json.loads(case["call"])
@@ -103,24 +116,28 @@ class Bases:
         )
 
     def sample(
-        self, case: Mapping[str, Any], changed: Call, name: str, tags: Collection[str], pack: PackWriter
+        self, case: Mapping[str, Any], new_call: Call, name: str, tags: Collection[str], pack: PackWriter
     ) -> Sample:
-        """The changed call of a case as the gate takes it, with its arrays in the pack."""
+        """The new call of a case as the gate takes it, with its arrays in the pack."""
         digests = tuple(
-            pack.add(array, _dtype_of(array, self.pack.dtype(digest), case["dtype"], changed.dtype))
-            for array, digest in zip(changed.arrays, case["arrays"])
+            pack.add(array, _dtype_of(array, self.pack.dtype(digest), case["dtype"], new_call.dtype))
+            for array, digest in zip(new_call.arrays, case["arrays"])
         )
-        shapes = [changed.arrays[number].shape for number in sorted(changed.inputs)]
-        strided = any("strides" in slot for slot in slots(changed.written))
-        kinds = kinds_of(shapes, changed.dtype, strided=strided)
+        shapes = [new_call.arrays[number].shape for number in sorted(new_call.inputs)]
+        strided = any("strides" in slot for slot in slots(new_call.written))
+        kinds = kinds_of(shapes, new_call.dtype, strided=strided)
         return Sample(
             name,
-            changed.dtype,
-            json.dumps(changed.written, separators=(",", ":")),
+            new_call.dtype,
+            json.dumps(new_call.written, separators=(",", ":")),
             digests,
             (*kinds, *(tag for tag in case["tags"] if tag in WAY_TAGS), *tags),
-            sum(array.size for array in changed.arrays),
+            sum(array.size for array in new_call.arrays),
         )
+
+
+Draw = Callable[[str, FrozenCases], Iterator[BaseFunction]]
+"""Gives the functions of an operator, module or optimizer of which there are variants of a kind."""
 
 
 def _inputs(written: Mapping[str, Any]) -> Any:
@@ -139,90 +156,113 @@ def _dtype_of(array: Any, kept: str, before: str, after: str) -> str:
 
 
 def variants_of(kind: str) -> list[Variant]:
-    return [variant for variant in VARIANTS if variant.kind == ("" if kind == DTYPES else kind)]
+    from freezing.torch.views import OF_TORCH
+
+    return [variant for variant in (*OF_TORCH, *VARIANTS) if variant.kind == ("" if kind == DTYPES else kind)]
 
 
-def freeze(kind: str, varied: Callable[[Bases], Iterator[Varied]], path: Path) -> None:
+def freeze(kind: str, frozen: FrozenCases, functions_of: Draw, path: Path) -> None:
     """Draw and judge the variants of one kind of an operator, module or optimizer, into a file of its own."""
-    bases = Bases(Pack(SUITE / PACK))
     pack = PackWriter()
     left_out: list[Reason] = []
-    for one in varied(bases):
-        judges = INDEPENDENT if kind in (NON_FINITE, TAILS) and not _is_gradient(one) else ()
-        gate = Gate(one.subject, pack, large=kind in (SIZED_ODD, SIZED_LARGE), judges=judges)
+    for one in functions_of(kind, frozen):
+        gate = Gate(one.subject, pack, large=kind in (SIZED_ODD, SIZED_LARGE), judges=_judges(kind, one))
         most = KEPT[kind][0 if one.is_first else 1]
         for place, variant in enumerate(variants_of(kind)):
             if len(gate.cases) == most:
                 break
-            _admit(gate, variant, _samples(one, variant, place, bases, pack))
+            _admit_first(gate, variant, _samples(gate, one, variant, place, frozen, pack))
         pack.cases += gate.cases
         left_out += [(one.subject.name, *reason) for reason in gate.left_out]
     write_part(pack, left_out, path)
 
 
-def _is_gradient(varied: Varied) -> bool:
-    return any(GRADIENT in case["tags"] for case in varied.cases)
+def _judges(kind: str, base: BaseFunction) -> frozenset[Judge]:
+    """The judges that are asked; all of them where there are none."""
+    if base.is_gradient:
+        # Differences of a pass that meets NaN or large values are themselves NaN or rounded.
+        return frozenset({Judge.float64}) if kind in (NON_FINITE, TAILS) else frozenset()
+    return INDEPENDENT if kind == NON_FINITE else frozenset()
 
 
-def _admit(gate: Gate, variant: Variant, samples: Sequence[Sample]) -> None:
-    if variant.refuses:
-        gate.admit_refused(samples, 1)
-    else:
-        gate.admit(samples, 1)
+def _admit_first(gate: Gate, variant: Variant, samples: Iterator[Sample]) -> None:
+    """Admit the first of the samples that the gate takes."""
+    before = len(gate.cases)
+    for sample in samples:
+        if variant.refuses:
+            gate.admit_refused([sample], 1)
+        else:
+            gate.admit([sample], 1)
+        if len(gate.cases) > before:
+            return
 
 
-def _samples(varied: Varied, variant: Variant, place: int, bases: Bases, pack: PackWriter) -> list[Sample]:
+def _samples(
+    gate: Gate, base: BaseFunction, variant: Variant, place: int, frozen: FrozenCases, pack: PackWriter
+) -> Iterator[Sample]:
     """A variant of a few of a function's cases; each variant begins with another case."""
-    if not variant.kind and variant.name in bases.dtypes_of(varied.subject.name):
-        return []
-    samples: list[Sample] = []
-    first = place % max(1, len(varied.cases))
-    for case in [*varied.cases[first:], *varied.cases[:first]]:
-        call = bases.call(case)
-        changed = variant.of(call)
-        if changed is not None:
-            samples.append(bases.sample(case, changed, f"{case['name']}-{variant.name}", variant.tags, pack))
-        elif variant.refuses and call.floats and not call.integers:
-            whole = variant.of(in_dtype(WHOLE, call))
-            if whole is not None:
-                name = f"{case['name']}-{WHOLE}-{variant.name}"
-                samples.append(bases.sample(case, whole, name, variant.tags, pack))
-        if len(samples) == MOST_TRIED:
-            break
-    return samples
+    if not variant.kind and variant.name in frozen.dtypes_of(base):
+        return
+    first = place % max(1, len(base.cases))
+    tried = 0
+    for case in [*base.cases[first:], *base.cases[:first]]:
+        call, name = frozen.call(case), case["name"]
+        new_call = variant.of(call)
+        if new_call is None and variant.refuses and call.floats and not call.integers:
+            # What is refused of whole numbers, such as a division by zero, where no case has any.
+            whole, name = in_dtype(WHOLE, call), f"{name}-{WHOLE}"
+            if gate.refusal(frozen.sample(case, whole, name, (), pack)) is None:
+                new_call = variant.of(whole)
+        if new_call is not None:
+            yield frozen.sample(case, new_call, f"{name}-{variant.name}", variant.tags, pack)
+            tried += 1
+        if tried == MOST_TRIED:
+            return
 
 
-def operator(op: Any, bases: Bases) -> Iterator[Varied]:
+def operator(op: Any, kind: str, frozen: FrozenCases) -> Iterator[BaseFunction]:
     """The names of an operator, and its gradient, with their cases."""
-    from freezing.torch import gradients
+    from freezing.torch.gradients import SecondOrderGradient, differentiated
     from freezing.torch.operators import charted
     from freezing.torch.samples import prefix_of
+    from freezing.torch.views import ThroughView
 
     functions = list(charted(op))
     pattern = rf"{re.escape(prefix_of(op, 'DTYPE'))}-\d+(-strided)?".replace("DTYPE", r"[a-z]+\d*")
     for place, function in enumerate(functions):
-        if function.left_open is None:
-            yield Varied(function, bases.of(function.name, pattern), place == 0)
-    gradient = gradients.differentiated(op, functions)
-    if gradient is not None:
-        yield Varied(gradient, bases.of(gradient.name, f"{pattern}-gradient"), False)
+        if function.left_open is None and kind != SECOND_ORDER:
+            subject = ThroughView(function) if kind == OFFSET and function.in_place else function
+            yield BaseFunction(subject, frozen.of(function.name, pattern), place == 0)
+    gradient = differentiated(op, functions)
+    # A call that the forward pass refuses is refused with and without a gradient.
+    if gradient is None or kind == REFUSES or (kind == SECOND_ORDER and not _has_second_order(op)):
+        return
+    subject = SecondOrderGradient(gradient.function) if kind == SECOND_ORDER else gradient
+    yield BaseFunction(subject, frozen.of(gradient.name, f"{pattern}-gradient"), False, is_gradient=True)
 
 
-def module(info: Any, bases: Bases) -> Iterator[Varied]:
+def _has_second_order(op: Any) -> bool:
+    return crc32(op.name.encode()) % SECOND_ORDER_SHARE == 0
+
+
+def module(info: Any, kind: str, frozen: FrozenCases) -> Iterator[BaseFunction]:
     from freezing.torch.modules import ModuleClass
 
     subject = ModuleClass(info)
-    yield Varied(subject, bases.of(subject.name, ".*"), True)
+    yield BaseFunction(subject, frozen.of(subject.name, ".*"), True)
 
 
-def optimizer(info: Any, bases: Bases) -> Iterator[Varied]:
+def optimizer(info: Any, kind: str, frozen: FrozenCases) -> Iterator[BaseFunction]:
     from freezing.torch.optimizers import OptimizerClass
 
     subject = OptimizerClass(info)
-    yield Varied(subject, bases.of(subject.name, ".*"), True)
+    if kind == REFUSES:
+        # The parameters refuse a gradient of another shape or dtype, not the optimizer.
+        return
+    yield BaseFunction(subject, frozen.of(subject.name, ".*"), True)
 
 
-def parts() -> list[tuple[str, Callable[[Bases], Iterator[Varied]]]]:
+def parts() -> list[tuple[str, Draw]]:
     """All of which there are variants: a title, and the functions with their cases."""
     from freezing.torch import modules, optimizers
     from freezing.torch.__main__ import title_of
@@ -243,11 +283,14 @@ def draw(folder: Path, kinds: Sequence[str]) -> None:
 
     torch.set_num_threads(1)
     every = parts()
+    frozen = FrozenCases(Pack(SUITE / PACK))
+    # Read here, and not in each of the processes that are forked from this one.
+    frozen.pack.arrays  # noqa: B018
     for kind in kinds:
         draw_missing(
             folder / kind,
             [title for title, _ in every],
-            lambda number, path, kind=kind: freeze(kind, every[number][1], path),  # type: ignore[misc]
+            lambda number, path, kind=kind: freeze(kind, frozen, every[number][1], path),  # type: ignore[misc]
             limit_s=LIMIT_S,
         )
 

@@ -68,6 +68,8 @@ class Slot:
     """Its dtype, where it is not the one that an array of the case has by itself."""
     strides: tuple[int, ...] | None = None
     """Its strides in elements, where it is not contiguous."""
+    offset: int | None = None
+    """The elements of its buffer before the first and after the last of its own, where it is a part of a larger one."""
 
 
 def encode(tree: Any) -> Any:
@@ -84,6 +86,8 @@ def encode(tree: Any) -> Any:
             written["dtype"] = tree.dtype
         if tree.strides is not None:
             written["strides"] = list(tree.strides)
+        if tree.offset is not None:
+            written["offset"] = tree.offset
         return written
     if isinstance(tree, Named):
         return {tree.kind: tree.name, "named": 1}
@@ -111,7 +115,8 @@ def decode(written: Any, array: Callable[[Slot], Any], named: Callable[[Named], 
         return named(Named(kind, content))
     if kind == "array":
         strides = written.get("strides")
-        return array(Slot(content, written.get("dtype"), None if strides is None else tuple(strides)))
+        layout = None if strides is None else tuple(strides)
+        return array(Slot(content, written.get("dtype"), layout, written.get("offset")))
     if kind == "tuple":
         return tuple(decode(member, array, named) for member in content)
     if kind == "mapping":
@@ -147,7 +152,7 @@ def restored(kept: Array, dtype: str) -> Array:
     return kept.copy()
 
 
-def repeated(block: Array, shape: Sequence[int]) -> Array:
+def repeat_to(block: Array, shape: Sequence[int]) -> Array:
     """The array of a shape that a block fills again and again along each axis."""
     for axis, size in enumerate(shape):
         if size != block.shape[axis]:
@@ -156,7 +161,7 @@ def repeated(block: Array, shape: Sequence[int]) -> Array:
 
 
 def block_of(array: Array) -> Array:
-    """The smallest block that ``repeated`` makes the array of; the array itself where it is small, or repeats nowhere.
+    """The smallest block that ``repeat_to`` makes the array of; the array itself where it is small, or repeats nowhere.
 
     Compared bit by bit, so that the sign of a zero and a NaN are kept.
     """
@@ -166,7 +171,7 @@ def block_of(array: Array) -> Array:
     for axis, size in enumerate(array.shape):
         for period in range(1, min(LONGEST_PERIOD + 1, size)):
             first = np.take(bits, np.arange(period), axis)
-            if repeated(first, bits.shape).tobytes() == bits.tobytes():
+            if repeat_to(first, bits.shape).tobytes() == bits.tobytes():
                 bits = first
                 break
     return np.ascontiguousarray(bits).view(array.dtype).reshape(bits.shape)
@@ -206,7 +211,7 @@ class PackWriter:
     def array(self, digest: str) -> Array:
         """A copy of an array that was added."""
         dtype, block, shape = self._arrays[digest]
-        return restored(repeated(block, shape), dtype)
+        return restored(repeat_to(block, shape), dtype)
 
     def packed_bytes(self, digests: Iterable[str]) -> int:
         """About how many bytes these arrays add to the file."""
@@ -257,7 +262,7 @@ class Pack:
     def array(self, digest: str) -> Array:
         """A copy of the array of that digest."""
         dtype, block, shape = self.kept(digest)
-        return restored(repeated(block, shape), dtype)
+        return restored(repeat_to(block, shape), dtype)
 
     def kept(self, digest: str) -> tuple[str, Array, tuple[int, ...]]:
         """The dtype, the block that is kept, and the shape that it is repeated to."""

@@ -40,7 +40,7 @@ class FrozenCall:
         """The arguments of the way beside the function, with torch's own arrays in their places."""
         return decode(
             json.loads(self.written),
-            lambda slot: laid_out(arrays[slot.number], slot.dtype, slot.strides),
+            lambda slot: laid_out(arrays[slot.number], slot.dtype, slot.strides, slot.offset),
             lambda value: resolved(value, device),
         )
 

@@ -10,16 +10,36 @@ from collections.abc import Sequence
 from typing import Any
 
 
-def laid_out(array: Any, dtype: str | None, strides: Sequence[int] | None) -> Any:
-    """The array in another dtype and with other strides, in elements; None: as it is."""
+def laid_out(array: Any, dtype: str | None, strides: Sequence[int] | None, offset: int | None = None) -> Any:
+    """The array in another dtype, with other strides, or as a view that starts inside a buffer; None: as it is.
+
+    Strides and the offset are in elements. An array has one of them at most.
+    """
     import torch
 
-    if dtype is None and strides is None:
+    if dtype is None and strides is None and offset is None:
         return array
     made = array.cpu() if dtype is None else array.cpu().to(getattr(torch, dtype))
+    if offset is not None:
+        return within(made, offset, array.device)
     if strides is None:
         return made.to(array.device)
     return moved(strided(made, strides), array.device)
+
+
+def within(array: Any, offset: int, device: Any) -> Any:
+    """A view on the device of a buffer there that has this many other elements before it, and after it.
+
+    These are the array's own values in another order, so that they are valid wherever its own are. The view is taken
+    on the device, because no move keeps the place in a buffer.
+    """
+    flat = array.reshape(-1)
+    around = flat.flip(0).repeat(1 + offset // flat.numel())[:offset] if flat.numel() else flat
+    buffer = flat.new_empty(flat.numel() + 2 * around.numel())
+    buffer[: around.numel()] = around
+    buffer[around.numel() : around.numel() + flat.numel()] = flat
+    buffer[around.numel() + flat.numel() :] = around
+    return buffer.to(device)[around.numel() : around.numel() + flat.numel()].view(array.shape)
 
 
 def moved(view: Any, device: Any) -> Any:
@@ -39,13 +59,12 @@ def moved(view: Any, device: Any) -> Any:
 
 
 def strided(array: Any, strides: Sequence[int]) -> Any:
-    """The same values with other strides: in a wider buffer, and expanded where a stride is 0."""
+    """The same values with other strides, in a wider buffer; those that share memory must be equal."""
     import torch
 
-    once = tuple(slice(0, 1) if stride == 0 and size else slice(None) for stride, size in zip(strides, array.shape))
-    part = array[once] if once else array
-    extent = 1 + sum((size - 1) * stride for size, stride in zip(part.shape, strides) if size)
-    buffer = torch.zeros(extent if part.numel() else 0, dtype=array.dtype)
-    view = buffer.as_strided(part.shape, tuple(strides))
-    view.copy_(part)
-    return view.expand(array.shape)
+    places = torch.zeros((), dtype=torch.int64)
+    for axis, (size, stride) in enumerate(zip(array.shape, strides)):
+        places = places + (stride * torch.arange(size)).reshape(-1, *[1] * (array.ndim - axis - 1))
+    buffer = torch.zeros(1 + int(places.max()) if places.numel() else 0, dtype=array.dtype)
+    buffer[places.expand(array.shape).reshape(-1)] = array.reshape(-1)
+    return buffer.as_strided(array.shape, tuple(strides))

@@ -44,6 +44,59 @@ def gradient(
     return call
 
 
+def second_order(
+    function: Any, arguments: Sequence[Any], options: Mapping[str, Any], wanted: Sequence[int], weights: Sequence[Any]
+) -> Callable[[], Any]:
+    """The gradients of half the sum of the squares of the gradients that ``gradient`` gives, as a penalty on them has.
+
+    Zeros where that does not depend on an input.
+    """
+    import torch
+
+    given = list(tensors_in((arguments, options)))
+    inputs = [given[place].requires_grad_() for place in wanted]
+
+    def call() -> list[Any]:
+        total = penalty(function, arguments, options, inputs, weights)
+        second_gradients = torch.autograd.grad(total, inputs, allow_unused=True, materialize_grads=True)
+        return list(second_gradients)
+
+    return call
+
+
+def penalty(
+    function: Any,
+    arguments: Sequence[Any],
+    options: Mapping[str, Any],
+    inputs: Sequence[Any],
+    weights: Sequence[Any],
+) -> Any:
+    """Half the sum of the squares of the gradients of a weighted sum of the results, which can be differentiated."""
+    import torch
+
+    results = list(tensors_in(function(*arguments, **options)))
+    weighted = [(result, weight) for result, weight in aligned(results, weights) if weight is not None]
+    slopes = torch.autograd.grad(
+        [result for result, _ in weighted],
+        inputs,
+        [weight for _, weight in weighted],
+        create_graph=True,
+        allow_unused=True,
+        materialize_grads=True,
+    )
+    return sum((slope * slope).sum() for slope in slopes) / 2
+
+
+def through_view(function: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Callable[[], Any]:
+    """The call of a method that works in place on a view: its result, and the whole buffer after it."""
+
+    def call() -> list[Any]:
+        result = function(*arguments, **options)
+        return [result, arguments[0]._base]
+
+    return call
+
+
 def forward(
     function: Any,
     arguments: Sequence[Any],
@@ -106,7 +159,14 @@ def _sum_of_products(parameters: Sequence[Any], gradients: Sequence[Any]) -> Any
     return sum((parameter.detach() * slope).sum() for parameter, slope in aligned(parameters, gradients))
 
 
-WAYS: Mapping[str, Way] = {"call": plain, "gradient": gradient, "forward": forward, "steps": steps}
+WAYS: Mapping[str, Way] = {
+    "call": plain,
+    "gradient": gradient,
+    "second_order": second_order,
+    "through_view": through_view,
+    "forward": forward,
+    "steps": steps,
+}
 """The ways by the names under which they are written."""
 
 

@@ -15,13 +15,13 @@ from typing import Any, cast
 from coordinator.catalogue.coverage import coverage, sentence
 from coordinator.catalogue.releases import shipped_release
 from freezing.common.kinds import LEAST_QUICK
-from freezing.common.parts import LISTED
+from freezing.common.parts import LISTED, LISTED_VARIANTS
 from freezing.common.samples import NO_ARRAY
 from protocol.enums import Ending, Verdict
 from runners.suite.cases import Case, Function
 from runners.suite.device import Device
 from runners.suite.framework import Framework
-from runners.suite.frozen import PACK, QUICK, Pack
+from runners.suite.frozen import PACK, QUICK, VARIANTS_PACK, Pack
 from tests.frameworks.common.mutants import Arrays, Wrapper, Wrong, clobbered
 from tests.frameworks.common.noticing import mutants
 from tests.frameworks.common.running import run
@@ -29,6 +29,7 @@ from tests.frameworks.common.subject import Subject
 
 PROJECT = Path(__file__).resolve().parents[3]
 MOST_BYTES = 2_000_000
+MOST_BYTES_OF_VARIANTS = 3_000_000
 KINDS = {"empty", "0-dim", "broadcast", "strided", "plain"}
 
 
@@ -36,8 +37,8 @@ def folder_of(framework: Framework, suite: str = "library") -> Path:
     return PROJECT.joinpath(*framework.suites[suite].split("."))
 
 
-def left_out_of(framework: Framework, suite: str = "library") -> dict[str, Any]:
-    read: dict[str, Any] = json.loads((folder_of(framework, suite) / LISTED).read_text())
+def left_out_of(framework: Framework, suite: str = "library", listed: str = LISTED) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads((folder_of(framework, suite) / listed).read_text())
     return read
 
 
@@ -91,12 +92,21 @@ def assert_small(framework: Framework, suite: str = "library") -> None:
     assert str(Pack(folder_of(framework, suite) / PACK).about[framework.name]).count(".") == 2
 
 
+def assert_small_variants(framework: Framework) -> None:
+    """The same of the variants, which are from the release that the cases they are made of are from."""
+    folder = folder_of(framework)
+    assert (folder / VARIANTS_PACK).stat().st_size < MOST_BYTES_OF_VARIANTS
+    assert (folder / LISTED_VARIANTS).stat().st_size < MOST_BYTES
+    assert Pack(folder / VARIANTS_PACK).about == Pack(folder / PACK).about
+
+
 def assert_says_what_judged(functions: Sequence[Function]) -> None:
+    """A result is judged by one reference or by its form, and a refusal by neither."""
     for function in functions:
         for case in function.cases:
             judges = [tag for tag in case.tags if tag.startswith("judged-by-") or tag == "form-only"]
-            assert len(judges) == 1, case.id
-            assert (case.kind == "value") is (judges != ["form-only"]), case.id
+            assert len(judges) == (0 if case.refuses else 1), case.id
+            assert (case.kind == "value") is (judges not in (["form-only"], [])), case.id
             assert (KINDS | {NO_ARRAY}) & set(case.tags), case.id
 
 

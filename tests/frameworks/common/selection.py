@@ -13,7 +13,7 @@ import pytest
 
 from runners.suite.cases import Case, Function
 from runners.suite.framework import Framework
-from runners.suite.frozen import PACK
+from runners.suite.frozen import PACK, VARIANTS_PACK
 from tests.each import check_each
 from tests.levels import ROOT, drawn, touched
 
@@ -88,7 +88,13 @@ def _definitions(framework: str) -> Iterator[tuple[set[str], list[Function]]]:
         functions = getattr(module, "FUNCTIONS", None)
         if name.startswith(f"runners.{framework}.suites.") and functions and module.__file__:
             file = Path(module.__file__).resolve()
-            yield {str(path.relative_to(ROOT)) for path in (file, file.parent / PACK)}, list(functions)
+            yield (
+                {
+                    str(path.relative_to(ROOT))
+                    for path in (file, *(file.parent / name for name in (PACK, VARIANTS_PACK)))
+                },
+                list(functions),
+            )
 
 
 def check_cases(cases: Iterable[Case], check: Callable[[Case], Any]) -> None:

@@ -12,19 +12,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from protocol.enums import REFUSES
 from runners.errors import UnfreezableError
-from runners.suite.cases import Function
-from runners.suite.checks import Leaf, Mismatch
+from runners.suite.cases import Context, Function
+from runners.suite.checks import Accepted, Leaf, Mismatch
 from runners.suite.frozen import (
+    MOST_WHOLE,
+    PACK,
     QUICK,
+    VARIANTS_PACK,
     FrozenForm,
+    FrozenRefusal,
     Named,
     Pack,
     PackWriter,
+    Refusing,
     Slot,
     as_text,
+    block_of,
     decode,
     form,
+    frozen_functions,
+    packs_in,
     quick_functions,
 )
 
@@ -42,6 +51,7 @@ PLAIN = st.one_of(
         st.integers(0, 9),
         st.none() | st.sampled_from(["float32", "bfloat16"]),
         st.none() | st.lists(st.integers(0, 9), max_size=3).map(tuple),
+        st.none() | st.integers(1, 9),
     ),
     st.builds(slice, st.none() | st.integers(), st.none() | st.integers(), st.none() | st.integers()),
     st.just(Ellipsis),
@@ -137,6 +147,96 @@ def test_a_copy_is_given_so_that_a_call_cannot_change_the_next_ones_inputs(tmp_p
     pack = Pack(tmp_path / "frozen.npz")
     pack.array(digest)[:] = 7
     assert pack.array(digest).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (5,), (1, 7), (2, 1, 3)])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "bool", "complex64"])
+def test_a_large_array_that_repeats_is_kept_once_and_read_whole(
+    tmp_path: Path, shape: tuple[int, ...], dtype: str
+) -> None:
+    block = np.arange(math.prod(shape)).reshape(shape) % 2 == 0 if dtype == "bool" else -np.arange(math.prod(shape))
+    whole = np.asarray(block).reshape(shape).astype("float32" if dtype == "bfloat16" else dtype)
+    for axis, size in enumerate(shape):
+        whole = np.take(whole, np.arange(60 * size + 1 if size > 1 else 1) % size, axis)
+    whole = np.repeat(whole[None], 1 + MOST_WHOLE // whole.size, 0)
+    writer = PackWriter()
+    digest = writer.add(whole, dtype)
+    writer.write(tmp_path / PACK, {})
+    pack = Pack(tmp_path / PACK)
+    assert pack.arrays[dtype].size <= math.prod(shape)
+    assert (pack.array(digest).tobytes(), pack.array(digest).shape) == (whole.tobytes(), whole.shape)
+    assert writer.array(digest).tobytes() == whole.tobytes()
+    again = PackWriter()
+    again.take(pack, {"arrays": [digest], "expected": []})
+    assert again.array(digest).tobytes() == whole.tobytes()
+
+
+def test_only_equal_bits_repeat() -> None:
+    zeros = np.zeros(2 * MOST_WHOLE, np.float32)
+    assert block_of(zeros).size == 1
+    zeros[-1] = -0.0
+    assert block_of(zeros).size == zeros.size
+    assert block_of(np.full(2 * MOST_WHOLE, np.nan)).size == 1
+
+
+def test_a_small_array_is_kept_whole() -> None:
+    assert block_of(np.zeros(MOST_WHOLE)).size == MOST_WHOLE
+
+
+def refused_case(**others: Any) -> dict[str, Any]:
+    case = {
+        "function": "one.two",
+        "name": "a-index-far",
+        "dtype": "float32",
+        "arrays": [],
+        "call": "{}",
+        "expected": [],
+    }
+    return case | {"kind": "behaviour", "refuses": "IndexError", "tags": ["plain", REFUSES]} | others
+
+
+def test_variants_are_read_beside_the_cases_that_they_are_made_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "some_suite"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    base, variants = PackWriter(), PackWriter()
+    digest = base.add(np.arange(3.0), "float64")
+    own = variants.add(np.arange(4.0), "float64")
+    result, expected = base.add_tree(1)
+    value = {"function": "one.two", "name": "a", "dtype": "float64", "kind": "value", "tolerance": [0, 0], "tags": []}
+    base.cases.append(value | {"arrays": [digest], "call": "{}", "result": result, "expected": expected})
+    variants.cases.append(refused_case(arrays=[own]))
+    base.write(package / PACK, {})
+    assert [case["name"] for case in packs_in(package).cases] == ["a"]
+    variants.write(package / VARIANTS_PACK, {})
+    (function,) = frozen_functions("some_suite", lambda written: lambda context, *arrays: lambda: 1)
+    assert [case.id for case in function.cases] == ["one.two/a", "one.two/a-index-far"]
+    assert [len(case.arguments(case.inputs())[0]) for case in function.cases] == [3, 4]
+    assert [case.refuses for case in function.cases] == [False, True]
+    assert function.cases[1].tags.count(REFUSES) == 1
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_refusal_may_come_with_the_call_or_with_its_values(late: bool) -> None:
+    def raise_index_error(*_: Any) -> Any:
+        raise IndexError("9 of 3")
+
+    to_host = raise_index_error if late else lambda tree: tree
+    context = Context(None, "there", "toy", None, lambda tree: tree, to_host=to_host)
+    refusing = Refusing(lambda context, *arrays: (lambda: 1) if late else raise_index_error)
+    error = refusing(context)()
+    assert error == "IndexError"
+    FrozenRefusal("ValueError")(error)
+
+
+def test_a_call_that_returns_is_accepted_and_not_merely_wrong() -> None:
+    context = Context(None, "there", "toy", None, lambda tree: tree)
+    returned = Refusing(lambda context, *arrays: lambda: 1)(context)()
+    with pytest.raises(Accepted, match="the host refuses it with IndexError"):
+        FrozenRefusal("IndexError")(returned)
 
 
 def test_the_manifest_is_read_without_the_arrays(tmp_path: Path) -> None:

@@ -45,3 +45,11 @@ def test_a_call_says_its_options_and_their_values_but_no_number() -> None:
         ".tuple.1.keepdim True",
         ".tuple.1.mode sum",
     }
+
+
+def test_of_variants_those_are_quick_that_add_to_the_quick_cases_they_are_made_of() -> None:
+    base = [case("real-0", "plain", QUICK), case("real-1", "empty")]
+    variants = [case("real-2", "plain"), case("real-3", "empty"), case("real-4", "non-finite")]
+    mark_quick(variants, base)
+    assert [marked_case["name"] for marked_case in variants if QUICK in marked_case["tags"]] == ["real-3", "real-4"]
+    assert [marked_case["tags"].count(QUICK) for marked_case in base] == [1, 0]

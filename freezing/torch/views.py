@@ -1,0 +1,130 @@
+"""Views: variants of a call whose arrays are parts of larger buffers or share memory, and writes through such views."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+import torch
+from freezing.common.agreement import Reference
+from freezing.common.gate import Arguments, Subject
+from freezing.common.variants import Array, Call, Variant, is_contiguous, slots
+from freezing.torch.operators import OperatorFunction
+from freezing.torch.subjects import called_by
+from freezing.torch.variants import OFFSET, OVERLAPPING, SECOND_ORDER
+from protocol.enums import GRADIENT, REFUSES
+from runners.suite.checks import Tolerance
+from runners.torch import ways
+from runners.torch.frozen import WAY
+
+ELEMENTS_BEFORE = 3
+IN_PLACE = "changes-inputs"
+
+
+class ThroughView(Subject):
+    """A method that works in place, on a view: its result and the buffer that the view is a part of."""
+
+    def __init__(self, function: OperatorFunction) -> None:
+        call = called_by(ways.through_view, function.call)
+        super().__init__(function.name, lambda *arguments, **options: call(arguments, options), function.device)
+        self._function = function
+        self.in_place = True
+
+    def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
+        return self._function.arguments(call, arrays)
+
+    def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
+        for kind, reference in self._function.references(dtype, fresh):
+            yield kind, lambda reference=reference: _with_buffer(reference(), fresh()[0][0])  # type: ignore[misc]
+
+    def tolerance(self, dtype: str, observed: Any) -> Tolerance:
+        return self._function.tolerance(dtype, observed)
+
+
+def _with_buffer(results: list[Any], view: Any) -> list[Any]:
+    """The result of a reference, and the buffer of the view with the result in it."""
+    (result,) = results
+    buffer = view._base.clone()
+    own = buffer.as_strided(view.shape, view.stride(), view.storage_offset())
+    own.copy_(torch.from_numpy(np.ascontiguousarray(result)).reshape(view.shape))
+    return [result, buffer.double().numpy() if buffer.is_floating_point() else buffer.numpy()]
+
+
+def _with_slots(call: Call, change: Callable[[dict[str, Any]], None], *, way: str | None = None) -> Call:
+    written = json.loads(json.dumps(call.written))
+    for slot in slots(written):
+        if slot["array"] in call.inputs:
+            change(slot)
+    return dataclasses.replace(call, written=written if way is None else {**written, WAY: way})
+
+
+def _offset(call: Call, rng: np.random.Generator) -> Call:
+    def change(slot: dict[str, Any]) -> None:
+        if call.arrays[slot["array"]].size:
+            slot["offset"] = ELEMENTS_BEFORE
+
+    return _with_slots(call, change, way="through_view" if IN_PLACE in call.tags else None)
+
+
+def overlap(array: Array) -> tuple[Array, list[int]]:
+    """An array of the same shape in which elements share memory, and its strides.
+
+    Of several axes it is a window that moves by one element, of one axis a single element.
+    """
+    long = [axis for axis, size in enumerate(array.shape) if size > 1]
+    stride = 1 if len(long) > 1 else 0
+    strides = [stride if axis in long else 1 for axis in range(array.ndim)]
+    places = sum((stride * np.arange(array.shape[axis])).reshape(-1, *[1] * (array.ndim - axis - 1)) for axis in long)
+    return array.reshape(-1)[np.broadcast_to(places, array.shape)], strides
+
+
+def _overlapping(call: Call, rng: np.random.Generator) -> Call:
+    windows = {number: overlap(call.arrays[number]) for number in sorted(call.inputs) if _is_long(call, number)}
+
+    def change(slot: dict[str, Any]) -> None:
+        if slot["array"] in windows:
+            slot["strides"] = windows[slot["array"]][1]
+
+    return _with_slots(call.having({number: array for number, (array, _) in windows.items()}), change)
+
+
+def _is_long(call: Call, number: int) -> bool:
+    return call.arrays[number].size > 1
+
+
+def _first_overlaps(call: Call, rng: np.random.Generator) -> Call:
+    first = call.written["tuple"][0][0]["array"]
+    return _overlapping(dataclasses.replace(call, inputs=frozenset({first})), rng)
+
+
+def _can_be_offset(call: Call) -> bool:
+    return is_contiguous(call) and any(call.arrays[number].size for number in call.inputs)
+
+
+def _can_overlap(call: Call) -> bool:
+    return is_contiguous(call) and IN_PLACE not in call.tags and any(_is_long(call, number) for number in call.inputs)
+
+
+def _can_be_written(call: Call) -> bool:
+    """Whether the method works in place on its first argument, which is an array that can overlap."""
+    arguments = call.written["tuple"][0]
+    first = arguments[0] if arguments else None
+    is_array = isinstance(first, dict) and "array" in first
+    return IN_PLACE in call.tags and is_array and is_contiguous(call) and _is_long(call, first["array"])
+
+
+def _second_order(call: Call, rng: np.random.Generator) -> Call:
+    return dataclasses.replace(call, written={**call.written, WAY: "second_order"})
+
+
+OF_TORCH: Sequence[Variant] = (
+    Variant("overlapping-write", REFUSES, _can_be_written, _first_overlaps),
+    Variant(OFFSET, OFFSET, _can_be_offset, _offset),
+    Variant(OVERLAPPING, OVERLAPPING, _can_overlap, _overlapping),
+    Variant(SECOND_ORDER, SECOND_ORDER, lambda call: GRADIENT in call.tags, _second_order),
+)
+"""Those that only torch has; a refused write is drawn before other refusals."""

@@ -1,0 +1,81 @@
+"""The gate admits a call that the CPU refuses because of its arguments, and says of any other that it does not."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast
+
+import pytest
+
+from freezing.common.agreement import Reference
+from freezing.common.gate import ACCEPTED, ENOUGH, Arguments, Gate, Subject
+from freezing.common.samples import Sample
+from protocol.enums import REFUSES
+from runners.suite.device import Device
+from runners.suite.frozen import PackWriter
+
+
+class Host:
+    """A device whose arrays are the host's own."""
+
+    def to_device(self, tree: Any, dtype: str) -> Any:
+        return tree
+
+    def to_host(self, tree: Any) -> Any:
+        return tree
+
+    def seed(self, seed: int) -> None:
+        pass
+
+
+class Called(Subject):
+    """Any function of no arguments."""
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        super().__init__("one.two", call, cast(Device, Host()))
+
+    def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
+        return (), {}
+
+    def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
+        return iter(())
+
+
+SAMPLES = [Sample(f"float32-{number}-index-far", "float32", "{}", (), ("plain", REFUSES), 0) for number in range(2)]
+
+
+def raising(*errors: type[Exception] | None) -> Callable[[], Any]:
+    """A function that ends in each of these ways in turn."""
+    ends = itertools.cycle(errors)
+
+    def call() -> int:
+        error = next(ends)
+        if error is not None:
+            raise error("index 9 of 3")
+        return 1
+
+    return call
+
+
+def test_a_refused_call_becomes_a_case_with_the_name_of_its_error() -> None:
+    gate = Gate(Called(raising(IndexError)), PackWriter())
+    assert gate.admit_refused(SAMPLES, 1) == 1
+    (case,) = gate.cases
+    assert (case["kind"], case["refuses"], case["tags"]) == ("behaviour", "IndexError", ["plain", REFUSES])
+    assert gate.left_out == [("float32-1-index-far", ENOUGH, "")]
+
+
+@pytest.mark.parametrize("errors", [
+    (None,),
+    (TypeError,),
+    (NotImplementedError,),
+    (MemoryError,),
+    (IndexError, ValueError),
+    (IndexError, None),
+])  # fmt: skip
+def test_what_is_not_always_refused_for_its_arguments_is_left_out(errors: Sequence[type[Exception] | None]) -> None:
+    gate = Gate(Called(raising(*errors)), PackWriter())
+    assert gate.admit_refused(SAMPLES[:1], 1) == 0
+    assert gate.cases == []
+    assert gate.left_out == [("float32-0-index-far", ACCEPTED, "")]
