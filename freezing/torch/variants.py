@@ -10,6 +10,7 @@ suite's file of variants. The cases that they are made of are not drawn again.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import os
 import re
@@ -24,7 +25,7 @@ from zlib import crc32
 
 from freezing.common.gate import Gate, Subject
 from freezing.common.hashes import fix_hashes
-from freezing.common.kinds import kinds_of
+from freezing.common.kinds import kinds_of, said
 from freezing.common.parts import Reason, draw_missing, merge_variants, write_part
 from freezing.common.samples import Sample
 from freezing.common.variants import (
@@ -67,6 +68,9 @@ SECOND_ORDER_SHARE = 5
 """Of the gradients of every so manieth operator the second order is drawn, as about half have one that is not zero."""
 INDEPENDENT = frozenset(judge for judge in Judge if judge.is_independent)
 """The only judges of NaN and infinity: the same function in float64 shares what it makes of these."""
+BY_MODE = (NON_FINITE, TAILS, SIZED_ODD)
+"""Kinds of which each mode of a function has its own cases."""
+MOST_MODES = 4
 WAY_TAGS = frozenset({GRADIENT, "module", "optimizer", "train", "eval"})
 WHOLE = "int32"
 
@@ -80,6 +84,15 @@ class BaseFunction:
     is_first: bool
     """Whether it is the first name of its operator, or another."""
     is_gradient: bool = False
+
+    @property
+    def modes(self) -> Sequence[BaseFunction]:
+        """The function once for each set of texts among its options, such as a mode of reduction: the first few."""
+        groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for case in self.cases:
+            texts = sorted(word for word in said(json.loads(case["call"])) if re.search(r"\.\w+ [a-z_]{2,}$", word))
+            groups[" ".join(texts)].append(case)
+        return [dataclasses.replace(self, cases=cases) for cases in list(groups.values())[:MOST_MODES]]
 
 
 class FrozenCases:
@@ -167,11 +180,12 @@ def freeze(kind: str, frozen: FrozenCases, functions_of: Draw, path: Path) -> No
     left_out: list[Reason] = []
     for one in functions_of(kind, frozen):
         gate = Gate(one.subject, pack, large=kind in (SIZED_ODD, SIZED_LARGE), judges=_judges(kind, one))
-        most = KEPT[kind][0 if one.is_first else 1]
-        for place, variant in enumerate(variants_of(kind)):
-            if len(gate.cases) == most:
-                break
-            _admit_first(gate, variant, _samples(gate, one, variant, place, frozen, pack))
+        for of_mode in one.modes if kind in BY_MODE else [one]:
+            most = len(gate.cases) + KEPT[kind][0 if one.is_first else 1]
+            for place, variant in enumerate(variants_of(kind)):
+                if len(gate.cases) == most:
+                    break
+                _admit_first(gate, variant, _samples(gate, of_mode, variant, place, frozen, pack))
         pack.cases += gate.cases
         left_out += [(one.subject.name, *reason) for reason in gate.left_out]
     write_part(pack, left_out, path)
