@@ -1,7 +1,8 @@
 """The suite ``library``: what PyTorch ships to test its operators, modules and optimizers, drawn once and frozen.
 
-The cases stand in ``frozen.npz`` beside this file, a few by hand in ``by_hand.py``, and what was left out, with its
-reason, in ``left_out.json``. ``python -m freezing.torch FOLDER`` draws both files anew from the torch that is
+The cases are in ``frozen.npz`` beside this file, the same with other inputs in ``variants.npz``, and a few by hand in
+``by_hand.py``. What was left out is, with its reason, in ``left_out.json`` and ``left_out_variants.json``. ``python -m
+freezing.torch FOLDER`` and ``python -m freezing.torch.variants FOLDER`` draw the files anew from the torch that is
 installed. Importing this package imports no framework.
 """
 
