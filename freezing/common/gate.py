@@ -137,16 +137,21 @@ class Gate:
         return errors.pop() if len(errors) == 1 else None
 
     def _error(self, sample: Sample, seed: int) -> str | None:
-        self._subject.device.seed(seed)
+        """The name of the error with which the CPU refuses the call, without having changed what it may not change."""
+        device = self._subject.device
+        device.seed(seed)
+        arrays = self._arrays(sample)
         try:
-            arguments, options = self._fresh(sample, sample.call)
+            arguments, options = self._subject.arguments(sample.call, arrays)
         except Exception:
             # An array that cannot be made is no refusal of the function's.
             return None
         try:
-            self._subject.device.to_host(self._subject.call(*arguments, **options))
+            device.to_host(self._subject.call(*arguments, **options))
         except Exception as error:
-            return type(error).__name__ if self._subject.is_refusal(error) else None
+            is_changed = not _equal(device.to_host(arrays), device.to_host(self._arrays(sample)))
+            is_refusal = self._subject.is_refusal(error) and not (is_changed and not self._subject.in_place)
+            return type(error).__name__ if is_refusal else None
         return None
 
     def _case(self, sample: Sample) -> dict[str, Any]:
