@@ -308,7 +308,8 @@ def _of_dtype(array: Array, dtype: str) -> Array:
     if "float" in dtype:
         return _rounded(array, dtype)
     limits = np.iinfo(dtype)
-    return np.clip(np.rint(np.nan_to_num(array)), max(limits.min, -MOST_WHOLE), MOST_WHOLE).astype(dtype)
+    whole: Array = np.clip(np.rint(np.nan_to_num(array)), max(limits.min, -MOST_WHOLE), MOST_WHOLE).astype(dtype)
+    return whole
 
 
 def _to_dtype(dtype: str) -> Callable[[Call, np.random.Generator], Call]:

@@ -245,14 +245,14 @@ def operator(op: Any, kind: str, frozen: FrozenCases) -> Iterator[BaseFunction]:
     pattern = rf"{re.escape(prefix_of(op, 'DTYPE'))}-\d+(-strided)?".replace("DTYPE", r"[a-z]+\d*")
     for place, function in enumerate(functions):
         if function.left_open is None and kind != SECOND_ORDER:
-            subject = ThroughView(function) if kind == OFFSET and function.in_place else function
-            yield BaseFunction(subject, frozen.of(function.name, pattern), place == 0)
+            forward: Subject = ThroughView(function) if kind == OFFSET and function.in_place else function
+            yield BaseFunction(forward, frozen.of(function.name, pattern), place == 0)
     gradient = differentiated(op, functions)
     # A call that the forward pass refuses is refused with and without a gradient.
     if gradient is None or kind == REFUSES or (kind == SECOND_ORDER and not _has_second_order(op)):
         return
-    subject = SecondOrderGradient(gradient.function) if kind == SECOND_ORDER else gradient
-    yield BaseFunction(subject, frozen.of(gradient.name, f"{pattern}-gradient"), False, is_gradient=True)
+    backward = SecondOrderGradient(gradient.function) if kind == SECOND_ORDER else gradient
+    yield BaseFunction(backward, frozen.of(gradient.name, f"{pattern}-gradient"), False, is_gradient=True)
 
 
 def _has_second_order(op: Any) -> bool:

@@ -113,8 +113,9 @@ def _can_be_written(call: Call) -> bool:
     """Whether the method works in place on its first argument, which is an array that can overlap."""
     arguments = call.written["tuple"][0]
     first = arguments[0] if arguments else None
-    is_array = isinstance(first, dict) and "array" in first
-    return IN_PLACE in call.tags and is_array and is_contiguous(call) and _is_long(call, first["array"])
+    if not isinstance(first, dict) or "array" not in first:
+        return False
+    return IN_PLACE in call.tags and is_contiguous(call) and _is_long(call, first["array"])
 
 
 def _second_order(call: Call, rng: np.random.Generator) -> Call:

@@ -13,13 +13,13 @@ from protocol.enums import Verdict
 from runners.suite.device import Device
 from runners.torch import FRAMEWORK
 from runners.torch.suites import library
-from runners.torch.suites.library import by_hand, training
+from runners.torch.suites.library import by_hand, modes, training
 from tests.frameworks.common.right import assert_right
 from tests.frameworks.common.running import run
 from tests.frameworks.common.selection import Selection, check_cases
 from tests.frameworks.common.subject import Subject
 
-FUNCTIONS = [*by_hand.FUNCTIONS, *training.FUNCTIONS]
+FUNCTIONS = [*by_hand.FUNCTIONS, *modes.FUNCTIONS, *training.FUNCTIONS]
 CASES = [case for function in FUNCTIONS for case in function.cases]
 
 
