@@ -23,6 +23,8 @@ from runners.suite.frozen import stored
 Array = np.ndarray[Any, Any]
 
 NON_FINITE, TAILS, SIZED_ODD, SIZED_LARGE = "non-finite", "tails", "sized-odd", "sized-large"
+NAN = "nan"
+"""The variant with one NaN, for functions of which more than that is not determined."""
 LARGE_ELEMENTS = 100_000
 """More than this many elements has the largest array of a ``sized-large`` call."""
 FAR, BELOW, NEGATIVE = 1_000, -1_000, -1
@@ -326,7 +328,7 @@ def _is_real_or_whole(call: Call) -> bool:
 
 VARIANTS: Sequence[Variant] = (
     Variant("non-finite", NON_FINITE, _has_floats, _non_finite),
-    Variant("nan", NON_FINITE, _has_floats, _one_nan),
+    Variant(NAN, NON_FINITE, _has_floats, _one_nan),
     Variant("infinity", NON_FINITE, _has_floats, _one_infinity),
     Variant("tails", TAILS, _has_floats, _tails),
     Variant("alike", TAILS, _has_floats, _alike),

@@ -108,7 +108,8 @@ autocast.value(
 
 def compiled_sum(context: Context) -> Callable[..., Any]:
     """A compiled function of two arrays; its forward and backward passes are traced, and run by torch itself."""
-    return context.function(lambda one, other: one.sin() + 2 * other, backend="aot_eager")
+    function: Callable[..., Any] = context.function(lambda one, other: one.sin() + 2 * other, backend="aot_eager")
+    return function
 
 
 def compiled(context: Context, *arrays: Any) -> Callable[[], Any]:
@@ -279,7 +280,7 @@ def in_mode(context: Context, values: Any) -> Callable[[], Any]:
 
 
 for name, factor in {"torch.nn.Module.train": 0.0, "torch.nn.Module.eval": 1.0}.items():
-    charted(name, lambda values, factor=factor: factor * values, in_mode).value(  # type: ignore[misc]
+    charted(name, lambda values, factor=factor: factor * values, in_mode).value(
         "float32-dropout", lambda inputs: [inputs.normal(3, 4)], tags=TAGS
     )
 
