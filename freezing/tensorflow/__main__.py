@@ -12,19 +12,17 @@ some raw operations do that are given odd inputs, another process goes on withou
 
 from __future__ import annotations
 
-import json
 import os
-import signal
 import sys
 import warnings
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from freezing.common.gate import Gate
 from freezing.common.hashes import fix_hashes
-from freezing.common.parts import Reason, drawn_apart, merge, write_part
-from runners.suite.frozen import Pack, PackWriter
+from freezing.common.parts import Reason, merge, write_part
+from freezing.tensorflow.in_turn import deadly_reasons, draw_in_turn, parts_of
+from runners.suite.frozen import PackWriter
 from runners.tensorflow import FRAMEWORK
 
 SUITE = Path(__file__).resolve().parents[2] / "runners" / FRAMEWORK.name / "suites" / "library"
@@ -33,47 +31,6 @@ KEPT = (5, 2)
 """Cases of a function in the first dtype that it takes, and in the second."""
 KEPT_OF_RAW = (3, 1)
 """The same of a raw operation, which most others are made of."""
-LIMIT_S = 60
-"""For one function: a second is usual."""
-MOST_DEADLY = 12
-"""Recipes that may end the process before a function is given up."""
-
-
-def freeze_functions(folder: Path, names: Sequence[str]) -> None:
-    """Draw every function that has no file in the folder yet, in one process, and in another where that one ends."""
-    folder.mkdir(parents=True, exist_ok=True)
-    note, run = folder / "now.json", folder / "run.npz"
-    deadly: dict[str, list[str]] = defaultdict(list)
-    while missing := {name: path for name, path in parts_of(folder, names).items() if not path.exists()}:
-        drawn_apart("run", run, lambda unfinished: _freeze_all(missing, deadly, note, unfinished))
-        ended = Pack(run).about["left_out"]
-        if not ended:
-            return
-        name, recipe = json.loads(note.read_text())
-        if not recipe or len(deadly[name]) == MOST_DEADLY:
-            write_part(PackWriter(), [(name, recipe, *ended[0][2:])], missing[name])
-        deadly[name].append(recipe)
-
-
-def parts_of(folder: Path, names: Sequence[str]) -> dict[str, Path]:
-    return {name: folder / f"{number:04}.npz" for number, name in enumerate(names)}
-
-
-def _freeze_all(parts: Mapping[str, Path], deadly: Mapping[str, list[str]], note: Path, run: Path) -> None:
-    from runners.tensorflow.devices import Cpu
-
-    Cpu().prime()
-    for name, path in parts.items():
-        signal.alarm(LIMIT_S)
-        unfinished = path.with_suffix(".part.npz")
-
-        def noted(recipe: str, name: str = name) -> None:
-            note.write_text(json.dumps([name, recipe]))
-
-        freeze_function(name, unfinished, deadly.get(name, []), noted)
-        os.replace(unfinished, path)
-        print(name, flush=True)
-    write_part(PackWriter(), [], run)
 
 
 def freeze_function(name: str, path: Path, deadly: Collection[str], note: Callable[[str], object]) -> None:
@@ -81,7 +38,6 @@ def freeze_function(name: str, path: Path, deadly: Collection[str], note: Callab
     from freezing.tensorflow.functions import PublicFunction
     from freezing.tensorflow.samples import Sampler, dtypes_of
 
-    note("")
     function = PublicFunction(name)
     pack = PackWriter()
     gate = Gate(function, pack)
@@ -97,7 +53,7 @@ def freeze_function(name: str, path: Path, deadly: Collection[str], note: Callab
             kept = kept[len(gate.cases) > before :]
     pack.cases += gate.cases
     left_out: list[Reason] = [(name, *reason) for reason in gate.left_out]
-    left_out += [(name, recipe, "it ends the process", "") for recipe in deadly]
+    left_out += deadly_reasons(name, deadly)
     if not sampler.tried:
         left_out.append((name, "", "no recipe", ", ".join(function.parameters)))
     elif not drawn:
@@ -131,7 +87,7 @@ def freeze(surface: Path, folder: Path, suite: Path, *, drawing: bool) -> None:
     refused = {owner if not sample else f"{owner}.{sample}" for owner, sample, _, _ in left_out}
     asked = [name for home in ASKED for name in names if name.rpartition(".")[0] == home and name not in refused]
     if drawing:
-        freeze_functions(folder, asked)
+        draw_in_turn(folder, asked, freeze_function)
     left_out += [(name, "", "not drawn yet", "") for name, path in parts_of(folder, asked).items() if not path.exists()]
     merge(folder, suite, FRAMEWORK.name, tf.__version__, left_out)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import inspect
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import tensorflow as tf
 from freezing.common.agreement import Reference
 from freezing.common.gate import Arguments, Subject
 from freezing.tensorflow.definitions import RAW
@@ -26,6 +28,10 @@ ASKED = (
 )  # fmt: skip
 """The modules whose functions compute with arrays. Others hold files, texts, sparse and ragged arrays, data sets,
 training, settings, and the interfaces of TensorFlow 1 and of the first Keras."""
+
+_NOT_THERE = (tf.errors.NotFoundError, tf.errors.UnimplementedError, tf.errors.InternalError)
+_MISSING = re.compile(r"(?i)no opkernel|not supported|unsupported|not (yet )?implemented|could not find|registered")
+"""Messages about what is missing, and not about an argument."""
 
 
 class PublicFunction(Subject):
@@ -57,8 +63,17 @@ class PublicFunction(Subject):
         return self.name.startswith(f"{RAW}.")
 
     def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
-        found: Arguments = FrozenCall(call).arguments(arrays)
+        found: Arguments = FrozenCall(call).parts(arrays)
         return found
+
+    def is_refusal(self, error: Exception) -> bool:
+        """Whether it is about an argument: an error about a kernel that is not there says nothing of the call."""
+        return (
+            super().is_refusal(error)
+            and not isinstance(error, _NOT_THERE)
+            and bool(str(error).strip())
+            and _MISSING.search(str(error)) is None
+        )
 
     def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
         return ranked(self.name, fresh, self.call)

@@ -1,11 +1,13 @@
 """References: what a result is judged by when a case is frozen, the most independent first.
 
-``numpy`` is NumPy's or SciPy's function of the same meaning, in float64; ``float64`` is the same function on the CPU
-in float64; ``itself`` is the same function on the CPU, for whole numbers that no wider type makes more exact.
+``numpy`` is a formula (``formulas.py``), or NumPy's or SciPy's function of the same meaning, in float64; ``float64`` is
+the same function on the CPU in float64; ``itself`` is the same function on the CPU, for whole numbers that no wider
+type makes more exact.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -15,6 +17,7 @@ import numpy as np
 import tensorflow as tf
 from freezing.common.agreement import Reference
 from freezing.common.gate import Arguments
+from freezing.tensorflow.formulas import formula_of
 from freezing.tensorflow.numpy_functions import counterparts
 from runners.suite.checks import Leaf
 from runners.suite.rounding import rounded
@@ -28,6 +31,9 @@ _KEPT = ("keepdims", "keep_dims")
 
 def ranked(name: str, fresh: Callable[[], Arguments], function: Callable[..., Any]) -> Iterator[tuple[str, Reference]]:
     """The references of a call, the most independent first."""
+    formula = formula_of(name)
+    if formula is not None:
+        yield "numpy", partial(_by_formula, formula, fresh, function)
     for counterpart in counterparts(name):
         for calling in (_as_it_stands, _arrays_and_axes):
             yield "numpy", partial(_by_numpy, counterpart, calling, fresh)
@@ -37,6 +43,11 @@ def ranked(name: str, fresh: Callable[[], Arguments], function: Callable[..., An
         yield "float64", partial(_by_itself, function, fresh, widened)
     else:
         yield "itself", partial(_by_itself, function, fresh, lambda tree: tree)
+
+
+def _by_formula(formula: Callable[..., Any], fresh: Callable[[], Arguments], function: Callable[..., Any]) -> list[Any]:
+    arguments, options = (to_numpy(part) for part in fresh())
+    return flat(formula(**inspect.signature(function).bind(*arguments, **options).arguments))
 
 
 def _by_numpy(

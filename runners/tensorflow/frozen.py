@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from runners.errors import UnfreezableError
 from runners.suite.cases import Context
 from runners.suite.frozen import Slot, decode
+from runners.suite.recording.replay import WAY
+from runners.tensorflow.ways import WAYS, Way
 
 
 @dataclass(frozen=True)
 class FrozenCall:
-    """Prepares a call: ``written`` is the pair of its positional arguments and its options.
+    """Prepares a call: ``written`` is its parts, the first two its positional arguments and its options.
 
     An array is as the device gives it: in the case's precision, or of whole numbers in its own dtype, and contiguous.
     """
@@ -23,11 +24,15 @@ class FrozenCall:
     written: str
 
     def __call__(self, context: Context, *arrays: Any) -> Callable[[], Any]:
-        arguments, options = self.arguments(arrays)
-        return context.compiled(partial(context.function, *arguments, **options))
+        return context.compiled(self.way(context.function, *self.parts(arrays)))
 
-    def arguments(self, arrays: Sequence[Any]) -> Any:
-        """The positional arguments and the options, with TensorFlow's own arrays in their places."""
+    @property
+    def way(self) -> Way:
+        """The way in which the function is called."""
+        return WAYS[json.loads(self.written).get(WAY, "call")]
+
+    def parts(self, arrays: Sequence[Any]) -> Any:
+        """The arguments of the way beside the function, with TensorFlow's own arrays in their places."""
 
         def array(slot: Slot) -> Any:
             if slot.dtype is not None or slot.strides is not None:

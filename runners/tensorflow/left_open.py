@@ -8,10 +8,10 @@ UNINITIALISED = frozenset({"empty", "emptylike"})
 NOT_UNIQUE = frozenset(
     {
         "qr", "svd", "eig", "eigh", "eigvals", "lu", "lufactor", "selfadjointeig", "batchselfadjointeig", "batchsvd",
-        "lstsq", "schur",
+        "lstsq", "schur", "approxtopk", "approxmaxk", "approxmink",
     }
 )  # fmt: skip
-"""Decompositions that are right with other signs, phases, pivots or orders."""
+"""Decompositions that are right with other signs, phases, pivots or orders, and searches that may miss some."""
 FIRST_OF_EQUALS = frozenset(
     {
         "argsort",
@@ -19,9 +19,6 @@ FIRST_OF_EQUALS = frozenset(
         "argmin",
         "argpartition",
         "topk",
-        "approxtopk",
-        "approxmaxk",
-        "approxmink",
         "maxpoolwithargmax",
     }
 )

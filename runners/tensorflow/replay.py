@@ -16,10 +16,10 @@ from runners.suite.frozen import Named, Slot, decode
 from runners.suite.recording import replay
 from runners.suite.recording.reading import RecordedCall
 from runners.suite.recording.replay import CHANGES, WAY, Openness, arrays_in
-from runners.suite.sequences import aligned
 from runners.tensorflow.devices import Cpu
 from runners.tensorflow.left_open import FIRST_OF_EQUALS, NOT_UNIQUE, UNINITIALISED, normalised
 from runners.tensorflow.recordable import VARIABLE, recordable
+from runners.tensorflow.ways import gradient
 
 _ARRAYS = (tf.Tensor, tf.Variable)
 _WIDE = {tf.float16: tf.float64, tf.bfloat16: tf.float64, tf.float32: tf.float64, tf.complex64: tf.complex128}
@@ -99,27 +99,6 @@ def changes(
 
     def call() -> Any:
         return [function(*arguments, **options), [tf.identity(given[place]) for place in places]]
-
-    return call
-
-
-def gradient(
-    function: Any, arguments: Sequence[Any], options: Mapping[str, Any], wanted: Sequence[int], weights: Sequence[Any]
-) -> Callable[[], Any]:
-    """Forward and backward: the gradients of a weighted sum of the results.
-
-    ``wanted`` are the places of the arrays to differentiate by, counted through the arguments and then the options;
-    ``weights`` has an array for each array of the result, and None for one that has no gradient.
-    """
-    given = list(arrays_in((arguments, options), _ARRAYS))
-    inputs = [given[place] for place in wanted]
-
-    def call() -> Any:
-        with tf.GradientTape() as tape:
-            tape.watch(inputs)
-            results = list(arrays_in(function(*arguments, **options), _ARRAYS))
-        weighted = [(result, weight) for result, weight in aligned(results, weights) if weight is not None]
-        return tape.gradient([result for result, _ in weighted], inputs, [weight for _, weight in weighted])
 
     return call
 

@@ -148,7 +148,7 @@ def test_the_quick_form_has_cases_of_every_function(functions: list[Function]) -
 def test_an_array_of_another_dtype_than_the_device_gives_is_refused() -> None:
     call = FrozenCall('{"tuple":[[{"array":0,"dtype":"int8"}],{"mapping":[]}]}')
     with pytest.raises(UnfreezableError, match="no other dtype"):
-        call.arguments([None])
+        call.parts([None])
 
 
 def test_inputs_that_an_operation_wants_in_order_are() -> None:

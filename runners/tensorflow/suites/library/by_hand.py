@@ -13,15 +13,16 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Context, Function, Prepare, just_call
+from runners.suite.cases import Context, Function, MakeArguments, Prepare, just_call
 from runners.suite.checks import Expected, Mismatch, uniform_twice
-from runners.suite.frozen import QUICK
+from runners.suite.frozen import QUICK, FrozenRefusal, Refusing
 from runners.tensorflow.suites.paper.calls import using
 
 Array = np.ndarray[Any, Any]
 
 TAGS = ("by-hand", "judged-by-numpy", "plain", QUICK)
 FORM_TAGS = ("by-hand", "form-only", "random", "plain", QUICK)
+REFUSED_TAGS = ("by-hand", "plain", QUICK)
 FUNCTIONS: list[Function] = []
 
 
@@ -42,6 +43,12 @@ def one_value(
     """Chart a function with one case, of an array of 3 by 4."""
     function = chart_in(functions, name, reference, prepare)
     function.value("float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS, **options)
+
+
+def must_refuse(function: Function, name: str, error: str, make: MakeArguments, prepare: Prepare) -> None:
+    """Add a case of a call that the CPU refuses with this error."""
+    refusal = FrozenRefusal(error)
+    function.behaviour(name, make, refusal, prepare=Refusing(prepare), refuses=True, tags=REFUSED_TAGS)
 
 
 def softmax(values: Array) -> Array:
@@ -124,6 +131,14 @@ shape.value("int64-5", lambda inputs: [inputs.integers(5)], dtype="int64", tags=
 
 check_numerics = charted("tf.debugging.check_numerics", lambda values: values, using(message="a number"))
 check_numerics.value("float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS)
+for name, value in {"nan": np.nan, "infinity": np.inf}.items():
+    must_refuse(
+        check_numerics,
+        f"float32-{name}",
+        "InvalidArgumentError",
+        lambda inputs, value=value: [np.append(inputs.normal(3), value)],
+        using(message="a number"),
+    )
 broadcast = charted("tf.broadcast_dynamic_shape", lambda *shapes: np.array(np.broadcast_shapes(*shapes), "int32"))
 broadcast.value(
     "int32-pair", lambda inputs: [np.array([3, 1], "int32"), np.array([5, 1, 4], "int32")], dtype="int32", tags=TAGS

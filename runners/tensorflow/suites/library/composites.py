@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Context, Function, Inputs
-from runners.tensorflow.suites.library.by_hand import TAGS, Array, chart_in, with_function
+from runners.suite.cases import Context, Function, Inputs, Prepare
+from runners.tensorflow.suites.library.by_hand import TAGS, Array, chart_in, must_refuse, with_function
 
 FUNCTIONS: list[Function] = []
 charted = partial(chart_in, FUNCTIONS)
@@ -140,3 +140,32 @@ charted("tf.TensorArray", lambda values: [values[1], values], with_function(writ
 charted("tf.TensorArray.unstack", lambda values: values, with_function(taken_apart)).value(
     "float32-rows", lambda inputs: [inputs.normal(3, 4)], tags=TAGS
 )
+
+
+def reading(index: int) -> Prepare:
+    return with_function(lambda function, values: function(tf.TensorArray(values.dtype, size=3).unstack(values), index))
+
+
+def gathering(*indices: int) -> Prepare:
+    return with_function(
+        lambda function, values: function(tf.TensorArray(values.dtype, size=3).unstack(values), list(indices))
+    )
+
+
+def writing(index: int) -> Prepare:
+    return with_function(
+        lambda function, values: function(tf.TensorArray(values.dtype, size=3), index, values[0]).size()
+    )
+
+
+for name, reference, right, wrong in (
+    ("tf.TensorArray.read", lambda values: values[1], reading(1), {"far": reading(7), "below": reading(-7)}),
+    ("tf.TensorArray.gather", lambda values: values[[2, 0]], gathering(2, 0), {"far": gathering(0, 7)}),
+    ("tf.TensorArray.write", lambda values: np.array(3, "int32"), writing(1), {"far": writing(7)}),
+):
+    of_array = charted(name, reference, right)
+    of_array.value("float32-rows", lambda inputs: [inputs.normal(3, 4)], tags=TAGS)
+    for place, prepare in wrong.items():
+        must_refuse(
+            of_array, f"float32-index-{place}", "OutOfRangeError", lambda inputs: [inputs.normal(3, 4)], prepare
+        )

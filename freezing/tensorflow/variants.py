@@ -1,0 +1,306 @@
+"""Freeze the variants of the suite's cases: other kinds of input and of call, in a file beside that of the cases.
+
+python -m freezing.tensorflow.variants FOLDER [--only KIND] [--merge]
+
+Each function's cases of a kind stand in a file of their own in FOLDER/KIND until all are there; an interrupted freeze
+goes on there. ``--merge`` draws nothing: it puts together what is there by now.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import sys
+import warnings
+import zlib
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from freezing.common.gate import Gate, Subject
+from freezing.common.hashes import fix_hashes
+from freezing.common.parts import LISTED, Reason, merge_variants, write_part
+from freezing.common.samples import Sample, chosen_first
+from freezing.common.variants import NON_FINITE, SIZED_LARGE, SIZED_ODD, TAILS, VARIANTS, Call, Variant
+from freezing.tensorflow.__main__ import SUITE, freeze_function
+from freezing.tensorflow.in_turn import PARTS, Draw, Note, deadly_reasons, draw_in_turn
+from protocol.enums import FORM_ONLY, GRADIENT, JUDGED_BY, REFUSES
+from runners.errors import LeftOutError, UnfreezableError
+from runners.suite.frozen import PACK, QUICK, Pack, PackSet, PackWriter
+from runners.tensorflow import FRAMEWORK
+
+FORMULA, SECOND_ORDER, GRADIENT_THERE = "formula", "second-order", "gradient-there"
+EMPTY, DTYPES, SIZES = "empty", "dtypes", "sizes"
+"""Kinds beside those of ``freezing.common.variants``: functions that no wider type judges, gradients of gradients,
+gradients where values are not finite or large, arrays without rows, other dtypes, and both sizes."""
+SHARE_OF_SECOND_ORDER = 5
+"""One function of so many is asked for a second gradient; half of those have none."""
+SHARE_OF_TAILS = 4
+"""One function of so many is asked for a gradient at the tails; all of them for one where a value is NaN."""
+UNASKED = frozenset({"other-dtype"})
+"""Variants that TensorFlow decides in Python, before any device."""
+ROUNDED_ELSEWHERE = frozenset({TAILS, SIZED_ODD, SIZED_LARGE})
+"""Kinds of which a result may hang on the last digits of its inputs."""
+NAN, ALIKE = "nan", "alike"
+"""Variants by name."""
+MOST_BASES = 2
+"""Cases of a function that are varied in one respect, until one of them is right."""
+
+
+class Bases:
+    """The cases that variants are made of: the frozen ones, and those that formulas judge, drawn beside these."""
+
+    def __init__(self, folder: Path) -> None:
+        self._packs = PackSet([Pack(SUITE / PACK), *map(Pack, sorted((folder / FORMULA).glob(PARTS)))])
+        self._cases: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+        for case in self._packs.cases:
+            self._cases[case["function"]].append(case)
+
+    @property
+    def functions(self) -> list[str]:
+        return sorted(self._cases)
+
+    def of(self, function: str) -> Sequence[Mapping[str, Any]]:
+        return self._cases[function]
+
+    def calls(self, function: str) -> list[tuple[Mapping[str, Any], Call]]:
+        """The calls of a function's cases that are varied: plain ones first, and large ones."""
+        from freezing.tensorflow.varied import call_of
+
+        ordered = sorted(
+            (case for case in self.of(function) if case["kind"] == "value"),
+            key=lambda case: (case["dtype"] != "float32", "plain" not in case["tags"], -self._elements(case)),
+        )
+        return [(case, call_of(case, self._packs)) for case in ordered]
+
+    def copied(self, function: str, pack: PackWriter) -> Iterator[Mapping[str, Any]]:
+        """The cases of a function, with their arrays in the pack."""
+        for case in self.of(function):
+            for digest in case["arrays"]:
+                pack.add(self._packs.array(digest), self._packs.dtype(digest))
+            yield case
+
+    def _elements(self, case: Mapping[str, Any]) -> int:
+        return sum(self._packs.array(digest).size for digest in case["arrays"])
+
+
+@cache
+def bases_in(folder: Path) -> Bases:
+    return Bases(folder)
+
+
+@dataclass(frozen=True)
+class Most:
+    """The most cases of a function, and of a raw operation, which most others are made of."""
+
+    of_function: int
+    of_raw: int
+
+    def of(self, *, is_raw: bool) -> int:
+        return self.of_raw if is_raw else self.of_function
+
+
+MOST: Mapping[str, Most] = {
+    GRADIENT: Most(2, 1),
+    SECOND_ORDER: Most(1, 1),
+    GRADIENT_THERE: Most(2, 1),
+    NON_FINITE: Most(2, 1),
+    TAILS: Most(2, 1),
+    SIZED_ODD: Most(1, 1),
+    SIZED_LARGE: Most(1, 1),
+    EMPTY: Most(1, 1),
+    DTYPES: Most(4, 2),
+    REFUSES: Most(3, 2),
+}
+
+
+def kinds_of_case(case: Mapping[str, Any]) -> tuple[str, ...]:
+    """The tags of a case that say what its inputs are."""
+    return tuple(tag for tag in case["tags"] if not tag.startswith(JUDGED_BY) and tag not in (QUICK, FORM_ONLY))
+
+
+def draw_gradients(name: str, path: Path, deadly: Collection[str], note: Note, *, kind: str) -> None:
+    """Draw and judge the gradients of one function, of its cases in float32."""
+    from freezing.tensorflow.functions import PublicFunction
+    from freezing.tensorflow.gradients import DTYPE, FIRST, SECOND, Derivative, sample_of
+
+    order = SECOND if kind == SECOND_ORDER else FIRST
+    function, pack = PublicFunction(name), PackWriter()
+    samples: list[Sample] = []
+    left_out: list[Reason] = deadly_reasons(name, deadly)
+    bases = bases_in(path.parent.parent)
+    cases = _varied_cases(bases, name, deadly, pack) if kind == GRADIENT_THERE else bases.copied(name, pack)
+    for case in cases:
+        title = case["name"]
+        if case["dtype"] != DTYPE or case["kind"] != "value" or title in deadly:
+            continue
+        note(title)
+        try:
+            samples.append(sample_of(function, case, order, kinds_of_case(case), pack))
+        except UnfreezableError as error:
+            left_out.append((name, f"{title}-{order.name}", "no gradient", str(error)))
+        except Exception as error:
+            left_out.append((name, f"{title}-{order.name}", "no gradient", f"{type(error).__name__}: {error}"[:120]))
+    derivative = Derivative(function, order)
+    gate = Gate(derivative, pack)
+    for sample in chosen_first(samples):
+        if len(gate.cases) == MOST[kind].of(is_raw=function.by_keyword):
+            break
+        # Noted again, for what the gate does may end the process as well.
+        note(sample.name.removesuffix(f"-{order.name}"))
+        _is_admitted(gate, derivative, sample, pack)
+    pack.cases += gate.cases
+    write_part(pack, [*left_out, *((name, *reason) for reason in gate.left_out)], path)
+
+
+def _varied_cases(bases: Bases, name: str, deadly: Collection[str], pack: PackWriter) -> Iterator[Mapping[str, Any]]:
+    """A case of a function with NaN, and of a share of functions with large values, as if they were frozen."""
+    for variant in VARIANTS:
+        if variant.name == NAN or (variant.kind == TAILS and zlib.crc32(name.encode()) % SHARE_OF_TAILS == 0):
+            for sample in itertools.islice(varied(bases, name, variant, deadly, pack), 1):
+                yield {**vars(sample), "kind": "value", "tags": sample.kinds}
+
+
+def varied(bases: Bases, name: str, variant: Variant, deadly: Collection[str], pack: PackWriter) -> Iterator[Sample]:
+    """The changed calls of a function, of which the first that will do is enough."""
+    from freezing.tensorflow.varied import sample_of
+
+    made = 0
+    for case, call in bases.calls(name):
+        changed = variant.of(call)
+        if changed is None or f"{case['name']}-{variant.name}" in deadly:
+            continue
+        yield sample_of(case, changed, variant, pack)
+        made += 1
+        if made == MOST_BASES:
+            return
+
+
+def draw_variants(name: str, path: Path, deadly: Collection[str], note: Note, *, kinds: Sequence[str]) -> None:
+    """Draw and judge the variants of one function of some kinds."""
+    from freezing.tensorflow.formulas import formula_of
+    from freezing.tensorflow.functions import PublicFunction
+
+    function, pack = PublicFunction(name), PackWriter()
+    bases = bases_in(path.parent.parent)
+    left_out: list[Reason] = deadly_reasons(name, deadly)
+    for kind in kinds:
+        # A formula that goes through all elements one by one takes minutes for so many.
+        if kind == SIZED_LARGE and formula_of(name) is not None:
+            continue
+        gate = Gate(function, pack, large=kind in (SIZED_ODD, SIZED_LARGE))
+        for variant in _of_kind(kind, bases.of(name)):
+            if len(gate.cases) == MOST[kind].of(is_raw=function.by_keyword):
+                break
+            for sample in varied(bases, name, variant, deadly, pack):
+                note(sample.name)
+                if _is_admitted(gate, function, sample, pack):
+                    break
+        pack.cases += gate.cases
+        left_out += [(name, *reason) for reason in gate.left_out]
+    write_part(pack, left_out, path)
+
+
+def _is_admitted(gate: Gate, subject: Subject, sample: Sample, pack: PackWriter) -> bool:
+    from freezing.tensorflow.varied import require_determined
+
+    if REFUSES in sample.kinds:
+        return gate.admit_refused([sample], 1) == 1
+    before = len(gate.cases)
+    gate.admit([sample], 1)
+    if len(gate.cases) == before:
+        return False
+    try:
+        if ROUNDED_ELSEWHERE & set(sample.kinds):
+            require_determined(subject, sample, pack, together=f"-{ALIKE}" in sample.name)
+    except LeftOutError as error:
+        gate.cases.pop()
+        gate.left_out.append((sample.name, error.kind, str(error)))
+        return False
+    return True
+
+
+def _of_kind(kind: str, cases: Sequence[Mapping[str, Any]]) -> list[Variant]:
+    """The variants of a kind that a function is asked for, and of dtypes and of no rows if none of its cases has it."""
+    from freezing.tensorflow.varied import NO_ROWS
+
+    if kind == EMPTY:
+        return [] if any(EMPTY in case["tags"] for case in cases) else [NO_ROWS]
+    if kind != DTYPES:
+        return [variant for variant in VARIANTS if variant.kind == kind and variant.name not in UNASKED]
+    known = {case["dtype"] for case in cases}
+    return [variant for variant in VARIANTS if not variant.kind and variant.name not in known]
+
+
+DRAWS: Mapping[str, Draw] = {
+    FORMULA: freeze_function,
+    GRADIENT: partial(draw_gradients, kind=GRADIENT),
+    SECOND_ORDER: partial(draw_gradients, kind=SECOND_ORDER),
+    GRADIENT_THERE: partial(draw_gradients, kind=GRADIENT_THERE),
+    NON_FINITE: partial(draw_variants, kinds=[NON_FINITE]),
+    TAILS: partial(draw_variants, kinds=[TAILS]),
+    SIZES: partial(draw_variants, kinds=[SIZED_ODD, SIZED_LARGE]),
+    EMPTY: partial(draw_variants, kinds=[EMPTY]),
+    DTYPES: partial(draw_variants, kinds=[DTYPES]),
+    REFUSES: partial(draw_variants, kinds=[REFUSES]),
+}
+"""By kind, what draws a function's cases of it."""
+
+
+def asked(kind: str, folder: Path) -> list[str]:
+    """The functions that are asked for a kind."""
+    if kind == FORMULA:
+        return without_float64()
+    names = bases_in(folder).functions
+    if kind == SECOND_ORDER:
+        return [name for name in names if zlib.crc32(name.encode()) % SHARE_OF_SECOND_ORDER == 0]
+    return names
+
+
+def without_float64() -> list[str]:
+    """The functions that have no frozen case because nothing judged them, and now have a formula or only a form."""
+    from freezing.tensorflow.formulas import formula_of
+    from runners.tensorflow.left_open import NOT_UNIQUE, normalised
+
+    frozen = {case["function"] for case in Pack(SUITE / PACK).cases}
+    listed = json.loads((SUITE / LISTED).read_text())["left_out"]["no reference agrees"]
+    return sorted(
+        name
+        for name in listed
+        if name not in frozen and (formula_of(name) is not None or normalised(name) in NOT_UNIQUE)
+    )
+
+
+def freeze(folder: Path, kinds: Sequence[str], *, drawing: bool) -> None:
+    """Draw of each kind every function that has no file in the folder yet, unless it is put together."""
+    import tensorflow as tf
+
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    if not drawing:
+        merge_variants(folder, SUITE, FRAMEWORK.name, tf.__version__)
+        return
+    for kind in kinds:
+        draw_in_turn(folder / kind, asked(kind, folder), DRAWS[kind])
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m freezing.tensorflow.variants")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--only", choices=list(DRAWS), action="append")
+    parser.add_argument("--merge", action="store_true")
+    options = parser.parse_args(arguments)
+    fix_hashes("freezing.tensorflow.variants", arguments)
+    os.environ.update(FRAMEWORK.devices["cpu"].variables)
+    warnings.simplefilter("ignore")
+    freeze(options.folder, options.only or list(DRAWS), drawing=not options.merge)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
