@@ -421,7 +421,7 @@ def _resize_back(kernel: Callable[[float], Mapping[int, float]]) -> Callable[...
             weights(large, small, align_corners, half_pixel_centers)
             for large, small in zip(grads.shape[1:3], original_image.shape[1:3])
         )
-        return np.einsum("nyxc,yi,xj->nijc", grads, rows, columns)
+        return np.asarray(np.einsum("nyxc,yi,xj->nijc", grads, rows, columns))
 
     return back
 
@@ -429,8 +429,13 @@ def _resize_back(kernel: Callable[[float], Mapping[int, float]]) -> Callable[...
 def _cubic(share: float) -> Mapping[int, float]:
     """Keys' kernel with a coefficient of -0.75."""
     a = -0.75
-    near = lambda x: ((a + 2) * x - (a + 3)) * x * x + 1  # noqa: E731
-    far = lambda x: ((a * x - 5 * a) * x + 8 * a) * x - 4 * a  # noqa: E731
+
+    def near(x: float) -> float:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+
+    def far(x: float) -> float:
+        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
     return {-1: far(share + 1), 0: near(share), 1: near(1 - share), 2: far(2 - share)}
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Context, Function, MakeArguments, Prepare, just_call
+from runners.suite.cases import Context, Function, Inputs, MakeArguments, Prepare, just_call
 from runners.suite.checks import Expected, Mismatch, uniform_twice
 from runners.suite.frozen import QUICK, FrozenRefusal, Refusing
 from runners.tensorflow.suites.paper.calls import using
@@ -49,6 +49,10 @@ def must_refuse(function: Function, name: str, error: str, make: MakeArguments, 
     """Add a case of a call that the CPU refuses with this error."""
     refusal = FrozenRefusal(error)
     function.behaviour(name, make, refusal, prepare=Refusing(prepare), refuses=True, tags=REFUSED_TAGS)
+
+
+def numbers_and(value: float, inputs: Inputs) -> list[Array]:
+    return [np.append(inputs.normal(3), value)]
 
 
 def softmax(values: Array) -> Array:
@@ -136,7 +140,7 @@ for name, value in {"nan": np.nan, "infinity": np.inf}.items():
         check_numerics,
         f"float32-{name}",
         "InvalidArgumentError",
-        lambda inputs, value=value: [np.append(inputs.normal(3), value)],
+        partial(numbers_and, value),
         using(message="a number"),
     )
 broadcast = charted("tf.broadcast_dynamic_shape", lambda *shapes: np.array(np.broadcast_shapes(*shapes), "int32"))
