@@ -446,15 +446,6 @@ def sparse_matmul(
     return np.asarray((a.T if transpose_a else a) @ (b.T if transpose_b else b))
 
 
-def decoded_boxes(anchors: Array, boxes_delta: Array, anchor_format: str, box_format: str) -> Array:
-    if (anchor_format, box_format) != ("xyxy", "xyxy"):
-        raise NotImplementedError(anchor_format)
-    sizes = anchors[..., 2:] - anchors[..., :2]
-    centers = boxes_delta[..., :2] * sizes + (anchors[..., :2] + anchors[..., 2:]) / 2
-    halves = np.exp(boxes_delta[..., 2:]) * sizes / 2
-    return np.concatenate([centers - halves, centers + halves], axis=-1)
-
-
 FORMULAS: Mapping[str, Callable[..., Any]] = {
     "intopk": in_top_k,
     "sparsetopkcategoricalaccuracy": sparse_top_k_accuracy,
@@ -497,7 +488,6 @@ FORMULAS: Mapping[str, Callable[..., Any]] = {
     "resizebilineargrad": _resize_back(lambda share: {0: 1 - share, 1: share}),
     "resizebicubicgrad": _resize_back(_cubic),
     "sparsematmul": sparse_matmul,
-    "decodedeltastoboxes": decoded_boxes,
 }
 """By a function's whole name where others that are called so differ, else by its word."""
 

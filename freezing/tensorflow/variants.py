@@ -161,7 +161,7 @@ def draw_gradients(name: str, path: Path, deadly: Collection[str], note: Note, *
 def _varied_cases(bases: Bases, name: str, deadly: Collection[str], pack: PackWriter) -> Iterator[Mapping[str, Any]]:
     """A case of a function with NaN, and of a share of functions with large values, as if they were frozen."""
     for variant in VARIANTS:
-        if variant.name == NAN or (variant.kind == TAILS and zlib.crc32(name.encode()) % SHARE_OF_TAILS == 0):
+        if variant.name == NAN or (variant.kind == TAILS and _number(name) % SHARE_OF_TAILS == 0):
             for sample in itertools.islice(varied(bases, name, variant, deadly, pack), 1):
                 yield {**vars(sample), "kind": "value", "tags": sample.kinds}
 
@@ -253,13 +253,19 @@ DRAWS: Mapping[str, Draw] = {
 
 
 def asked(kind: str, folder: Path) -> list[str]:
-    """The functions that are asked for a kind."""
+    """The functions that are asked for a kind, in an order of which any beginning is a sample; raw operations last."""
+    from freezing.tensorflow.definitions import RAW
+
     if kind == FORMULA:
         return without_float64()
-    names = bases_in(folder).functions
+    names = sorted(bases_in(folder).functions, key=lambda name: (name.startswith(f"{RAW}."), _number(name)))
     if kind == SECOND_ORDER:
-        return [name for name in names if zlib.crc32(name.encode()) % SHARE_OF_SECOND_ORDER == 0]
+        return [name for name in names if _number(name) % SHARE_OF_SECOND_ORDER == 0]
     return names
+
+
+def _number(name: str) -> int:
+    return zlib.crc32(name.encode())
 
 
 def without_float64() -> list[str]:
