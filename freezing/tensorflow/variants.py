@@ -25,7 +25,7 @@ from typing import Any
 from freezing.common.gate import Gate, Subject
 from freezing.common.hashes import fix_hashes
 from freezing.common.parts import LISTED, Reason, merge_variants, write_part
-from freezing.common.samples import Sample, chosen_first
+from freezing.common.samples import Sample
 from freezing.common.variants import NON_FINITE, SIZED_LARGE, SIZED_ODD, TAILS, VARIANTS, Call, Variant
 from freezing.tensorflow.__main__ import SUITE, freeze_function
 from freezing.tensorflow.in_turn import PARTS, Draw, Note, deadly_reasons, draw_in_turn
@@ -79,8 +79,8 @@ class Bases:
         return [(case, call_of(case, self._packs)) for case in ordered]
 
     def copied(self, function: str, pack: PackWriter) -> Iterator[Mapping[str, Any]]:
-        """The cases of a function, with their arrays in the pack."""
-        for case in self.of(function):
+        """The cases of a function, plain ones first, with their arrays in the pack."""
+        for case in sorted(self.of(function), key=lambda case: "plain" not in case["tags"]):
             for digest in case["arrays"]:
                 pack.add(self._packs.array(digest), self._packs.dtype(digest))
             yield case
@@ -106,9 +106,9 @@ class Most:
 
 
 MOST: Mapping[str, Most] = {
-    GRADIENT: Most(2, 1),
+    GRADIENT: Most(1, 1),
     SECOND_ORDER: Most(1, 1),
-    GRADIENT_THERE: Most(2, 1),
+    GRADIENT_THERE: Most(1, 1),
     NON_FINITE: Most(2, 1),
     TAILS: Most(2, 1),
     SIZED_ODD: Most(1, 1),
@@ -131,7 +131,8 @@ def draw_gradients(name: str, path: Path, deadly: Collection[str], note: Note, *
 
     order = SECOND if kind == SECOND_ORDER else FIRST
     function, pack = PublicFunction(name), PackWriter()
-    samples: list[Sample] = []
+    derivative = Derivative(function, order)
+    gate = Gate(derivative, pack)
     left_out: list[Reason] = deadly_reasons(name, deadly)
     bases = bases_in(path.parent.parent)
     cases = _varied_cases(bases, name, deadly, pack) if kind == GRADIENT_THERE else bases.copied(name, pack)
@@ -139,21 +140,15 @@ def draw_gradients(name: str, path: Path, deadly: Collection[str], note: Note, *
         title = case["name"]
         if case["dtype"] != DTYPE or case["kind"] != "value" or title in deadly:
             continue
+        if len(gate.cases) == MOST[kind].of(is_raw=function.by_keyword):
+            break
         note(title)
         try:
-            samples.append(sample_of(function, case, order, kinds_of_case(case), pack))
+            _is_admitted(gate, derivative, sample_of(function, case, order, kinds_of_case(case), pack), pack)
         except UnfreezableError as error:
             left_out.append((name, f"{title}-{order.name}", "no gradient", str(error)))
         except Exception as error:
             left_out.append((name, f"{title}-{order.name}", "no gradient", f"{type(error).__name__}: {error}"[:120]))
-    derivative = Derivative(function, order)
-    gate = Gate(derivative, pack)
-    for sample in chosen_first(samples):
-        if len(gate.cases) == MOST[kind].of(is_raw=function.by_keyword):
-            break
-        # Noted again, for what the gate does may end the process as well.
-        note(sample.name.removesuffix(f"-{order.name}"))
-        _is_admitted(gate, derivative, sample, pack)
     pack.cases += gate.cases
     write_part(pack, [*left_out, *((name, *reason) for reason in gate.left_out)], path)
 
