@@ -39,6 +39,8 @@ FORM_ONLY = "form-only"
 """The tag of a case of which structure, shapes and dtypes alone are compared."""
 GRADIENT = "gradient"
 """The tag of a case that runs a function forward and backward, beside those that only call it."""
+WRONG_ON_HOST = "wrong-on-the-host"
+"""The tag of a case whose expected values the host's CPU does not give: a defect there, too."""
 REAL = "real"
 """The tag of a case in float32 or float64, among those whose tags say their class of dtype."""
 

@@ -122,7 +122,7 @@ def ranked(name: str, fresh: Callable[[], Arguments], function: Callable[..., An
     if own is not None:
         yield "numpy", lambda: _with_numpy(own, fresh, {} if name in OF_BITS else WIDE)
     kind = "float64" if name not in OF_BITS and _is_wider(fresh, function) else "itself"
-    yield kind, lambda: _flat(_with_wide_types(fresh, function) if kind == "float64" else _called(fresh, function))
+    yield kind, lambda: flat(_with_wide_types(fresh, function) if kind == "float64" else _called(fresh, function))
 
 
 def independent(name: str) -> Callable[..., Any] | None:
@@ -162,7 +162,7 @@ def _with_numpy(own: Callable[..., Any], fresh: Callable[[], Arguments], wide: M
     if any(callable(member) and not isinstance(member, (np.dtype, type)) for member in _members([arguments, options])):
         raise UnjudgedError("a function of JAX's is among its arguments")
     given = [_changed(tree, lambda member: _in_numpy(member, wide)) for tree in (list(arguments), dict(options))]
-    return _flat(own(*given[0], **given[1]))
+    return flat(own(*given[0], **given[1]))
 
 
 def _is_wider(fresh: Callable[[], Arguments], function: Callable[..., Any]) -> bool:
@@ -179,7 +179,7 @@ def _is_wider(fresh: Callable[[], Arguments], function: Callable[..., Any]) -> b
 def _with_wide_types(fresh: Callable[[], Arguments], function: Callable[..., Any]) -> Any:
     arguments, options = fresh()
     with jax.enable_x64(True):
-        return function(*_changed(list(arguments), _widened), **_changed(dict(options), _widened))
+        return function(*_changed(list(arguments), widened), **_changed(dict(options), widened))
 
 
 def _called(fresh: Callable[[], Arguments], function: Callable[..., Any]) -> Any:
@@ -187,7 +187,7 @@ def _called(fresh: Callable[[], Arguments], function: Callable[..., Any]) -> Any
     return function(*arguments, **options)
 
 
-def _widened(member: Any) -> Any:
+def widened(member: Any) -> Any:
     if isinstance(member, jax.Array):
         return member.astype(WIDE.get(str(member.dtype), member.dtype))
     return np.dtype(WIDE.get(member.name, member)) if isinstance(member, np.dtype) else member
@@ -221,7 +221,7 @@ def _members(tree: Any) -> Iterator[Any]:
         yield tree
 
 
-def _flat(tree: Any) -> list[Any]:
+def flat(tree: Any) -> list[Any]:
     """The arrays and plain values of a result, in order: NumPy arrays, and floats wide."""
     return [_in_numpy(member) for member in _members(tree)]
 

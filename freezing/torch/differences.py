@@ -1,24 +1,16 @@
-"""Differences: the gradient of a written call by central differences of the forward pass, in float64.
-
-It shares no formula with the library's own backward pass, and so is the more independent reference of a gradient.
-"""
+"""Differences: the gradient of a written call by central differences of the forward pass, in float64."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 import torch
+from freezing.common import differences
+from freezing.common.differences import MOST_ELEMENTS, Array
 from runners.suite.sequences import aligned
 from runners.torch.ways import tensors_in
 from runners.torch.widening import changed, widened
-
-STEP = 1e-5
-"""Truncation and rounding are both near 1e-10 for values around one."""
-MOST_ELEMENTS = 150
-"""To differentiate by; each is two forward passes."""
 
 
 def are_few(parts: Sequence[Any]) -> bool:
@@ -27,25 +19,22 @@ def are_few(parts: Sequence[Any]) -> bool:
     return sum(tensor.numel() for tensor in inputs) <= MOST_ELEMENTS and not any(map(torch.is_complex, inputs))
 
 
-def gradients(function: Callable[..., Any], parts: Sequence[Any]) -> list[Any]:
+def gradients(function: Any, parts: Sequence[Any]) -> list[Any]:
     """The gradients by each wanted input, in order, as arrays."""
     arguments, options, wanted, weights = widened(parts)
 
-    def raised(place: int, index: tuple[int, ...], step: float) -> float:
-        """The weighted sum of the results with an element of an input raised by a step."""
+    def loss(values: Sequence[Array]) -> float:
+        """The weighted sum of the results, with these values for the wanted inputs."""
         given = changed((arguments, options), lambda tensor: tensor.detach().clone())
-        list(tensors_in(given))[place][index] += step
+        tensors = list(tensors_in(given))
+        for place, array in aligned(wanted, values):
+            tensors[place].copy_(torch.from_numpy(array))
         results = tensors_in(function(*given[0], **given[1]))
         return sum(_product(result, weight) for result, weight in aligned(results, weights) if weight is not None)
 
-    found = []
     with torch.no_grad():
-        for place, tensor in aligned(wanted, _inputs(parts)):
-            gradient = np.zeros(tuple(tensor.shape))
-            for index in np.ndindex(*gradient.shape):
-                gradient[index] = (raised(place, index, STEP) - raised(place, index, -STEP)) / (2 * STEP)
-            found.append(gradient)
-    return found
+        inputs = [tensor.detach().to(torch.float64).numpy() for tensor in _inputs(parts)]
+        return differences.gradients(loss, inputs)
 
 
 def _inputs(parts: Sequence[Any]) -> list[torch.Tensor]:

@@ -6,10 +6,9 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 import torch
 from freezing.common.agreement import Reference
+from freezing.common.differences import weights_of
 from freezing.common.gate import Arguments
 from freezing.common.samples import Drawn
 from freezing.torch import differences
@@ -142,7 +141,5 @@ def _copy(tensor: Any) -> Any:
 
 
 def weight_of(result: Any) -> Any:
-    """Different numbers about 0 and not 0, the same for all results of a shape and dtype, which so are kept once."""
-    count = result.numel()
-    numbers = (2 * np.random.default_rng(0).permutation(count) + 1.5 - count) / max(count, 1)
-    return torch.from_numpy(np.asarray(numbers).reshape(tuple(result.shape))).to(result.dtype)
+    """The weights of a result's shape, in its dtype."""
+    return torch.from_numpy(weights_of(tuple(result.shape))).to(result.dtype)

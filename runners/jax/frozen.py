@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from importlib import import_module
 from typing import Any
 
+from runners.jax.ways import WAYS
 from runners.suite.cases import Context
 from runners.suite.frozen import Named, Slot, decode
+from runners.suite.recording.replay import WAY
 
 PUBLIC = "public"
 """The kind of a named value that is an object of JAX's by its public name: a function, a member of an enumeration."""
@@ -20,21 +22,42 @@ MADE = "made"
 
 @dataclass(frozen=True)
 class FrozenCall:
-    """Prepares a call: ``written`` is the pair of its positional arguments and its options."""
+    """Prepares a call: ``written`` is its parts, the first two its positional arguments and its options."""
 
     written: str
 
     def __call__(self, context: Context, *arrays: Any) -> Callable[[], Any]:
+        if self.way is not None:
+            return partial(program(context.function, self.written, context.device), *arrays)
         arguments, options = self.arguments(arrays, context.device)
         return context.compiled(partial(context.function, *arguments, **options))
 
+    @property
+    def way(self) -> str | None:
+        """The way in which the function is called, where that is not the call itself."""
+        way: str | None = json.loads(self.written).get(WAY)
+        return way
+
     def arguments(self, arrays: Sequence[Any], device: Any) -> Any:
-        """The positional arguments and the options, with JAX's own arrays in their places."""
+        """The parts of the call, with JAX's own arrays in their places."""
         return decode(
             json.loads(self.written),
             lambda slot: _of_its_dtype(arrays[slot.number], slot),
             lambda value: resolved(value, device),
         )
+
+
+@lru_cache(maxsize=1)
+def program(function: Any, written: str, device: Any) -> Callable[..., Any]:
+    """A call in its way as one program that JAX compiles: of the case's arrays, all else in it is static.
+
+    The last is kept, because one case is prepared several times, and JAX would compile each program anew.
+    """
+    import jax
+
+    call = FrozenCall(written)
+    way = WAYS[str(call.way)]
+    return jax.jit(lambda *arrays: way(function, *call.arguments(arrays, device)))  # type: ignore[no-any-return]
 
 
 def resolved(value: Named, device: Any) -> Any:

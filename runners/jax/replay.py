@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,18 +12,19 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from protocol.enums import GRADIENT
 from runners.errors import UntestedError
 from runners.jax.devices import HostBeside
 from runners.jax.frozen import MADE, PUBLIC, FrozenCall, resolved
 from runners.jax.left_open import NOT_UNIQUE, OF_BITS, UNINITIALISED
 from runners.jax.recordable import recordable, value_classes
+from runners.jax.ways import gradient
 from runners.jax.writing import KEY
 from runners.suite.cases import Case, Context
 from runners.suite.frozen import Named, Slot, decode
 from runners.suite.recording import replay
 from runners.suite.recording.reading import RecordedCall
-from runners.suite.recording.replay import WAY, Openness, arrays_in, changed
-from runners.suite.sequences import aligned
+from runners.suite.recording.replay import WAY, Openness, changed
 
 _WIDE = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "complex64": "complex128"}
 _RANDOM = "jax.random."
@@ -65,34 +66,10 @@ class ReplayedCall(FrozenCall):
             return host.to_host(self._call(host.lookup(function), _widened(parts) if is_wide else parts)())
 
     def _call(self, function: Any, parts: Sequence[Any]) -> Callable[[], Any]:
-        if json.loads(self.written).get(WAY) == "gradient":
-            return gradient(function, *parts)
+        if json.loads(self.written).get(WAY) == GRADIENT:
+            return partial(gradient, function, *parts)
         arguments, options = parts
         return partial(function, *arguments, **options)
-
-
-def gradient(
-    function: Any, arguments: Sequence[Any], options: Mapping[str, Any], wanted: Sequence[int], weights: Sequence[Any]
-) -> Callable[[], Any]:
-    """Forward and backward: the gradients of a weighted sum of the results.
-
-    ``wanted`` are the places of the arrays to differentiate by, counted through the arguments and then the options;
-    ``weights`` has an array for each array of the result, and None for one that has no gradient.
-    """
-    given = list(arrays_in((arguments, options), jax.Array))
-
-    def of(*values: Any) -> list[Any]:
-        arrays = iter([dict(aligned(wanted, values)).get(place, array) for place, array in enumerate(given)])
-        positional, named = changed((list(arguments), options), lambda _: next(arrays), jax.Array)
-        results = arrays_in(function(*positional, **named), jax.Array)
-        return [result for result, weight in aligned(results, weights) if weight is not None]
-
-    def call() -> list[Any]:
-        results, pull = jax.vjp(of, *(given[place] for place in wanted))
-        own_weights = [weight for weight in weights if weight is not None]
-        return list(pull([weight.astype(result.dtype) for result, weight in aligned(results, own_weights)]))
-
-    return call
 
 
 def _harmless(value: Named, device: Any) -> Any:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from protocol.enums import Ending, Verdict
+from protocol.enums import WRONG_ON_HOST, Ending, Verdict
 from runners.suite.cases import Case
 from runners.suite.device import Device
 from runners.suite.framework import Framework
@@ -20,6 +20,7 @@ STUDY = Path(__file__).resolve().parents[3] / "coordinator" / "reference" / "dat
 def assert_right(cpu: Device, case: Case, subject: Subject) -> None:
     """It passes; or its function is known to be gone, to raise without a device of its own, or to be wrong here.
 
+    A frozen case that is wrong here says so by its tag.
     By processor: wrong on some only, and then with just this mismatch. Refused by some: on some processors
     there is no kernel for it. Now and then: right, or once in a while no better than a narrower float type.
     """
@@ -36,7 +37,7 @@ def assert_right(cpu: Device, case: Case, subject: Subject) -> None:
     elif case.id in subject.needing_spared and outcome.ending is not Ending.returned:
         assert outcome.evidence is not None
         assert outcome.evidence.message == f"No module named '{subject.needing_spared[case.id]}'"
-    elif case.id in subject.faulty:
+    elif WRONG_ON_HOST in case.tags or case.id in subject.faulty:
         assert outcome.verdict is Verdict.failed, "the framework has mended this: take the case off the list"
     elif case.function in subject.gone:
         assert outcome.ending is Ending.removed

@@ -1,0 +1,138 @@
+"""Derived samples: calls that are frozen already, compiled as a whole or differentiated."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import jax
+from freezing.common.differences import weights_of
+from freezing.common.kinds import kinds_of
+from freezing.common.samples import NO_ARRAY, Sample
+from freezing.common.variants import Call, Variant, slots
+from protocol.enums import GRADIENT
+from runners.errors import UnfreezableError
+from runners.jax.devices import Cpu
+from runners.jax.frozen import FrozenCall
+from runners.jax.ways import JIT, SECOND_ORDER, WAYS
+from runners.suite.frozen import PackWriter, Slot, encode
+from runners.suite.recording.replay import WAY, arrays_in
+from runners.suite.rounding import dtype_on_device
+
+KINDS = {"plain", "empty", "0-dim", "broadcast", NO_ARRAY, "real", "low-precision", "integer", "boolean", "complex"}
+"""The tags of cases that say what their arrays are."""
+DTYPE = "float32"
+"""That of the cases that are differentiated."""
+WIDE = "float64"
+
+
+def sample_of(case: Mapping[str, Any], pack: PackWriter) -> Sample:
+    """The sample that became a case."""
+    kinds = [tag for tag in case["tags"] if tag in KINDS]
+    elements = sum(pack.array(digest).size for digest in case["arrays"])
+    return Sample(case["name"], case["dtype"], case["call"], tuple(case["arrays"]), tuple(kinds), elements)
+
+
+def compiled(sample: Sample) -> Sample:
+    """The call of a sample under ``jax.jit``. Raises ``UnfreezableError`` where nothing is traced."""
+    if not sample.arrays:
+        raise UnfreezableError("it takes no array")
+    return _in_way(sample, JIT, json.loads(sample.call)["tuple"])
+
+
+def differentiated(sample: Sample, function: Any, pack: PackWriter) -> Sample:
+    """The gradients of a weighted sum of a sample's results, by each array of floats that it takes.
+
+    Raises ``UnfreezableError`` where it takes or returns none.
+    """
+    device = Cpu()
+    arrays = device.to_device([pack.array(digest) for digest in sample.arrays], sample.dtype)
+    arguments, options = FrozenCall(sample.call).arguments(arrays, device.handle)
+    given = list(arrays_in((arguments, options), jax.Array))
+    wanted = [place for place, array in enumerate(given) if str(array.dtype) == DTYPE and array.size]
+    if not wanted:
+        raise UnfreezableError("it takes no array to differentiate by")
+    results = list(arrays_in(function(*arguments, **options), jax.Array))
+    weights = [result if jax.numpy.issubdtype(result.dtype, jax.numpy.inexact) else None for result in results]
+    if not any(weight is not None and weight.size for weight in weights):
+        raise UnfreezableError("nothing that it returns has a gradient")
+    return _weighted(sample, GRADIENT, [*json.loads(sample.call)["tuple"], wanted], weights, pack)
+
+
+def differentiated_again(gradient: Sample, pack: PackWriter) -> Sample:
+    """The gradients of a weighted sum of the gradients of a sample."""
+    parts = json.loads(gradient.call)["tuple"]
+    device = Cpu()
+    arrays = device.to_device([pack.array(digest) for digest in gradient.arrays], gradient.dtype)
+    arguments, options, wanted, _ = FrozenCall(gradient.call).arguments(arrays, device.handle)
+    given = list(arrays_in((arguments, options), jax.Array))
+    return _weighted(gradient, SECOND_ORDER, parts, [given[place] for place in wanted], pack)
+
+
+def varied(sample: Sample, variant: Variant, function: str, pack: PackWriter) -> Sample | None:
+    """The call of a sample with other values, in another size or dtype; None where the variant does not apply."""
+    call = Call(
+        f"{function}/{sample.name}",
+        sample.dtype,
+        frozenset(sample.kinds),
+        tuple(map(pack.array, sample.arrays)),
+        json.loads(sample.call),
+        frozenset(inputs_of(sample)),
+    )
+    changed = variant.of(call)
+    if changed is None:
+        return None
+    arrays = tuple(
+        digest if after is before else pack.add(after, dtype_on_device(after, changed.dtype))
+        for digest, before, after in zip(sample.arrays, call.arrays, changed.arrays, strict=True)
+    )
+    shapes = [changed.arrays[number].shape for number in inputs_of(sample)]
+    ways = [kind for kind in sample.kinds if kind in WAYS]
+    return replace(
+        sample,
+        name=f"{sample.name}-{variant.name}",
+        dtype=changed.dtype,
+        call=json.dumps(changed.written, separators=(",", ":")),
+        arrays=arrays,
+        kinds=(*kinds_of(shapes, changed.dtype), *ways, *variant.tags),
+        elements=sum(array.size for array in changed.arrays),
+    )
+
+
+def in_float64(sample: Sample, pack: PackWriter) -> Sample:
+    """The same call in float64."""
+    arrays = tuple(pack.add(values, dtype_on_device(values, WIDE)) for values in map(pack.array, sample.arrays))
+    return replace(sample, name=sample.name.replace(DTYPE, WIDE), dtype=WIDE, arrays=arrays)
+
+
+def inputs_of(sample: Sample) -> list[int]:
+    """The numbers of the arrays that are not weights of results."""
+    arguments = json.loads(sample.call)["tuple"][:2]
+    return sorted({slot["array"] for slot in slots(arguments)})
+
+
+def _weighted(sample: Sample, way: str, parts: Sequence[Any], results: Sequence[Any], pack: PackWriter) -> Sample:
+    """The sample in a way whose last part has a weight for each result that has a gradient."""
+    arrays = list(sample.arrays)
+    weights: list[Any] = []
+    for result in results:
+        if result is None:
+            weights.append(None)
+            continue
+        dtype = str(result.dtype)
+        arrays.append(pack.add(weights_of(result.shape), DTYPE))
+        weights.append(encode(Slot(len(arrays) - 1, None if dtype == DTYPE else dtype)))
+    changed = replace(sample, arrays=tuple(arrays), kinds=(*sample.kinds, way))
+    return _in_way(changed, way, [*parts, weights])
+
+
+def _in_way(sample: Sample, way: str, parts: Sequence[Any]) -> Sample:
+    call = json.dumps({"tuple": list(parts), WAY: way}, separators=(",", ":"))
+    return replace(sample, name=f"{sample.name}-{way}", call=call)
+
+
+def by_plainness(samples: Sequence[Sample]) -> list[Sample]:
+    """Those first that are differentiated, and of these the plain and larger ones."""
+    return sorted(samples, key=lambda one: (one.dtype != DTYPE, "plain" not in one.kinds, -one.elements))

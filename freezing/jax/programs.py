@@ -1,0 +1,99 @@
+"""Programs: public functions under ``jax.jit``, called or differentiated, as the gate takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+import jax
+from freezing.common import differences
+from freezing.common.agreement import Reference
+from freezing.common.differences import MOST_ELEMENTS
+from freezing.common.gate import Arguments
+from freezing.jax import references
+from freezing.jax.functions import JaxFunction
+from runners.jax.frozen import FrozenCall, program
+from runners.jax.ways import SECOND_ORDER, WAYS
+from runners.suite.checks import Tolerance
+from runners.suite.recording.replay import arrays_in, changed
+from runners.suite.sequences import aligned
+
+TAILS = Tolerance(1e-4, 1e-12)
+"""For gradients at the tails: where one loses its digits in float32, it still has four in float64 down to so little."""
+
+
+class Program(JaxFunction):
+    """A public function in a program that is compiled as a whole: the call itself, unless a subclass says more."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.function = self.call
+        self.call = self._run
+
+    def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
+        return [call, arrays], {}
+
+    def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
+        return references.ranked(self.name, lambda: self._parts(fresh), self.function)
+
+    def _run(self, written: str, arrays: Sequence[Any]) -> Any:
+        return program(self.function, written, self.device.handle)(*arrays)
+
+    def _parts(self, fresh: Callable[[], Arguments]) -> Any:
+        """The parts of the written call, with arrays in their places."""
+        (written, arrays), _ = fresh()
+        return FrozenCall(written).arguments(arrays, self.device.handle)
+
+
+class Gradient(Program):
+    """The gradients of a public function, or those of its gradients: ``way`` says which."""
+
+    def __init__(self, name: str, way: str) -> None:
+        super().__init__(name)
+        self._way = WAYS[way]
+        self._is_second = way == SECOND_ORDER
+
+    def tolerance(self, dtype: str, observed: Any) -> Tolerance:
+        return TAILS if self.of_tails else super().tolerance(dtype, observed)
+
+    def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
+        """Differences where they can be had. A gradient that differs from them is that of a point without one."""
+        if not self.of_tails and are_few(self._parts(fresh)):
+            yield "differences", lambda: self._by_differences(self._parts(fresh))
+        else:
+            yield "float64", lambda: references.flat(self._in_float64(self._parts(fresh)))
+
+    def _in_float64(self, parts: Any) -> Any:
+        with jax.enable_x64(True):
+            return self._way(self.function, *references.widened(parts))
+
+    def _by_differences(self, parts: Any) -> list[Any]:
+        with jax.enable_x64(True):
+            arguments, options, wanted, weights, *others = references.widened(parts)
+            places = list(arrays_in((arguments, options), jax.Array))
+
+            @jax.jit
+            def weighted(*inputs: Any) -> Any:
+                arrays = iter([dict(aligned(wanted, inputs)).get(place, array) for place, array in enumerate(places)])
+                positional, named = changed((arguments, options), lambda _: next(arrays), jax.Array)
+                results = arrays_in(self.function(*positional, **named), jax.Array)
+                weighing = [(one, weight) for one, weight in aligned(results, weights) if weight is not None]
+                return sum(jax.numpy.sum((one * weight).real) for one, weight in weighing)
+
+            def loss(inputs: Sequence[Any]) -> float:
+                return float(weighted(*inputs))
+
+            inputs = [np.asarray(places[place]) for place in wanted]
+            if self._is_second:
+                return differences.second_order(loss, inputs, [np.asarray(direction) for direction in others[0]])
+            return differences.gradients(loss, inputs)
+
+
+def are_few(parts: Sequence[Any]) -> bool:
+    """Whether a written gradient has so few finite inputs that differences are cheap and defined."""
+    arguments, options, wanted, *_ = parts
+    given = list(arrays_in((arguments, options), jax.Array))
+    inputs = [np.asarray(given[place]) for place in wanted]
+    return sum(array.size for array in inputs) <= MOST_ELEMENTS and all(np.isfinite(array).all() for array in inputs)

@@ -1,0 +1,227 @@
+"""Tails: calls on values from the ends of a dtype, taken apart into what the CPU gets right and what it gets wrong.
+
+A reference that shares nothing with JAX tells them apart, at elements that are well conditioned: where the input's
+neighbours in its dtype give the same result, within the tolerance. What is right becomes a case like any other. What is
+clearly wrong becomes a case that fails on the CPU, too, if somebody looked at it (``wrong_on_host.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+import jax
+from freezing.common import variants
+from freezing.common.agreement import fill
+from freezing.common.gate import Subject
+from freezing.common.samples import Sample
+from freezing.common.variants import MOST, Call, Variant
+from freezing.jax.derived import inputs_of
+from protocol.enums import JUDGED_BY, WRONG_ON_HOST, Judge
+from runners.errors import UnjudgedError
+from runners.suite.checks import Tolerance, leaves
+from runners.suite.frozen import PackWriter
+from runners.suite.rounding import dtype_on_device, rounded
+
+Array = np.ndarray[Any, Any]
+
+CLEARLY = 100
+"""A result is clearly wrong where it is off by so many tolerances: processors differ in less."""
+
+
+def _spread(call: Call, rng: np.random.Generator) -> Call:
+    """Numbers of both signs from all orders of magnitude of the dtype, and as many between 1 and 1000."""
+    most = int(np.log10(MOST[call.dtype]))
+
+    def of(array: Array) -> Array:
+        orders = np.where(rng.random(array.shape) < 0.5, rng.uniform(1 - most, most, array.shape), 0.0)
+        magnitudes = np.where(orders == 0, rng.uniform(0, 3, array.shape), orders)
+        return np.asarray(10**magnitudes * rng.choice((-1.0, 1.0), array.shape)).astype(array.dtype)
+
+    return call.having({number: of(call.arrays[number]) for number in call.floats})
+
+
+def _at_limits(call: Call, rng: np.random.Generator) -> Call:
+    """Zero, ones and both ends of the dtype among the integers."""
+
+    def of(array: Array) -> Array:
+        limits = np.iinfo(array.dtype)
+        values = [0, 1, limits.min, limits.max, *([-1] if limits.min else [])]
+        return np.where(rng.random(array.shape) < 0.5, rng.choice(values, array.shape), array).astype(array.dtype)
+
+    return call.having({number: of(call.arrays[number]) for number in call.integers})
+
+
+WRONG = "wrong"
+"""It ends the name of a case that fails on the CPU."""
+
+VARIANTS: Sequence[Variant] = (
+    *(variant for variant in variants.VARIANTS if variant.kind == variants.TAILS),
+    Variant("spread", variants.TAILS, lambda call: bool(call.floats), _spread),
+    Variant("limits", variants.TAILS, lambda call: not call.floats and bool(call.integers), _at_limits),
+)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A sample on values from the tails, restricted to what is right on the CPU, and to what is clearly wrong there."""
+
+    right: Sample | None
+    wrong: Sample | None
+    kind: str
+    """That of the reference."""
+
+
+class Observer:
+    """Calls a function on the arrays of samples, and asks its most independent reference about them."""
+
+    def __init__(self, subject: Subject, pack: PackWriter) -> None:
+        self._subject = subject
+        self._pack = pack
+
+    def observe(self, sample: Sample) -> Any:
+        """The host copy of what the function returns."""
+        arguments, options = self._fresh(sample)
+        with jax.enable_x64(sample.dtype == "float64"):
+            return self._subject.device.to_host(self._subject.call(*arguments, **options))
+
+    def tolerance(self, sample: Sample, observed: Any) -> Tolerance:
+        return self._subject.tolerance(sample.dtype, observed)
+
+    def expect(self, sample: Sample, observed: Any) -> tuple[str, Any]:
+        """The kind of the first reference that has a result of the form of the one observed, and that result.
+
+        Raises ``UnjudgedError`` where none but the function itself has one.
+        """
+        reason = "there is no reference"
+        for kind, reference in self._subject.references(sample.dtype, lambda: self._fresh(sample)):
+            if kind == Judge.itself:
+                break
+            try:
+                with np.errstate(all="ignore"):
+                    return kind, fill(observed, reference())
+            except Exception as error:
+                reason = f"{kind}: {type(error).__name__}"
+        raise UnjudgedError(reason)
+
+    def wrong_case(self, sample: Sample) -> dict[str, Any]:
+        """The case of a sample that the CPU gets wrong, with the reference's result as the expected one."""
+        observed = self.observe(sample)
+        kind, expected = self.expect(sample, observed)
+        result, digests = self._pack.add_tree(expected)
+        tolerance = self.tolerance(sample, observed)
+        return {
+            "function": self._subject.name,
+            "name": f"{sample.name}-{WRONG}",
+            "dtype": sample.dtype,
+            "arrays": list(sample.arrays),
+            "call": sample.call,
+            "kind": "value",
+            "result": result,
+            "expected": digests,
+            "tolerance": [tolerance.relative, tolerance.absolute],
+            "tags": [*sample.kinds, f"{JUDGED_BY}{kind}", WRONG_ON_HOST],
+        }
+
+    def difference(self, sample: Sample) -> str:
+        """The first values of the reference and of the CPU that differ, as a text."""
+        observed = self.observe(sample)
+        _, expected = self.expect(sample, observed)
+        tolerance = self.tolerance(sample, observed)
+        texts = []
+        for one, other in zip(leaves(observed), leaves(expected), strict=True):
+            for place in np.argwhere(_clearly_differ(one.values, other.values, tolerance))[:3]:
+                index = tuple(place)
+                arrays = [self._pack.array(digest) for digest in sample.arrays]
+                at = [str(array[index]) for array in arrays if array.shape == one.values.shape]
+                texts.append(f"at {', '.join(at)}: {other.values[index]}, and the CPU {one.values[index]}")
+        return "; ".join(texts)
+
+    def _fresh(self, sample: Sample) -> Any:
+        values = rounded([self._pack.array(digest) for digest in sample.arrays], sample.dtype)
+        with jax.enable_x64(sample.dtype == "float64"):
+            return self._subject.arguments(sample.call, self._subject.device.to_device(values, sample.dtype))
+
+
+def taken_apart(observer: Observer, sample: Sample, base: Sample, pack: PackWriter) -> Parts:
+    """The sample's parts; where ``base`` has a value of its own, that takes the place of the others.
+
+    A call whose results have not the shape of its inputs has no parts: it is right or wrong as a whole. Raises
+    ``UnjudgedError`` where the reference shows nothing.
+    """
+    inputs = inputs_of(sample)
+    observed = observer.observe(sample)
+    kind, expected = observer.expect(sample, observed)
+    tolerance = observer.tolerance(sample, observed)
+    right = _each(observed, expected, lambda one, other: _close(one, other, tolerance))
+    wrong = _each(observed, expected, lambda one, other: _clearly_differ(one, other, tolerance))
+    conditioned = [np.ones(places.shape, bool) for places in right]
+    for moved in _neighbours(sample, inputs, pack):
+        _, nearby = observer.expect(moved, observed)
+        same = _each(nearby, expected, lambda one, other: _close(one, other, tolerance))
+        for places, stays in zip(conditioned, same, strict=True):
+            places &= stays
+    good = [one & other for one, other in zip(right, conditioned, strict=True)]
+    bad = [one & other for one, other in zip(wrong, conditioned, strict=True)]
+    shapes = {pack.array(sample.arrays[number]).shape for number in inputs} | {places.shape for places in right}
+    if all(places.all() for places in good):
+        return Parts(sample, None, kind)
+    if len(shapes) > 1:
+        is_wrong = any(places.any() for places in bad) and all(places.all() for places in conditioned)
+        return Parts(None, sample if is_wrong else None, kind)
+    return Parts(
+        _restricted(sample, base, inputs, np.logical_and.reduce(good), pack),
+        _restricted(sample, base, inputs, np.logical_or.reduce(bad), pack),
+        kind,
+    )
+
+
+def _restricted(sample: Sample, base: Sample, inputs: Sequence[int], places: Array, pack: PackWriter) -> Sample | None:
+    """The sample with the base's values at all other places."""
+    if not places.any():
+        return None
+    arrays = list(sample.arrays)
+    for number in inputs:
+        values = np.where(places, pack.array(sample.arrays[number]), pack.array(base.arrays[number]))
+        arrays[number] = pack.add(values, dtype_on_device(values, sample.dtype))
+    return replace(sample, arrays=tuple(arrays))
+
+
+def _neighbours(sample: Sample, inputs: Sequence[int], pack: PackWriter) -> list[Sample]:
+    """The sample with each of its inputs of floats at the next number above and below."""
+    moved = []
+    for number in inputs:
+        array = pack.array(sample.arrays[number])
+        if array.dtype.kind != "f":
+            continue
+        for towards in (np.inf, -np.inf):
+            arrays = list(sample.arrays)
+            with np.errstate(all="ignore"):
+                values = np.nextafter(array, np.asarray(towards, array.dtype))
+            arrays[number] = pack.add(np.where(np.isfinite(values) & (array != 0), values, array), sample.dtype)
+            moved.append(replace(sample, arrays=tuple(arrays)))
+    return moved
+
+
+def _each(observed: Any, expected: Any, compare: Callable[[Array, Array], Array]) -> list[Array]:
+    pairs = zip(leaves(observed), leaves(expected), strict=True)
+    compared = [np.asarray(compare(one.values, other.values)) for one, other in pairs]
+    if not compared:
+        raise UnjudgedError("no array is compared")
+    return compared
+
+
+def _close(one: Array, other: Array, tolerance: Tolerance) -> Array:
+    if other.dtype.kind not in "fc":
+        return np.asarray(one == other)
+    with np.errstate(all="ignore"):
+        return np.isclose(one, other, rtol=tolerance.relative, atol=tolerance.absolute, equal_nan=True)
+
+
+def _clearly_differ(one: Array, other: Array, tolerance: Tolerance) -> Array:
+    """Where the expected value is a number and the other one is far from it."""
+    wide = Tolerance(CLEARLY * tolerance.relative, CLEARLY * tolerance.absolute)
+    return np.asarray(~_close(one, other, wide) & ~np.isnan(other))

@@ -1,0 +1,165 @@
+"""The suite ``library`` beyond plain calls: compiled, differentiated, at the tails, and wrong on the CPU."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from freezing.common.agreement import Reference
+from freezing.common.gate import Arguments, Subject
+from freezing.common.samples import Sample
+from protocol.enums import GRADIENT, WRONG_ON_HOST, Ending
+from runners.jax import FRAMEWORK
+from runners.jax.frozen import FrozenCall, program
+from runners.jax.ways import JIT, SECOND_ORDER
+from runners.suite.cases import Case
+from runners.suite.checks import Tolerance
+from runners.suite.device import Device
+from runners.suite.frozen import VARIANTS, PackWriter
+from tests.frameworks.common.library import folder_of
+from tests.frameworks.common.running import run
+
+MOST_BYTES = 3_000_000
+
+
+@pytest.fixture(scope="module")
+def tagged() -> Callable[[str], list[Case]]:
+    cases = [case for function in FRAMEWORK.load_suites()["library"].functions for case in function.cases]
+    return lambda tag: [case for case in cases if tag in case.tags]
+
+
+@pytest.mark.parametrize(("tag", "least"), [(GRADIENT, 400), (SECOND_ORDER, 40), (JIT, 600)])
+def test_it_charts_gradients_and_compiled_calls(tagged: Callable[[str], list[Case]], tag: str, least: int) -> None:
+    assert len({case.function for case in tagged(tag)}) >= least
+    assert all(f"-{tag}" in case.id for case in tagged(tag))
+
+
+def test_gradients_are_judged_by_values_alone(tagged: Callable[[str], list[Case]]) -> None:
+    judges = {tag for case in tagged(GRADIENT) for tag in case.tags if tag.startswith("judged-by-")}
+    assert judges == {"judged-by-differences", "judged-by-float64"}
+    assert {case.kind for case in tagged(GRADIENT)} == {"value"}
+
+
+def test_the_file_of_variants_is_small() -> None:
+    assert (folder_of(FRAMEWORK) / VARIANTS).stat().st_size < MOST_BYTES
+
+
+def test_a_program_traces_the_arrays_of_its_case_and_nothing_else(cpu: Device) -> None:
+    import jax
+
+    traced = []
+
+    def function(array: Any, number: Any, *, axis: Any) -> Any:
+        traced.append([isinstance(value, jax.core.Tracer) for value in (array, number, axis)])
+        return array + number
+
+    written = '{"tuple":[[{"array":0},2],{"mapping":[["axis",1]]}],"way":"jit"}'
+    (array,) = cpu.to_device([np.arange(3.0)], "float32")
+    for _ in range(2):
+        assert program(function, written, cpu.handle)(array).tolist() == [2.0, 3.0, 4.0]
+    assert traced == [[True, False, False]]
+
+
+def in_way(cpu: Device, function: Any, written: str, *arrays: Any) -> list[Any]:
+    found: Any = program(function, written, cpu.handle)(*cpu.to_device(list(map(np.asarray, arrays)), "float32"))
+    return [array.tolist() for array in found]
+
+
+def test_a_gradient_is_that_of_the_weighted_sum_of_the_results(cpu: Device) -> None:
+    both = lambda one, other, scale: (one * other * scale, other.argmax(), other)  # noqa: E731
+    written = (
+        '{"tuple":[[{"array":0},{"array":1}],{"mapping":[["scale",2.0]]},[0,1],[{"array":2},null,{"array":3}]],'
+        '"way":"gradient"}'
+    )
+    by_one, by_other = in_way(cpu, both, written, [1.0, 2.0], [3.0, 5.0], [1.0, 10.0], [1.0, 1.0])
+    assert by_one == [6.0, 100.0]
+    assert by_other == [3.0, 41.0]
+
+
+def test_a_gradient_of_second_order_is_that_of_the_weighted_sum_of_the_gradients(cpu: Device) -> None:
+    written = '{"tuple":[[{"array":0}],{"mapping":[]},[0],[{"array":1}],[{"array":2}]],"way":"second-order"}'
+    (slope,) = in_way(cpu, lambda array: array**3, written, [1.0, 2.0], [1.0, 10.0], [1.0, 2.0])
+    assert slope == [6.0, 240.0]
+
+
+def test_a_gradient_that_is_off_is_noticed(cpu: Device, tagged: Callable[[str], list[Case]]) -> None:
+    import jax
+
+    @jax.custom_jvp
+    def same(array: Any) -> Any:
+        return array
+
+    @same.defjvp
+    def off(arrays: Any, tangents: Any) -> Any:
+        return arrays[0], tangents[0] * 1.01
+
+    plain = [case for case in tagged(GRADIENT) if case.function in ("jax.numpy.multiply", "jax.nn.softmax")]
+    assert plain
+    for case in plain:
+        function = cpu.lookup(case.looked_up)
+
+        def wrong(*arguments: Any, function: Any = function, **options: Any) -> Any:
+            return same(function(*arguments, **options))
+
+        assert run(cpu, case).ending is Ending.returned
+        assert run(cpu, dataclasses.replace(case, given=wrong)).ending is Ending.mismatched, case.id
+
+
+def test_a_case_that_is_wrong_on_the_cpu_says_so_and_fails_there(
+    cpu: Device, tagged: Callable[[str], list[Case]]
+) -> None:
+    wrong = tagged(WRONG_ON_HOST)
+    assert wrong
+    for case in wrong:
+        assert run(cpu, case).ending is Ending.mismatched, case.id
+
+
+class Halved(Subject):
+    """Halves numbers, but those from 100 on it leaves as they are; its reference halves all."""
+
+    def __init__(self, device: Device) -> None:
+        import jax.numpy as jnp
+
+        super().__init__("halved", lambda array: jnp.where(array < 100, array / 2, array), device)
+
+    def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
+        return [*arrays], {}
+
+    def tolerance(self, dtype: str, observed: Any) -> Tolerance:
+        return Tolerance(1e-4, 0.0)
+
+    def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
+        yield "numpy", lambda: [np.asarray(fresh()[0][0], np.float64) / 2]
+
+
+def test_a_sample_is_taken_apart_by_what_the_cpu_gets_right_and_wrong(cpu: Device) -> None:
+    from freezing.jax.tails import Observer, taken_apart
+
+    pack = PackWriter()
+
+    def sample(values: Sequence[float]) -> Sample:
+        digest = pack.add(np.array(values, np.float32), "float32")
+        call = '{"tuple":[[{"array":0}],{"mapping":[]}]}'
+        return Sample("tails", "float32", call, (digest,), ("plain", "real"), len(values))
+
+    observer = Observer(Halved(cpu), pack)
+    parts = taken_apart(observer, sample([1, 1000, 8, 1e30]), sample([2, 2, 2, 2]), pack)
+    assert parts.right is not None
+    assert parts.wrong is not None
+    assert pack.array(parts.right.arrays[0]).tolist() == [1, 2, 8, 2]
+    assert pack.array(parts.wrong.arrays[0]).tolist() == [2, 1000, 2, np.float32(1e30)]
+    case = observer.wrong_case(parts.wrong)
+    assert pack.array(case["expected"][0]).tolist() == [1, 500, 1, np.float32(5e29)]
+    assert {WRONG_ON_HOST, "judged-by-numpy"} <= set(case["tags"])
+    assert "at 1000.0: 500.0, and the CPU 1000.0" in observer.difference(parts.wrong)
+    assert taken_apart(observer, sample([1, 3]), sample([2, 2]), pack).wrong is None
+
+
+def test_a_written_way_stands_beside_the_parts_of_the_call() -> None:
+    assert FrozenCall(json.dumps({"tuple": [[], {"mapping": []}], "way": JIT})).way == JIT
+    assert FrozenCall('{"tuple":[[],{"mapping":[]}]}').way is None
