@@ -7,16 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 import jax
 from freezing.common.differences import weights_of
 from freezing.common.kinds import kinds_of
 from freezing.common.samples import NO_ARRAY, Sample
-from freezing.common.variants import Call, Variant, slots
+from freezing.common.variants import Call, Variant, in_dtype, slots
 from protocol.enums import GRADIENT
 from runners.errors import UnfreezableError
 from runners.jax.devices import Cpu
 from runners.jax.frozen import FrozenCall
 from runners.jax.ways import JIT, SECOND_ORDER, WAYS
+from runners.suite.cases import seed_of
 from runners.suite.frozen import PackWriter, Slot, encode
 from runners.suite.recording.replay import WAY, arrays_in
 from runners.suite.rounding import dtype_on_device
@@ -25,7 +28,7 @@ KINDS = {"plain", "empty", "0-dim", "broadcast", NO_ARRAY, "real", "low-precisio
 """The tags of cases that say what their arrays are."""
 DTYPE = "float32"
 """That of the cases that are differentiated."""
-WIDE = "float64"
+WIDE, WHOLE = "float64", "int32"
 
 
 def sample_of(case: Mapping[str, Any], pack: PackWriter) -> Sample:
@@ -73,7 +76,36 @@ def differentiated_again(gradient: Sample, pack: PackWriter) -> Sample:
 
 def varied(sample: Sample, variant: Variant, function: str, pack: PackWriter) -> Sample | None:
     """The call of a sample with other values, in another size or dtype; None where the variant does not apply."""
-    call = Call(
+    call = _call_of(sample, function, pack)
+    changed = variant.of(call)
+    return None if changed is None else _written(sample, call, changed, variant.name, variant.tags, pack)
+
+
+def of_whole_numbers(sample: Sample, function: str, pack: PackWriter) -> Sample:
+    """The call of a sample of floats with whole numbers in their places."""
+    call = _call_of(sample, function, pack)
+    return _written(sample, call, in_dtype(WHOLE, call), WHOLE, (), pack)
+
+
+def settled(sample: Sample, pack: PackWriter) -> Sample:
+    """The sample with ordinary numbers in arrays that hold NaN or infinity, in the range of all that is drawn.
+
+    Zeros and ones go from them, too: many functions have a kink there. A case on such an array is the first of most
+    functions of one array, and has to serve as the base of variants of a value each.
+    """
+    arrays = list(sample.arrays)
+    rng = np.random.default_rng(seed_of(sample.name))
+    for place, digest in enumerate(arrays):
+        values = pack.array(digest)
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            ordinary = rng.uniform(-2.9, 2.9, values.shape).astype(values.dtype)
+            special = ~np.isfinite(values) | np.isin(values, (-1, 0, 1))
+            arrays[place] = pack.add(np.where(special, ordinary, values), dtype_on_device(values, sample.dtype))
+    return replace(sample, arrays=tuple(arrays))
+
+
+def _call_of(sample: Sample, function: str, pack: PackWriter) -> Call:
+    return Call(
         f"{function}/{sample.name}",
         sample.dtype,
         frozenset(sample.kinds),
@@ -81,9 +113,10 @@ def varied(sample: Sample, variant: Variant, function: str, pack: PackWriter) ->
         json.loads(sample.call),
         frozenset(inputs_of(sample)),
     )
-    changed = variant.of(call)
-    if changed is None:
-        return None
+
+
+def _written(sample: Sample, call: Call, changed: Call, name: str, tags: Sequence[str], pack: PackWriter) -> Sample:
+    """The sample of a changed call."""
     arrays = tuple(
         digest if after is before else pack.add(after, dtype_on_device(after, changed.dtype))
         for digest, before, after in zip(sample.arrays, call.arrays, changed.arrays, strict=True)
@@ -92,11 +125,11 @@ def varied(sample: Sample, variant: Variant, function: str, pack: PackWriter) ->
     ways = [kind for kind in sample.kinds if kind in WAYS]
     return replace(
         sample,
-        name=f"{sample.name}-{variant.name}",
+        name=f"{sample.name}-{name}",
         dtype=changed.dtype,
         call=json.dumps(changed.written, separators=(",", ":")),
         arrays=arrays,
-        kinds=(*kinds_of(shapes, changed.dtype), *ways, *variant.tags),
+        kinds=(*kinds_of(shapes, changed.dtype), *ways, *tags),
         elements=sum(array.size for array in changed.arrays),
     )
 

@@ -1,7 +1,7 @@
 """Tails: calls on values from the ends of a dtype, taken apart into what the CPU gets right and what it gets wrong.
 
 A reference that shares nothing with JAX tells them apart, at elements that are well conditioned: where the input's
-neighbours in its dtype give the same result, within the tolerance. What is right becomes a case like any other. What is
+neighbors in its dtype give the same result, within the tolerance. What is right becomes a case like any other. What is
 clearly wrong becomes a case that fails on the CPU, too, if somebody looked at it (``wrong_on_host.py``).
 """
 
@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 import jax
-from freezing.common import variants
 from freezing.common.agreement import fill
 from freezing.common.gate import Subject
 from freezing.common.samples import Sample
-from freezing.common.variants import MOST, Call, Variant
+from freezing.common.variants import MOST, TAILS, VARIANTS, Call, Variant
 from freezing.jax.derived import inputs_of
 from protocol.enums import JUDGED_BY, WRONG_ON_HOST, Judge
 from runners.errors import UnjudgedError
@@ -28,6 +27,8 @@ from runners.suite.rounding import dtype_on_device, rounded
 
 Array = np.ndarray[Any, Any]
 
+WRONG = "wrong"
+"""It ends the name of a case that fails on the CPU."""
 CLEARLY = 100
 """A result is clearly wrong where it is off by so many tolerances: processors differ in less."""
 
@@ -55,14 +56,11 @@ def _at_limits(call: Call, rng: np.random.Generator) -> Call:
     return call.having({number: of(call.arrays[number]) for number in call.integers})
 
 
-WRONG = "wrong"
-"""It ends the name of a case that fails on the CPU."""
-
-VARIANTS: Sequence[Variant] = (
-    *(variant for variant in variants.VARIANTS if variant.kind == variants.TAILS),
-    Variant("spread", variants.TAILS, lambda call: bool(call.floats), _spread),
-    Variant("limits", variants.TAILS, lambda call: not call.floats and bool(call.integers), _at_limits),
+OF_FLOATS: Sequence[Variant] = (
+    Variant("spread", TAILS, lambda call: bool(call.floats), _spread),
+    *(variant for variant in VARIANTS if variant.kind == TAILS),
 )
+AT_LIMITS = Variant("limits", TAILS, lambda call: not call.floats and bool(call.integers), _at_limits)
 
 
 @dataclass(frozen=True)
@@ -71,8 +69,8 @@ class Parts:
 
     right: Sample | None
     wrong: Sample | None
-    kind: str
-    """That of the reference."""
+    judge: str
+    """The kind of the reference."""
 
 
 class Observer:
@@ -159,7 +157,7 @@ def taken_apart(observer: Observer, sample: Sample, base: Sample, pack: PackWrit
     right = _each(observed, expected, lambda one, other: _close(one, other, tolerance))
     wrong = _each(observed, expected, lambda one, other: _clearly_differ(one, other, tolerance))
     conditioned = [np.ones(places.shape, bool) for places in right]
-    for moved in _neighbours(sample, inputs, pack):
+    for moved in _neighbors(sample, inputs, pack):
         _, nearby = observer.expect(moved, observed)
         same = _each(nearby, expected, lambda one, other: _close(one, other, tolerance))
         for places, stays in zip(conditioned, same, strict=True):
@@ -190,7 +188,7 @@ def _restricted(sample: Sample, base: Sample, inputs: Sequence[int], places: Arr
     return replace(sample, arrays=tuple(arrays))
 
 
-def _neighbours(sample: Sample, inputs: Sequence[int], pack: PackWriter) -> list[Sample]:
+def _neighbors(sample: Sample, inputs: Sequence[int], pack: PackWriter) -> list[Sample]:
     """The sample with each of its inputs of floats at the next number above and below."""
     moved = []
     for number in inputs:

@@ -1,10 +1,10 @@
-"""Freeze the variants of the suite's cases: every function in a process of its own, then one file of cases.
+"""Freeze the variants of the suite's cases: a file for each function, then one of all cases.
 
-python -m freezing.jax.variants FOLDER [--only KIND] [--merge]
+python -m freezing.jax.variants FOLDER [--only KIND ...] [--merge]
 
-A variant is a frozen call made in another way or with other values. Those of a kind and function stand in a file of
-their own in FOLDER until all are there; one that has its file is not drawn again, so an interrupted run goes on there.
-With ``--only`` one kind is drawn; with ``--merge`` what is there so far becomes the suite's second file.
+A variant is a frozen call made in another way or with other values. Those of a function stand in a file of their own in
+FOLDER until all are there; one that has its file is not drawn again, so an interrupted run goes on there. With
+``--only`` some kinds are drawn; with ``--merge`` nothing is: what is there becomes the suite's second file.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import argparse
 import contextlib
 import itertools
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,32 +24,41 @@ from typing import TYPE_CHECKING, Any
 from freezing.common import variants
 from freezing.common.gate import ENOUGH, Gate
 from freezing.common.hashes import fix_hashes
-from freezing.common.kinds import mark_quick
-from freezing.common.parts import Reason, draw_missing, listed, write_part
+from freezing.common.parts import Reason, drawn_apart, merge_variants, write_part
 from freezing.common.samples import Sample
 from freezing.common.variants import NON_FINITE, SIZED_LARGE, SIZED_ODD, TAILS, Variant
-from protocol.enums import GRADIENT, JUDGED_BY, WRONG_ON_HOST, Judge
+from protocol.enums import GRADIENT, REFUSES, WRONG_ON_HOST, Judge
 from runners.jax import FRAMEWORK
 from runners.jax.ways import JIT, SECOND_ORDER
 from runners.suite.cases import seed_of
-from runners.suite.frozen import PACK, VARIANTS, Pack, PackWriter
+from runners.suite.frozen import PACK, Pack, PackWriter
 
 if TYPE_CHECKING:
     from freezing.jax.functions import JaxFunction
     from freezing.jax.tails import Observer
 
 SUITE = Path(__file__).resolve().parents[2] / "runners" / FRAMEWORK.name / "suites" / "library"
-LISTED_VARIANTS = "left_out_variants.json"
+LIMIT_S = 120
+"""Of the processor's time, for one function; two seconds are usual."""
+WAITED_S = 1_800
+"""For one function on a busy machine."""
+IN_TURN = 100
+"""Functions that one process draws."""
+DTYPES = "dtypes"
+"""The kind of the variants in another dtype, on the command line alone."""
 FACTORIZATIONS = ("jax.numpy.linalg.", "jax.scipy.linalg.", "jax.lax.linalg.")
-OF_TAILS = ("float32", "int32", "uint8")
+"""Modules of which no function has a case with NaN and infinity."""
 SPECIAL = "jax.scipy.special."
+"""The functions whose tails are looked at in float64, too, in which SciPy judges them."""
+MOST_REFUSED = 2
+MOST_TRIED = 3
+"""Samples of a function of which one variant is made, until one is admitted."""
+SHARE_OF_NON_FINITE_GRADIENTS = 4
 MOST_GRADIENTS = 2
 """Of a function, where its calls differ in more than their arrays."""
 SHARE_OF_SECOND_ORDER = 6
 """One in so many functions is differentiated twice: of a tenth of all that is not zero."""
 IS_ZERO = "its gradient is zero"
-INDEPENDENT = f"{JUDGED_BY}{Judge.numpy}"
-NOT_INDEPENDENT = "no reference that shares nothing with JAX says what NaN and infinity give"
 DIFFERS = "the CPU and an independent reference differ, and nobody has looked at it"
 UNFROZEN = "a sample that cannot be frozen"
 
@@ -61,7 +71,7 @@ class Drawing:
     """The cases of one function, as samples to derive from, and what became of those derived so far."""
 
     def __init__(self, name: str, suite: Pack) -> None:
-        from freezing.jax.derived import by_plainness, sample_of
+        from freezing.jax.derived import by_plainness, sample_of, settled
 
         self.name = name
         self.pack = PackWriter()
@@ -69,7 +79,8 @@ class Drawing:
         cases = [case for case in suite.cases if case["function"] == name]
         for digest in {digest for case in cases for digest in case["arrays"]}:
             self.pack.add(suite.array(digest), suite.dtype(digest))
-        self.samples = by_plainness([sample_of(case, self.pack) for case in cases])
+        samples = by_plainness([sample_of(case, self.pack) for case in cases])
+        self.samples = [settled(sample, self.pack) for sample in samples if "empty" not in sample.kinds] or samples
 
     def admit(self, gate: Gate, derived: Iterable[Derive], most: int) -> None:
         """Pass samples through the gate until it has taken so many."""
@@ -83,15 +94,17 @@ class Drawing:
                 continue
             if sample is None:
                 continue
-            before = len(gate.cases)
-            gate.admit([sample], 1)
-            objection = self._objection(gate.cases[-1]) if len(gate.cases) > before else None
-            if objection is not None:
-                gate.cases.pop()
-                gate.left_out.append((sample.name, objection, ""))
-        self._keep(gate)
+            self._admit_one(gate, sample, most)
+        self.keep(gate)
 
-    def _keep(self, gate: Gate) -> None:
+    def _admit_one(self, gate: Gate, sample: Sample, most: int) -> None:
+        before = len(gate.cases)
+        gate.admit([sample], most - before)
+        if len(gate.cases) > before and self._shows_nothing(gate.cases[-1]):
+            gate.cases.pop()
+            gate.left_out.append((sample.name, IS_ZERO, ""))
+
+    def keep(self, gate: Gate) -> None:
         self.left_out += [(self.name, *reason) for reason in gate.left_out]
         self.pack.cases += gate.cases
 
@@ -103,13 +116,18 @@ class Drawing:
             for sample in samples:
                 yield partial(varied, sample, variant, self.name, self.pack)
 
-    def admit_tails(self, function: JaxFunction, samples: Sequence[Sample]) -> None:
-        """Take of each variant a case that the CPU gets right, and of all variants one that it gets wrong."""
-        from freezing.jax.tails import VARIANTS, Observer, taken_apart
+    def of_kind(self, kind: str) -> Iterator[Derive]:
+        """What makes each variant of a kind, of a few samples."""
+        chosen = [variant for variant in variants.VARIANTS if variant.kind == kind]
+        return self.varied(chosen, self.samples[:MOST_TRIED])
+
+    def admit_tails(self, function: JaxFunction, samples: Sequence[Sample], kinds: Sequence[Variant]) -> None:
+        """Take of these variants a case that the CPU gets right, and one that it gets wrong."""
+        from freezing.jax.tails import Observer, taken_apart
 
         function.of_tails = True
-        observer = Observer(function, self.pack)
-        for variant in VARIANTS:
+        observer, gate = Observer(function, self.pack), Gate(function, self.pack)
+        for variant in kinds:
             for base, derive in zip(samples, self.varied([variant], samples), strict=True):
                 try:
                     sample = derive()
@@ -121,32 +139,42 @@ class Drawing:
                     self.left_out.append((self.name, title, UNFROZEN, _line_of(error)))
                     continue
                 if parts.right is not None:
-                    gate = Gate(function, self.pack)
-                    gate.admit([parts.right], 1)
-                    self._keep(gate)
+                    self._admit_one(gate, parts.right, 1)
                 if parts.wrong is not None:
-                    self._take_wrong(observer, parts.wrong, parts.kind)
+                    self._take_wrong(observer, parts.wrong, parts.judge)
                 break
+        self.keep(gate)
+
+    def take_wrong(self, function: JaxFunction, derived: Sequence[Derive]) -> None:
+        """Take a case that the CPU gets wrong on ordinary values, if somebody looked at its function."""
+        from freezing.jax.tails import Observer
+        from freezing.jax.wrong_on_host import REVIEWED
+
+        observer = Observer(function, self.pack)
+        for derive in derived if self.name in REVIEWED[Judge.differences] else ():
+            sample = derive()
+            if sample is not None:
+                self._take_wrong(observer, sample, Judge.differences)
 
     def _take_wrong(self, observer: Observer, sample: Sample, judge: str) -> None:
         from freezing.jax.wrong_on_host import REVIEWED
 
         difference = observer.difference(sample)
-        has_one = any(WRONG_ON_HOST in case["tags"] and case["dtype"] == sample.dtype for case in self.pack.cases)
-        if not difference or has_one:
+        if not difference or any(map(partial(_is_wrong_alike, sample), self.pack.cases)):
             self.left_out.append((self.name, sample.name, ENOUGH, ""))
-        elif self.name in REVIEWED.get(judge, ()):
+        elif self.name in REVIEWED[judge]:
             self.pack.cases.append(observer.wrong_case(sample))
         else:
             self.left_out.append((self.name, sample.name, DIFFERS, f"{judge}: {difference}"))
 
-    def _objection(self, case: Mapping[str, Any]) -> str | None:
-        """The reason why a case shows nothing, or None."""
-        if GRADIENT in case["tags"] and not any(self.pack.array(digest).any() for digest in case["expected"]):
-            return IS_ZERO
-        if NON_FINITE in case["tags"] and INDEPENDENT not in case["tags"]:
-            return NOT_INDEPENDENT
-        return None
+    def _shows_nothing(self, case: Mapping[str, Any]) -> bool:
+        return GRADIENT in case["tags"] and not any(self.pack.array(digest).any() for digest in case["expected"])
+
+
+def _is_wrong_alike(sample: Sample, case: Mapping[str, Any]) -> bool:
+    """Whether a case that the CPU gets wrong is of the same dtype, and a gradient where the sample is one."""
+    of_gradient = GRADIENT in case["tags"]
+    return WRONG_ON_HOST in case["tags"] and (case["dtype"], of_gradient) == (sample.dtype, GRADIENT in sample.kinds)
 
 
 def _line_of(error: Exception) -> str:
@@ -166,8 +194,10 @@ def draw_gradients(drawing: Drawing) -> None:
     """The gradients of the first calls in float32 that differ in more than their arrays."""
     from freezing.jax.programs import Gradient
 
-    gate = Gate(Gradient(drawing.name, GRADIENT), drawing.pack)
-    drawing.admit(gate, gradients_of(drawing), MOST_GRADIENTS)
+    gradient = Gradient(drawing.name, GRADIENT)
+    samples = list(gradients_of(drawing))
+    drawing.admit(Gate(gradient, drawing.pack), samples, MOST_GRADIENTS)
+    drawing.take_wrong(gradient, samples)
 
 
 def draw_second_order(drawing: Drawing) -> None:
@@ -196,62 +226,88 @@ def gradients_of(drawing: Drawing) -> Iterator[Callable[[], Sample]]:
         return
     calls: set[str] = set()
     for sample in drawing.samples:
-        if sample.dtype == DTYPE and "empty" not in sample.kinds and sample.call not in calls:
+        if sample.dtype == DTYPE and sample.call not in calls:
             calls.add(sample.call)
             yield partial(differentiated, sample, function.call, drawing.pack)
 
 
-def draw_changed(drawing: Drawing, kind: str) -> None:
-    """The first call with other values, or in another size, that a reference judges."""
+def draw_sized(drawing: Drawing, kind: str) -> None:
+    """The first call in another size that a reference judges."""
     from freezing.jax.functions import JaxFunction
 
     function = JaxFunction(drawing.name)
     if not function.left_open:
-        chosen = [variant for variant in variants.VARIANTS if variant.kind == kind]
-        drawing.admit(Gate(function, drawing.pack), drawing.varied(chosen, drawing.samples), 1)
+        drawing.admit(Gate(function, drawing.pack, large=True), drawing.of_kind(kind), 1)
 
 
 def draw_non_finite(drawing: Drawing) -> None:
-    """A call with NaN and infinity: of a factorization of these nothing is promised."""
-    if not drawing.name.startswith(FACTORIZATIONS):
-        draw_changed(drawing, NON_FINITE)
+    """A call with NaN and infinity that NumPy judges: of a factorization of these nothing is promised."""
+    from freezing.jax.functions import JaxFunction
+
+    function = JaxFunction(drawing.name)
+    if not function.left_open and not drawing.name.startswith(FACTORIZATIONS):
+        drawing.admit(Gate(function, drawing.pack, judges=[Judge.numpy]), drawing.of_kind(NON_FINITE), 1)
 
 
 def draw_dtypes(drawing: Drawing) -> None:
-    """A call in each of the small dtypes in which the function has no case yet."""
+    """A call in float16, in bfloat16 and in one of the small integers, where the function has none yet."""
     from freezing.jax.functions import JaxFunction
 
+    if JaxFunction(drawing.name).left_open:
+        return
     known = {sample.dtype for sample in drawing.samples}
+    small = ("int8", "uint8")[seed_of(drawing.name) % 2]
     for variant in variants.VARIANTS:
-        if not variant.kind and variant.name not in known:
+        if variant.name in ("float16", "bfloat16", small) and variant.name not in known:
             gate = Gate(JaxFunction(drawing.name), drawing.pack)
-            drawing.admit(gate, drawing.varied([variant], drawing.samples), 1)
+            drawing.admit(gate, drawing.varied([variant], drawing.samples[:MOST_TRIED]), 1)
 
 
 def draw_tails(drawing: Drawing) -> None:
     """Calls on values from the tails, and those of them that the CPU gets wrong; SciPy judges them in float64, too."""
     import jax
-    from freezing.jax.derived import DTYPE, in_float64
+    from freezing.jax.derived import DTYPE, WHOLE, in_float64, of_whole_numbers
     from freezing.jax.functions import JaxFunction
+    from freezing.jax.tails import AT_LIMITS, OF_FLOATS
 
     function = JaxFunction(drawing.name)
     if function.left_open:
         return
-    samples = [one for one in drawing.samples if one.dtype in OF_TAILS and "empty" not in one.kinds]
-    drawing.admit_tails(function, samples)
+    floats = [sample for sample in drawing.samples if sample.dtype == DTYPE][:MOST_TRIED]
+    drawing.admit_tails(function, floats, OF_FLOATS)
+    whole = [sample for sample in drawing.samples if sample.dtype == WHOLE]
+    whole = whole or [of_whole_numbers(sample, drawing.name, drawing.pack) for sample in floats[:1]]
+    drawing.admit_tails(JaxFunction(drawing.name), whole[:MOST_TRIED], [AT_LIMITS])
     if drawing.name.startswith(SPECIAL):
         with jax.enable_x64(True):
-            drawing.admit_tails(function, [in_float64(one, drawing.pack) for one in samples if one.dtype == DTYPE])
+            drawing.admit_tails(function, [in_float64(sample, drawing.pack) for sample in floats], OF_FLOATS)
 
 
 def draw_tails_of_gradients(drawing: Drawing) -> None:
+    """Gradients at the tails, and of a share with NaN and infinity."""
     from freezing.jax.programs import Gradient
+    from freezing.jax.tails import OF_FLOATS
 
     samples = []
     for derive in itertools.islice(gradients_of(drawing), 1):
         with contextlib.suppress(Exception):  # its reason stands among those of plain gradients
             samples.append(derive())
-    drawing.admit_tails(Gradient(drawing.name, GRADIENT), samples)
+    drawing.admit_tails(Gradient(drawing.name, GRADIENT), samples, OF_FLOATS)
+    if seed_of(drawing.name) % SHARE_OF_NON_FINITE_GRADIENTS == 0:
+        chosen = [variant for variant in variants.VARIANTS if variant.kind == NON_FINITE]
+        drawing.admit(Gate(Gradient(drawing.name, GRADIENT), drawing.pack), drawing.varied(chosen, samples), 1)
+
+
+def draw_refused(drawing: Drawing) -> None:
+    """Calls that have to be refused, each by another change."""
+    from freezing.jax.functions import JaxFunction
+
+    gate = Gate(JaxFunction(drawing.name), drawing.pack)
+    for variant in variants.VARIANTS:
+        if variant.refuses and len(gate.cases) < MOST_REFUSED:
+            drawn = (derive() for derive in drawing.varied([variant], drawing.samples[:1]))
+            gate.admit_refused([sample for sample in drawn if sample is not None], 1)
+    drawing.keep(gate)
 
 
 KINDS: Mapping[str, Callable[[Drawing], None]] = {
@@ -261,68 +317,92 @@ KINDS: Mapping[str, Callable[[Drawing], None]] = {
     NON_FINITE: draw_non_finite,
     TAILS: draw_tails,
     f"{GRADIENT}-{TAILS}": draw_tails_of_gradients,
-    "dtypes": draw_dtypes,
-    SIZED_ODD: partial(draw_changed, kind=SIZED_ODD),
-    SIZED_LARGE: partial(draw_changed, kind=SIZED_LARGE),
+    DTYPES: draw_dtypes,
+    SIZED_ODD: partial(draw_sized, kind=SIZED_ODD),
+    SIZED_LARGE: partial(draw_sized, kind=SIZED_LARGE),
+    REFUSES: draw_refused,
 }
 """What draws the variants of one function, by kind."""
+GROUPS = (
+    (JIT, GRADIENT, SECOND_ORDER, NON_FINITE, TAILS, f"{GRADIENT}-{TAILS}"),
+    (DTYPES, SIZED_ODD, REFUSES),
+    (SIZED_LARGE,),
+)
+"""The kinds that are drawn together, the most telling first."""
 
 
-def freeze_function(name: str, kind: str, suite: Pack, path: Path) -> None:
-    """Draw and judge one function's variants of a kind into a file of their own."""
+def freeze_function(name: str, kinds: Sequence[str], suite: Pack, path: Path) -> None:
+    """Draw and judge one function's variants of these kinds into a file of their own."""
     drawing = Drawing(name, suite)
-    KINDS[kind](drawing)
+    for kind in kinds:
+        KINDS[kind](drawing)
     write_part(drawing.pack, drawing.left_out, path)
 
 
-def freeze(folder: Path, kinds: Sequence[str]) -> None:
-    """Draw every function's variants of these kinds that have no file in the folder yet."""
+def freeze(folder: Path, groups: Sequence[Sequence[str]]) -> None:
+    """Draw every function's variants of each group of kinds that have no file in the folder yet."""
     # Once, and not in each of a thousand children.
     import freezing.jax.programs
-    import freezing.jax.tails
+    import freezing.jax.tails  # noqa: F401
     from freezing.jax.references import import_followed
 
     suite = Pack(SUITE / PACK)
-    # In an order that says nothing, so that what is drawn first is a sample of all.
-    names = sorted({case["function"] for case in suite.cases}, key=seed_of)
+    # Those first whose tails say most, and the others in an order that says nothing: what is drawn first is a sample.
+    names = sorted(
+        {case["function"] for case in suite.cases}, key=lambda name: (not name.startswith(SPECIAL), seed_of(name))
+    )
     import_followed(names)
     suite.arrays  # noqa: B018
-    for kind in kinds:
-        draw_missing(
-            folder / kind, names, lambda number, path, kind=kind: freeze_function(names[number], kind, suite, path)
+    for together in groups:
+        draw_in_turn(
+            folder / "+".join(together),
+            names,
+            lambda name, path, kinds=together: freeze_function(name, kinds, suite, path),
         )
 
 
-def merge(folder: Path, suite: Path) -> None:
-    """Put together what is drawn: the suite's file of variants, and its list of what was left out of them."""
-    import jax
+def draw_in_turn(folder: Path, names: Sequence[str], draw: Callable[[str, Path], None]) -> None:
+    """Draw every function that has no file in the folder yet, many in one process: to start JAX takes longer than most.
 
-    whole, reasons = PackWriter(), []
-    for path in sorted(folder.glob("*/[0-9]*.npz")):
-        part = Pack(path)
-        reasons += part.about["left_out"]
-        for case in part.cases:
-            whole.take(part, case)
-    whole.cases.sort(key=lambda case: (case["function"], case["name"]))
-    mark_quick(whole.cases, Pack(suite / PACK).cases)
-    whole.write(suite / VARIANTS, {FRAMEWORK.name: jax.__version__})
-    (suite / LISTED_VARIANTS).write_text(listed(reasons, FRAMEWORK.name, jax.__version__))
-    print(f"{len(whole.cases):,} variants of {len({case['function'] for case in whole.cases})} functions")
+    A function that ends the process, or never does, costs itself alone: the next process goes on after it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = {name: folder / f"{number:04}.npz" for number, name in enumerate(names)}
+    run = folder / "run.npz"
+    while missing := [name for name in names if not paths[name].exists()]:
+        drawn_apart("run", run, partial(_draw_all, {name: paths[name] for name in missing[:IN_TURN]}, draw))
+        ended = Pack(run).about["left_out"]
+        if ended:
+            name = next(name for name in missing if not paths[name].exists())
+            write_part(PackWriter(), [(name, "", *ended[0][2:])], paths[name])
+
+
+def _draw_all(paths: Mapping[str, Path], draw: Callable[[str, Path], None], run: Path) -> None:
+    for name, path in paths.items():
+        signal.alarm(WAITED_S)
+        signal.setitimer(signal.ITIMER_PROF, LIMIT_S)
+        unfinished = path.with_name("unfinished.npz")
+        draw(name, unfinished)
+        os.replace(unfinished, path)
+        print(name, flush=True)
+    write_part(PackWriter(), [], run)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m freezing.jax.variants", description="Freeze the suite's variants.")
     parser.add_argument("folder", type=Path, metavar="FOLDER")
-    parser.add_argument("--only", choices=KINDS, metavar="KIND", help="draw this kind alone")
+    parser.add_argument("--only", choices=KINDS, metavar="KIND", nargs="+", help="draw these kinds alone")
     parser.add_argument("--merge", action="store_true", help="draw nothing, and put together what is there")
     given = parser.parse_args()
     fix_hashes("freezing.jax.variants", sys.argv[1:])
     os.environ.update(FRAMEWORK.devices["cpu"].variables)
     warnings.simplefilter("ignore")
     if given.merge:
-        merge(given.folder, SUITE)
+        import jax
+
+        merge_variants(given.folder, SUITE, FRAMEWORK.name, jax.__version__)
     else:
-        freeze(given.folder, [given.only] if given.only else list(KINDS))
+        freeze(given.folder, [given.only] if given.only else GROUPS)
     return 0
 
 

@@ -9,5 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-REVIEWED: Mapping[str, Collection[str]] = {"numpy": (), "float64": ()}
-"""The functions that somebody looked at, by the reference that they differ from; ``float64`` judges gradients."""
+from protocol.enums import Judge
+
+REVIEWED: Mapping[str, Collection[str]] = {
+    Judge.numpy: (),
+    Judge.differences: (),
+    Judge.float64: (),
+}
+"""The functions that somebody looked at, by the reference that they differ from; the last two judge gradients."""

@@ -20,7 +20,7 @@ from runners.jax.ways import JIT, SECOND_ORDER
 from runners.suite.cases import Case
 from runners.suite.checks import Tolerance
 from runners.suite.device import Device
-from runners.suite.frozen import VARIANTS, PackWriter
+from runners.suite.frozen import VARIANTS_PACK, PackWriter
 from tests.frameworks.common.library import folder_of
 from tests.frameworks.common.running import run
 
@@ -46,7 +46,7 @@ def test_gradients_are_judged_by_values_alone(tagged: Callable[[str], list[Case]
 
 
 def test_the_file_of_variants_is_small() -> None:
-    assert (folder_of(FRAMEWORK) / VARIANTS).stat().st_size < MOST_BYTES
+    assert (folder_of(FRAMEWORK) / VARIANTS_PACK).stat().st_size < MOST_BYTES
 
 
 def test_a_program_traces_the_arrays_of_its_case_and_nothing_else(cpu: Device) -> None:
