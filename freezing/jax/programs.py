@@ -54,6 +54,8 @@ class Gradient(Program):
         super().__init__(name)
         self._way = WAYS[way]
         self._is_second = way == SECOND_ORDER
+        self._wide: dict[str, Callable[..., Any]] = {}
+        """The program in float64 of each written call."""
 
     def tolerance(self, dtype: str, observed: Any) -> Tolerance:
         return TAILS if self.of_tails else super().tolerance(dtype, observed)
@@ -63,11 +65,20 @@ class Gradient(Program):
         if not self.of_tails and are_few(self._parts(fresh)):
             yield "differences", lambda: self._by_differences(self._parts(fresh))
         else:
-            yield "float64", lambda: references.flat(self._in_float64(self._parts(fresh)))
+            yield "float64", lambda: references.flat(self._in_float64(fresh))
 
-    def _in_float64(self, parts: Any) -> Any:
+    def _in_float64(self, fresh: Callable[[], Arguments]) -> Any:
+        (written, _), _ = fresh()
         with jax.enable_x64(True):
-            return self._way(self.function, *references.widened(parts))
+            parts = references.widened(self._parts(fresh))
+            if written not in self._wide:
+
+                def wide(*arrays: Any) -> Any:
+                    given = iter(arrays)
+                    return self._way(self.function, *changed(parts, lambda _: next(given), jax.Array))
+
+                self._wide[written] = jax.jit(wide)
+            return self._wide[written](*arrays_in(parts, jax.Array))
 
     def _by_differences(self, parts: Any) -> list[Any]:
         with jax.enable_x64(True):

@@ -45,6 +45,16 @@ def _spread(call: Call, rng: np.random.Generator) -> Call:
     return call.having({number: of(call.arrays[number]) for number in call.floats})
 
 
+def _moderate(call: Call, rng: np.random.Generator) -> Call:
+    """Numbers between -40 and 40: past most drawn ones, and where what decays has not vanished yet."""
+    return call.having(
+        {
+            number: rng.uniform(-40, 40, call.arrays[number].shape).astype(call.arrays[number].dtype)
+            for number in call.floats
+        }
+    )
+
+
 def _at_limits(call: Call, rng: np.random.Generator) -> Call:
     """Zero, ones and both ends of the dtype among the integers."""
 
@@ -58,7 +68,8 @@ def _at_limits(call: Call, rng: np.random.Generator) -> Call:
 
 OF_FLOATS: Sequence[Variant] = (
     Variant("spread", TAILS, lambda call: bool(call.floats), _spread),
-    *(variant for variant in VARIANTS if variant.kind == TAILS),
+    Variant("moderate", TAILS, lambda call: bool(call.floats), _moderate),
+    *(variant for variant in VARIANTS if variant.name == TAILS),
 )
 AT_LIMITS = Variant("limits", TAILS, lambda call: not call.floats and bool(call.integers), _at_limits)
 
