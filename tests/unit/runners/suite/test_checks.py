@@ -131,7 +131,7 @@ def test_errors_of_adding_up_in_the_type_itself_are_a_matter_of_precision(dtype:
     assert right_at_of(leaf(sums, dtype), summands.sum(1), dtype) is None, "nothing is known of any sum"
 
 
-@pytest.mark.parametrize("samples", [24, 96])
+@pytest.mark.parametrize("samples", [24, 96, 4096])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_variance_divided_by_one_too_many_is_never_a_matter_of_precision(dtype: str, samples: int) -> None:
     observations = np.random.default_rng(samples).standard_normal((samples, 3))
