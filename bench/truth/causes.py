@@ -1,31 +1,36 @@
-"""Causes against labels: what the rules say of failures that a person labelled from public issue trackers.
+"""Causes against labels: what the rules say of failures that were labelled from public issue trackers.
 
-``labels/seen.jsonl`` may be read by whoever writes rules; ``labels/heldout.jsonl`` may not, or
-its figure says nothing. Both were drawn at random, cause by cause, from the same pile.
+Whoever writes rules may read ``labels/seen.jsonl`` and ``labels/vendors_seen.jsonl``, and no other file, or its figure
+says nothing. A pair was drawn at random, cause by cause, from one pile: ``seen`` and ``heldout`` of failures
+everywhere, ``vendors_seen`` and ``vendors_heldout`` of those on NPU, DirectML, Neuron, Gaudi, MPS, ROCm, XPU and TPU.
+``vendors_fresh`` was collected on the same devices after the rules over vendors' words were written.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bench.figure import Figure
 from coordinator.causes.rules import RULES_REVISION, classify
-from protocol.enums import Ending, Verdict
+from protocol.enums import Cause, Ending, Verdict
 from protocol.outcomes import Evidence, Outcome
 
 LABELS = Path(__file__).with_name("labels")
-HALVES = ("seen", "heldout")
-TARGET = 0.95
+SETS = ("seen", "heldout", "vendors_seen", "vendors_heldout", "vendors_fresh")
+TARGETS: Mapping[str, float] = {"heldout": 0.95, "vendors_heldout": 0.85, "vendors_fresh": 0.85}
+"""What is promised of the sets that are kept apart: the share that the rules name rightly."""
+MOST_WRONG = 0.03
+"""The share of a set kept apart that they may name wrongly, instead of leaving it unknown."""
 
 
 @dataclass(frozen=True)
 class Label:
-    """One failure as its thread tells it, and the cause that a person gave it."""
+    """One failure as its thread tells it, and the cause that it was given by reading."""
 
     id: str
     framework: str
@@ -57,7 +62,7 @@ class Label:
         )
 
     @property
-    def found(self) -> str:
+    def named_cause(self) -> str:
         """The cause that the rules name."""
         cause = classify(self.outcome, framework=self.framework, device=self.device).cause
         return cause.value if cause else "none"
@@ -66,8 +71,8 @@ class Label:
         return cause == self.cause or cause in self.also
 
 
-def labels(half: str) -> list[Label]:
-    lines = (LABELS / f"{half}.jsonl").read_text().splitlines()
+def labels(name: str) -> list[Label]:
+    lines = (LABELS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
     return [_label(json.loads(line)) for line in lines]
 
 
@@ -76,43 +81,48 @@ def _label(row: dict[str, Any]) -> Label:
 
 
 def figures() -> Iterator[Figure]:
-    for half in HALVES:
-        labelled = labels(half)
-        yield accuracy(half, labelled)
-        yield accuracy(f"{half}_sure", [label for label in labelled if label.sure])
+    for name in SETS:
+        labelled = labels(name)
+        yield accuracy(name, labelled)
+        yield accuracy(f"{name}_sure", [label for label in labelled if label.sure])
 
 
 def accuracy(name: str, labelled: Sequence[Label]) -> Figure:
     """The share of failures that the rules name rightly; the confusion stands in the detail.
 
-    Ids are told of the half that everybody may read, and of the other only counts.
+    Ids are told of the sets that everybody may read, and of the others only counts.
     """
-    found = {label.id: label.found for label in labelled}
-    wrong = [label for label in labelled if not label.accepts(found[label.id])]
-    right = 1 - len(wrong) / len(labelled)
-    exactly = sum(found[label.id] == label.cause for label in labelled) / len(labelled)
+    causes = {label.id: label.named_cause for label in labelled}
+    missed = [label for label in labelled if not label.accepts(causes[label.id])]
+    wrong = [label for label in missed if causes[label.id] != Cause.unknown]
+    right = 1 - len(missed) / len(labelled)
+    exactly = sum(causes[label.id] == label.cause for label in labelled) / len(labelled)
     detail: dict[str, Any] = {
         "rules": RULES_REVISION,
         "first_choice": exactly,
-        "per_cause": _per_cause(labelled, found),
-        "confusion": dict(Counter(f"{label.cause} as {found[label.id]}" for label in wrong)),
+        "unknown": len(missed) - len(wrong),
+        "another_cause": len(wrong),
+        "per_cause": _per_cause(labelled, causes),
+        "confusion": dict(Counter(f"{label.cause} as {causes[label.id]}" for label in missed)),
     }
-    if name.startswith("seen"):
-        detail["wrong"] = sorted(label.id for label in wrong)
-    must = name.startswith("heldout")
+    target = TARGETS.get(name.removesuffix("_sure"))
+    if target is None:
+        detail["wrong"] = sorted(label.id for label in missed)
     return Figure(
         f"causes_{name}",
         right,
         "share of labelled failures",
-        target=f"at least {TARGET:.0%}" if must else "nothing promised: rules may be written from these",
-        met=right >= TARGET if must else None,
+        target="nothing promised: rules may be written from these"
+        if target is None
+        else f"at least {target:.0%}, and another cause for less than {MOST_WRONG:.0%}",
+        met=None if target is None else right >= target and len(wrong) / len(labelled) < MOST_WRONG,
         n=len(labelled),
         detail=detail,
     )
 
 
-def _per_cause(labelled: Sequence[Label], found: dict[str, str]) -> dict[str, str]:
+def _per_cause(labelled: Sequence[Label], causes: Mapping[str, str]) -> dict[str, str]:
     """Of each cause, how many of its failures were named rightly."""
     total = Counter(label.cause for label in labelled)
-    right = Counter(label.cause for label in labelled if label.accepts(found[label.id]))
+    right = Counter(label.cause for label in labelled if label.accepts(causes[label.id]))
     return {cause: f"{right[cause]} of {count}" for cause, count in total.most_common()}

@@ -1,20 +1,22 @@
 """Why an outcome did not pass: ordered rules over its stored evidence, the first match wins.
 
-The rules stand in ``rules.toml``, beside this file. Here they are read, checked, compiled
-once, when a failure is first classified, and applied; nothing here looks at anything but the
-outcome and its target, so that a better rule can be applied to old outcomes without running
-them again.
+The rules stand in ``rules.toml``, beside this file; those over the words that only one
+vendor's libraries print stand in ``vendors``, one file a vendor, and apply to that vendor's
+devices alone. Here they are read, checked, compiled once, when a failure is first classified,
+and applied; nothing here looks at anything but the outcome and its target, so that a better
+rule can be applied to old outcomes without running them again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from coordinator.causes.patterns import Eraser, PatternSet, require_linear
@@ -138,18 +140,30 @@ _WHOLE = frozenset({"exception", "operation", "dtypes"})
 """Fields with names: their patterns must match a whole name."""
 _PATTERNS = ("message", "frames", "mismatch", "log", *sorted(_WHOLE))
 _KEYS = frozenset((*_NAMING, *_WORDS, *_PATTERNS, "right_at"))
+_VENDORS_PLACE = {"vendors": True}
+"""The table of the file of rules that the rules of all vendors replace."""
+_VENDOR_PATTERNS = ("message", "log")
+_VENDOR_KEYS = frozenset((*_NAMING, *_VENDOR_PATTERNS))
+_VENDOR_CAUSES = frozenset(
+    cause for cause in Cause if verdict_of(cause) is Verdict.failed and cause is not Cause.unknown
+) | {Cause.environment}
+"""No other: a vendor's file may not take failures out of the rates, except those of a broken machine."""
 
 
-def load(text: str) -> tuple[Rule, ...]:
-    """Read and check a file of rules. Raises ``RulesError`` at the first thing that is wrong."""
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise RulesError(f"the rules are not valid TOML: {error}") from error
-    tables = document.get("rule")
-    if set(document) != {"rule"} or not isinstance(tables, list):
-        raise RulesError("the file may hold only [[rule]] tables; write each rule as one")
-    rules = tuple(_rule(table, number) for number, table in enumerate(tables, 1))
+def load(text: str, vendors: Mapping[str, str] = MappingProxyType({})) -> tuple[Rule, ...]:
+    """Read and check a file of rules, and the ``vendors``' files by their names.
+
+    Raises ``RulesError`` at the first thing that is wrong.
+    """
+    tables = _tables(text, "the rules", {"rule"})["rule"]
+    of_vendors = [rule for name in sorted(vendors) for rule in _vendor_rules(name, vendors[name])]
+    rules = tuple(
+        rule
+        for number, table in enumerate(tables, 1)
+        for rule in (of_vendors if table == _VENDORS_PLACE else [_rule(table, number)])
+    )
+    if of_vendors and tables.count(_VENDORS_PLACE) != 1:
+        raise RulesError("the file of rules must have one [[rule]] with vendors = true, where those of vendors stand")
     rule_ids: set[str] = set()
     for rule in rules:
         if rule.id in rule_ids:
@@ -161,6 +175,46 @@ def load(text: str) -> tuple[Rule, ...]:
     if not rules or not rules[-1].catches_all or rules[-1].cause is not Cause.unknown:
         raise RulesError("the last rule must catch everything: cause 'unknown' and no condition")
     return rules
+
+
+def _tables(text: str, subject: str, keys: Set[str]) -> dict[str, Any]:
+    """The document, with ``keys`` and no others, and [[rule]] tables."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise RulesError(f"{subject} are not valid TOML: {error}") from error
+    if set(document) != keys or not isinstance(document["rule"], list):
+        others = "".join(f"{key}, " for key in sorted(keys - {"rule"}))
+        raise RulesError(f"{subject}: the file may hold only {others}[[rule]] tables; write each rule as one")
+    return document
+
+
+def _vendor_rules(vendor: str, text: str) -> list[Rule]:
+    """The rules of a vendor's file, each for the devices that the file names."""
+    subject = f"the rules of {vendor}.toml"
+    document = _tables(text, subject, {"devices", "rule"})
+    devices = frozenset(_texts(subject, "devices", document["devices"]))
+    return [_vendor_rule(vendor, devices, table, number) for number, table in enumerate(document["rule"], 1)]
+
+
+def _vendor_rule(vendor: str, devices: _Words, table: Any, number: int) -> Rule:
+    rule = _rule(table, number)
+    if not rule.id.startswith(f"{vendor}-"):
+        raise RulesError(f"rule {rule.id!r} of {vendor}.toml: its id must begin with {vendor!r} and a hyphen")
+    beyond = sorted(set(table) - _VENDOR_KEYS)
+    if beyond:
+        raise RulesError(
+            f"rule {rule.id!r} of {vendor}.toml: a vendor's rule may state no {', '.join(beyond)}; "
+            f"its conditions are {' and '.join(_VENDOR_PATTERNS)}"
+        )
+    if rule.catches_all:
+        raise RulesError(f"rule {rule.id!r} of {vendor}.toml has no condition; add a message or a log")
+    if rule.cause not in _VENDOR_CAUSES:
+        raise RulesError(
+            f"rule {rule.id!r} of {vendor}.toml: cause {rule.cause.value!r} is none that a vendor's words can show; "
+            f"use one of {', '.join(cause for cause in Cause if cause in _VENDOR_CAUSES)}"
+        )
+    return replace(rule, device=devices)
 
 
 def _rule(table: Any, number: int) -> Rule:
@@ -270,15 +324,18 @@ class _Evidence:
                 return (getattr(self.evidence, field) or "",)
 
 
-_FILE = Path(__file__).with_name("rules.toml").read_bytes()
-RULES_REVISION = hashlib.sha256(_FILE).hexdigest()[:12]
+_FILE = Path(__file__).with_name("rules.toml").read_text(encoding="utf-8")
+_VENDORS = {
+    path.stem: path.read_text(encoding="utf-8") for path in sorted(Path(__file__).with_name("vendors").glob("*.toml"))
+}
+RULES_REVISION = hashlib.sha256("\0".join((_FILE, *_VENDORS.values())).encode()).hexdigest()[:12]
 """Digest of the rules. Outcomes with another digest should be classified again."""
 
 
 @cache
 def shipped_rules() -> tuple[Rule, ...]:
-    """The rules of the file, loaded at the first failure: their patterns take 10 MB and 0.1 s."""
-    return load(_FILE.decode())
+    """The rules of the files, loaded at the first failure: their patterns take 10 MB and 0.1 s."""
+    return load(_FILE, _VENDORS)
 
 
 @cache

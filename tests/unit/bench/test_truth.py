@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.truth.causes import HALVES, Label, accuracy, labels
+from bench.truth.causes import SETS, TARGETS, Label, accuracy, labels
 from bench.truth.plants import HONEST, SEEN, is_one_of, verdicts_of
 from protocol.enums import Cause
 from tests.frameworks.common.host_work import HONEST as HONEST_CALLS
@@ -15,8 +15,11 @@ from tests.frameworks.common.host_work import PLANTS
 
 PROJECT = Path(__file__).resolve().parents[3]
 NEW_CAUSES = {"host_work", "not_this_device"}
-FLOORS = {"seen": 0.99, "heldout": 0.93}
-"""The share of each half that the rules name rightly; it may only go up."""
+NUMBERS = {"seen": 221, "heldout": 100, "vendors_seen": 79, "vendors_heldout": 79, "vendors_fresh": 46}
+FLOORS = {"seen": 0.99, "heldout": 0.93, "vendors_seen": 0.98, "vendors_heldout": 0.98, "vendors_fresh": 0.84}
+"""The share of each set that the rules name rightly; it may only go up."""
+MOST_WRONG = {"seen": 1, "heldout": 3, "vendors_seen": 0, "vendors_heldout": 1, "vendors_fresh": 0}
+"""The number of each set that the rules name wrongly, instead of leaving it unknown; it may only go down."""
 
 
 def normalize(message: str) -> str:
@@ -24,17 +27,17 @@ def normalize(message: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"0x[0-9a-f]+|\d+", "N", message.lower())).strip()
 
 
-EVERY: list[tuple[str, Label]] = [(half, label) for half in HALVES for label in labels(half)]
+EVERY: list[tuple[str, Label]] = [(name, label) for name in SETS for label in labels(name)]
 
 
-def test_a_hundred_are_kept_apart_and_others_were_added_to_those_that_may_be_read() -> None:
-    assert {half: len(labels(half)) for half in HALVES} == {"seen": 221, "heldout": 100}
+def test_no_label_gets_lost() -> None:
+    assert {name: len(labels(name)) for name in SETS} == NUMBERS
 
 
-def test_ids_are_unique_and_no_message_stands_in_both_halves() -> None:
+def test_ids_are_unique_and_no_message_that_may_be_read_is_kept_apart_too() -> None:
     assert len({label.id for _, label in EVERY}) == len(EVERY)
-    seen_messages, heldout = ({normalize(label.message) for half, label in EVERY if half == name} for name in HALVES)
-    assert not seen_messages & heldout
+    kept_apart = {normalize(label.message) for name, label in EVERY if name in TARGETS}
+    assert not kept_apart & {normalize(label.message) for name, label in EVERY if name not in TARGETS}
 
 
 @pytest.mark.parametrize("label", [label for _, label in EVERY], ids=lambda label: label.id)
@@ -48,17 +51,19 @@ def test_a_label_says_what_where_and_why(label: Label) -> None:
     assert label.why
 
 
-@pytest.mark.parametrize("half", HALVES)
-def test_rules_name_no_fewer_rightly_than_before(half: str) -> None:
-    figure = accuracy(half, labels(half))
+@pytest.mark.parametrize("name", SETS)
+def test_rules_name_no_fewer_rightly_and_no_more_wrongly_than_before(name: str) -> None:
+    figure = accuracy(name, labels(name))
     assert figure.value is not None
-    assert figure.value >= FLOORS[half] - 1e-9, figure.detail
+    assert figure.value >= FLOORS[name] - 1e-9, figure.detail
+    assert figure.detail["another_cause"] <= MOST_WRONG[name], figure.detail
 
 
-def test_the_half_kept_apart_is_told_in_counts_alone() -> None:
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_set_kept_apart_is_told_in_counts_alone(name: str) -> None:
     assert "wrong" in accuracy("seen", labels("seen")).detail
-    heldout = accuracy("heldout", labels("heldout"))
-    assert not any(label.id in str(heldout.detail) for label in labels("heldout"))
+    figure = accuracy(name, labels(name))
+    assert not any(label.id in str(figure.detail) for label in labels(name))
 
 
 def test_a_plant_is_seen_if_its_test_passed() -> None:

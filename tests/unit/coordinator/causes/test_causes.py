@@ -4,12 +4,14 @@ Each file in ``fixtures`` is a failure that a framework really produced, with th
 must get. Those in ``fixtures/held_out`` come from functions that no rule was written for;
 their cause was judged by reading, and no rule may be changed to suit them. ``heldout`` has
 random samples of what the harvest met, judged in the same way. ``templates.toml`` has texts
-that the frameworks hold and that nobody here has met.
+that the frameworks hold and that nobody here has met. Failures on devices that nobody here
+has are the labels of ``bench/truth``.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.truth.causes import SETS, labels
 from coordinator.causes.rules import (
     RULES_REVISION,
     Classification,
@@ -129,8 +132,30 @@ def test_a_template_that_a_framework_holds_gets_its_cause(template: dict[str, st
     assert classification.cause == template["cause"], classification.rule
 
 
+VENDORS = {path.stem for path in (Path(__file__).parents[4] / "coordinator" / "causes" / "vendors").glob("*.toml")}
+
+
 def test_every_rule_has_a_real_failure() -> None:
-    assert {rule.id for rule in shipped_rules()} == {failure.rule for failure in FAILURES}
+    """Rules over a vendor's words have theirs among the labels, as nobody here has the devices."""
+    labelled_rules = {
+        classify(label.outcome, framework=label.framework, device=label.device).rule
+        for name in SETS
+        for label in labels(name)
+    }
+    of_vendors = {rule.id for rule in shipped_rules() if rule.id.partition("-")[0] in VENDORS}
+    assert of_vendors <= labelled_rules
+    assert {rule.id for rule in shipped_rules()} - of_vendors == {failure.rule for failure in FAILURES}
+
+
+def test_every_vendor_has_rules() -> None:
+    assert {"apple", "ascend", "directml", "gaudi", "neuron"} < VENDORS
+    assert {rule.id.partition("-")[0] for rule in shipped_rules()} > VENDORS
+
+
+def test_the_words_of_a_vendor_count_on_its_devices_alone() -> None:
+    outcome = raised_outcome("call aclnnAdds failed: Tensor self not implemented for DT_UINT64")
+    assert classify(outcome, framework="torch", device="npu").rule == "ascend-dtype"
+    assert classify(outcome, framework="torch", device="xla").rule != "ascend-dtype"
 
 
 def test_failures_of_functions_without_a_rule_of_their_own() -> None:
@@ -334,6 +359,57 @@ def test_the_first_rule_whose_conditions_all_hold_names_the_cause() -> None:
     assert cause_name("x", "builtins.OSError", "torch") == "b"
     assert cause_name("z", "builtins.OSError", "jax") == "c"
     assert cause_name("z", "my.builtins.OSError", "jax") == "unknown"
+
+
+PLACE = "[[rule]]\nvendors = true\n"
+
+
+def vendor(conditions: str, identifier: str = "acme-a", cause: str = "memory") -> str:
+    return 'devices = ["acme"]\n' + rule(conditions, identifier, cause)
+
+
+def test_rules_of_vendors_stand_where_the_file_of_rules_says() -> None:
+    text = rule("message = 'x'", "a") + PLACE + rule("message = ['x', 'y']", "b", "compile") + LAST
+    by_ending = RulesByEnding(load(text, {"acme": vendor("message = ['x', 'y']")}))
+
+    def rule_id(message: str, device: str) -> str | None:
+        return classify(raised_outcome(message), framework="torch", device=device, rules=by_ending).rule
+
+    assert [rule_id(message, "acme") for message in "xyz"] == ["a", "acme-a", "unknown"]
+    assert [rule_id(message, "cpu") for message in "xyz"] == ["a", "b", "unknown"]
+
+
+def test_a_file_of_rules_may_be_without_vendors() -> None:
+    assert [each.id for each in load(PLACE + LAST)] == ["unknown"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[[rule", "the rules of acme.toml are not valid TOML"),
+        (rule("message = 'x'", "acme-a"), "the rules of acme.toml: the file may hold only devices, [[rule]] tables"),
+        (vendor("message = 'x'").replace('"acme"', ""), "devices must be a text or a list of texts"),
+        (vendor("message = 'x'", "oom"), "rule 'oom' of acme.toml: its id must begin with 'acme' and a hyphen"),
+        (
+            vendor("message = 'x'\ndevice = 'cpu'"),
+            "a vendor's rule may state no device; its conditions are message and",
+        ),
+        (vendor(""), "rule 'acme-a' of acme.toml has no condition"),
+        (vendor("message = '('"), "no regular expression"),
+        (vendor("message = 'x'", cause="not_this_device"), "'not_this_device' is none that a vendor's words can show"),
+        (vendor("message = 'x'", cause="unknown"), "'unknown' is none that a vendor's words can show"),
+        (vendor("message = 'x'") + rule("message = 'y'", "acme-a"), "'acme-a' appears twice"),
+    ],
+)
+def test_a_vendors_file_that_cannot_be_used_is_refused_with_the_reason(text: str, words: str) -> None:
+    with pytest.raises(RulesError, match=re.escape(words)):
+        load(PLACE + LAST, {"acme": text})
+
+
+def test_vendors_need_one_place_among_the_rules() -> None:
+    for text in (LAST, PLACE + PLACE + LAST):
+        with pytest.raises(RulesError, match=r"one \[\[rule\]\] with vendors = true"):
+            load(text, {"acme": vendor("message = 'x'")})
 
 
 @pytest.mark.parametrize(
