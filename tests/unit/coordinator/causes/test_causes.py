@@ -379,6 +379,14 @@ def test_rules_of_vendors_stand_where_the_file_of_rules_says() -> None:
     assert [rule_id(message, "cpu") for message in "xyz"] == ["a", "b", "unknown"]
 
 
+def test_the_file_that_the_guide_shows_is_one_of_a_vendor() -> None:
+    guide = (Path(__file__).parents[4] / "docs" / "how-to" / "add-an-accelerator.md").read_text(encoding="utf-8")
+    shown = next(block for block in re.findall(r"```toml\n(.*?)```", guide, re.DOTALL) if "[[rule]]" in block)
+    by_ending = RulesByEnding(load(PLACE + LAST, {"toy": shown}))
+    outcome = raised_outcome("toy: no room for 80 bytes")
+    assert classify(outcome, framework="torch", device="toy", rules=by_ending).cause is Cause.memory
+
+
 def test_a_file_of_rules_may_be_without_vendors() -> None:
     assert [each.id for each in load(PLACE + LAST)] == ["unknown"]
 
