@@ -3,7 +3,7 @@
 Whoever writes rules may read ``labels/seen.jsonl`` and ``labels/vendors_seen.jsonl``, and no other file, or its figure
 says nothing. A pair was drawn at random, cause by cause, from one pile: ``seen`` and ``heldout`` of failures
 everywhere, ``vendors_seen`` and ``vendors_heldout`` of those on NPU, DirectML, Neuron, Gaudi, MPS, ROCm, XPU and TPU.
-``vendors_fresh`` was collected on the same devices after the rules over vendors' words were written.
+``vendors_fresh`` was collected for the same devices after the rules over vendors' words were written.
 """
 
 from __future__ import annotations

@@ -155,7 +155,7 @@ def load(text: str, vendors: Mapping[str, str] = MappingProxyType({})) -> tuple[
 
     Raises ``RulesError`` at the first thing that is wrong.
     """
-    tables = _tables(text, "the rules", {"rule"})["rule"]
+    tables = _tables(text, {"rule"})["rule"]
     of_vendors = [rule for name in sorted(vendors) for rule in _vendor_rules(name, vendors[name])]
     rules = tuple(
         rule
@@ -177,42 +177,42 @@ def load(text: str, vendors: Mapping[str, str] = MappingProxyType({})) -> tuple[
     return rules
 
 
-def _tables(text: str, subject: str, keys: Set[str]) -> dict[str, Any]:
+def _tables(text: str, keys: Set[str]) -> dict[str, Any]:
     """The document, with ``keys`` and no others, and [[rule]] tables."""
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise RulesError(f"{subject} are not valid TOML: {error}") from error
+        raise RulesError(f"the rules are not valid TOML: {error}") from error
     if set(document) != keys or not isinstance(document["rule"], list):
-        others = "".join(f"{key}, " for key in sorted(keys - {"rule"}))
-        raise RulesError(f"{subject}: the file may hold only {others}[[rule]] tables; write each rule as one")
+        others = "".join(f"{key} and " for key in sorted(keys - {"rule"}))
+        raise RulesError(f"the file may hold only {others}[[rule]] tables; write each rule as one")
     return document
 
 
 def _vendor_rules(vendor: str, text: str) -> list[Rule]:
     """The rules of a vendor's file, each for the devices that the file names."""
-    subject = f"the rules of {vendor}.toml"
-    document = _tables(text, subject, {"devices", "rule"})
-    devices = frozenset(_texts(subject, "devices", document["devices"]))
-    return [_vendor_rule(vendor, devices, table, number) for number, table in enumerate(document["rule"], 1)]
+    try:
+        document = _tables(text, {"devices", "rule"})
+        devices = frozenset(_texts("the file", "devices", document["devices"]))
+        return [_vendor_rule(vendor, devices, table, number) for number, table in enumerate(document["rule"], 1)]
+    except RulesError as error:
+        raise RulesError(f"{vendor}.toml: {error}") from error
 
 
 def _vendor_rule(vendor: str, devices: _Words, table: Any, number: int) -> Rule:
     rule = _rule(table, number)
     if not rule.id.startswith(f"{vendor}-"):
-        raise RulesError(f"rule {rule.id!r} of {vendor}.toml: its id must begin with {vendor!r} and a hyphen")
+        raise RulesError(f"rule {rule.id!r}: the id must begin with {vendor!r} and a hyphen")
     beyond = sorted(set(table) - _VENDOR_KEYS)
     if beyond:
-        raise RulesError(
-            f"rule {rule.id!r} of {vendor}.toml: a vendor's rule may state no {', '.join(beyond)}; "
-            f"its conditions are {' and '.join(_VENDOR_PATTERNS)}"
-        )
+        conditions = " and ".join(_VENDOR_PATTERNS)
+        raise RulesError(f"rule {rule.id!r}: a vendor's rule may state no {', '.join(beyond)}; it has {conditions}")
     if rule.catches_all:
-        raise RulesError(f"rule {rule.id!r} of {vendor}.toml has no condition; add a message or a log")
+        raise RulesError(f"rule {rule.id!r} has no condition; add a message or a log")
     if rule.cause not in _VENDOR_CAUSES:
+        causes = ", ".join(cause for cause in Cause if cause in _VENDOR_CAUSES)
         raise RulesError(
-            f"rule {rule.id!r} of {vendor}.toml: cause {rule.cause.value!r} is none that a vendor's words can show; "
-            f"use one of {', '.join(cause for cause in Cause if cause in _VENDOR_CAUSES)}"
+            f"rule {rule.id!r}: a vendor's words cannot show cause {rule.cause.value!r}; use one of {causes}"
         )
     return replace(rule, device=devices)
 
@@ -231,7 +231,7 @@ def _rule(table: Any, number: int) -> Rule:
     right_at = table.get("right_at", False)
     if "right_at" in table and right_at is not True:
         raise RulesError(f"rule {name!r}: right_at must be true or absent")
-    values = {key: _texts(name, key, table[key]) for key in (*_WORDS, *_PATTERNS) if key in table}
+    values = {key: _texts(f"rule {name!r}", key, table[key]) for key in (*_WORDS, *_PATTERNS) if key in table}
     for key, words in _ENUMERATED.items():
         for word in values.get(key, ()):
             _member(name, key, word, words)
@@ -241,10 +241,10 @@ def _rule(table: Any, number: int) -> Rule:
     return Rule(id=name, cause=cause, says=table["says"], right_at=right_at, **conditions)
 
 
-def _texts(rule: str, key: str, value: Any) -> list[str]:
+def _texts(subject: str, key: str, value: Any) -> list[str]:
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text for text in texts):
-        raise RulesError(f"rule {rule!r}: {key} must be a text or a list of texts, none of them empty")
+        raise RulesError(f"{subject}: {key} must be a text or a list of texts, none of them empty")
     return texts
 
 

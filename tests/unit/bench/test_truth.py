@@ -15,8 +15,8 @@ from tests.frameworks.common.host_work import PLANTS
 
 PROJECT = Path(__file__).resolve().parents[3]
 NEW_CAUSES = {"host_work", "not_this_device"}
-NUMBERS = {"seen": 221, "heldout": 100, "vendors_seen": 79, "vendors_heldout": 79, "vendors_fresh": 46}
-FLOORS = {"seen": 0.99, "heldout": 0.93, "vendors_seen": 0.98, "vendors_heldout": 0.98, "vendors_fresh": 0.84}
+NUMBERS = {"seen": 221, "heldout": 100, "vendors_seen": 125, "vendors_heldout": 79, "vendors_fresh": 20}
+FLOORS = {"seen": 0.99, "heldout": 0.93, "vendors_seen": 0.98, "vendors_heldout": 0.98, "vendors_fresh": 0.95}
 """The share of each set that the rules name rightly; it may only go up."""
 MOST_WRONG = {"seen": 1, "heldout": 3, "vendors_seen": 0, "vendors_heldout": 1, "vendors_fresh": 0}
 """The number of each set that the rules name wrongly, instead of leaving it unknown; it may only go down."""

@@ -394,18 +394,22 @@ def test_a_file_of_rules_may_be_without_vendors() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[[rule", "the rules of acme.toml are not valid TOML"),
-        (rule("message = 'x'", "acme-a"), "the rules of acme.toml: the file may hold only devices, [[rule]] tables"),
-        (vendor("message = 'x'").replace('"acme"', ""), "devices must be a text or a list of texts"),
-        (vendor("message = 'x'", "oom"), "rule 'oom' of acme.toml: its id must begin with 'acme' and a hyphen"),
+        ("[[rule", "acme.toml: the rules are not valid TOML"),
+        (rule("message = 'x'", "acme-a"), "acme.toml: the file may hold only devices and [[rule]] tables"),
         (
-            vendor("message = 'x'\ndevice = 'cpu'"),
-            "a vendor's rule may state no device; its conditions are message and",
+            vendor("message = 'x'").replace('"acme"', ""),
+            "acme.toml: the file: devices must be a text or a list of texts",
         ),
-        (vendor(""), "rule 'acme-a' of acme.toml has no condition"),
-        (vendor("message = '('"), "no regular expression"),
-        (vendor("message = 'x'", cause="not_this_device"), "'not_this_device' is none that a vendor's words can show"),
-        (vendor("message = 'x'", cause="unknown"), "'unknown' is none that a vendor's words can show"),
+        (vendor("message = 'x'", "oom"), "acme.toml: rule 'oom': the id must begin with 'acme' and a hyphen"),
+        (vendor("message = 'x'").replace("id =", "#"), "acme.toml: rule number 1 has no id"),
+        (vendor("message = 'x'\ndevice = 'cpu'"), "may state no device; it has message and log"),
+        (vendor(""), "acme.toml: rule 'acme-a' has no condition"),
+        (vendor("message = '('"), "acme.toml: rule 'acme-a': message '(' is no regular expression"),
+        (
+            vendor("message = 'x'", cause="not_this_device"),
+            "cannot show cause 'not_this_device'; use one of type, not_imp",
+        ),
+        (vendor("message = 'x'", cause="unknown"), "cannot show cause 'unknown'"),
         (vendor("message = 'x'") + rule("message = 'y'", "acme-a"), "'acme-a' appears twice"),
     ],
 )
