@@ -94,7 +94,7 @@ def _charted(
         device=chart.device,
         device_class=DeviceClass(chart.device_class),
         hardware=chart.hardware,
-        charts=(Chart(chart.suite, chart.revision, chart.at, chart.campaign_id, chart.repeat),),
+        charts=(Chart(chart.suite, chart.revision, chart.at, chart.campaign_id, chart.repeat, chart.signed_by),),
         functions={name: tuple(cases) for name, cases in functions.items()},
         simulated=chart.simulated,
         notes=tuple(chart.notes),

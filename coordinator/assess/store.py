@@ -14,7 +14,8 @@ _CHARTS = text("""
 SELECT ct.campaign_id, ct.target_id, ct.suite_id, t.framework, t.version, t.device, t.device_class, t.hardware,
        t.simulated, t.notes, s.name AS suite, s.revision, coalesce(p.finished_at, now()) AS at,
        (SELECT f.body ->> 'repeat' FROM outcomes o JOIN fingerprints f ON f.id = o.fingerprint_id
-         WHERE o.campaign_id = ct.campaign_id AND o.target_id = ct.target_id LIMIT 1) AS repeat
+         WHERE o.campaign_id = ct.campaign_id AND o.target_id = ct.target_id LIMIT 1) AS repeat,
+       (SELECT g.name FROM signers g WHERE g.id = p.signer_id AND g.revoked_at IS NULL) AS signed_by
   FROM campaign_targets ct
   JOIN campaigns p ON p.id = ct.campaign_id
   JOIN targets t ON t.id = ct.target_id

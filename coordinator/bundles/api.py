@@ -1,28 +1,42 @@
-"""Bundles over HTTP."""
+"""Bundles and the keys that sign them, over HTTP."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Query, Request, Response, status
+from fastapi import Header, Query, Request, Response, status
+from fastapi import Path as PathParameter
 from starlette.requests import ClientDisconnect
 
 from coordinator.access.caller import CurrentCaller, needs
 from coordinator.access.roles import Role
-from coordinator.bundles import reader, service
+from coordinator.bundles import reader, service, signer_service
+from coordinator.bundles.models import Signer, SignerList, SignerRequest
+from coordinator.bundles.signature import LONGEST_SIGNATURE, SIGNATURE
 from coordinator.campaigns import service as campaigns
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.context import Context
 from coordinator.errors import BundleError
 from coordinator.routers import RestRouter
-from coordinator.storable import Text
+from coordinator.storable import LARGEST_INTEGER, Text
 from protocol.problems import problem_responses
 
-router = RestRouter(prefix="/bundles", tags=["bundles"])
+router = RestRouter(tags=["bundles"])
+
+Signature = Annotated[
+    str | None,
+    Header(
+        alias=SIGNATURE,
+        max_length=LONGEST_SIGNATURE,
+        pattern="^[A-Za-z0-9+/]+={0,2}$",
+        description="What stands between the first and the last line of the file `.sig`, on one line.",
+    ),
+]
+SignerId = Annotated[int, PathParameter(ge=1, le=LARGEST_INTEGER)]
 
 
 @router.post(
-    "",
+    "/bundles",
     status_code=status.HTTP_201_CREATED,
     dependencies=[needs(Role.operator)],
     responses={
@@ -42,17 +56,45 @@ async def import_bundle(
     context: Context,
     caller: CurrentCaller,
     name: Annotated[Text | None, Query(min_length=1, max_length=200)] = None,
+    signature: Signature = None,
 ) -> CampaignDetail:
-    """Store a bundle, the body of the request, as a campaign that is done. The same bundle is stored once."""
+    """Store a bundle, the body of the request, as a campaign that is done. The same bundle is stored once.
+
+    One with a signature is refused unless a trusted key made it; one without is stored as unsigned.
+    """
     declared = request.headers.get("content-length", "")
     if declared.isdecimal():
         reader.require_size(int(declared))
     try:
         async with service.received(request.stream()) as file:
-            campaign_id, is_new = await service.import_bundle(context.engine, file, name, caller.name)
+            signer = None if signature is None else await signer_service.signer_of(context.engine, file, signature)
+            campaign_id, is_new = await service.import_bundle(context.engine, file, name, caller.name, signer)
     except ClientDisconnect:
         raise BundleError("the upload broke off") from None
     if not is_new:
         response.status_code = status.HTTP_200_OK
     response.headers["Location"] = f"/api/v1/campaigns/{campaign_id}"
     return await campaigns.detail(context.engine, campaign_id)
+
+
+@router.get("/signers")
+async def list_signers(context: Context) -> SignerList:
+    """The keys whose signatures of bundles are or were trusted, newest first."""
+    return SignerList(signers=await signer_service.list_signers(context.engine))
+
+
+@router.post(
+    "/signers",
+    status_code=status.HTTP_201_CREATED,
+    dependencies=[needs(Role.operator)],
+    responses=problem_responses(409),
+)
+async def add_signer(request: SignerRequest, caller: CurrentCaller, context: Context) -> Signer:
+    """Trust a key from now on."""
+    return await signer_service.add_signer(context.engine, request, caller.name)
+
+
+@router.delete("/signers/{signer_id}", dependencies=[needs(Role.operator)], responses=problem_responses(404))
+async def revoke_signer(signer_id: SignerId, caller: CurrentCaller, context: Context) -> Signer:
+    """Trust a key no more: bundles that it signed are refused, and those that are stored count as unsigned."""
+    return await signer_service.revoke_signer(context.engine, signer_id, caller.name)

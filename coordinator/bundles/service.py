@@ -13,7 +13,8 @@ from typing import BinaryIO, cast
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from coordinator.bundles import reader, store
+from coordinator.bundles import reader, signer_store, store
+from coordinator.bundles.models import Signer
 from coordinator.bundles.reader import Bundle
 from coordinator.bundles.store import DoneJob
 from coordinator.database.connection import allow_long_statements
@@ -42,8 +43,13 @@ async def received(pieces: AsyncIterator[bytes], limit: int = MAX_BYTES) -> Asyn
         yield cast(BinaryIO, file)
 
 
-async def import_bundle(engine: AsyncEngine, file: BinaryIO, name: str | None, created_by: str) -> tuple[int, bool]:
-    """Return the bundle's campaign, and whether it is new. Raises ``BundleError``; then nothing is stored."""
+async def import_bundle(
+    engine: AsyncEngine, file: BinaryIO, name: str | None, created_by: str, signer: Signer | None = None
+) -> tuple[int, bool]:
+    """Return the bundle's campaign, and whether it is new. Raises ``BundleError``; then nothing is stored.
+
+    A bundle that was imported unsigned, and now comes from a ``signer``, is theirs from then on.
+    """
     bundle = await asyncio.to_thread(reader.check, file)
     try:
         async with engine.begin() as connection:
@@ -56,15 +62,22 @@ async def import_bundle(engine: AsyncEngine, file: BinaryIO, name: str | None, c
                 )
                 if created is not None:
                     await _fill(connection, created, bundle, file)
+                    await _name_signer(connection, created, signer)
                     return created, True
                 # Another transaction has imported it since we looked.
                 known = await store.campaign_of(connection, bundle.sha256)
             assert known is not None
+            await _name_signer(connection, known, signer)
             return known, False
     except DBAPIError as error:
         if is_refused(error):
             raise BundleError("the bundle holds a value that no database takes: a runner did not write it") from error
         raise
+
+
+async def _name_signer(connection: AsyncConnection, campaign_id: int, signer: Signer | None) -> None:
+    if signer is not None:
+        await signer_store.name_signer(connection, campaign_id, signer.id)
 
 
 async def _fill(connection: AsyncConnection, campaign_id: int, bundle: Bundle, file: BinaryIO) -> None:

@@ -5,13 +5,35 @@ from __future__ import annotations
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from coordinator.errors import BundleError
 
 NAMESPACE = "portolan-bundle"
 """A signature for another purpose, such as of a commit, is none of a bundle."""
+FIRST_LINE = "-----BEGIN SSH SIGNATURE-----"
+LAST_LINE = "-----END SSH SIGNATURE-----"
+SIGNATURE = "Portolan-Signature"
+"""The header of an upload that has the signature."""
+LONGEST_SIGNATURE = 8192
+"""Characters; one of an RSA key of 16,384 bits has 5,600."""
 WITHIN_S = 600.0
 """A bundle of 1 GiB is hashed in seconds; a disk can be slow."""
+
+
+def read_signature(bundle: Path) -> str | None:
+    """Return the inner part of the signature in the file beside a bundle, as one line; None if there is no file.
+
+    Raises ``BundleError`` for a file that is no signature.
+    """
+    file = Path(f"{bundle}.sig")
+    try:
+        lines = file.read_text(errors="replace").splitlines()
+    except FileNotFoundError:
+        return None
+    if len(lines) < 3 or (lines[0], lines[-1]) != (FIRST_LINE, LAST_LINE):
+        raise BundleError(f"{file} is no signature of ssh-keygen's: ask for it again, or move it away")
+    return "".join(lines[1:-1])
 
 
 @dataclass(frozen=True)
@@ -37,44 +59,59 @@ class Signers:
                 f"{bundle} is not signed: there is no {signature}; its maker signs it with "
                 f"`ssh-keygen -Y sign -n {NAMESPACE} -f KEY {bundle.name}`"
             )
-        signer = self._find(bundle, signature)
-        self._verify(bundle, signature, signer)
-        return signer
-
-    def _find(self, bundle: Path, signature: Path) -> str:
-        principals = _ssh_keygen("find-principals", "-s", str(signature), "-f", str(self.allowed))
-        names = principals.stdout.splitlines()
-        if principals.returncode or not names:
+        signer = find_principal(signature, self.allowed)
+        if signer is None:
             raise BundleError(
                 f"{bundle} is signed by a key that {self.allowed} does not name: take it out, or add the key"
             )
-        return names[0]
-
-    def _verify(self, bundle: Path, signature: Path, signer: str) -> None:
-        revoked = () if self.revoked is None else ("-r", str(self.revoked))
-        options = ("-f", str(self.allowed), "-I", signer, "-n", NAMESPACE, "-s", str(signature), *revoked)
-        verification = _ssh_keygen("verify", *options, content=bundle)
-        if verification.returncode:
-            complaints = verification.stderr.strip().splitlines() or ["ssh-keygen gives no reason"]
+        with open(bundle, "rb") as content:
+            complaint = verify(content, signature, self.allowed, signer, self.revoked)
+        if complaint is not None:
             raise BundleError(
-                f"{bundle} has no valid signature of {signer} ({complaints[0]}): it was changed, or the key is "
+                f"{bundle} has no valid signature of {signer} ({complaint}): it was changed, or the key is "
                 "revoked or out of its time; ask for a fresh copy with its signature"
             )
+        return signer
 
 
-def _ssh_keygen(action: str, *options: str, content: Path | None = None) -> subprocess.CompletedProcess[str]:
+def find_principal(signature: Path, signers: Path) -> str | None:
+    """Return the name that a file of allowed signers has for the key of a signature; None if it has none.
+
+    Raises ``BundleError`` where there is no OpenSSH.
+    """
+    principals = _ssh_keygen("find-principals", "-s", str(signature), "-f", str(signers))
+    names = principals.stdout.splitlines()
+    return names[0] if names and not principals.returncode else None
+
+
+def verify(
+    content: BinaryIO, signature: Path, signers: Path, principal: str, revoked_keys: Path | None = None
+) -> str | None:
+    """Return why a signature is none of the content by the key of a principal; None if it is.
+
+    ``content`` is read from where it is. Raises ``BundleError`` where that cannot be said.
+    """
+    options = ("-f", str(signers), "-I", principal, "-n", NAMESPACE, "-s", str(signature))
+    verification = _ssh_keygen(
+        "verify", *options, *(() if revoked_keys is None else ("-r", str(revoked_keys))), content=content
+    )
+    if not verification.returncode:
+        return None
+    return next(iter(verification.stderr.strip().splitlines()), "ssh-keygen gives no reason")
+
+
+def _ssh_keygen(action: str, *options: str, content: BinaryIO | None = None) -> subprocess.CompletedProcess[str]:
     try:
-        with open(content or "/dev/null", "rb") as file:
-            return subprocess.run(
-                ["ssh-keygen", "-Y", action, *options],
-                stdin=file,
-                capture_output=True,
-                text=True,
-                errors="backslashreplace",
-                timeout=WITHIN_S,
-                check=False,
-            )
+        return subprocess.run(
+            ["ssh-keygen", "-Y", action, *options],
+            stdin=subprocess.DEVNULL if content is None else content,
+            capture_output=True,
+            text=True,
+            errors="backslashreplace",
+            timeout=WITHIN_S,
+            check=False,
+        )
     except FileNotFoundError as error:
         raise BundleError(f"{error.filename} is not here: signatures are checked with OpenSSH's ssh-keygen") from error
     except subprocess.TimeoutExpired as error:
-        raise BundleError(f"the signature of {content} was not checked within {WITHIN_S:g} s: try again") from error
+        raise BundleError(f"the signature was not checked within {WITHIN_S:g} s: try again") from error

@@ -76,6 +76,9 @@ class Campaign(BaseModel):
     """When it came in a bundle; all its other times are by the clock of the machine that ran it."""
     created_by: str | None
     """The name of the caller who submitted or imported it; null if nobody's name was known."""
+    signed_by: str | None = None
+    """The name of the trusted key that signed its bundle; null: it was dispatched or unsigned, or the key is
+    revoked."""
     counters: Counters
     estimate: TimeEstimate
 

@@ -174,6 +174,7 @@ _LISTED = """
 SELECT c.id, c.name, c.suite, c.state, c.selectors AS targets, c.functions, c.runs, c.timeout_s, c.timing,
        c.timed_cases, c.verdicts_first, c.rerun_of, c.sample ->> 'name' AS sample, c.not_charted,
        c.created_at, c.finished_at, c.imported_at, c.created_by,
+       (SELECT s.name FROM signers s WHERE s.id = c.signer_id AND s.revoked_at IS NULL) AS signed_by,
        t.total, t.done, t.passed, t.failed, t.skipped, t.incomplete, t.cancelled,
        extract(epoch FROM coalesce(c.finished_at, now()) - c.created_at)::float8 AS elapsed_s
   FROM campaigns c

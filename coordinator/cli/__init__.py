@@ -139,6 +139,7 @@ class Commands(LazyGroup):
             "Set up, start, chart every function on this machine's targets, show the matrix, stop.",
         ),
         ("token", "coordinator.cli.access_commands:app", "Tokens: who may do what."),
+        ("signer", "coordinator.cli.signer_commands:app", "Keys whose signatures of bundles are trusted."),
         (
             "catalogue",
             "coordinator.cli.catalogue_commands:app",

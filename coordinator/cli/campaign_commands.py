@@ -62,7 +62,10 @@ def _print_one(campaign: CampaignDetail) -> None:
         f"timeout {campaign.timeout_s:g} s, timing {campaign.timed}"
     )
     if campaign.imported_at is not None:
-        print(f"imported {campaign.imported_at:%Y-%m-%d %H:%M}, begun {campaign.created_at:%Y-%m-%d %H:%M}")
+        print(
+            f"imported {campaign.imported_at:%Y-%m-%d %H:%M}, begun {campaign.created_at:%Y-%m-%d %H:%M}, "
+            f"{_signature(campaign)}"
+        )
     if campaign.sample is not None:
         print(f"its functions are the sample {campaign.sample}")
     if campaign.rerun_of is not None:
@@ -111,16 +114,27 @@ def import_(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What `portolan-runner run … --out FILE` wrote.")],
     name: Annotated[str | None, typer.Option(help="Name of the campaign.")] = None,
 ) -> None:
-    """Store a bundle as a campaign; the same bundle is stored once, however often it is imported."""
+    """Store a bundle as a campaign; the same bundle is stored once, however often it is imported.
+
+    With a file FILE.sig beside it, the bundle must be signed by a key that the coordinator trusts.
+    """
     from coordinator.bundles.reader import require_size
 
     # Check the size here: if the coordinator refuses an upload midway, its reason may not arrive.
     require_size(file.stat().st_size)
     campaign, is_new = client.import_bundle(file, name)
     if not is_new:
-        print(f"campaign {campaign.id}: this bundle is already stored, imported {campaign.imported_at:%Y-%m-%d %H:%M}")
+        print(
+            f"campaign {campaign.id}: this bundle is already stored, imported {campaign.imported_at:%Y-%m-%d %H:%M}, "
+            f"{_signature(campaign)}"
+        )
         return
     (target,) = campaign.by_target
     print(
-        f"campaign {campaign.id}: {plural(campaign.counters.done, 'outcome')} of {target.target} on {target.hardware}"
+        f"campaign {campaign.id}: {plural(campaign.counters.done, 'outcome')} of {target.target} on {target.hardware}, "
+        f"{_signature(campaign)}"
     )
+
+
+def _signature(campaign: CampaignDetail) -> str:
+    return f"signed by {campaign.signed_by}" if campaign.signed_by else "unsigned"

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from coordinator.access.models import AuditPage, LoginLink, NewToken, Token, WhoAmI
     from coordinator.assess.answers import Answer
     from coordinator.assess.evidence import Evidence
+    from coordinator.bundles.models import Signer
     from coordinator.campaigns.models import CampaignDetail, CampaignPage, DryRun
     from coordinator.campaigns.request import CampaignRequest
     from coordinator.catalogue.models import CampaignCoverage, Catalogue, CoverageList, SuiteCases
@@ -173,14 +174,37 @@ class Client:
         return self._parse(DryRun, self._send("POST", "/campaigns", json={**_json(request), "dry_run": True}))
 
     def import_bundle(self, path: Path, name: str | None) -> tuple[CampaignDetail, bool]:
-        """Return the campaign of the bundle, and whether it is new there."""
+        """Return the campaign of the bundle, and whether it is new there.
+
+        A signature in the file beside it, whose name ends with ``.sig``, is sent with it.
+        """
+        from coordinator.bundles.signature import SIGNATURE, read_signature
         from coordinator.campaigns.models import CampaignDetail
 
+        signature = read_signature(path)
+        headers = BUNDLE if signature is None else {**BUNDLE, SIGNATURE: signature}
         with path.open("rb") as file:
             answer = self._send(
-                "POST", "/bundles", query={"name": name}, content=file, headers=BUNDLE, within_s=WHOLE_S
+                "POST", "/bundles", query={"name": name}, content=file, headers=headers, within_s=WHOLE_S
             )
         return self._parse(CampaignDetail, answer), answer.status_code == httpx.codes.CREATED
+
+    def signers(self) -> list[Signer]:
+        """Return the keys whose signatures of bundles are or were trusted, the newest first."""
+        from coordinator.bundles.models import SignerList
+
+        return self._get(SignerList, "/signers").signers
+
+    def add_signer(self, name: str, key: str) -> Signer:
+        """Trust a public key, the content of a file such as ``id_ed25519.pub``, under a name."""
+        from coordinator.bundles.models import Signer
+
+        return self._parse(Signer, self._send("POST", "/signers", json={"name": name, "key": key}))
+
+    def revoke_signer(self, signer_id: int) -> Signer:
+        from coordinator.bundles.models import Signer
+
+        return self._parse(Signer, self._send("DELETE", f"/signers/{signer_id}"))
 
     def campaigns(self, limit: int = 50) -> CampaignPage:
         from coordinator.campaigns.models import CampaignPage

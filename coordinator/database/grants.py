@@ -60,6 +60,7 @@ GRANTS: Mapping[str, Grant] = {
     "campaigns": Grant(_KEPT, _SELECT),
     "campaign_targets": Grant(_KEPT, _SELECT),
     "overrides": Grant(_KEPT, _SELECT),
+    "signers": Grant(_STATE, _SELECT),
     # Without the lease token, which would allow forging a runner's report.
     "attempts": Grant(
         _KEPT,

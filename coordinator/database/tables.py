@@ -272,6 +272,7 @@ campaigns = Table(
     Column("finished_at", DateTime(timezone=True)),
     Column("imported_at", DateTime(timezone=True), comment="when it came in a bundle; null if it was dispatched"),
     Column("bundle_sha256", Text, unique=True, comment="of the bundle that it came in: each is stored once"),
+    Column("signer_id", ForeignKey("signers.id"), comment="of its bundle; null if that was not signed"),
     Column("created_by", Text, comment="the name of the caller who submitted or imported it"),
     CheckConstraint("runs between 1 and 100", name="runs"),
     CheckConstraint("timeout_s > 0 and timeout_s <= 14400", name="timeout"),
@@ -644,6 +645,19 @@ reference_caveats = _published_table(
     Column("device", Text, comment="null: all"),
     Column("sentence", Text, nullable=False),
     comment="what is wrong in the figures, to be said beside them",
+)
+
+signers = Table(
+    "signers",
+    metadata,
+    Column("id", Integer, Identity(), primary_key=True),
+    Column("name", Text, nullable=False, comment="of the laboratory or person whose key it is"),
+    Column("key", Text, nullable=False, unique=True, comment="public, as OpenSSH writes it, without a comment"),
+    Column("added_by", Text, nullable=False),
+    _now(),
+    Column("revoked_at", DateTime(timezone=True)),
+    Column("revoked_by", Text),
+    comment="keys that sign bundles; a revoked one stays, so that it is not trusted again",
 )
 
 tokens = Table(

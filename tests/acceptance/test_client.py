@@ -144,6 +144,11 @@ def call_everything(client: Any, runner: RunnerProcess, bundle: Path) -> None:
     assert b"hazards.add" in b"".join(client.export(campaign, "csv", {}))
     assert client.get_json(f"/campaigns/{campaign}/tables", {})["tables"]
 
+    key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIENKZXlpYpuwJNR9pUs/8U84sKl2PHgMAvJ39kdUo8mS lab"
+    signer = client.add_signer("lab@example.org", key)
+    assert signer in client.signers()
+    assert client.revoke_signer(signer.id).revoked_at is not None
+
     imported, is_new = client.import_bundle(bundle, "xla")
     assert is_new
     client.compare(str(campaign), str(imported.id), "anywhere")

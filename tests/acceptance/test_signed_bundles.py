@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests import bundles
+from tests.coordinator_process import CoordinatorProcess
 from tests.portolan_process import Portolan
 
 LAB = "lab@example.org"
@@ -116,3 +117,28 @@ def test_options_of_signatures_that_cannot_hold_are_refused(lab: Lab) -> None:
     assert "--revoked is of --signers" in lab.portolan.refused("publish", place, "--revoked", str(lab.allowed))
     lab.allowed.unlink()
     assert "there is no such file of keys" in lab.refused()
+
+
+def test_an_operator_trusts_lists_and_revokes_keys_and_an_import_says_whose_the_bundle_is(
+    lab: Lab, coordinator: CoordinatorProcess
+) -> None:
+    portolan = Portolan(lab.folder / "data", PORTOLAN_URL=coordinator.url)
+    assert "no key is trusted yet" in portolan.ask("signer", "list")
+    lab.sign(lab.key)
+    assert "portolan signer add NAME KEY.pub" in portolan.refused("import", str(lab.bundle))
+    assert "is no public key" in portolan.refused("signer", "add", LAB, str(lab.key))
+    fingerprint = subprocess.run(
+        ["ssh-keygen", "-l", "-f", str(lab.key)], check=True, capture_output=True, text=True
+    ).stdout.split()[1]
+    said = portolan.ask("signer", "add", LAB, str(lab.key.with_suffix(".pub")))
+    assert said == f"signer 1, {LAB}: {fingerprint} is trusted\n"
+    signature = lab.bundle.with_name(f"{lab.bundle.name}.sig")
+    signature.rename(lab.folder / "away")
+    assert portolan.ask("import", str(lab.bundle)).endswith(", unsigned\n")
+    (lab.folder / "away").rename(signature)
+    assert portolan.ask("import", str(lab.bundle)).endswith(f", signed by {LAB}\n")
+    assert portolan.ask("signer", "revoke", "1") == f"signer 1, {LAB}: revoked\n"
+    assert " by admin" in portolan.ask("signer", "list")
+    assert "that was revoked on" in portolan.refused("import", str(lab.bundle))
+    signature.write_text("no signature")
+    assert "is no signature of ssh-keygen's" in portolan.refused("import", str(lab.bundle))

@@ -1,0 +1,89 @@
+"""The keys that a coordinator trusts: listed, added, revoked, and asked for the signature of a bundle."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from coordinator.bundles import signer_store
+from coordinator.bundles.models import Signer, SignerRequest
+from coordinator.bundles.signature import FIRST_LINE, LAST_LINE, NAMESPACE, find_principal, verify
+from coordinator.errors import BundleError, ConflictError, NotFoundError
+
+
+async def list_signers(engine: AsyncEngine) -> list[Signer]:
+    async with engine.connect() as connection:
+        return [Signer.model_validate(row._mapping) for row in await signer_store.list_signers(connection)]
+
+
+async def add_signer(engine: AsyncEngine, request: SignerRequest, by: str) -> Signer:
+    """Raises ``ConflictError`` for a key that is here already, trusted or revoked."""
+    try:
+        async with engine.begin() as connection:
+            row = await signer_store.add_signer(connection, request.name, request.key, by)
+    except IntegrityError:
+        async with engine.connect() as connection:
+            known = await signer_store.signer_of_key(connection, request.key)
+        if known is None:
+            raise
+        if known.revoked_at is not None:
+            raise ConflictError(f"this key of {known.name} was revoked: ask for a new one") from None
+        raise ConflictError(f"this key is trusted already, as signer {known.id}, {known.name}") from None
+    return Signer.model_validate(row._mapping)
+
+
+async def revoke_signer(engine: AsyncEngine, signer_id: int, by: str) -> Signer:
+    """Raises ``NotFoundError``."""
+    async with engine.begin() as connection:
+        row = await signer_store.revoke_signer(connection, signer_id, by)
+    if row is None:
+        raise NotFoundError(f"there is no signer {signer_id}: `portolan signer list` shows the existing ones")
+    return Signer.model_validate(row._mapping)
+
+
+async def signer_of(engine: AsyncEngine, bundle: BinaryIO, signature: str) -> Signer:
+    """Return whose key signed a bundle; ``signature`` is the inner part of the file ``.sig``, without line ends.
+
+    Raises ``BundleError`` for a signature of an unknown key, of a revoked key, or of other content.
+    """
+    signers = await list_signers(engine)
+    return await asyncio.to_thread(_signer_of, signers, bundle, signature)
+
+
+def _signer_of(signers: Sequence[Signer], bundle: BinaryIO, signature: str) -> Signer:
+    by_principal = {f"signer-{signer.id}": signer for signer in signers}
+    with tempfile.TemporaryDirectory(prefix="portolan-signature-") as folder:
+        signers_file, signature_file = Path(folder) / "allowed_signers", Path(folder) / "bundle.sig"
+        # A revoked key is in it too, so that its owner can be named.
+        lines = (f'{name} namespaces="{NAMESPACE}" {signer.key}\n' for name, signer in by_principal.items())
+        signers_file.write_text("".join(lines))
+        signature_file.write_text("\n".join([FIRST_LINE, *textwrap.wrap(signature, 70), LAST_LINE, ""]))
+        principal = find_principal(signature_file, signers_file)
+        if principal is None:
+            raise BundleError(
+                "the bundle is signed by a key that this coordinator does not trust: an operator adds it with "
+                "`portolan signer add NAME KEY.pub`; without its file .sig the bundle is imported as unsigned"
+            )
+        signer = by_principal[principal]
+        if signer.revoked_at is not None:
+            raise BundleError(
+                f"the bundle is signed by a key of {signer.name} that was revoked on {signer.revoked_at:%Y-%m-%d}: "
+                "ask for one that is signed with a new key"
+            )
+        bundle.seek(0)
+        # A description of its own: what ssh-keygen reads must not move the place from which the import reads.
+        with open(f"/proc/self/fd/{bundle.fileno()}", "rb") as content:
+            complaint = verify(content, signature_file, signers_file, principal)
+    if complaint is not None:
+        raise BundleError(
+            f"the bundle has no valid signature of {signer.name} ({complaint}): it was changed after it was signed; "
+            "ask for a fresh copy with its signature"
+        )
+    return signer

@@ -1,0 +1,193 @@
+"""Imports of signed bundles over the real application: whose they are, and which are refused."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from coordinator.app import create_app
+from coordinator.assess.evidence_file import read
+from coordinator.bundles.signature import SIGNATURE, read_signature
+from coordinator.settings import Settings
+from tests import bundles
+from tests.admin import ADMIN_TOKEN, AS_ADMIN
+from tests.database_roles import application
+
+LAB = "lab@example.org"
+
+
+@pytest.fixture(scope="module")
+def bundle_content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    lines = bundles.lines_of(bundles.make(tmp_path_factory.mktemp("bundle") / "made.bundle", runs=1).read_bytes())
+    lines[0]["runner"]["device"] = "xla"
+    return bundles.sealed(lines)
+
+
+@pytest.fixture
+def bundle(bundle_content: bytes, tmp_path: Path) -> Path:
+    file = tmp_path / "hazards.bundle"
+    file.write_bytes(bundle_content)
+    return file
+
+
+@pytest.fixture
+async def http(database: str) -> AsyncIterator[httpx.AsyncClient]:
+    app = create_app(Settings(database_url=application(database), admin_token=ADMIN_TOKEN))
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://localhost/api/v1", headers=AS_ADMIN, timeout=120
+        ) as client,
+    ):
+        yield client
+
+
+def make_key(folder: Path, name: str, kind: str = "ed25519") -> Path:
+    key = folder / name
+    subprocess.run(["ssh-keygen", "-q", "-t", kind, "-N", "", "-f", str(key)], check=True)
+    return key
+
+
+def sign(bundle: Path, key: Path, namespace: str = "portolan-bundle") -> None:
+    command = ["ssh-keygen", "-q", "-Y", "sign", "-n", namespace, "-f", str(key), str(bundle)]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+async def trust(http: httpx.AsyncClient, key: Path, name: str = LAB) -> int:
+    answer = await http.post("/signers", json={"name": name, "key": key.with_suffix(".pub").read_text()})
+    assert answer.status_code == 201, answer.text
+    number: int = answer.json()["id"]
+    return number
+
+
+def on_other_hardware(bundle: Path) -> None:
+    """Change a whole bundle into another whole one."""
+    lines = bundles.lines_of(bundle.read_bytes())
+    lines[0]["runner"]["fingerprint"]["hardware"] = "TPU v9"
+    bundle.write_bytes(bundles.sealed(lines))
+
+
+def content_of(bundle: Path) -> bytes:
+    return bundle.read_bytes()
+
+
+async def send(http: httpx.AsyncClient, bundle: Path) -> httpx.Response:
+    signature = read_signature(bundle)
+    headers = bundles.HEADERS if signature is None else {**bundles.HEADERS, SIGNATURE: signature}
+    return await http.post("/bundles", headers=headers, content=content_of(bundle))
+
+
+async def refusal(http: httpx.AsyncClient, bundle: Path) -> str:
+    answer = await send(http, bundle)
+    assert answer.status_code == 422, answer.text
+    assert (await http.get("/campaigns")).json()["campaigns"] == []
+    return str(answer.json()["detail"])
+
+
+async def signers_of_evidence(http: httpx.AsyncClient) -> list[str | None]:
+    evidence = read((await http.get("/evidence")).content, "the answer", "the test")
+    return [chart.signed_by for target in evidence.targets for chart in target.charts]
+
+
+async def campaign_of(answer: httpx.Response) -> dict[str, Any]:
+    assert answer.status_code in (200, 201), answer.text
+    campaign: dict[str, Any] = answer.json()
+    return campaign
+
+
+@pytest.mark.parametrize("kind", ["ed25519", "rsa", "ecdsa"])
+async def test_a_signed_bundle_is_its_signers_until_the_key_is_revoked(
+    http: httpx.AsyncClient, bundle: Path, tmp_path: Path, kind: str
+) -> None:
+    key = make_key(tmp_path, "lab", kind)
+    number = await trust(http, key)
+    sign(bundle, key)
+    campaign = await campaign_of(await send(http, bundle))
+    assert campaign["signed_by"] == LAB
+    assert await signers_of_evidence(http) == [LAB]
+    answer = await http.delete(f"/signers/{number}")
+    assert answer.json()["revoked_by"] == "admin"
+    assert (await http.get(f"/campaigns/{campaign['id']}")).json()["signed_by"] is None
+    assert await signers_of_evidence(http) == [None]
+
+
+async def test_an_unsigned_bundle_is_taken_as_such_and_becomes_the_signers_when_it_comes_signed(
+    http: httpx.AsyncClient, bundle: Path, tmp_path: Path
+) -> None:
+    key = make_key(tmp_path, "lab")
+    await trust(http, key)
+    first = await campaign_of(await send(http, bundle))
+    assert first["signed_by"] is None
+    page = await http.get(f"http://localhost/campaigns/{first['id']}", headers={"Accept": "text/html"})
+    assert "from a bundle without a trusted signature" in page.text
+    sign(bundle, key)
+    second = await campaign_of(await send(http, bundle))
+    assert (second["id"], second["signed_by"]) == (first["id"], LAB)
+
+
+async def test_a_bundle_that_was_changed_after_it_was_signed_is_refused(
+    http: httpx.AsyncClient, bundle: Path, tmp_path: Path
+) -> None:
+    key = make_key(tmp_path, "lab")
+    await trust(http, key)
+    sign(bundle, key)
+    on_other_hardware(bundle)
+    said = await refusal(http, bundle)
+    assert f"no valid signature of {LAB}" in said
+    assert "ask for a fresh copy" in said
+
+
+async def test_a_signature_for_another_purpose_is_refused(
+    http: httpx.AsyncClient, bundle: Path, tmp_path: Path
+) -> None:
+    key = make_key(tmp_path, "lab")
+    await trust(http, key)
+    sign(bundle, key, "git")
+    assert f"no valid signature of {LAB}" in await refusal(http, bundle)
+
+
+async def test_a_key_that_nobody_trusts_and_one_that_was_revoked_are_refused_with_what_to_do(
+    http: httpx.AsyncClient, bundle: Path, tmp_path: Path
+) -> None:
+    key = make_key(tmp_path, "lab")
+    sign(bundle, key)
+    assert "portolan signer add" in await refusal(http, bundle)
+    number = await trust(http, key)
+    await http.delete(f"/signers/{number}")
+    said = await refusal(http, bundle)
+    assert f"by a key of {LAB} that was revoked on" in said
+    again = await http.post("/signers", json={"name": LAB, "key": key.with_suffix(".pub").read_text()})
+    assert again.status_code == 409
+    assert "ask for a new one" in again.json()["detail"]
+
+
+async def test_a_key_is_trusted_once_and_only_a_public_key_is(http: httpx.AsyncClient, tmp_path: Path) -> None:
+    key = make_key(tmp_path, "lab")
+    number = await trust(http, key)
+    public = key.with_suffix(".pub").read_text()
+    twice = await http.post("/signers", json={"name": "another", "key": public})
+    assert (twice.status_code, f"as signer {number}, {LAB}" in twice.json()["detail"]) == (409, True)
+    kind, content, _ = public.split()
+    for wrong in (
+        key.read_text(),
+        f"ssh-rsa {content}",
+        f"{kind} {content[:-3]}",
+        f"{kind} {content}\n{LAB} {content}",
+    ):
+        answer = await http.post("/signers", json={"name": LAB, "key": wrong})
+        assert answer.status_code == 422, wrong
+    assert (await http.delete("/signers/987654")).status_code == 404
+    (listed,) = (await http.get("/signers")).json()["signers"]
+    assert (listed["name"], listed["key"], listed["revoked_at"]) == (LAB, f"{kind} {content}", None)
+
+
+async def test_what_is_no_signature_is_refused(http: httpx.AsyncClient, bundle_content: bytes) -> None:
+    for signature in ("no signature!", "AAAA", "A" * 9000):
+        answer = await http.post("/bundles", headers={**bundles.HEADERS, SIGNATURE: signature}, content=bundle_content)
+        assert answer.status_code == 422, json.dumps(answer.json())
