@@ -45,6 +45,8 @@ class CaseEvidence(EndedCase):
     said: str | None = None
     ratio: float | None = None
     """How many times as long a call takes as on the CPU; None: not measured on both."""
+    disagreeing: tuple[int, ...] = ()
+    """The numbers of older charts in which the same case ends otherwise."""
 
     @property
     def is_wrong(self) -> bool:

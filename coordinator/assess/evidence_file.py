@@ -95,7 +95,8 @@ def shipped() -> Evidence:
 def _require_charts(document: EvidenceDocument, name: str) -> None:
     for target in document.targets:
         known = range(len(target.charts))
-        numbers = {case.chart for cases in target.functions.values() for case in cases}
+        cases = (case for own in target.functions.values() for case in own)
+        numbers = {number for case in cases for number in (case.chart, *case.disagreeing)}
         if not target.charts or not all(number in known for number in numbers):
             raise AssessmentError(
                 f"{name} names a chart that it does not have: it was changed, make it anew with `{_MAKE}`"

@@ -1,7 +1,8 @@
 """One evidence of a target from the charts of several campaigns: of each case the newest. Pure.
 
 A suite changes. Of a function the cases are those of its suite's newest revision that was charted; an outcome under an
-earlier one stands for a case that is still the same by its digest.
+earlier one stands for a case that is still the same by its digest. An older outcome that ends otherwise is a
+disagreement, which stays with the case.
 """
 
 from __future__ import annotations
@@ -42,11 +43,16 @@ def extended(target: TargetEvidence, others: Iterable[TargetEvidence]) -> Target
     newest = max(alike, key=lambda other: other.charted_at)
     first = len(target.charts)
     further = {
-        name: tuple(replace(case, chart=case.chart + first) for case in cases)
+        name: tuple(_behind(case, first) for case in cases)
         for name, cases in newest.functions.items()
         if name not in target.functions
     }
     return replace(target, charts=(*target.charts, *newest.charts), functions={**target.functions, **further})
+
+
+def _behind(case: CaseEvidence, charts: int) -> CaseEvidence:
+    """The case with its charts behind so many others."""
+    return replace(case, chart=case.chart + charts, disagreeing=tuple(number + charts for number in case.disagreeing))
 
 
 def _merge(charts: Sequence[Charted]) -> TargetEvidence:
@@ -58,8 +64,13 @@ def _merge(charts: Sequence[Charted]) -> TargetEvidence:
         for function, cases in charted.target.functions.items():
             leading = newest.setdefault((suite, function), charted)
             for case in cases:
-                if _stands(case.case, charted, leading):
-                    functions[function].setdefault((suite, case.case), replace(case, chart=number))
+                if not _stands(case.case, charted, leading):
+                    continue
+                newer = functions[function].get((suite, case.case))
+                if newer is None:
+                    functions[function][suite, case.case] = replace(case, chart=number)
+                elif newer.end != case.end:
+                    functions[function][suite, case.case] = replace(newer, disagreeing=(*newer.disagreeing, number))
     return replace(
         newest_first[0].target,
         charts=tuple(charted.target.charts[0] for charted in newest_first),

@@ -30,11 +30,13 @@ async def evidence(engine: AsyncEngine, selector: Selector) -> tuple[TargetEvide
         return await _read(connection, rows)
 
 
-async def evidence_of_function(engine: AsyncEngine, framework: str, function: str) -> tuple[TargetEvidence, ...]:
-    """The evidence of one function on every target, the CPU's as well."""
+async def evidence_of_functions(
+    engine: AsyncEngine, framework: str, functions: Sequence[str]
+) -> tuple[TargetEvidence, ...]:
+    """The evidence of some functions on every target, the CPU's as well."""
     async with engine.connect() as connection:
         rows = [row for row in await store.charts(connection) if row.framework == framework]
-        return await _read(connection, rows, function)
+        return await _read(connection, rows, functions)
 
 
 async def each_evidence(engine: AsyncEngine) -> AsyncIterator[TargetEvidence]:
@@ -46,9 +48,9 @@ async def each_evidence(engine: AsyncEngine) -> AsyncIterator[TargetEvidence]:
         rows = await store.charts(connection)
         by_target: dict[TargetKey, list[Row[Any]]] = defaultdict(list)
         for row in rows:
-            by_target[TargetKey(row.framework, row.version, row.device, row.hardware, row.simulated)].append(row)
+            by_target[_key(row)].append(row)
         for key in sorted(by_target):
-            for target in await _read(connection, by_target[key], with_ratios=False):
+            for target in await _read(connection, by_target[key], in_full=False):
                 yield target
 
 
@@ -59,21 +61,36 @@ async def charted(engine: AsyncEngine) -> frozenset[tuple[int, int, int, int]]:
 
 
 async def _read(
-    connection: AsyncConnection, rows: Sequence[Row[Any]], function: str | None = None, *, with_ratios: bool = True
+    connection: AsyncConnection,
+    rows: Sequence[Row[Any]],
+    functions: Sequence[str] | None = None,
+    *,
+    in_full: bool = True,
 ) -> tuple[TargetEvidence, ...]:
-    """Read charts, the newest first; one whose cases were all charted later, under the same revision, is left."""
+    """Read charts, the newest first.
+
+    Of one whose cases were all charted later, under the same revision, only how its cases end is read, which may
+    disagree. Not ``in_full`` it is left, and there are no ratios.
+    """
     charts: list[Charted] = []
     seen: dict[tuple[object, ...], set[str]] = defaultdict(set)
     for row in rows[:MOST_CHARTS]:
-        digests = await store.digests(connection, row.suite_id, function)
+        digests = await store.digests(connection, row.suite_id, functions)
         cases = seen[row.framework, row.version, row.device, row.hardware, row.simulated, row.suite_id]
-        if digests.keys() <= cases:
+        is_newer = not digests.keys() <= cases
+        if not digests or not (is_newer or in_full):
             continue
-        runs = await store.runs(connection, row.campaign_id, row.target_id, row.suite_id, function)
-        ratios = await store.ratios(connection, row.campaign_id, row.target_id, function) if with_ratios else {}
+        read = store.runs if is_newer else store.ends
+        runs = await read(connection, row.campaign_id, row.target_id, row.suite_id, functions)
+        has_ratios = is_newer and in_full
+        ratios = await store.ratios(connection, row.campaign_id, row.target_id, functions) if has_ratios else {}
         charts.append(await asyncio.to_thread(_charted, row, digests, runs, ratios))
         cases |= {case.case for own in charts[-1].target.functions.values() for case in own}
     return await asyncio.to_thread(merged, charts)
+
+
+def _key(row: Row[Any]) -> TargetKey:
+    return TargetKey(row.framework, row.version, row.device, row.hardware, row.simulated)
 
 
 def _charted(

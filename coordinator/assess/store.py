@@ -21,39 +21,42 @@ SELECT ct.campaign_id, ct.target_id, ct.suite_id, t.framework, t.version, t.devi
   JOIN targets t ON t.id = ct.target_id
   JOIN suites s ON s.id = ct.suite_id
  WHERE ct.done > 0
- ORDER BY ct.campaign_id DESC, t.framework, t.device, t.id
+ ORDER BY at DESC, ct.campaign_id DESC, t.framework, t.device, t.id
 """)
 
 _CHARTED = text("SELECT campaign_id, target_id, done, reclassifications FROM campaign_targets WHERE done > 0")
 
 _CASES = text("SELECT name, digest FROM cases WHERE suite_id = :suite")
-_CASES_OF_FUNCTION = text("SELECT name, digest FROM cases WHERE suite_id = :suite AND function = :function")
+_CASES_OF_FUNCTIONS = text("SELECT name, digest FROM cases WHERE suite_id = :suite AND function = ANY(:functions)")
 
 _RUN = f"""
 SELECT c.id AS case_id, c.name, c.function, c.host_only IS NOT NULL AS host_only, c.tags, c.options,
        o.verdict, o.placement, o.cause, o.ending, left({failure_text("o")}, 2000) AS said
 """
-_RUNS = text(f"""{_RUN}
+_END = """
+SELECT c.id AS case_id, c.name, c.function, c.host_only IS NOT NULL AS host_only, c.tags, NULL AS options,
+       o.verdict, o.placement, o.cause, o.ending, NULL AS said
+"""
+_OF_ALL = """
   FROM outcomes o
   JOIN cases c ON c.id = o.case_id AND c.suite_id = :suite
  WHERE o.campaign_id = :campaign AND o.target_id = :target
  ORDER BY c.position, c.id, o.run
-""")
-
+"""
 # By way of the jobs, whose key finds them: outcomes have no index of cases.
-_RUNS_OF_FUNCTION = text(f"""{_RUN}
+_OF_FUNCTIONS = """
   FROM cases c
   JOIN jobs j ON j.campaign_id = :campaign AND j.target_id = :target AND j.case_id = c.id
   JOIN outcomes o ON o.job_id = j.id
- WHERE c.suite_id = :suite AND c.function = :function
+ WHERE c.suite_id = :suite AND c.function = ANY(:functions)
  ORDER BY c.position, c.id, o.run
-""")
+"""
 
 # The campaign's latencies once: the views would work them out for each of the three.
 _RATIOS = text(f"""
 WITH measured AS MATERIALIZED (
     SELECT * FROM case_latencies
-     WHERE campaign_id = :campaign AND (CAST(:function AS text) IS NULL OR function = :function)
+     WHERE campaign_id = :campaign AND (CAST(:functions AS text[]) IS NULL OR function = ANY(:functions))
 ),
      bases AS ({cpu_bases("measured")})
 SELECT here.case_id, here.low_ms / cpu.low_ms AS ratio
@@ -65,7 +68,7 @@ SELECT here.case_id, here.low_ms / cpu.low_ms AS ratio
 
 
 async def charts(connection: AsyncConnection) -> Sequence[Row[Any]]:
-    """Every target of every campaign that has an outcome, newest campaign first."""
+    """Every target of every campaign that has an outcome; what was charted last comes first."""
     return (await connection.execute(_CHARTS)).all()
 
 
@@ -74,26 +77,47 @@ async def charted(connection: AsyncConnection) -> frozenset[tuple[int, int, int,
     return frozenset(tuple(row) for row in await connection.execute(_CHARTED))
 
 
-async def digests(connection: AsyncConnection, suite_id: int, function: str | None = None) -> dict[str, str | None]:
-    """By case of a suite, under one revision; of one function alone if it is named."""
-    query = _CASES if function is None else _CASES_OF_FUNCTION.bindparams(function=function)
+async def digests(
+    connection: AsyncConnection, suite_id: int, functions: Sequence[str] | None = None
+) -> dict[str, str | None]:
+    """By case of a suite, under one revision; of some functions alone if they are named."""
+    query = _CASES if functions is None else _CASES_OF_FUNCTIONS.bindparams(functions=functions)
     rows = await connection.execute(query, {"suite": suite_id})
     return {row.name: row.digest for row in rows}
 
 
 async def runs(
-    connection: AsyncConnection, campaign_id: int, target_id: int, suite_id: int, function: str | None = None
+    connection: AsyncConnection, campaign_id: int, target_id: int, suite_id: int, functions: Sequence[str] | None = None
 ) -> Sequence[Row[Any]]:
-    """One row an outcome, those of a case one after another; of one function alone if it is named."""
-    query = _RUNS if function is None else _RUNS_OF_FUNCTION.bindparams(function=function)
-    values = {"campaign": campaign_id, "target": target_id, "suite": suite_id}
-    return (await connection.execute(query, values)).all()
+    """One row an outcome, those of a case one after another; of some functions alone if they are named."""
+    return await _outcomes(connection, _RUN, campaign_id, target_id, suite_id, functions)
+
+
+async def ends(
+    connection: AsyncConnection, campaign_id: int, target_id: int, suite_id: int, functions: Sequence[str] | None = None
+) -> Sequence[Row[Any]]:
+    """The same rows without options and messages, which are most of what is read."""
+    return await _outcomes(connection, _END, campaign_id, target_id, suite_id, functions)
+
+
+async def _outcomes(
+    connection: AsyncConnection,
+    columns: str,
+    campaign_id: int,
+    target_id: int,
+    suite_id: int,
+    functions: Sequence[str] | None,
+) -> Sequence[Row[Any]]:
+    values: dict[str, Any] = {"campaign": campaign_id, "target": target_id, "suite": suite_id}
+    if functions is None:
+        return (await connection.execute(text(columns + _OF_ALL), values)).all()
+    return (await connection.execute(text(columns + _OF_FUNCTIONS), {**values, "functions": functions})).all()
 
 
 async def ratios(
-    connection: AsyncConnection, campaign_id: int, target_id: int, function: str | None = None
+    connection: AsyncConnection, campaign_id: int, target_id: int, functions: Sequence[str] | None = None
 ) -> dict[int, float]:
     """How many times as long as on the nearest CPU, by the id of each case that both measured."""
-    values = {"campaign": campaign_id, "target": target_id, "function": function}
+    values = {"campaign": campaign_id, "target": target_id, "functions": functions}
     rows = await connection.execute(_RATIOS, values)
     return {row.case_id: row.ratio for row in rows}

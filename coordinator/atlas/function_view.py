@@ -6,10 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from coordinator.assess.evidence import CaseEvidence, mean_ratio
+from coordinator.assess.evidence import CaseEvidence, Chart, mean_ratio
 from coordinator.atlas.marks import Cell, cell_words
 from coordinator.atlas.overview import Column, Framework
-from coordinator.atlas.versions import Observation, since
+from coordinator.atlas.versions import Observation, Span, since, spans
 from coordinator.results.conditions import FunctionCondition, function_condition
 from protocol.enums import Cause
 
@@ -41,6 +41,16 @@ class DtypeCount:
 
 
 @dataclass(frozen=True)
+class Disagreement:
+    """An older chart in which cases end otherwise than in the evidence that counts, and how many do."""
+
+    chart: Chart
+    number: int
+    """The place of the chart among those of the target."""
+    cases: int
+
+
+@dataclass(frozen=True)
 class FunctionOnTarget:
     """A function on one target."""
 
@@ -49,6 +59,7 @@ class FunctionOnTarget:
     cell: Cell
     condition: FunctionCondition
     dtypes: tuple[DtypeCount, ...]
+    disagreements: tuple[Disagreement, ...]
     messages: tuple[Message, ...]
     more_messages: int
     ratio: float | None
@@ -93,8 +104,12 @@ class Line:
     observations: tuple[Observation, ...]
 
     @property
+    def spans(self) -> tuple[Span, ...]:
+        return spans(self.observations)
+
+    @property
     def since(self) -> str | None:
-        return since(self.observations)
+        return since(self.spans)
 
 
 @dataclass(frozen=True)
@@ -120,6 +135,12 @@ class FunctionView:
     def newest(self) -> tuple[FunctionOnTarget, ...]:
         """Those of the newest version of each device and hardware that has evidence of it."""
         return tuple({target.column.line: target for target in reversed(self.targets)}.values())[::-1]
+
+    def span(self, target: FunctionOnTarget) -> Span:
+        """The versions in a row under which the function does as on a target."""
+        line = next(line for line in self.lines if (line.device, line.hardware) == target.column.line)
+        version, mark = target.column.evidence.version, target.cell.mark
+        return next(span for span in line.spans if span.mark is mark and version in span.versions)
 
     @property
     def module(self) -> str:
@@ -170,6 +191,7 @@ def _on_target(column: Column, name: str) -> FunctionOnTarget:
         cell=column.cells[name],
         condition=function_condition(cases),
         dtypes=tuple(_dtypes(cases)),
+        disagreements=tuple(_disagreements(column, cases)),
         messages=tuple(messages[:MOST_MESSAGES]),
         more_messages=max(0, len(messages) - MOST_MESSAGES),
         ratio=mean_ratio(cases),
@@ -183,6 +205,13 @@ def _line(framework: Framework, newest: Column, name: str) -> Line:
         for column in strip
     )
     return Line(*newest.line, tuple(observations))
+
+
+def _disagreements(column: Column, cases: Sequence[CaseEvidence]) -> Iterator[Disagreement]:
+    """The newest chart first."""
+    counts = Counter(number for case in cases for number in case.disagreeing)
+    for number in sorted(counts):
+        yield Disagreement(column.evidence.charts[number], number, counts[number])
 
 
 def _messages(column: Column, cases: Sequence[CaseEvidence]) -> Iterator[Message]:

@@ -32,6 +32,8 @@ _COLUMNS = pa.schema(
         *((name, pa.int64()) for name in _COUNTS),
         ("conditions", pa.list_(pa.string())),
         ("charts", pa.list_(_CHART)),
+        *((name, pa.string()) for name in ("since", "since_after", "until", "until_before")),
+        ("disagreements", pa.list_(pa.struct([("chart", _CHART), ("cases", pa.int64())]))),
     ]
 )
 
@@ -39,7 +41,8 @@ _COLUMNS = pa.schema(
 def to_parquet(document: Portability) -> bytes:
     """A file with the version of the form as ``portability_version`` in its metadata.
 
-    ``version`` is a column: that of the framework. The charts of a row are those of its cell.
+    ``version`` is a column: that of the framework. The charts of a row, and of its disagreements, are
+    those of its cell.
     """
     columns = _COLUMNS.with_metadata({"portability_version": document.version})
     sink = pa.BufferOutputStream()
@@ -53,6 +56,7 @@ def _rows(document: Portability) -> Iterator[dict[str, Any]]:
     for name, function in document.functions.items():
         for cell in function.cells:
             target = targets[cell.target]
+            charts = target["charts"]
             yield {
                 **target,
                 **cell.model_dump(exclude={"target"}),
@@ -60,5 +64,6 @@ def _rows(document: Portability) -> Iterator[dict[str, Any]]:
                 "function": name,
                 "uses": function.uses,
                 "mark": str(cell.mark),
-                "charts": [target["charts"][chart] for chart in cell.charts],
+                "charts": [charts[chart] for chart in cell.charts],
+                "disagreements": [{"chart": charts[one.chart], "cases": one.cases} for one in cell.disagreements],
             }

@@ -16,8 +16,9 @@ from coordinator.assess.evidence import TargetKey
 from coordinator.atlas.function_view import FunctionOnTarget, FunctionView
 from coordinator.atlas.marks import Mark
 from coordinator.atlas.overview import Column, Framework
+from coordinator.atlas.versions import Span
 
-VERSION: Literal["1.1.0"] = "1.1.0"
+VERSION: Literal["1.2.0"] = "1.2.0"
 
 
 class PublishedChart(BaseModel):
@@ -44,6 +45,13 @@ class PublishedTarget(BaseModel):
     charts: list[PublishedChart]
 
 
+class PublishedDisagreement(BaseModel):
+    """An older chart in which cases of a function end otherwise than in the evidence that counts."""
+
+    chart: int = Field(ge=0, description="Its place in the target's `charts`.")
+    cases: int = Field(ge=1, description="Cases that end otherwise there.")
+
+
 class PublishedCell(BaseModel):
     """A function on a target: its cases by how they end, and what tells those that do not work from the others."""
 
@@ -61,6 +69,29 @@ class PublishedCell(BaseModel):
     independent: int = Field(ge=0, description="Cases that an independent reference judged.")
     conditions: list[str]
     charts: list[int] = Field(description="The places of its evidence in the target's `charts`.")
+    since: str | None = Field(
+        default=None,
+        description="The oldest version that was charted with this mark, and with no other mark from there to this "
+        "target's version. Null: written before 1.2.0.",
+    )
+    since_after: str | None = Field(
+        default=None,
+        description="The charted version before `since`, with another mark: the change is somewhere between them, and "
+        "nothing between was charted. Null: no older version was charted.",
+    )
+    until: str | None = Field(
+        default=None,
+        description="The newest version that was charted with this mark, and with no other from this target's version "
+        "to there. Null: written before 1.2.0.",
+    )
+    until_before: str | None = Field(
+        default=None,
+        description="The charted version after `until`, with another mark: the change is somewhere between them. "
+        "Null: no newer version was charted.",
+    )
+    disagreements: list[PublishedDisagreement] = Field(
+        default=[], description="Older charts with another end of the same cases; the newest first."
+    )
 
 
 class PublishedFunction(BaseModel):
@@ -68,13 +99,15 @@ class PublishedFunction(BaseModel):
 
     uses: int | None = Field(description="How often counted packages use it; null: not counted.")
     cells: list[PublishedCell]
-    since: dict[str, str] = Field(description="By device and hardware, since which version the newest mark holds.")
+    since: dict[str, str] = Field(
+        description="By device and hardware, since which version the newest mark holds, in a sentence."
+    )
 
 
 class Portability(BaseModel):
     """The document."""
 
-    version: Literal["1.0.0", "1.1.0"] = Field(description="Of this form, not of Portolan.")
+    version: Literal["1.0.0", "1.1.0", "1.2.0"] = Field(description="Of this form, not of Portolan.")
     framework: str
     made_at: datetime | None = Field(description="When the newest of the evidence was found; null: there is none.")
     targets: list[PublishedTarget]
@@ -127,12 +160,12 @@ def _target(column: Column) -> PublishedTarget:
 def _function(view: FunctionView, numbers: Mapping[TargetKey, int]) -> PublishedFunction:
     return PublishedFunction(
         uses=view.uses,
-        cells=[_cell(target, numbers[target.column.evidence.key]) for target in view.targets],
+        cells=[_cell(target, numbers[target.column.evidence.key], view.span(target)) for target in view.targets],
         since={f"{line.device} on {line.hardware}": line.since for line in view.lines if line.since is not None},
     )
 
 
-def _cell(target: FunctionOnTarget, number: int) -> PublishedCell:
+def _cell(target: FunctionOnTarget, number: int, span: Span) -> PublishedCell:
     cell = target.cell
     return PublishedCell(
         target=number,
@@ -146,4 +179,9 @@ def _cell(target: FunctionOnTarget, number: int) -> PublishedCell:
         independent=target.condition.independent,
         conditions=list(target.conditions),
         charts=list(target.charts),
+        since=span.since,
+        since_after=span.since_after,
+        until=span.until,
+        until_before=span.until_before,
+        disagreements=[PublishedDisagreement(chart=one.number, cases=one.cases) for one in target.disagreements],
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from coordinator.atlas.marks import Mark
 
@@ -16,25 +17,59 @@ class Observation:
     mark: Mark | None
 
 
-def since(observations: Sequence[Observation]) -> str | None:
-    """Since which version the newest mark holds, in a sentence; None where no version was charted.
+@dataclass(frozen=True)
+class Span:
+    """Charted versions in a row, on one device and hardware, under which a function has the same mark.
 
-    ``observations`` are of one device and hardware, the oldest version first. Between two charted versions nothing is
-    known, so that a change is given by both.
+    Between two charted versions nothing is known, so that a change is somewhere between its two bounds.
     """
-    marks = [(one.version, one.mark) for one in observations if one.mark is not None]
-    if not marks:
-        return None
-    newest_version, newest = marks[-1]
-    if len(marks) == 1:
-        return f"{newest} in {newest_version}, the only version that was charted"
-    first = len(marks) - 1
-    while first and marks[first - 1][1] is newest:
-        first -= 1
-    if not first:
-        return f"{newest} in all {len(marks)} charted versions, {marks[0][0]} to {newest_version}"
-    before_version, before = marks[first - 1]
-    return (
-        f"{newest} since {marks[first][0]} as charted; {before} in {before_version}, "
-        "and no version between them was charted"
+
+    mark: Mark
+    versions: tuple[str, ...]
+    """The charted ones, the oldest first."""
+    since_after: str | None
+    """The charted version before, under which the mark is another; None: no older one was charted."""
+    until_before: str | None
+    """The charted version after, likewise; None: no newer one was charted."""
+
+    @property
+    def since(self) -> str:
+        return self.versions[0]
+
+    @property
+    def until(self) -> str:
+        return self.versions[-1]
+
+
+def spans(observations: Sequence[Observation]) -> tuple[Span, ...]:
+    """The spans of a function, the oldest first; versions under which it was not charted are in none.
+
+    ``observations`` are of one device and hardware, the oldest version first.
+    """
+    charted_marks = [(one.version, one.mark) for one in observations if one.mark is not None]
+    rows = [(mark, [version for version, _ in same]) for mark, same in groupby(charted_marks, key=lambda one: one[1])]
+    return tuple(
+        Span(
+            mark,
+            tuple(versions),
+            since_after=rows[place - 1][1][-1] if place else None,
+            until_before=rows[place + 1][1][0] if place + 1 < len(rows) else None,
+        )
+        for place, (mark, versions) in enumerate(rows)
     )
+
+
+def since(history: Sequence[Span]) -> str | None:
+    """Since which version the newest mark holds, in a sentence; None where no version was charted."""
+    if not history:
+        return None
+    newest = history[-1]
+    if len(history) > 1:
+        before = history[-2].mark
+        return (
+            f"{newest.mark} since {newest.since} as charted; {before} in {newest.since_after}, "
+            "and no version between them was charted"
+        )
+    if len(newest.versions) == 1:
+        return f"{newest.mark} in {newest.since}, the only version that was charted"
+    return f"{newest.mark} in all {len(newest.versions)} charted versions, {newest.since} to {newest.until}"

@@ -61,7 +61,7 @@ async def function(request: Request, file: PathName, context: Context, keeper: K
     if (charted_as := await asyncio.to_thread(_charted_name, current.atlas, name)) != name:
         return RedirectResponse(f"{ROOT}{as_link(function_path(charted_as))}")
     framework = await asyncio.to_thread(_framework_of, current.atlas, name)
-    evidence = await service.evidence_of_function(context.engine, framework.name, name)
+    evidence = await service.evidence_of_functions(context.engine, framework.name, [name])
     view = function_view(framework, name, [column_of(target, frozenset()) for target in evidence])
     return _page(request, bodies.function_page(view), published(view), kept=current)
 

@@ -121,6 +121,23 @@ async def test_the_newest_outcome_of_a_case_counts_whatever_campaign_it_came_fro
     assert target.charts[0].campaign == newest
 
 
+@pytest.mark.parametrize("is_newest_first", [False, True])
+async def test_an_older_campaign_in_which_a_case_ends_otherwise_disagrees(
+    http: httpx.AsyncClient, lines: Lines, is_newest_first: bool
+) -> None:
+    (failing, *_) = [line["case"] for line in lines[1:] if line["outcome"]["verdict"] == "failed"]
+    mended = changed(lines, failing, 1, verdict="passed", ending="returned", evidence=None)
+    order = (mended, lines) if is_newest_first else (lines, mended)
+    numbers = [await sent(http, bundle) for bundle in order]
+    older = numbers[1] if is_newest_first else numbers[0]
+    (target,) = (await asked(http)).targets
+    disagreeing = {case.case: case.disagreeing for own in target.functions.values() for case in own}
+    assert {case for case, charts in disagreeing.items() if charts} == {failing}
+    (number,) = disagreeing[failing]
+    assert target.charts[number].campaign == older
+    assert all(case.options is not None for own in target.functions.values() for case in own)
+
+
 async def test_only_targets_that_the_selector_matches_are_sent(http: httpx.AsyncClient, lines: Lines) -> None:
     await sent(http, lines)
     assert [target.short for target in (await asked(http, "hazards/xla")).targets] == ["hazards/xla"]

@@ -7,13 +7,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
+from coordinator.assess.evidence import Chart
+from coordinator.assess.merging import Charted, merged
 from coordinator.atlas.publication import MANIFEST, publish, published_before
 from coordinator.atlas.site import SiteFile, site_files
 from coordinator.errors import PublicationError
+from tests.unit.coordinator.assess.cases import CHARTED_AT
 from tests.unit.coordinator.atlas.evidence import atlas, charted_target
 
+BOUNDS = ("since", "since_after", "until", "until_before")
 FRONT = SiteFile("index.html", b"front")
 
 
@@ -120,10 +125,52 @@ def test_data_of_an_older_form_is_a_publication_to_compare_with(tmp_path: Path) 
     for target in document["targets"]:
         for chart in target["charts"]:
             del chart["signed_by"]
+    for function in document["functions"].values():
+        for cell in function["cells"]:
+            for name in ("since", "since_after", "until", "until_before", "disagreements"):
+                del cell[name]
     file.write_text(json.dumps(document))
     (before,) = published_before(tmp_path / "site")
     assert before.version == "1.0.0"
     assert before.targets[0].charts[0].signed_by is None
+
+
+def test_a_cell_has_the_bounds_of_its_mark_also_as_a_row(tmp_path: Path) -> None:
+    versions = {"2.6.0": "passed", "2.8.0": "failed", "2.9.0": "failed"}
+    publish(
+        site_files(atlas(*(charted_target({"torch.a": [end]}, one) for one, end in versions.items())), []), tmp_path
+    )
+    document = json.loads((tmp_path / "data" / "portability-torch.json").read_text())
+    cells = {
+        document["targets"][cell["target"]]["version"]: [cell[name] for name in BOUNDS]
+        for cell in document["functions"]["torch.a"]["cells"]
+    }
+    assert cells == {
+        "2.6.0": ["2.6.0", None, "2.6.0", "2.8.0"],
+        "2.8.0": ["2.8.0", "2.6.0", "2.9.0", None],
+        "2.9.0": ["2.8.0", "2.6.0", "2.9.0", None],
+    }
+    rows = pq.read_table(tmp_path / "data" / "portability-torch.parquet").to_pylist()
+    assert {row["version"]: [row[name] for name in BOUNDS] for row in rows} == cells
+
+
+def test_what_laboratories_disagree_on_is_in_the_page_and_in_the_data(tmp_path: Path) -> None:
+    newest = charted_target({"torch.a": ["passed", "failed"]})
+    other = replace(
+        charted_target({"torch.a": ["failed", "failed"]}),
+        charts=(Chart("library", "rev", CHARTED_AT.replace(day=1), signed_by="lab-b"),),
+    )
+    (target,) = merged([Charted(newest, {}), Charted(other, {})])
+    publish(site_files(atlas(target), []), tmp_path)
+    document = json.loads((tmp_path / "data" / "portability-torch.json").read_text())
+    (cell,) = document["functions"]["torch.a"]["cells"]
+    (disagreement,) = cell["disagreements"]
+    assert document["targets"][0]["charts"][disagreement["chart"]]["signed_by"] == "lab-b"
+    assert disagreement["cases"] == 1
+    (row,) = pq.read_table(tmp_path / "data" / "portability-torch.parquet").to_pylist()
+    assert [(one["chart"]["signed_by"], one["cases"]) for one in row["disagreements"]] == [("lab-b", 1)]
+    page = " ".join((tmp_path / "functions" / "torch.a.html").read_text().split())
+    assert "1 of 2 cases ends otherwise in the chart of 2026-11-01, signed by lab-b" in page
 
 
 HOSTILE = "../../<script>owned()</script>\u202e"
