@@ -7,15 +7,14 @@ host that wait costs nothing.
 
 from __future__ import annotations
 
-import gc
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from time import perf_counter_ns
 from typing import Any
 
+from protocol.garbage import garbage_collection_paused
 from runners.isolation.core_waits import CoreWaits, OthersOnCores
 
 Call = Callable[[], Any]
@@ -78,7 +77,7 @@ def steady(call: Call, wait: Wait, *, budget_s: float) -> Samples:
 
     Samples in which threads waited for a core are left out, and their time is given back, if there are others.
     """
-    with _no_garbage_collection():
+    with garbage_collection_paused():
         wait(None)
         estimate = _warm_up(call, wait, min(WARM_UP_S, budget_s))
         calls = calls_per_sample(estimate)
@@ -182,15 +181,3 @@ def _warm_up(call: Call, wait: Wait, limit_s: float) -> float:
         if now >= deadline or (now >= least and abs(last - before) <= 0.2 * before):
             return min(last, before)
         before = last
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    # Switched off, not collected first: with a framework imported that alone takes 200 ms.
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
