@@ -28,7 +28,7 @@ from protocol.redaction import without_own_secrets
 from runners.errors import ChannelLostError, FrameworkBrokenError, FrameworkError, UnknownFrameworkError
 from runners.isolation import processes, scratch
 from runners.isolation.channel import UNREADABLE, Message
-from runners.isolation.child import Child
+from runners.isolation.child import Child, Hear
 from runners.isolation.loop_channel import LoopChannel, OutputPipe
 from runners.settings import inherited
 
@@ -155,16 +155,19 @@ class ForkServer:
             self._ready.set_exception(self._broken(reason, kind))
         self._greeted.set()
 
-    async def fork(self) -> Child:
-        """Fork a new child, which has done nothing yet; while a limit of processes is reached, try again."""
+    async def fork(self, number: int, hear: Hear) -> Child:
+        """Fork a new child, which has done nothing yet; while a limit of processes is reached, try again.
+
+        Raises ``FrameworkBrokenError`` if none can be forked.
+        """
         give_up_at = time.monotonic() + FORK_LIMIT_S
-        while (child := await self._fork_once()) is None:
+        while (child := await self._fork_once(number, hear)) is None:
             if time.monotonic() > give_up_at:
                 raise FrameworkBrokenError("no process can be started: the limit of processes is reached")
             await asyncio.sleep(FORK_PAUSE_S)
         return child
 
-    async def _fork_once(self) -> Child | None:
+    async def _fork_once(self, number: int, hear: Hear) -> Child | None:
         """The new child; None if no process could be started."""
         async with self._forking:
             if not self.alive:
@@ -173,7 +176,8 @@ class ForkServer:
             pipes = [os.pipe(), os.pipe()]
             ends = [theirs.fileno(), *(writing for _, writing in pipes)]
             request = next(self._requests)
-            child = Child(connection, [reading for reading, _ in pipes], self._scratch.room(str(request)))
+            room = self._scratch.room(str(request))
+            child = Child(number, connection, [reading for reading, _ in pipes], room, hear)
             answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
             self._waiting[request] = child, answer
             try:
@@ -217,14 +221,17 @@ class ForkServer:
         child.dispose()
         await asyncio.to_thread(self._scratch.clear, child.room)
 
+    def is_surely_alone(self, child: Child) -> bool:
+        """Whether no process was started since it was last seen that a case left none, as almost no case does."""
+        newest = self._pids.read()
+        return newest is not None and child.found_alone_at == newest
+
     async def has_orphans(self, child: Child) -> bool:
         """Whether a case left processes behind, below its child or already reparented to the zygote.
 
-        Asked after every case, and almost none starts a process: then nothing is there that was not there before.
+        Asked after every case, unless it ``is_surely_alone``.
         """
         newest = self._pids.read()
-        if newest is not None and child.found_alone_at == newest:
-            return False
         has_orphans = await self._look_for_orphans(child)
         child.found_alone_at = None if has_orphans else newest
         return has_orphans
@@ -240,6 +247,11 @@ class ForkServer:
 
     def _strangers(self) -> set[int]:
         return processes.children(self._process.pid) - self._children.keys()
+
+    async def mourn(self) -> None:
+        """If the zygote is dead, wait until all that it left is gone and ``on_death`` was called."""
+        if not self.alive:
+            await asyncio.wait([self._watcher])
 
     async def close(self) -> None:
         """Kill the zygote, its children and every other process below us that bears our mark."""

@@ -6,7 +6,6 @@ tasks share a process, and none but them.
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Iterable, Iterator
 
@@ -18,8 +17,6 @@ class TaskQueue:
 
     def __init__(self) -> None:
         self._tasks: deque[Task] = deque()
-        self.changed = asyncio.Event()
-        """Set when there is something new for a slot that found nothing to take."""
 
     def __len__(self) -> int:
         return len(self._tasks)
@@ -29,7 +26,6 @@ class TaskQueue:
 
     def extend(self, tasks: Iterable[Task]) -> None:
         self._tasks.extend(tasks)
-        self.changed.set()
 
     def remove(self, task: Task) -> None:
         """Raises ``ValueError`` if it is not here."""
@@ -51,6 +47,4 @@ class TaskQueue:
         group, is_untimed = first.group, first.is_untimed
         while self._tasks and self._tasks[0].group == group and self._tasks[0].is_untimed == is_untimed:
             stretch.append(self._tasks.popleft())
-        if not is_untimed:
-            self.changed.set()
         return stretch

@@ -8,7 +8,7 @@ import pytest
 
 from protocol.enums import Ending, Repetition, Verdict
 from protocol.outcomes import Outcome
-from runners.isolation.child import FUNCTIONS_PER_CHILD
+from runners.isolation.child_state import FUNCTIONS_PER_CHILD
 from tests.runner_process import RunnerProcess
 
 pytestmark = pytest.mark.usefixtures("fit_for_the_next")

@@ -1,0 +1,123 @@
+"""The task that a slot executes now, from its start to its outcome: its clock and what is known of its failure. Pure.
+
+It may be run twice, to confirm a failure: then both runs share one deadline.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+from protocol.enums import Ending, TimingPolicy
+from protocol.events import Running
+from protocol.outcomes import Outcome
+from runners.isolation.attempts import Task
+from runners.isolation.channel import Message
+from runners.isolation.child_state import ChildState
+from runners.isolation.deadline import Clock
+
+
+class Stage(Enum):
+    """How far an execution has come. A confirmation goes through all but ``done`` once more."""
+
+    admission = "waits for the lock"
+    child = "waits for a primed child"
+    running = "the case runs"
+    closing = "the child closed its channel; its exit is awaited"
+    looking = "the case has ended; whether it left processes is being looked up"
+    ending = "the child is being ended, which gives the outcome its log"
+    done = "the run has an outcome"
+
+
+@dataclass(frozen=True)
+class Closing:
+    """The channel was lost for this reason, when the clock said ``elapsed_s``; the exit is awaited for a while."""
+
+    reason: str
+    elapsed_s: float
+    exit_by: float
+
+
+@dataclass
+class Execution:
+    """One task on its way to its outcome. Times are monotonic seconds."""
+
+    task: Task
+    alone: bool
+    """Whether no case of another slot may run beside it."""
+    cancelled: bool = False
+    stage: Stage = Stage.admission
+    child: ChildState | None = None
+    """The child that runs it, or is being made for it."""
+    clock: Clock | None = None
+    """Null until the case has started."""
+    earlier: int = 0
+    """The cases that its child ran before it."""
+    functions: int = 0
+    """The functions of its child's cases, its own among them."""
+    is_last_try: bool = False
+    """Whether a child was lost before the case began: if this one is, too, no other is made."""
+    was_killed: bool = False
+    """Whether its child ended by SIGKILL, which the kernel may have sent for lack of memory."""
+    spent_s: float = 0.0
+    """Seconds of the deadline that the run which had to be confirmed took."""
+    waited_s: float = 0.0
+    """Seconds between that run and the next, which are on nobody's clock."""
+    failure: Outcome | None = None
+    """The failure as it was reported, while its process repeats it to explain it."""
+    explained_by: float = math.inf
+    closing: Closing | None = None
+    outcome: Outcome | None = None
+    suspect: Outcome | None = None
+    """The outcome that is being confirmed."""
+
+    def running(self, now: float) -> Running | None:
+        """How long it has run; null before it has begun."""
+        if self.clock is None:
+            return None
+        id, attempt = self.task.key
+        elapsed_s, waited_s = self.spent_s + self.clock.elapsed(now), self.waited_s + self.clock.waited(now)
+        return Running(id=id, attempt=attempt, elapsed_s=elapsed_s, waited_s=waited_s)
+
+    @property
+    def is_paper(self) -> bool:
+        return self.task.job.timing is TimingPolicy.paper
+
+    @property
+    def left_s(self) -> float:
+        """Seconds of the deadline that earlier runs left."""
+        return self.task.job.timeout_s - self.spent_s
+
+    def start_clock(self, limit_s: float, now: float) -> None:
+        """The case has started, for the first time or to be confirmed."""
+        if self.clock is not None:
+            self.waited_s += self.clock.waited(now)
+        self.clock = Clock(limit_s, now)
+
+    def settle(self, outcome: Outcome) -> None:
+        """The case has ended so. How an explanation ended is no outcome: the failure that it was to explain is."""
+        if self.failure is None or outcome.ending in (self.failure.ending, Ending.cancelled):
+            self.outcome = outcome
+        else:
+            self.outcome = self.failure
+
+    def begin_anew(self, suspect: Outcome, now: float) -> None:
+        """Be run once more, in another child; from now until then no clock runs."""
+        if self.clock is not None:
+            # Not what it took to kill it since: of a fork bomb that may be longer than the deadline.
+            self.spent_s = min(suspect.duration_s, self.clock.elapsed(now))
+            self.clock = Clock(self.left_s, now)
+            self.clock.pause(now)
+        self.child, self.outcome, self.closing = None, None, None
+        self.failure, self.explained_by = None, math.inf
+        self.was_killed = self.is_last_try = False
+
+
+def order(task: Task, turn: int, left_s: float) -> Message:
+    """The order to run a case. A failure after other cases is confirmed alone, and explained there.
+
+    Beside others it may be stopped sooner than it is told: it is then begun anew, alone, with the time that is left.
+    """
+    message = {"type": "case", "suite": task.suite, "case": task.job.case, "timing": task.job.timing}
+    return message | {"timeout_s": left_s, "explain": turn == 0}

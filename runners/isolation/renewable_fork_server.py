@@ -1,0 +1,121 @@
+"""The fork server of a supervisor, begun anew when it has died.
+
+It also looks at the device, once: what that shows decides whether processes may be made beside a case.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from protocol.catalogue import Catalogue
+from protocol.enums import DeviceClass
+from runners.errors import FrameworkBrokenError
+from runners.isolation.child import Child, Hear
+from runners.isolation.fork_server import ForkServer, Interpreter
+from runners.isolation.slot_events import ChannelLostEvent, ExitedEvent, MessageEvent
+from runners.isolation.slot_state import PRIME_LIMIT_S
+
+
+class RenewableForkServer:
+    """Holds the present fork server."""
+
+    def __init__(self, framework: str, device: str, interpreter: Interpreter | None) -> None:
+        self._framework = framework
+        self._device = device
+        self._interpreter = interpreter
+        self._server = self._new_server()
+        self._revisions: dict[str, str] = {}
+        """Of every suite in the catalogue."""
+        self.failure = ""
+        """Why no process can be forked any more, once that is so."""
+        self.overlap = False
+        """Whether a process may be made and primed while another runs a case."""
+        self.on_death: Callable[[], None] = lambda: None
+        """Called when a zygote has ended, and with it every process forked from it."""
+
+    async def start(self) -> Catalogue:
+        """Import the framework; returns its catalogue. Raises ``FrameworkBrokenError``."""
+        catalogue = await self._server.start()
+        self._revisions = _revisions(catalogue)
+        return catalogue
+
+    async def renew(self) -> None:
+        """Begin with a new zygote in the place of the present one, which is ended if it lives.
+
+        Raises ``FrameworkBrokenError`` if the framework cannot be imported any more, or a suite is another one now:
+        its cases would run under the revision that the catalogue said.
+        """
+        await self._server.close()
+        self.on_death()
+        server = self._new_server()
+        try:
+            if _revisions(await server.start()) != self._revisions:
+                raise FrameworkBrokenError("a suite's source has changed since the runner started; start it again")
+        except FrameworkBrokenError as error:
+            self.failure = str(error)
+            raise
+        finally:
+            # One that cannot start is to be closed, too.
+            self._server = server
+
+    async def fork(self, number: int, hear: Hear) -> Child:
+        """Fork a child. Raises ``FrameworkBrokenError``, after ``on_death`` if the zygote has ended."""
+        server = self._server
+        try:
+            return await server.fork(number, hear)
+        except FrameworkBrokenError:
+            await server.mourn()
+            raise
+
+    async def end(self, child: Child) -> None:
+        """Kill a child and its descendants; return when they are gone, after ``on_death`` if the zygote has ended."""
+        if child.died_with_zygote:
+            child.dispose()
+            return
+        server = self._server
+        await server.end(child)
+        await server.mourn()
+
+    def is_surely_alone(self, child: Child) -> bool:
+        return self._server.is_surely_alone(child)
+
+    async def has_orphans(self, child: Child) -> bool:
+        return await self._server.has_orphans(child)
+
+    async def describe(self) -> dict[str, Any]:
+        """The description of the device, from a throwaway child: to look may initialise it."""
+        events: asyncio.Queue[MessageEvent | ChannelLostEvent | ExitedEvent] = asyncio.Queue()
+        child = await self._server.fork(0, events.put_nowait)
+        event = None
+        try:
+            child.send({"type": "describe"})
+            async with asyncio.timeout(PRIME_LIMIT_S):
+                event = await events.get()
+        except TimeoutError:
+            pass
+        finally:
+            await self._server.end(child)
+        name = f"{self._framework}/{self._device}"
+        if event is None:
+            raise FrameworkBrokenError(f"{name}: the device did not answer within {PRIME_LIMIT_S:g} s")
+        if not isinstance(event, MessageEvent):
+            raise FrameworkBrokenError(f"{name}: the process that looked for the device ended")
+        message = event.message
+        if message["type"] == "unavailable":
+            raise FrameworkBrokenError(f"{name} is not available here: {message['reason']}")
+        description: dict[str, Any] = message["description"]
+        # On the host a second process can be primed beside the first; an accelerator may be exclusive.
+        self.overlap = description["device_class"] == DeviceClass.cpu
+        return description
+
+    async def close(self) -> None:
+        await self._server.close()
+
+    def _new_server(self) -> ForkServer:
+        return ForkServer(self._framework, self._device, lambda: self.on_death(), self._interpreter)
+
+
+def _revisions(catalogue: Catalogue) -> dict[str, str]:
+    return {suite.name: suite.revision for suite in catalogue.suites}

@@ -1,0 +1,139 @@
+"""The events that the state of a supervisor's slots handles: orders from outside, news of children and the zygote."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from runners.isolation.attempts import Task
+from runners.isolation.channel import Message
+
+Output = tuple[bytes, int]
+"""The tail of what a case printed, and the size of the whole in bytes."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """``now`` is in seconds on this machine's monotonic clock, which is the children's clock, too."""
+
+    now: float
+
+
+@dataclass(frozen=True)
+class OpenedEvent(Event):
+    """The device was looked at, and cases can be run: so many at once."""
+
+    slots: int
+    threads: int | None
+    """The threads of a child that runs cases beside others; null: as many as it takes."""
+    overlap: bool
+    """Whether a child may be made and primed while another runs a case."""
+
+
+@dataclass(frozen=True)
+class SubmittedEvent(Event):
+    """These tasks are to be run."""
+
+    tasks: tuple[Task, ...]
+
+
+@dataclass(frozen=True)
+class CancelledEvent(Event):
+    """This task is to be stopped, if it is here."""
+
+    id: str
+    attempt: int
+
+
+@dataclass(frozen=True)
+class TickEvent(Event):
+    """Time has passed."""
+
+
+@dataclass(frozen=True)
+class LogFullEvent(Event):
+    """The event log has no room for another attempt."""
+
+
+@dataclass(frozen=True)
+class LogRoomEvent(Event):
+    """The event log has room again."""
+
+
+@dataclass(frozen=True)
+class ZygoteDiedEvent(Event):
+    """The zygote has ended, and with it every child that was forked from it; their ``ExitedEvent`` came before."""
+
+
+@dataclass(frozen=True)
+class RenewedEvent(Event):
+    """A new zygote has taken the place of the one that died."""
+
+
+@dataclass(frozen=True)
+class NotRenewedEvent(Event):
+    """No new zygote can be started: no child can be forked any more."""
+
+
+@dataclass(frozen=True)
+class ChildEvent(Event):
+    """An event of the child of this number."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class ForkedEvent(ChildEvent):
+    """The child is there. It has done nothing yet."""
+
+
+@dataclass(frozen=True)
+class NotForkedEvent(ChildEvent):
+    """The child cannot be forked: its zygote is gone, or the limit of processes is reached."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class MessageEvent(ChildEvent):
+    """A message from the child."""
+
+    message: Message
+
+
+@dataclass(frozen=True)
+class ChannelLostEvent(ChildEvent):
+    """The child can no longer be heard."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class ExitedEvent(ChildEvent):
+    """The child has ended, after all that it said. The wait status is null if nobody saw it, as its zygote died."""
+
+    status: int | None
+
+
+@dataclass(frozen=True)
+class MemoryEvent(ChildEvent):
+    """The processes of the child's case of this turn hold more memory than a case may."""
+
+    turn: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class ProcessesEvent(ChildEvent):
+    """The answer to ``LookForProcesses``."""
+
+    has_processes: bool
+    output: Output
+
+
+@dataclass(frozen=True)
+class EndedEvent(ChildEvent):
+    """The answer to ``End``: the child is gone, and everything that it started."""
+
+    output: Output = (b"", 0)
+    kernel_killed: bool = False
+    """Whether the kernel has killed a process for lack of memory since the child's first case."""

@@ -1,0 +1,79 @@
+"""The instructions that the state of a supervisor's slots gives; ``slot_driver.py`` carries them out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from protocol.outcomes import Outcome
+from runners.isolation.attempts import Task
+from runners.isolation.channel import Message
+
+
+class Instruction:
+    """What the driver is to do."""
+
+
+@dataclass(frozen=True)
+class Fork(Instruction):
+    """Fork a child, known by this number; answer with a ``ForkedEvent`` or a ``NotForkedEvent``."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class Prime(Instruction):
+    """Have the child prime its device, with so many threads (null: as many as it takes)."""
+
+    number: int
+    threads: int | None
+
+
+@dataclass(frozen=True)
+class Order(Instruction):
+    """Send the child the order to run its case of this turn. It may be at the case of the turn before."""
+
+    number: int
+    turn: int
+    message: Message
+
+
+@dataclass(frozen=True)
+class LookForProcesses(Instruction):
+    """Look whether the case of this turn left processes behind; answer with a ``ProcessesEvent``."""
+
+    number: int
+    turn: int
+
+
+@dataclass(frozen=True)
+class End(Instruction):
+    """Kill the child with everything that it started; answer with an ``EndedEvent`` when all of it is gone."""
+
+    number: int
+    turn: int
+    """The turn whose output the answer carries."""
+
+
+@dataclass(frozen=True)
+class Renew(Instruction):
+    """Begin with a new zygote; answer with a ``RenewedEvent`` or a ``NotRenewedEvent``."""
+
+
+@dataclass(frozen=True)
+class Break(Instruction):
+    """Say that nothing can be executed any more."""
+
+
+@dataclass(frozen=True)
+class ReportStart(Instruction):
+    """Report that the task has started."""
+
+    task: Task
+
+
+@dataclass(frozen=True)
+class ReportFinish(Instruction):
+    """Report the outcome of the task."""
+
+    task: Task
+    outcome: Outcome

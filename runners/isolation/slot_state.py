@@ -1,0 +1,613 @@
+"""The state machine of one slot: events in, instructions out, no I/O and no clock of its own.
+
+A ``SlotState`` takes one task after another from the queue to its outcome: it waits for the lock, gets a primed child,
+has it run the case, ends the child where it must, and has a suspect outcome confirmed in a fresh child. ``Shared`` is
+what the slots share. ``supervisor_state.py`` hands events to the slots and lets each go on as far as it can.
+
+Two rules hold everywhere. A forked child leaves the state only by ``End``, so that each one is ended. And
+nothing goes on while a child has to be gone first (``_dying``), because the next child may need what it
+holds, such as an accelerator.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pydantic import ValidationError
+
+from protocol.outcomes import Outcome
+from runners.isolation.attempts import Task
+from runners.isolation.channel import CHANNEL_LOST, UNREADABLE, Message
+from runners.isolation.child_state import FUNCTIONS_PER_CHILD, ChildState
+from runners.isolation.confirmation import confirm, is_crowded, is_suspect
+from runners.isolation.execution import Closing, Execution, Stage, order
+from runners.isolation.outcomes import cancelled, died, harness_failed, out_of_memory, timed_out, unkept, with_log
+from runners.isolation.slot_events import (
+    ChannelLostEvent,
+    ChildEvent,
+    EndedEvent,
+    ExitedEvent,
+    ForkedEvent,
+    MemoryEvent,
+    MessageEvent,
+    NotForkedEvent,
+    Output,
+    ProcessesEvent,
+)
+from runners.isolation.slot_instructions import (
+    End,
+    Fork,
+    Instruction,
+    LookForProcesses,
+    Order,
+    Prime,
+    Renew,
+    ReportFinish,
+    ReportStart,
+)
+from runners.isolation.slot_lock import SlotLock
+from runners.isolation.task_queue import TaskQueue
+
+PRIME_LIMIT_S = 120.0
+EXIT_GRACE_S = 1.0
+"""A child that closed its channel gets this long to end by itself, so that its exit code is seen."""
+
+SHARED_LIMIT_S = 30.0
+"""A case that takes longer beside others, or in a process that ran other functions, is begun anew: alone."""
+SHARED_LIMIT = 0.25
+"""Or longer than this share of its deadline."""
+
+EXPLAIN_LIMIT_S = 30.0
+"""A failure that is reported is explained for so long, and never past the case's deadline."""
+
+SPARE_AHEAD = 8
+"""The spare is made so many functions before its turn: of small cases that is as long as it takes."""
+
+CLOSED = "the case closed the channel to its runner"
+KILLED = 9
+"""The wait status of a process that was killed by SIGKILL."""
+
+
+@dataclass
+class Shared:
+    """What the slots of a supervisor share."""
+
+    threads: int | None = None
+    """The threads of a child that runs cases beside others; null: as many as it takes."""
+    overlap: bool = False
+    """Whether a process may be made and primed while another runs a case."""
+    queue: TaskQueue = field(default_factory=TaskQueue)
+    lock: SlotLock = field(default_factory=SlotLock)
+    slots: list[SlotState] = field(default_factory=list)
+    slot_of: dict[int, SlotState] = field(default_factory=dict)
+    """By the number of each child, until it is gone."""
+    numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    has_room: bool = True
+    """Whether the event log takes another attempt."""
+    zygote: Literal["alive", "dead", "renewing"] = "alive"
+
+    @property
+    def is_quiet(self) -> bool:
+        return all(slot.is_quiet for slot in self.slots)
+
+    def renew(self) -> list[Instruction]:
+        """Have a new zygote started, unless that is under way."""
+        if self.zygote == "renewing":
+            return []
+        self.zygote = "renewing"
+        return [Renew()]
+
+
+class SlotState:
+    """``handle`` says what happened to one of its children; ``step`` takes it further."""
+
+    def __init__(self, number: int, shared: Shared, *, takes_timed: bool) -> None:
+        self.number = number
+        self.takes_timed = takes_timed
+        self.execution: Execution | None = None
+        self.stretch: deque[Task] = deque()
+        """The tasks that are its to run next."""
+        self.present: ChildState | None = None
+        """The child that ran the last case, runs one now or is being made for it."""
+        self.spare: ChildState | None = None
+        """The child that comes after the present one; on the host it is made and primed beside it."""
+        self._shared = shared
+        self._left: list[ChildState] = []
+        """Children whose turn is over, to be ended beside the next case."""
+        self._ending: set[int] = set()
+        """Children that are being ended beside whatever runs."""
+        self._dying: int | None = None
+        """The child that has to be gone before anything else is done."""
+        self._cancelled_ahead: Task | None = None
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing of it forks, primes or ends a process, which would disturb a timed case."""
+        is_making = self.spare is not None and self.spare.is_being_made
+        return not (self._left or self._ending or self._dying or is_making)
+
+    def left_s(self, now: float) -> float:
+        """Seconds until time alone changes something, and ``tick`` is due."""
+        children = (child for child in (self.present, self.spare) if child is not None)
+        primings = [child.prime_by - now for child in children if child.prime_by is not None]
+        return min([*primings, self._left_of_run(now)])
+
+    # News
+
+    def handle(self, event: ChildEvent) -> list[Instruction]:
+        """Note what happened to a child, and say what that asks for at once."""
+        match event:
+            case ForkedEvent():
+                return self._on_forked(event)
+            case NotForkedEvent():
+                return self._on_not_forked(event)
+            case MessageEvent() | ChannelLostEvent() | ExitedEvent():
+                return self._on_news(event)
+            case MemoryEvent():
+                return self._on_memory(event)
+            case ProcessesEvent():
+                return self._on_processes(event)
+            case EndedEvent():
+                return self._on_ended(event)
+        raise TypeError(f"no rule handles {event!r}")
+
+    def tick(self, now: float) -> list[Instruction]:
+        """Act on every limit that has passed."""
+        if self.spare is not None and self.spare.is_late(now):
+            self.spare.prime_by = None
+        if self.present is not None and self.present.is_late(now):
+            self.present.prime_by = None
+            return self._end_case(_not_primed(f"the device was not primed within {PRIME_LIMIT_S:g} s"))
+        run = self.execution
+        if run is None or self._left_of_run(now) > 0:
+            return []
+        if run.closing is not None:
+            return self._end_unreported(run, run.closing.elapsed_s)
+        return self._end_case(self._overdue(run, now))
+
+    def cancel(self, key: tuple[str, int], now: float) -> list[Instruction] | None:
+        """Stop the task; null if it is not this slot's."""
+        run = self.execution
+        if run is not None and run.task.key == key:
+            run.cancelled = True
+            return self._end_case(cancelled(_elapsed_s(run, now))) if run.stage is Stage.running else []
+        for task in self.stretch:
+            if task.key == key:
+                return self._cancel_waiting(task)
+        return None
+
+    def _cancel_waiting(self, task: Task) -> list[Instruction]:
+        if self.present is not None and self.present.ahead is task:
+            # Its child may be at it by now, and is ended when its turn comes.
+            self._cancelled_ahead = task
+            return []
+        self.stretch.remove(task)
+        return [ReportFinish(task, cancelled())]
+
+    def _on_forked(self, event: ForkedEvent) -> list[Instruction]:
+        child = self._child(event.number)
+        if child is None:
+            return []
+        child.is_forked = True
+        return self._prime(child, event.now) if child is self.spare and self._shared.overlap else []
+
+    def _on_not_forked(self, event: NotForkedEvent) -> list[Instruction]:
+        """The first time another child is tried, from a new zygote. Then the task ends: its runner is at fault."""
+        if self.spare is not None and self.spare.number == event.number:
+            # Its turn has not come. If no child can be forked then either, that has its consequences.
+            self.spare = None
+            return []
+        self.present, run = None, self.execution
+        if run is not None and run.child is not None and run.child.number == event.number:
+            run.child = None
+            if run.is_last_try:
+                run.outcome = harness_failed(f"{event.reason}; the framework is being imported again")
+                run.stage = Stage.done
+            run.is_last_try = True
+        return self._shared.renew()
+
+    def _on_news(self, event: MessageEvent | ChannelLostEvent | ExitedEvent) -> list[Instruction]:
+        child = self._child(event.number)
+        if child is None:
+            return []
+        if isinstance(event, ExitedEvent):
+            child.is_gone, child.status = True, event.status
+        elif isinstance(event, MessageEvent):
+            child.begun += event.message.get("type") == "begun"
+        child.inbox.append(event)
+        return self._read_inbox(child, event.now)
+
+    def _read_inbox(self, child: ChildState, now: float) -> list[Instruction]:
+        """Act on what the child said, as far as somebody waits for it; the rest is for its next turn."""
+        out: list[Instruction] = []
+        while child.inbox:
+            run = self.execution
+            has_turn = run is not None and run.child is child and child is self.present
+            if child.prime_by is not None:
+                out += self._on_priming(child, child.inbox.popleft())
+            elif run is not None and has_turn and run.stage in (Stage.running, Stage.closing):
+                out += self._on_case(run, child.inbox.popleft(), now)
+            else:
+                break
+        return out
+
+    def _on_priming(self, child: ChildState, event: MessageEvent | ChannelLostEvent | ExitedEvent) -> list[Instruction]:
+        child.prime_by = None
+        if isinstance(event, MessageEvent) and event.message.get("type") == "primed":
+            child.is_primed = True
+        if child.is_primed or child is self.spare:
+            # Why a spare could not be primed shows again when its first case primes it.
+            return []
+        if isinstance(event, MessageEvent):
+            return self._end_case(_not_primed(str(event.message.get("reason"))))
+        status = event.status if isinstance(event, ExitedEvent) else None
+        ending = "" if status is None else f" (wait status {status})"
+        return self._end_case(_not_primed(f"the process ended while its device was primed{ending}"))
+
+    def _on_case(
+        self, run: Execution, event: MessageEvent | ChannelLostEvent | ExitedEvent, now: float
+    ) -> list[Instruction]:
+        """Follow the case that runs; one that cannot report its end is ended."""
+        match event:
+            case ExitedEvent():
+                elapsed_s = _elapsed_s(run, now) if run.closing is None else run.closing.elapsed_s
+                return self._end_unreported(run, elapsed_s)
+            case ChannelLostEvent(reason=reason):
+                run.closing = Closing(reason, _elapsed_s(run, now), now + EXIT_GRACE_S)
+                run.stage = Stage.closing
+                return []
+            case MessageEvent(message=message):
+                try:
+                    return self._on_message(run, message, now)
+                except ValidationError as error:
+                    return self._end_case(unkept(error, duration_s=_elapsed_s(run, now)))
+                except (KeyError, TypeError, ValueError) as error:
+                    reason = f"the report of the case makes no sense: {type(error).__name__}: {error}"
+                    return self._end_case(harness_failed(reason, duration_s=_elapsed_s(run, now)))
+
+    def _on_message(self, run: Execution, message: Message, now: float) -> list[Instruction]:
+        """Raises ``KeyError``, ``TypeError`` or ``ValueError`` if the message makes no sense."""
+        assert run.clock is not None
+        assert run.child is not None
+        match message["type"]:
+            case "begun":
+                run.clock.begin(_moment(message, now))
+            case "waiting":
+                run.clock.pause(_moment(message, now))
+            case "resumed":
+                run.clock.resume(_moment(message, now))
+            case "failed":
+                run.failure = Outcome.model_validate(message["outcome"])
+                run.explained_by = now + EXPLAIN_LIMIT_S
+            case "finished":
+                outcome = Outcome.model_validate(message["outcome"])
+                if run.is_paper:
+                    return self._end_case(outcome)
+                run.settle(outcome)
+                run.stage = Stage.looking
+                return [LookForProcesses(run.child.number, run.child.turn)]
+        return []
+
+    def _on_memory(self, event: MemoryEvent) -> list[Instruction]:
+        run = self.execution
+        if run is None or run.stage is not Stage.running or run.child is None:
+            return []
+        if (run.child.number, run.child.turn) != (event.number, event.turn):
+            return []
+        return self._end_case(out_of_memory(event.reason, _elapsed_s(run, event.now)))
+
+    def _on_processes(self, event: ProcessesEvent) -> list[Instruction]:
+        run = self.execution
+        if run is None or run.child is None or run.stage is not Stage.looking or run.child.number != event.number:
+            return []
+        self._finish_run(run, event.output)
+        return self._end_present() if event.has_processes else []
+
+    def _on_ended(self, event: EndedEvent) -> list[Instruction]:
+        self._ending.discard(event.number)
+        if self._dying == event.number:
+            self._dying = None
+        run = self.execution
+        if run is None or run.child is None or run.stage is not Stage.ending or run.child.number != event.number:
+            return []
+        if run.child.turn < 0 and self._shared.zygote != "alive" and not run.cancelled and not run.is_last_try:
+            # Its zygote took it along before the case began.
+            run.child, run.outcome, run.stage, run.is_last_try = None, None, Stage.child, True
+            return []
+        assert run.outcome is not None
+        if run.was_killed and event.kernel_killed:
+            reason = "the kernel killed the process for lack of memory"
+            run.settle(out_of_memory(reason, run.outcome.duration_s))
+        self._finish_run(run, event.output)
+        return []
+
+    # Decisions
+
+    def step(self, now: float) -> list[Instruction] | None:
+        """Go on to the next thing that can be done now; null if there is none."""
+        run = self.execution
+        if self._dying is not None:
+            return None
+        if run is None:
+            return self._take_task()
+        match run.stage:
+            case Stage.admission:
+                return self._enter(run)
+            case Stage.child:
+                return self._get_child(run, now)
+            case Stage.done:
+                return self._conclude(run, now)
+        return None
+
+    def _take_task(self) -> list[Instruction] | None:
+        if not self._shared.has_room:
+            return None
+        if not self.stretch:
+            self.stretch = self._shared.queue.take(timed=self.takes_timed)
+        if not self.stretch:
+            if self.present is not None:
+                self.present.has_idled = True
+            return self.end_left() or None
+        task = self.stretch.popleft()
+        self.execution = Execution(task, alone=not task.is_untimed, cancelled=task is self._cancelled_ahead)
+        return []
+
+    def _enter(self, run: Execution) -> list[Instruction] | None:
+        """Wait for the lock."""
+        if run.cancelled:
+            run.outcome, run.stage = cancelled(), Stage.done
+            return self._end_present()
+        lock = self._shared.lock
+        if not (lock.hold_alone(self.number) if run.alone else lock.share(self.number)):
+            return None
+        run.stage = Stage.child
+        return []
+
+    def _get_child(self, run: Execution, now: float) -> list[Instruction] | None:
+        """Get a primed child for the task, and have it run the case."""
+        child, shared = self.present, self._shared
+        if run.cancelled:
+            run.outcome, run.stage = cancelled(), Stage.done
+            return self._end_present() if child is not None and child.prime_by is not None else []
+        if child is not None and child.is_being_made:
+            return None
+        if shared.zygote != "alive":
+            return shared.renew() or None
+        if child is None:
+            return self._take_spare(run)
+        if child is not run.child:
+            if not self._suits(child, run):
+                waits = not (run.task.is_untimed and shared.overlap)
+                return self._end_present() if waits else self._leave_present()
+            run.child = child
+        if not run.task.is_untimed and not shared.is_quiet:
+            # No fork, priming or kill may go on beside a timed case.
+            return [end for slot in shared.slots for end in slot.end_left()] or None
+        return self._start(run, child, now) if child.is_primed else self._prime(child, now)
+
+    def _suits(self, child: ChildState, run: Execution) -> bool:
+        return child.admits(run.task) and child.is_fit(run.task) and child.on_share is self._shares_cores(run)
+
+    def _shares_cores(self, run: Execution) -> bool:
+        return self._shared.threads is not None and not run.alone
+
+    def _take_spare(self, run: Execution) -> list[Instruction] | None:
+        spare = self.spare
+        if spare is None or spare.on_share is not self._shares_cores(run):
+            self.present = run.child = self._new_child(on_share=self._shares_cores(run))
+            return [Fork(self.present.number)]
+        if spare.is_being_made:
+            return None
+        self.spare = None
+        if spare.is_fit():
+            self.present = run.child = spare
+            return []
+        self._dying = spare.number
+        return [End(spare.number, spare.turn)]
+
+    def _start(self, run: Execution, child: ChildState, now: float) -> list[Instruction]:
+        """Have the child run the case."""
+        is_ahead = child.ahead is not None
+        child.take_turn(run.task)
+        run.functions, run.stage, run.closing = child.functions, Stage.running, None
+        if run.suspect is None:
+            run.earlier = child.turn
+        out: list[Instruction] = []
+        if not is_ahead:
+            out.append(Order(child.number, child.turn, order(run.task, child.turn, run.left_s)))
+        if run.clock is None:
+            out.append(ReportStart(run.task))
+        limit_s = run.left_s
+        if self._may_be_disturbed(run):
+            limit_s = min(limit_s, SHARED_LIMIT_S, SHARED_LIMIT * limit_s)
+        run.start_clock(limit_s, now)
+        out += self._give_ahead(run, child)
+        # In a child's first case its threads start, and what goes on beside it takes a core from them.
+        if child.turn > 0 or not any(map(child.admits, self._following())):
+            out += self.end_left()
+            if not run.alone:
+                out += self._prepare_spare(run.task, child)
+        return out + self._read_inbox(child, now)
+
+    def _give_ahead(self, run: Execution, child: ChildState) -> list[Instruction]:
+        """The next case goes to its child before its turn, so that a child need not wait for us between cases.
+
+        If the turn never comes, because the case before it took the child along, nobody hears of it.
+        """
+        shared = self._shared
+        if run.alone or shared.lock.is_asked_for or not shared.has_room:
+            return []
+        first = shared.queue.first
+        if not self.stretch and first is not None and first.is_untimed and child.admits(first):
+            self.stretch = shared.queue.take(timed=False)
+        following = next(iter(self.stretch), None)
+        if following is None or not following.is_untimed or not child.admits(following):
+            return []
+        child.ahead, turn = following, child.turn + 1
+        return [Order(child.number, turn, order(following, turn, following.job.timeout_s))]
+
+    def _prepare_spare(self, task: Task, present: ChildState) -> list[Instruction]:
+        """Make the child that comes after this one while this one runs a task, unless that could disturb a clock."""
+        left = FUNCTIONS_PER_CHILD - present.functions
+        if self.spare is not None or left > SPARE_AHEAD:
+            return []
+        in_sight: Sequence[Task] = [task, *self._following()]
+        further = sum(before.group != after.group for before, after in itertools.pairwise(in_sight))
+        if further <= left or not all(other.is_untimed for other in in_sight):
+            return []
+        self.spare = self._new_child(on_share=self._shared.threads is not None)
+        return [Fork(self.spare.number)]
+
+    def _conclude(self, run: Execution, now: float) -> list[Instruction]:
+        """Report the outcome, or have it confirmed first where something else may have caused it."""
+        outcome = run.outcome
+        assert outcome is not None
+        if run.suspect is not None:
+            return self._report(run, confirm(run.suspect, outcome, earlier=run.earlier))
+        alone = self._has_company(run) and is_crowded(outcome)
+        if alone or is_suspect(outcome, earlier=run.earlier, functions=run.functions):
+            return self._confirm(run, outcome, now, alone=alone)
+        return self._report(run, outcome)
+
+    def _confirm(self, run: Execution, suspect: Outcome, now: float, *, alone: bool) -> list[Instruction]:
+        """Run a case that is suspect after or beside others once more in a fresh child, within the same deadline.
+
+        Neither the order of cases, nor what an earlier one left pending, nor what another slot took may accuse a
+        device. The outcome stands as it was if the time that is left is too short, and a failure also if the
+        confirmation comes to no outcome.
+        """
+        run.begin_anew(suspect, now)
+        if run.left_s <= suspect.duration_s:
+            return self._report(run, suspect)
+        run.suspect = suspect
+        if alone:
+            run.alone, run.stage = True, Stage.admission
+        else:
+            run.stage = Stage.child
+        # At once: it may be at the next case already, which would run beside the confirmation.
+        return self._end_present()
+
+    def _report(self, run: Execution, outcome: Outcome) -> list[Instruction]:
+        out: list[Instruction] = [ReportStart(run.task)] if run.clock is None else []
+        # Otherwise its child may be at the next case already.
+        if run.alone or self.present is None or self.present.ahead is None:
+            self._shared.lock.release(self.number)
+        self.execution = None
+        return [*out, ReportFinish(run.task, outcome)]
+
+    def _overdue(self, run: Execution, now: float) -> Outcome:
+        """The outcome of a case that did not end in its time: its own doing only where no other may be the reason.
+
+        There it took the time that it had, however late that was noticed: the rest is left for the case alone.
+        """
+        assert run.clock is not None
+        elapsed_s = run.clock.elapsed(now)
+        if self._may_be_disturbed(run):
+            took_s = min(elapsed_s, run.clock.timeout_s)
+            return harness_failed("no end beside other cases, or after those of other functions", duration_s=took_s)
+        return timed_out(run.task.job.timeout_s, run.spent_s + elapsed_s)
+
+    def _may_be_disturbed(self, run: Execution) -> bool:
+        """Whether another case may be the reason that this one does not end."""
+        return run.functions > 1 or self._has_company(run)
+
+    def _has_company(self, run: Execution) -> bool:
+        return len(self._shared.slots) > 1 and not run.alone
+
+    # Children
+
+    def _child(self, number: int) -> ChildState | None:
+        return next((child for child in (self.present, self.spare) if child and child.number == number), None)
+
+    def _new_child(self, *, on_share: bool) -> ChildState:
+        child = ChildState(next(self._shared.numbers), on_share)
+        self._shared.slot_of[child.number] = self
+        return child
+
+    def _prime(self, child: ChildState, now: float) -> list[Instruction]:
+        child.prime_by = now + PRIME_LIMIT_S
+        prime = Prime(child.number, self._shared.threads if child.on_share else None)
+        return [prime, *self._read_inbox(child, now)]
+
+    def _end_case(self, outcome: Outcome) -> list[Instruction]:
+        """The child is ended with its case; the outcome follows when it is gone."""
+        assert self.execution is not None
+        self.execution.settle(outcome)
+        self.execution.stage = Stage.ending
+        return self._end_present()
+
+    def _end_unreported(self, run: Execution, elapsed_s: float) -> list[Instruction]:
+        """The case will not report any more: its process has ended, or cannot be heard."""
+        assert run.child is not None
+        run.was_killed = run.child.is_gone and run.child.status == KILLED
+        return self._end_case(_unreported(run.child, run.closing, elapsed_s))
+
+    def _finish_run(self, run: Execution, output: Output) -> None:
+        assert run.outcome is not None
+        run.outcome = with_log(run.outcome, *output)
+        run.stage = Stage.done
+
+    def _end_present(self) -> list[Instruction]:
+        """The present child has had its turn: end it at once, with everything that it started."""
+        child = self.present
+        if child is None or not child.is_forked:
+            return []
+        self.present, self._dying = None, child.number
+        return [End(child.number, child.turn)]
+
+    def _leave_present(self) -> list[Instruction]:
+        """The present child has had its turn: it is ended beside the next case."""
+        if self.present is not None:
+            self._left.append(self.present)
+        self.present = None
+        return []
+
+    def end_left(self) -> list[Instruction]:
+        """End the children whose turn is over, beside whatever runs now."""
+        ends: list[Instruction] = [End(child.number, child.turn) for child in self._left]
+        self._ending.update(child.number for child in self._left)
+        self._left.clear()
+        return ends
+
+    def _following(self) -> Iterable[Task]:
+        return itertools.chain(self.stretch, self._shared.queue)
+
+    def _left_of_run(self, now: float) -> float:
+        run = self.execution
+        if run is not None and run.stage is Stage.closing and run.closing is not None:
+            return run.closing.exit_by - now
+        if run is not None and run.stage is Stage.running and run.clock is not None:
+            return min(run.clock.left(now), run.explained_by - now)
+        return math.inf
+
+
+def _elapsed_s(run: Execution, now: float) -> float:
+    return 0.0 if run.clock is None else run.clock.elapsed(now)
+
+
+def _moment(message: Message, now: float) -> float:
+    """The time that the child's message gives: not after now, or a clock that ran ahead would put off the deadline."""
+    return min(float(message["at"]), now)
+
+
+def _not_primed(reason: str) -> Outcome:
+    return harness_failed(reason, stage="prime")
+
+
+def _unreported(child: ChildState, closing: Closing | None, elapsed_s: float) -> Outcome:
+    """The outcome of a case that ended without a report, by how its process did."""
+    status = child.status
+    if child.is_gone and status is None:
+        return harness_failed("the zygote ended while the case ran", duration_s=elapsed_s)
+    if closing is not None and closing.reason in UNREADABLE:
+        return harness_failed(f"what came from the case cannot be read: {closing.reason}", duration_s=elapsed_s)
+    if status is None:
+        return died(None, elapsed_s, CLOSED)
+    has_lost_channel = os.WIFEXITED(status) and os.WEXITSTATUS(status) == CHANNEL_LOST
+    return died(status, elapsed_s, CLOSED if has_lost_channel else None)

@@ -1,0 +1,129 @@
+"""The state of a supervisor's slots together: it hands each event to its slot, and lets all of them go on. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from protocol.events import Running
+from runners.isolation.execution import Stage
+from runners.isolation.outcomes import cancelled
+from runners.isolation.slot_events import (
+    CancelledEvent,
+    ChildEvent,
+    EndedEvent,
+    Event,
+    LogFullEvent,
+    LogRoomEvent,
+    NotForkedEvent,
+    NotRenewedEvent,
+    OpenedEvent,
+    RenewedEvent,
+    SubmittedEvent,
+    TickEvent,
+    ZygoteDiedEvent,
+)
+from runners.isolation.slot_instructions import Break, Instruction, ReportFinish
+from runners.isolation.slot_state import Shared, SlotState
+
+
+class RunningCase(NamedTuple):
+    """The case of this turn of the child of this number."""
+
+    number: int
+    turn: int
+    alone: bool
+    """Whether no case of another slot may run beside it."""
+
+
+class SupervisorState:
+    """``handle`` is the only way to change it. Timed tasks run alone, so the first slot takes all of them."""
+
+    def __init__(self) -> None:
+        self._shared = Shared()
+
+    @property
+    def slots(self) -> list[SlotState]:
+        """None before the ``OpenedEvent``."""
+        return self._shared.slots
+
+    @property
+    def queued(self) -> int:
+        """The number of tasks that wait."""
+        return len(self._shared.queue) + sum(len(slot.stretch) for slot in self.slots)
+
+    @property
+    def starting(self) -> int:
+        """The number of tasks that have left the queue and not begun."""
+        return sum(slot.execution is not None and slot.execution.clock is None for slot in self.slots)
+
+    def running(self, now: float) -> list[Running]:
+        times = (slot.execution.running(now) for slot in self.slots if slot.execution is not None)
+        return [running for running in times if running is not None]
+
+    def cases(self) -> Iterator[RunningCase]:
+        for slot in self.slots:
+            run = slot.execution
+            if run is not None and run.child is not None and run.stage is Stage.running:
+                yield RunningCase(run.child.number, run.child.turn, run.alone)
+
+    def left_s(self, now: float) -> float:
+        """Seconds until a ``TickEvent`` is due; infinite if time alone changes nothing."""
+        return min((slot.left_s(now) for slot in self.slots), default=math.inf)
+
+    def handle(self, event: Event) -> list[Instruction]:
+        out = self._note(event)
+        has_gone_on = True
+        while has_gone_on:
+            # What one slot gives up, another may have waited for.
+            steps = [slot.step(event.now) for slot in self.slots]
+            has_gone_on = any(step is not None for step in steps)
+            out += [instruction for step in steps if step is not None for instruction in step]
+        return out
+
+    def _note(self, event: Event) -> list[Instruction]:
+        shared = self._shared
+        match event:
+            case OpenedEvent(_, slots, threads, overlap):
+                shared.threads, shared.overlap = threads, overlap
+                shared.slots = [SlotState(number, shared, takes_timed=number == 0) for number in range(slots)]
+            case SubmittedEvent(_, tasks):
+                shared.queue.extend(tasks)
+            case CancelledEvent(now, id, attempt):
+                return self._cancel((id, attempt), now)
+            case TickEvent(now):
+                return [instruction for slot in self.slots for instruction in slot.tick(now)]
+            case LogFullEvent():
+                shared.has_room = False
+            case LogRoomEvent():
+                shared.has_room = True
+            case ZygoteDiedEvent():
+                if shared.zygote == "alive":
+                    shared.zygote = "dead"
+            case RenewedEvent():
+                shared.zygote = "alive"
+            case NotRenewedEvent():
+                # As it stays being renewed for ever, nothing is forked any more.
+                return [Break()]
+            case ChildEvent():
+                return self._note_of_child(event)
+            case _:
+                raise TypeError(f"no rule handles {event!r}")
+        return []
+
+    def _note_of_child(self, event: ChildEvent) -> list[Instruction]:
+        slots = self._shared.slot_of
+        is_last = isinstance(event, (EndedEvent, NotForkedEvent))
+        slot = slots.pop(event.number, None) if is_last else slots.get(event.number)
+        return [] if slot is None else slot.handle(event)
+
+    def _cancel(self, key: tuple[str, int], now: float) -> list[Instruction]:
+        for slot in self.slots:
+            if (instructions := slot.cancel(key, now)) is not None:
+                return instructions
+        for task in self._shared.queue:
+            if task.key == key:
+                self._shared.queue.remove(task)
+                return [ReportFinish(task, cancelled())]
+        return []
