@@ -98,7 +98,7 @@ def settled(sample: Sample, pack: PackWriter) -> Sample:
     for place, digest in enumerate(arrays):
         values = pack.array(digest)
         if values.dtype.kind == "f" and not np.isfinite(values).all():
-            ordinary = rng.uniform(-2.9, 2.9, values.shape).astype(values.dtype)
+            ordinary = np.asarray(rng.uniform(-2.9, 2.9, values.shape), values.dtype)
             special = ~np.isfinite(values) | np.isin(values, (-1, 0, 1))
             arrays[place] = pack.add(np.where(special, ordinary, values), dtype_on_device(values, sample.dtype))
     return replace(sample, arrays=tuple(arrays))

@@ -85,7 +85,6 @@ class Gradient(Program):
             arguments, options, wanted, weights, *others = references.widened(parts)
             places = list(arrays_in((arguments, options), jax.Array))
 
-            @jax.jit
             def weighted(*inputs: Any) -> Any:
                 arrays = iter([dict(aligned(wanted, inputs)).get(place, array) for place, array in enumerate(places)])
                 positional, named = changed((arguments, options), lambda _: next(arrays), jax.Array)
@@ -93,8 +92,10 @@ class Gradient(Program):
                 weighing = [(one, weight) for one, weight in aligned(results, weights) if weight is not None]
                 return sum(jax.numpy.sum((one * weight).real) for one, weight in weighing)
 
+            compiled = jax.jit(weighted)
+
             def loss(inputs: Sequence[Any]) -> float:
-                return float(weighted(*inputs))
+                return float(compiled(*inputs))
 
             inputs = [np.asarray(places[place]) for place in wanted]
             if self._is_second:

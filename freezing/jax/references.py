@@ -179,7 +179,7 @@ def _is_wider(fresh: Callable[[], Arguments], function: Callable[..., Any]) -> b
 def _with_wide_types(fresh: Callable[[], Arguments], function: Callable[..., Any]) -> Any:
     arguments, options = fresh()
     with jax.enable_x64(True):
-        return function(*_changed(list(arguments), widened), **_changed(dict(options), widened))
+        return function(*widened(list(arguments)), **widened(dict(options)))
 
 
 def _called(fresh: Callable[[], Arguments], function: Callable[..., Any]) -> Any:
@@ -187,7 +187,12 @@ def _called(fresh: Callable[[], Arguments], function: Callable[..., Any]) -> Any
     return function(*arguments, **options)
 
 
-def widened(member: Any) -> Any:
+def widened(tree: Any) -> Any:
+    """The tree with every float as float64, and every complex number as complex128; where 64-bit types are on."""
+    return _changed(tree, _widened)
+
+
+def _widened(member: Any) -> Any:
     if isinstance(member, jax.Array):
         return member.astype(WIDE.get(str(member.dtype), member.dtype))
     return np.dtype(WIDE.get(member.name, member)) if isinstance(member, np.dtype) else member

@@ -40,19 +40,59 @@ def _spread(call: Call, rng: np.random.Generator) -> Call:
     def of(array: Array) -> Array:
         orders = np.where(rng.random(array.shape) < 0.5, rng.uniform(1 - most, most, array.shape), 0.0)
         magnitudes = np.where(orders == 0, rng.uniform(0, 3, array.shape), orders)
-        return np.asarray(10**magnitudes * rng.choice((-1.0, 1.0), array.shape)).astype(array.dtype)
+        return np.asarray(10**magnitudes * rng.choice((-1.0, 1.0), array.shape), array.dtype)
 
     return call.having({number: of(call.arrays[number]) for number in call.floats})
 
 
 def _moderate(call: Call, rng: np.random.Generator) -> Call:
     """Numbers between -40 and 40: past most drawn ones, and where what decays has not vanished yet."""
-    return call.having(
-        {
-            number: rng.uniform(-40, 40, call.arrays[number].shape).astype(call.arrays[number].dtype)
-            for number in call.floats
-        }
-    )
+
+    def of(array: Array) -> Array:
+        return np.asarray(rng.uniform(-40, 40, array.shape), array.dtype)
+
+    return call.having({number: of(call.arrays[number]) for number in call.floats})
+
+
+def _at_limits(call: Call, rng: np.random.Generator) -> Call:
+    """Zero, ones and both ends of the dtype among the integers, each as often."""
+
+    def of(array: Array) -> Array:
+        limits = np.iinfo(array.dtype)
+        values = [0, 1, limits.max, *([-1, limits.min] if limits.min else [])]
+        changed = array.copy()
+        places = rng.permutation(array.size)[: max(len(values), array.size // 2)]
+        changed.reshape(-1)[places] = np.resize(np.array(values, array.dtype), places.shape)
+        return changed
+
+    return call.having({number: of(call.arrays[number]) for number in call.integers})
+
+
+WRONG = "wrong"
+"""It ends the name of a case that fails on the CPU."""
+CLEARLY = 100
+"""A result is clearly wrong where it is off by so many tolerances: processors differ in less."""
+
+
+def _spread(call: Call, rng: np.random.Generator) -> Call:
+    """Numbers of both signs from all orders of magnitude of the dtype, and as many between 1 and 1000."""
+    most = int(np.log10(MOST[call.dtype]))
+
+    def of(array: Array) -> Array:
+        orders = np.where(rng.random(array.shape) < 0.5, rng.uniform(1 - most, most, array.shape), 0.0)
+        magnitudes = np.where(orders == 0, rng.uniform(0, 3, array.shape), orders)
+        return np.asarray(10**magnitudes * rng.choice((-1.0, 1.0), array.shape), array.dtype)
+
+    return call.having({number: of(call.arrays[number]) for number in call.floats})
+
+
+def _moderate(call: Call, rng: np.random.Generator) -> Call:
+    """Numbers between -40 and 40: past most drawn ones, and where what decays has not vanished yet."""
+
+    def of(array: Array) -> Array:
+        return np.asarray(rng.uniform(-40, 40, array.shape), array.dtype)
+
+    return call.having({number: of(call.arrays[number]) for number in call.floats})
 
 
 def _at_limits(call: Call, rng: np.random.Generator) -> Call:
@@ -155,6 +195,37 @@ class Observer:
             return self._subject.arguments(sample.call, self._subject.device.to_device(values, sample.dtype))
 
 
+@dataclass(frozen=True)
+class Judged:
+    """Where each array of a result is right, and where it is clearly wrong, among what is well conditioned."""
+
+    judge: str
+    right: Sequence[Array]
+    wrong: Sequence[Array]
+    conditioned: Sequence[Array]
+
+
+def judged(observer: Observer, sample: Sample, pack: PackWriter) -> Judged:
+    """Judge each element by the reference. Raises ``UnjudgedError`` where that shows nothing."""
+    observed = observer.observe(sample)
+    judge, expected = observer.expect(sample, observed)
+    tolerance = observer.tolerance(sample, observed)
+    right = _each(observed, expected, lambda one, other: _close(one, other, tolerance))
+    wrong = _each(observed, expected, lambda one, other: _clearly_differ(one, other, tolerance))
+    conditioned = [np.ones(places.shape, bool) for places in right]
+    for moved in _neighbors(sample, inputs_of(sample), pack):
+        _, nearby = observer.expect(moved, observed)
+        same = _each(nearby, expected, lambda one, other: _close(one, other, tolerance))
+        for places, stays in zip(conditioned, same, strict=True):
+            places &= stays
+    return Judged(
+        judge,
+        [one & other for one, other in zip(right, conditioned, strict=True)],
+        [one & other for one, other in zip(wrong, conditioned, strict=True)],
+        conditioned,
+    )
+
+
 def taken_apart(observer: Observer, sample: Sample, base: Sample, pack: PackWriter) -> Parts:
     """The sample's parts; where ``base`` has a value of its own, that takes the place of the others.
 
@@ -162,30 +233,50 @@ def taken_apart(observer: Observer, sample: Sample, base: Sample, pack: PackWrit
     ``UnjudgedError`` where the reference shows nothing.
     """
     inputs = inputs_of(sample)
-    observed = observer.observe(sample)
-    kind, expected = observer.expect(sample, observed)
-    tolerance = observer.tolerance(sample, observed)
-    right = _each(observed, expected, lambda one, other: _close(one, other, tolerance))
-    wrong = _each(observed, expected, lambda one, other: _clearly_differ(one, other, tolerance))
-    conditioned = [np.ones(places.shape, bool) for places in right]
-    for moved in _neighbors(sample, inputs, pack):
-        _, nearby = observer.expect(moved, observed)
-        same = _each(nearby, expected, lambda one, other: _close(one, other, tolerance))
-        for places, stays in zip(conditioned, same, strict=True):
-            places &= stays
-    good = [one & other for one, other in zip(right, conditioned, strict=True)]
-    bad = [one & other for one, other in zip(wrong, conditioned, strict=True)]
-    shapes = {pack.array(sample.arrays[number]).shape for number in inputs} | {places.shape for places in right}
-    if all(places.all() for places in good):
-        return Parts(sample, None, kind)
+    found = judged(observer, sample, pack)
+    shapes = {pack.array(sample.arrays[number]).shape for number in inputs} | {places.shape for places in found.right}
+    if all(places.all() for places in found.right):
+        return Parts(sample, None, found.judge)
     if len(shapes) > 1:
-        is_wrong = any(places.any() for places in bad) and all(places.all() for places in conditioned)
-        return Parts(None, sample if is_wrong else None, kind)
+        is_wrong = any(places.any() for places in found.wrong) and all(places.all() for places in found.conditioned)
+        return Parts(None, sample if is_wrong else None, found.judge)
     return Parts(
-        _restricted(sample, base, inputs, np.logical_and.reduce(good), pack),
-        _restricted(sample, base, inputs, np.logical_or.reduce(bad), pack),
-        kind,
+        _restricted(sample, base, inputs, np.logical_and.reduce(found.right), pack),
+        _restricted(sample, base, inputs, np.logical_or.reduce(found.wrong), pack),
+        found.judge,
     )
+
+
+def swept(observer: Observer, base: Sample, pack: PackWriter) -> tuple[Sample, str] | None:
+    """The base with numbers that the CPU gets wrong, and the reference that says so, of a function of each element.
+
+    A few numbers would miss a function that is wrong between two of them: it is called with thousands.
+    """
+    places = [number for number in inputs_of(base) if pack.array(base.arrays[number]).dtype.kind == "f"]
+    if len(places) != 1 or len(inputs_of(base)) != 1:
+        return None
+    (number,) = places
+    array = pack.array(base.arrays[number])
+    numbers = _swept_numbers(base.dtype, array.dtype)
+    arrays = [pack.add(np.resize(pack.array(digest), numbers.shape), base.dtype) for digest in base.arrays]
+    arrays[number] = pack.add(numbers, base.dtype)
+    found = judged(observer, replace(base, arrays=tuple(arrays)), pack)
+    wrong = np.logical_or.reduce(found.wrong)
+    if wrong.shape != numbers.shape or not wrong.any():
+        return None
+    chosen = np.flatnonzero(wrong)
+    values = numbers[chosen[np.linspace(0, len(chosen) - 1, array.size).astype(int)]].reshape(array.shape)
+    arrays = list(base.arrays)
+    arrays[number] = pack.add(values, base.dtype)
+    sample = replace(base, name=f"{base.name}-swept", arrays=tuple(arrays), kinds=(*base.kinds, TAILS))
+    return sample, found.judge
+
+
+def _swept_numbers(dtype: str, stored: Any) -> Array:
+    """Numbers of both signs over all orders of magnitude of a dtype, and between -40 and 40."""
+    most = int(np.log10(MOST[dtype]))
+    magnitudes = np.logspace(1 - most, most, 1_000)
+    return np.concatenate([magnitudes, -magnitudes, np.linspace(-40, 40, 4_000)]).astype(stored)
 
 
 def _restricted(sample: Sample, base: Sample, inputs: Sequence[int], places: Array, pack: PackWriter) -> Sample | None:
