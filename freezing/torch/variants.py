@@ -40,12 +40,11 @@ from freezing.common.variants import (
     in_dtype,
     slots,
 )
+from freezing.torch.kinds import OFFSET, OVERLAPPING, SECOND_ORDER
 from protocol.enums import GRADIENT, REFUSES, Judge
 from runners.suite.frozen import PACK, Pack, PackWriter
 from runners.torch import FRAMEWORK
 
-OFFSET, OVERLAPPING, SECOND_ORDER = "offset", "overlapping", "second-order"
-"""The kinds of ``views.py``, which imports torch."""
 SUITE = Path(__file__).resolve().parents[2] / "runners" / FRAMEWORK.name / "suites" / "library"
 LIMIT_S = 120
 """For the variants of one kind of one operator."""

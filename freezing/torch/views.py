@@ -13,9 +13,9 @@ import torch
 from freezing.common.agreement import Reference
 from freezing.common.gate import Arguments, Subject
 from freezing.common.variants import Array, Call, Variant, is_contiguous, slots
+from freezing.torch.kinds import OFFSET, OVERLAPPING, SECOND_ORDER
 from freezing.torch.operators import OperatorFunction
 from freezing.torch.subjects import called_by
-from freezing.torch.variants import OFFSET, OVERLAPPING, SECOND_ORDER
 from protocol.enums import GRADIENT, REFUSES
 from runners.suite.checks import Tolerance
 from runners.torch import ways
