@@ -39,6 +39,8 @@ class CountedFigures(BaseModel):
     failed_inputs: list[str] | None = None
     """Kinds of input of the failed cases, each combination once; null where the suite does not say."""
     passed_inputs: list[str] | None = None
+    accepted: int
+    """Cases that returned a result where the host refuses the call: in no other count."""
 
 
 class MeasuredFigures(BaseModel):

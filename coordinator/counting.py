@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache
 
 from coordinator.errors import UnknownNameError
@@ -41,6 +42,17 @@ class Counts:
 NOTHING_COUNTED = Counts("unknown", 0, 0, 0, 0)
 
 
+class CaseClass(StrEnum):
+    """The class of a case. Each is in one, so that suites with many gradients, or none, can be compared."""
+
+    forward = "forward"
+    """It calls its function, in a type of 32 bits or more or without floats."""
+    gradient = "gradient"
+    """It runs its function forward and backward, in whatever dtype."""
+    sixteen_bit = "sixteen_bit"
+    """It calls its function in float16 or bfloat16."""
+
+
 @dataclass(frozen=True)
 class CountingRule:
     name: str
@@ -49,7 +61,8 @@ class CountingRule:
     sentence: str
     """Its definition for people; pages set it behind the label."""
     cases: str = "true"
-    """The cases that count: a condition in SQL on a case's, or an outcome's, ``cause`` and ``judged_by``."""
+    """The cases that count: a condition in SQL on a case's, or an outcome's, ``cause``, ``judged_by`` and
+    ``case_class``."""
     on_device: bool = False
     """A case that passed by falling back to the host failed, one without proof of where is unknown, and a function
     that never touches a device has no verdict."""
@@ -110,7 +123,25 @@ WITHOUT_ONE_CASE_VERDICTS = CountingRule(
     least_cases=2,
 )
 
-RULES = (ANYWHERE, ON_DEVICE, WITHOUT_HOST_WORK, INDEPENDENT, WITHOUT_ONE_CASE_VERDICTS)
+
+def _of_class(case_class: CaseClass, name: str, label: str, cases: str) -> CountingRule:
+    return CountingRule(
+        name=name,
+        label=label,
+        sentence=f"as on device, and only {cases} count",
+        cases=f"case_class = '{case_class}'",
+        on_device=True,
+    )
+
+
+FORWARD = _of_class(CaseClass.forward, "forward", "forward", "cases without a gradient and without a 16-bit float type")
+GRADIENTS = _of_class(CaseClass.gradient, "gradients", "gradients", "cases that compute a gradient")
+SIXTEEN_BIT = _of_class(
+    CaseClass.sixteen_bit, "sixteen_bit", "16-bit types", "cases without a gradient, in float16 or bfloat16,"
+)
+CLASS_RULES = (FORWARD, GRADIENTS, SIXTEEN_BIT)
+
+RULES = (ANYWHERE, ON_DEVICE, WITHOUT_HOST_WORK, INDEPENDENT, WITHOUT_ONE_CASE_VERDICTS, *CLASS_RULES)
 NAMES = tuple(rule.name for rule in RULES)
 SIDE_BY_SIDE = (ANYWHERE, ON_DEVICE)
 """The rules whose figures are shown side by side if the reader does not choose one."""

@@ -13,7 +13,7 @@ from coordinator.assess.findings import assess
 from coordinator.assess.names import Names, names_of
 from coordinator.assess.report import kind_sentence
 from coordinator.assess.sites import Certainty, Site, Source, Use
-from coordinator.assess.verdicts import Meets, Weight, usual_cases
+from coordinator.assess.verdicts import Kind, Meets, Weight, judged_cases, usual_cases
 from coordinator.errors import UnknownNameError
 from coordinator.formats import join_words
 from coordinator.results.conditions import CallSite
@@ -100,13 +100,14 @@ def answer(question: Question, evidence: Evidence) -> Answer:
         for finding in assess(Source((site,)), target, names).findings
         if finding.verdict.meets is not Meets.not_met
     ]
-    worst = findings[0].verdict if findings else None
+    # Whether its arguments are such as the host refuses is another question.
+    worst = next((finding.verdict for finding in findings if finding.verdict.kind is not Kind.accepts), None)
     return Answer(
         function=function,
         target=target.target,
         works=None if worst and worst.weight is not Weight.finding else worst is None,
         failing=worst.failing if worst else 0,
-        of=worst.of if worst else len(usual_cases(cases, dtypes)),
+        of=worst.of if worst else len(usual_cases(judged_cases(cases), dtypes)),
         sentences=tuple(f"{function} {kind_sentence(finding)}" for finding in findings),
     )
 

@@ -5,6 +5,7 @@ The same type has three sources: a coordinator, a file, and what ships with Port
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,7 +21,7 @@ from coordinator.results.conditions import EndedCase
 from coordinator.results.outcomes.repeat import repeat_command
 from coordinator.targets.models import target_sentences
 from coordinator.targets.selectors import Selector, target_name
-from protocol.enums import Cause, DeviceClass, Ending, is_lowered
+from protocol.enums import HOST, WRONG_ON_HOST, Cause, DeviceClass, Ending, is_lowered
 from protocol.function_names import did_you_mean
 
 LONGEST_SAID = 160
@@ -40,7 +41,7 @@ class CaseEvidence(EndedCase):
     chart: int
     """The number of its chart among those of the target."""
     cause: Cause | None = None
-    """Of a failure; so are the next two."""
+    """Of a failure, or of a call that was accepted; so are the next two."""
     ending: Ending | None = None
     said: str | None = None
     ratio: float | None = None
@@ -128,7 +129,22 @@ class TargetEvidence:
     @property
     def sentences(self) -> tuple[str, ...]:
         """The sentences that must stand beside any figure of it."""
-        return target_sentences(self.device, self.device_class, simulated=self.simulated, notes=self.notes)
+        return target_sentences(
+            self.device,
+            self.device_class,
+            simulated=self.simulated,
+            notes=self.notes,
+            drawn_cases=self._drawn_cases[False] + self._drawn_cases[True],
+            wrong_on_host=self._drawn_cases[True],
+        )
+
+    @cached_property
+    def _drawn_cases(self) -> Counter[bool]:
+        """If it is the host: the cases that were drawn, by whether the host was wrong in them then."""
+        if self.device != HOST:
+            return Counter()
+        cases = (case for cases in self.functions.values() for case in cases)
+        return Counter(WRONG_ON_HOST in case.tags for case in cases if case.judged_by is not None)
 
     def repeat(self, case: str, chart: int) -> str:
         """The command that repeats a case of one of the charts."""

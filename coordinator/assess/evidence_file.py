@@ -22,8 +22,8 @@ from coordinator.catalogue.surfaces import pack, unpack
 from coordinator.errors import AssessmentError
 from protocol.model import first_fault
 
-FORMAT: Literal[1] = 1
-"""Counts up when an older reader could not read what is written."""
+FORMAT: Literal[2] = 2
+"""Counts up when an older reader could not read what is written: 2 has cases that end as ``accepted``."""
 SHIPPED = files("coordinator.assess") / "data" / "evidence.json.gz"
 _MAKE = "portolan evidence FILE BUNDLE…"
 
@@ -45,7 +45,7 @@ class EvidenceDocument:
     """The version that wrote it."""
     targets: tuple[TargetEvidence, ...]
     type: Literal["portolan-evidence"] = "portolan-evidence"
-    format: Literal[1] = FORMAT
+    format: Literal[1, 2] = FORMAT
 
 
 _DOCUMENT = TypeAdapter(EvidenceDocument)

@@ -14,6 +14,7 @@ from coordinator.assess.recorded_run import RecordedRun
 from coordinator.assess.sites import Site, Source
 from coordinator.assess.verdicts import Kind, SiteVerdict
 from coordinator.formats import join_words, plural
+from coordinator.results.conditions import accepted_sentence
 
 MOST_CHARTED = 20
 """Unknown functions in the command that charts them."""
@@ -22,6 +23,7 @@ FIRST_NAMES = 3
 VERBS = {
     Kind.wrong: ("gives wrong values without an error", "give wrong values without an error"),
     Kind.fails: ("fails", "fail"),
+    Kind.accepts: ("silently accepts what the host refuses", "silently accept what the host refuses"),
     Kind.falls_back: ("silently runs on the host", "silently run on the host"),
     Kind.slow: ("is slow", "are slow"),
 }
@@ -148,6 +150,8 @@ def kind_sentence(finding: Finding) -> str:
     match verdict.kind:
         case Kind.slow:
             return f"takes {verdict.said} ({plural(verdict.of, 'timed case')})"
+        case Kind.accepts:
+            return accepted_sentence(verdict.failing)
         case Kind.wrong:
             verb = "gives wrong values without an error"
         case Kind.fails:

@@ -36,9 +36,9 @@ class RunCase:
 def case_evidence(case: RunCase, runs: Sequence[Run], chart: int, ratio: float | None = None) -> CaseEvidence | None:
     """The evidence of the case; None if no run counts, or if all it shows is that a refusal was met."""
     end = _end(runs, host_only=case.host_only)
-    if end is None or (end != "failed" and REFUSES in case.tags):
+    if end is None or (end not in ("failed", "accepted") and REFUSES in case.tags):
         return None
-    failure = next(filter(_is_failure, runs), None) if end == "failed" else None
+    failure = next(filter(_is_failure, runs), None) if end in ("failed", "accepted") else None
     return CaseEvidence(
         end=end,
         options=case.options,
@@ -58,7 +58,7 @@ def _end(runs: Sequence[Run], *, host_only: bool) -> End | None:
         return "failed"
     if any(run.cause is Cause.lowered for run in runs):
         return "unproven"
-    return end_of_runs([(run.verdict, run.placement) for run in runs], host_only=host_only)
+    return end_of_runs([(run.verdict, run.placement, run.cause) for run in runs], host_only=host_only)
 
 
 def _is_failure(run: Run) -> bool:

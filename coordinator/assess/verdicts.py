@@ -46,6 +46,9 @@ class Kind(StrEnum):
     wrong = "wrong"
     """It runs, and values are wrong without any error."""
     fails = "fails"
+    accepts = "accepts"
+    """It returns a result for arguments that the host refuses. Whether a call has such arguments, its source does not
+    say, so it is never more than a condition."""
     falls_back = "falls-back"
     """It passes, since the framework ran it on the host unasked."""
     slow = "slow"
@@ -110,7 +113,7 @@ KINDS: Mapping[Kind, IsFailing] = {
     Kind.fails: lambda case: case.end == "failed" and not case.is_wrong and case.cause is not Cause.host_work,
     Kind.falls_back: lambda case: case.end == "fell_back",
 }
-"""Of each kind that cases show, which of them do. Slowness is measured."""
+"""Of each kind that cases show, which of them do. Slowness is measured, and what was accepted is no such end."""
 
 
 def verdicts_on(
@@ -121,17 +124,25 @@ def verdicts_on(
     ``call`` is None where the source does not say how the function is called, ``dtypes`` is empty where it does not say
     in which; ``slow`` is how many times the target's usual slowdown counts as slow.
     """
-    cases = target.functions[charted_as]
+    every = target.functions[charted_as]
+    cases = judged_cases(every)
     for kind, is_failing in KINDS.items():
         counted = [case for case in cases if kind is not Kind.falls_back or case.end in ("passed", "fell_back")]
         if any(map(is_failing, counted)):
             usual = usual_cases(counted, dtypes)
             seen = _Seen(function, charted_as, kind, is_failing, counted, usual, call, dtypes)
             yield seen.verdict()
+    if accepted := [case for case in every if case.end == "accepted"]:
+        yield _acceptance(function, charted_as, accepted)
     usual = usual_cases(cases, dtypes)
     timed = (matching(call, usual) if call else []) or usual
     if (found := slowness(function, charted_as, timed, target, slow)) is not None:
         yield found
+
+
+def judged_cases(cases: Sequence[CaseEvidence]) -> list[CaseEvidence]:
+    """The cases that passed or failed: without those that were accepted where the host refuses the call."""
+    return [case for case in cases if case.end != "accepted"]
 
 
 def usual_cases(cases: Sequence[CaseEvidence], dtypes: frozenset[str]) -> list[CaseEvidence]:
@@ -310,6 +321,28 @@ def _meets_value(options: set[str], call: CallSite, given: set[str]) -> Meets:
 
 def _met_if(is_met: bool) -> Meets:
     return Meets.met if is_met else Meets.not_met
+
+
+def _acceptance(function: str, charted_as: str, accepted: Sequence[CaseEvidence]) -> SiteVerdict:
+    """The verdict that a call is accepted where the host refuses it, if it is one of those."""
+    first = accepted[0]
+    return SiteVerdict(
+        kind=Kind.accepts,
+        function=function,
+        charted_as=charted_as,
+        weight=Weight.condition,
+        meets=Meets.may_be_met,
+        failing=len(accepted),
+        of=len(accepted),
+        basis="cases that the host refuses",
+        condition="",
+        why_note="",
+        judges="",
+        said=first.said or "",
+        causes=(str(Cause.silently_accepted),),
+        case=first.case,
+        chart=first.chart,
+    )
 
 
 def slowness(

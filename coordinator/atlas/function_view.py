@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from coordinator.assess.evidence import CaseEvidence, Chart, mean_ratio
+from coordinator.assess.verdicts import judged_cases
 from coordinator.atlas.marks import Cell, cell_words
 from coordinator.atlas.overview import Column, Framework
 from coordinator.atlas.versions import Observation, Span, since, spans
@@ -190,7 +191,7 @@ def _on_target(column: Column, name: str) -> FunctionOnTarget:
         name=name,
         cell=column.cells[name],
         condition=function_condition(cases),
-        dtypes=tuple(_dtypes(cases)),
+        dtypes=tuple(_dtypes(judged_cases(cases))),
         disagreements=tuple(_disagreements(column, cases)),
         messages=tuple(messages[:MOST_MESSAGES]),
         more_messages=max(0, len(messages) - MOST_MESSAGES),
@@ -215,10 +216,10 @@ def _disagreements(column: Column, cases: Sequence[CaseEvidence]) -> Iterator[Di
 
 
 def _messages(column: Column, cases: Sequence[CaseEvidence]) -> Iterator[Message]:
-    """The messages of failures, the most frequent first."""
+    """The messages of failures, and of calls that were silently accepted, the most frequent first."""
     by_message: dict[str, list[CaseEvidence]] = defaultdict(list)
     for case in cases:
-        if case.end == "failed":
+        if case.end in ("failed", "accepted"):
             by_message[case.said or "it left no message"].append(case)
     for text, failed_cases in sorted(by_message.items(), key=lambda item: (-len(item[1]), item[0])):
         causes = tuple(dict.fromkeys(str(case.cause) for case in failed_cases if case.cause))

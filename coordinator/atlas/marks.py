@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from coordinator.assess.evidence import CaseEvidence
+from coordinator.results.conditions import accepted_sentence
 from protocol.enums import Cause
 
 
@@ -58,10 +59,17 @@ class Cell:
     """Cases that passed, without proof of where they ran."""
     host_work: int = 0
     """Cases that failed for what is work of the host: data sets, strings, tables, files and prints."""
+    accepted: int = 0
+    """Cases that returned where the host refuses the call: in no other count."""
 
     def __post_init__(self) -> None:
-        counts = (self.total, self.failed, self.wrong, self.fell_back, self.unproven, self.host_work)
-        if self.total + self.host_work < 1 or min(counts) < 0 or self.wrong > self.failed or self.on_device < 0:
+        counts = (self.total, self.failed, self.wrong, self.fell_back, self.unproven, self.host_work, self.accepted)
+        if (
+            self.total + self.host_work + self.accepted < 1
+            or min(counts) < 0
+            or self.wrong > self.failed
+            or self.on_device < 0
+        ):
             raise ValueError(f"{self} does not add up")
 
     @property
@@ -72,7 +80,7 @@ class Cell:
     @property
     def mark(self) -> Mark:
         if not self.total:
-            return Mark.host_work
+            return Mark.host_work if self.host_work else Mark.unproven
         if self.failed == self.total:
             return Mark.fails
         if not self.on_device and not self.unproven:
@@ -84,9 +92,10 @@ class Cell:
 
 def cell_of(cases: Iterable[CaseEvidence]) -> Cell | None:
     """Count the cases of a function on a target; None of none."""
-    ends = list(cases)
-    if not ends:
+    every = list(cases)
+    if not every:
         return None
+    ends = [case for case in every if case.end != "accepted"]
     host_work = sum(case.cause is Cause.host_work for case in ends)
     return Cell(
         total=len(ends) - host_work,
@@ -95,11 +104,17 @@ def cell_of(cases: Iterable[CaseEvidence]) -> Cell | None:
         fell_back=sum(case.end == "fell_back" for case in ends),
         unproven=sum(case.end == "unproven" for case in ends),
         host_work=host_work,
+        accepted=len(every) - len(ends),
     )
 
 
 def cell_words(cell: Cell, *, is_lowered: bool) -> str:
     """``3 of 12 cases fail; 1 of 12 falls back to the host``; of a target that runs nothing what was lowered for it."""
+    ended = [_ended(cell, is_lowered=is_lowered)] if cell.total or cell.host_work else []
+    return "; ".join([*ended, *([accepted_sentence(cell.accepted)] if cell.accepted else [])])
+
+
+def _ended(cell: Cell, *, is_lowered: bool) -> str:
     count = cell.total or cell.host_work
     cases = f"all {count} cases" if count > 1 else "its only case"
     wrong = _wrong(cell)

@@ -19,7 +19,7 @@ _CHART = pa.struct(
         ("signed_by", pa.string()),
     ]
 )
-_COUNTS = ("cases", "failed", "wrong", "fell_back", "unproven", "host_work", "independent")
+_COUNTS = ("cases", "failed", "wrong", "fell_back", "unproven", "host_work", "accepted", "independent")
 _COLUMNS = pa.schema(
     [
         ("framework", pa.string()),
@@ -31,6 +31,7 @@ _COLUMNS = pa.schema(
         ("mark", pa.string()),
         *((name, pa.int64()) for name in _COUNTS),
         ("conditions", pa.list_(pa.string())),
+        ("dtypes", pa.list_(pa.string())),
         ("charts", pa.list_(_CHART)),
         *((name, pa.string()) for name in ("since", "since_after", "until", "until_before")),
         ("disagreements", pa.list_(pa.struct([("chart", _CHART), ("cases", pa.int64())]))),

@@ -66,8 +66,12 @@ class PublishedCell(BaseModel):
         ge=0,
         description="Cases beside them, of data sets, strings, tables, files and prints, which no device is made for.",
     )
+    accepted: int = Field(
+        default=0, ge=0, description="Cases beside them that returned a result where the host refuses the call."
+    )
     independent: int = Field(ge=0, description="Cases that an independent reference judged.")
     conditions: list[str]
+    dtypes: list[str] = Field(default=[], description="The dtypes of the arrays of its cases.")
     charts: list[int] = Field(description="The places of its evidence in the target's `charts`.")
     since: str | None = Field(
         default=None,
@@ -176,8 +180,10 @@ def _cell(target: FunctionOnTarget, number: int, span: Span) -> PublishedCell:
         fell_back=cell.fell_back,
         unproven=cell.unproven,
         host_work=cell.host_work,
+        accepted=cell.accepted,
         independent=target.condition.independent,
         conditions=list(target.conditions),
+        dtypes=list(target.condition.dtypes),
         charts=list(target.charts),
         since=span.since,
         since_after=span.since_after,

@@ -76,7 +76,7 @@ def assess(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
     whole: Annotated[bool, typer.Option("--all", help="List notes and unknown functions to the last.")] = False,
     fail_on: Annotated[
-        str, typer.Option(metavar="KINDS", help="End with 1 if there is such: wrong,fails,falls-back,slow:10.")
+        str, typer.Option(metavar="KINDS", help="End with 1 if there is such: wrong,fails,accepts,falls-back,slow:10.")
     ] = "",
     chart: Annotated[
         bool, typer.Option("--chart", help="Let your coordinator chart what is unknown, wait, and report then.")

@@ -27,6 +27,7 @@ VERDICTS = {
     Ending.returned: Verdict.passed,
     Ending.raised: Verdict.failed,
     Ending.mismatched: Verdict.failed,
+    Ending.accepted: Verdict.failed,
     Ending.timed_out: Verdict.failed,
     Ending.out_of_memory: Verdict.failed,
     Ending.exited: Verdict.failed,
@@ -112,6 +113,8 @@ def _contradictions_to_job(outcome: Outcome, job: CheckJob) -> Iterator[str]:
         yield f"its catalogue declares the case host_only, and its placement is {outcome.placement}"
     if not job.case.host_only and outcome.placement is Placement.host_only:
         yield "its placement is host_only, which its catalogue does not declare of the case"
+    if outcome.ending is Ending.accepted and REFUSES not in job.case.tags:
+        yield f"its ending is accepted, and its catalogue does not give the case the tag {REFUSES}"
     if outcome.ending is Ending.timed_out and outcome.duration_s < timeout_s * EARLY:
         yield f"it is timed_out with timeout_s {timeout_s:g} and duration_s {outcome.duration_s:g}"
     if outcome.duration_s > timeout_s + LATE_S:

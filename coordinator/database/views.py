@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, insert, select
 
-from coordinator.counting import ANYWHERE, INDEPENDENT, ON_DEVICE, RULES, WITHOUT_HOST_WORK, CountingRule
+from coordinator.counting import ANYWHERE, INDEPENDENT, ON_DEVICE, RULES, WITHOUT_HOST_WORK, CaseClass, CountingRule
 from coordinator.database.tables import view_definitions
 from coordinator.level import ALIKE, LOW, UNCONFIRMED
-from protocol.enums import REFUSES, Cause, Ending
+from protocol.enums import GRADIENT, REFUSES, Cause, Ending
 from protocol.limits import LEAST_MILLISECONDS
 
 NOISY = 1.2
@@ -60,6 +60,14 @@ def low(outcomes: str) -> str:
 coalesce((SELECT CASE WHEN percentile_cont({LOW}) WITHIN GROUP (ORDER BY u.ms) < {LEAST_MILLISECONDS} THEN 0
                      ELSE percentile_cont({LOW}) WITHIN GROUP (ORDER BY u.ms) END
             FROM unnest({outcomes}.samples_ms) u (ms)), {outcomes}.steady_ms)"""
+
+
+def case_class(cases: str) -> str:
+    """The ``CaseClass`` of a case. Handwritten cases are tagged with their dtype, drawn ones with its class."""
+    return f"""\
+CASE WHEN {cases}.tags @> '["{GRADIENT}"]' THEN '{CaseClass.gradient}'
+     WHEN {cases}.tags ?| '{{low-precision,float16,bfloat16}}' THEN '{CaseClass.sixteen_bit}'
+     ELSE '{CaseClass.forward}' END"""
 
 
 def failure_text(outcomes: str) -> str:
@@ -125,6 +133,7 @@ OUTCOME_ROWS = View(
         "contended_share": "share of all samples taken, those left out among them, in which threads waited for a core "
         "that others had; null if nobody counted",
         "unproven": "why the placement is unknown, see the words; null where known, or if its runner gives no reason",
+        "case_class": "forward, gradient or sixteen_bit (float16 or bfloat16, without a gradient)",
     },
     f"""\
 SELECT o.job_id,
@@ -199,7 +208,8 @@ SELECT o.job_id,
        c.options,
        {_indent(failure_text("o"), 7)} AS said,
        o.contended_share,
-       o.proof ->> 'unproven' AS unproven
+       o.proof ->> 'unproven' AS unproven,
+       {_indent(case_class("c"), 7)} AS case_class
   FROM outcomes o
   JOIN campaigns p ON p.id = o.campaign_id
   JOIN targets t ON t.id = o.target_id
@@ -356,7 +366,7 @@ SELECT here.campaign_id,
           here.environment, here.function, cpu.hardware, here.target_id, cpu.target_id"""
 
 
-_CASE_VERDICTS = """\
+_CASE_VERDICTS = f"""\
 SELECT r.*,
        c.suite_id,
        c.function,
@@ -364,13 +374,16 @@ SELECT r.*,
        c.refuses,
        c.inputs,
        c.judged_by,
-       CASE WHEN r.failed > 0 THEN 'failed'
+       c.case_class,
+       CASE WHEN r.failed > r.accepted THEN 'failed'
+            WHEN r.accepted > 0 THEN 'accepted'
             WHEN r.passed > 0 THEN CASE WHEN c.refuses THEN 'refused' ELSE 'passed' END
             WHEN r.incomplete > 0 THEN 'incomplete'
             ELSE 'skipped' END AS verdict,
        -- Here is decided what counts on the device. Only what was proven there passed there; without
        -- proof a case is neither, and in no total. A failure is one wherever it was.
-       CASE WHEN r.failed > 0 THEN 'failed'
+       CASE WHEN r.failed > r.accepted THEN 'failed'
+            WHEN r.accepted > 0 THEN 'accepted'
             WHEN r.passed > 0 THEN
                  CASE WHEN c.refuses THEN 'refused'
                       WHEN r.fell_back > 0 THEN 'failed'
@@ -383,6 +396,7 @@ SELECT r.*,
                o.case_id,
                count(*) FILTER (WHERE o.verdict = 'passed') AS passed,
                count(*) FILTER (WHERE o.verdict = 'failed') AS failed,
+               count(*) FILTER (WHERE o.cause = 'SILENTLY_ACCEPTED') AS accepted,
                count(*) FILTER (WHERE o.verdict = 'incomplete') AS incomplete,
                count(*) FILTER (WHERE o.verdict = 'passed' AND o.placement = 'fell_back') AS fell_back,
                count(*) FILTER (WHERE o.verdict = 'passed' AND o.placement = 'on_device') AS on_device,
@@ -390,14 +404,15 @@ SELECT r.*,
                    FILTER (WHERE o.verdict = 'failed') AS of_another_device,
                -- mode() takes the first of equals, in the order of bytes.
                mode() WITHIN GROUP (ORDER BY coalesce(o.cause, 'unknown') COLLATE "C")
-                   FILTER (WHERE o.verdict = 'failed') AS cause,
+                   FILTER (WHERE o.verdict = 'failed' AND o.cause IS DISTINCT FROM 'SILENTLY_ACCEPTED') AS cause,
                mode() WITHIN GROUP (ORDER BY
                        CASE WHEN o.verdict = 'passed' THEN 'placement'
                             ELSE coalesce(o.cause, 'unknown') END COLLATE "C")
-                   FILTER (WHERE o.verdict = 'failed'
+                   FILTER (WHERE o.verdict = 'failed' AND o.cause IS DISTINCT FROM 'SILENTLY_ACCEPTED'
                               OR o.verdict = 'passed' AND o.placement = 'fell_back') AS cause_on_device,
                mode() WITHIN GROUP (ORDER BY o.cause COLLATE "C")
-                   FILTER (WHERE o.verdict IN ('skipped', 'incomplete')) AS not_counted_cause,
+                   FILTER (WHERE o.verdict IN ('skipped', 'incomplete') OR o.cause = 'SILENTLY_ACCEPTED')
+                   AS not_counted_cause,
                count(*) FILTER (WHERE o.cause = 'LOWERED') AS lowered,
                count(*) FILTER (WHERE o.cause = 'NOT_LOWERED') AS not_lowered,
                mode() WITHIN GROUP (ORDER BY (o.evidence ->> 'operation') COLLATE "C")
@@ -410,7 +425,8 @@ SELECT r.*,
                   JOIN jobs j ON j.campaign_id = t.campaign_id AND j.target_id = t.target_id
                  WHERE t.cancelled > 0 AND j.state = 'cancelled') o
          GROUP BY o.campaign_id, o.target_id, o.case_id) r
-  JOIN (SELECT id, suite_id, function, host_only, tags @> '["REFUSES"]' AS refuses, inputs, judged_by
+  JOIN (SELECT id, suite_id, function, host_only, tags @> '["REFUSES"]' AS refuses, inputs, judged_by,
+               {_indent(case_class("cases"), 15)} AS case_class
           FROM cases) c ON c.id = r.case_id"""
 """A case's verdicts on a target over its runs, of which every count of a function is made."""
 
@@ -436,6 +452,7 @@ SELECT campaign_id,
        bool_and(host_only) AS host_only,
        {f",{chr(10)}       ".join(map(_sums, RULES))},
        count(*) FILTER (WHERE verdict = 'refused') AS refused,
+       count(*) FILTER (WHERE verdict = 'accepted') AS accepted,
        count(*) FILTER (WHERE verdict = 'skipped') AS skipped,
        count(*) FILTER (WHERE verdict = 'incomplete') AS incomplete,
        count(*) FILTER (WHERE failed > 0 AND passed > 0) AS flaky,
@@ -445,7 +462,7 @@ SELECT campaign_id,
        count(*) FILTER (WHERE of_another_device) AS of_another_device,
        CASE WHEN count(*) FILTER (WHERE not_lowered > 0) > 0 THEN 'NOT_LOWERED'
             ELSE mode() WITHIN GROUP (ORDER BY not_counted_cause)
-                     FILTER (WHERE verdict IN ('skipped', 'incomplete')) END AS not_counted_cause,
+                     FILTER (WHERE verdict IN ('skipped', 'incomplete', 'accepted')) END AS not_counted_cause,
        count(*) FILTER (WHERE lowered > 0 AND not_lowered = 0) AS lowered,
        count(*) FILTER (WHERE not_lowered > 0) AS not_lowered,
        CASE WHEN count(*) FILTER (WHERE not_lowered > 0) > 0 THEN 'NOT_LOWERED'
@@ -457,6 +474,7 @@ SELECT campaign_id,
  GROUP BY campaign_id, target_id, suite_id, function"""
     )
     .replace("REFUSES", REFUSES)
+    .replace("SILENTLY_ACCEPTED", Cause.silently_accepted)
     .replace("HOST_WORK", Cause.host_work)
     .replace("CANCELLED", Cause.cancelled)
     .replace("NOT_LOWERED", Cause.not_lowered)
@@ -508,8 +526,9 @@ _ANYWHERE, _ON_DEVICE, _WITHOUT_HOST_WORK, _INDEPENDENT = map(
 FUNCTION_VERDICTS = View(
     "function_verdicts",
     """One row a function, target and campaign: its cases over their runs, added up. Counted runs are those that passed
-    or failed. A case that expects a refusal, and got one, is counted as refused alone. A case passed if all its
-    counted runs passed, failed if any failed, and is in no denominator if it has none. All counts are of cases.
+    or failed. A case that expects a refusal, and got one, is counted as refused alone; one that the device accepted,
+    and the host refuses, as accepted alone. A case passed if all its counted runs passed, failed if any failed, and is
+    in no denominator if it has none. All counts are of cases.
     A function without any outcome yet has no row, unless its campaign was cancelled. Two targets that differ in
     their environment alone have a row each.""",
     {
@@ -519,7 +538,7 @@ FUNCTION_VERDICTS = View(
         "verdict_on_device": "the same of total_on_device: a run that passed by falling back to the host failed, and "
         "a case that passed without proof of where is in no count; null if host_only",
         "passed": "cases of which every counted run passed, but those that expect a refusal",
-        "failed": "cases of which at least one run failed",
+        "failed": "cases of which at least one run failed, and not by accepting what the host refuses",
         "refused": "cases of which every counted run passed, and that expect a refusal: no evidence of a port, so they "
         "are in no other count",
         "total": "cases with a counted run: passed + failed",
@@ -557,6 +576,8 @@ FUNCTION_VERDICTS = View(
         "total_independent": "passed_independent + failed_independent",
         "failed_inputs": "kinds of input of the failed cases, each combination once; null if none says its own",
         "passed_inputs": "the same of the passed cases",
+        "accepted": "cases that returned a result where the host refuses the call (cause silently_accepted): neither a "
+        "pass nor a wrong value, so they are in no other count",
     },
     f"""\
 {_HEAD},
@@ -596,7 +617,8 @@ FUNCTION_VERDICTS = View(
        {_INDEPENDENT["failed"]} AS failed_independent,
        {_INDEPENDENT["total"]} AS total_independent,
        n.failed_inputs,
-       n.passed_inputs
+       n.passed_inputs,
+       n.accepted
   FROM ({_indent(FUNCTION_SUMS, 8)}) n
   JOIN targets t ON t.id = n.target_id
   JOIN suites s ON s.id = n.suite_id

@@ -84,7 +84,7 @@ def contents_of(data: ReportData, options: ReportOptions, *, with_figures: bool 
 
 def _tables(data: ReportData, ratios: Sequence[TargetRatios], tolerable: float) -> list[Table]:
     """The tables in the order of a report."""
-    tables = [portability.portability(data), portability.counts(data)]
+    tables = [portability.portability(data), portability.counts(data), portability.classes(data)]
     if data.reference is not None:
         # How often a function is used is known from the study's sample only.
         tables += [
@@ -141,7 +141,11 @@ def _find(kind: str, parts: Sequence[Part], id: str) -> Part:
 
 CHAPTERS = (
     Chapter(
-        "ports", "What ports", "Which functions run there and are right?", ("portability",), ("portability", "counts")
+        "ports",
+        "What ports",
+        "Which functions run there and are right?",
+        ("portability",),
+        ("portability", "counts", "classes"),
     ),
     Chapter(
         "use",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from coordinator.counting import SIDE_BY_SIDE, WITHOUT_HOST_WORK, CountingRule
+from coordinator.counting import CLASS_RULES, SIDE_BY_SIDE, WITHOUT_HOST_WORK, CountingRule
 from coordinator.reference.models import TOP, Reference
 from coordinator.reports.identity import (
     IDENTITY,
@@ -54,6 +54,27 @@ def counts(data: ReportData) -> Table:
         Column("failed", "failed in part or completely", "rate"),
     )
     return _table(data, "counts", "Portability: counts of functions", columns, rows, ("table-8",))
+
+
+def classes(data: ReportData) -> Table:
+    """Functions that pass every case, and of these every forward case, gradient and case in a 16-bit type."""
+    rules = (*SIDE_BY_SIDE, *CLASS_RULES)
+    rows: list[Row] = []
+    for target in data.run_targets:
+        verdicts = [row for row in data.by_target[target.id] if row.is_rated]
+        tallies = [Counter(row.verdict_by(rule) for row in verdicts) for rule in rules]
+        rates = (_rate(tally, "success") for tally in tallies)
+        rows.append((data.name, data.labels[target.id], target.hardware, len(verdicts), *rates))
+    columns = (
+        *IDENTITY[:3],
+        Column("functions", "functions", "number"),
+        *(Column(rule.name, f"pass {rule.label}", "rate") for rule in rules),
+    )
+    notes = [f"{rule.label}: {rule.sentence}." for rule in rules]
+    if data.reference:
+        notes.append(f"{data.reference.name} did not publish this.")
+    title = "Functions that pass every case, by class of case"
+    return report_table(data, "verdicts", "classes", title, columns, rows, (), notes)
 
 
 def top20(data: ReportData, reference: Reference) -> Table:

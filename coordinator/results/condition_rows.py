@@ -20,7 +20,7 @@ from coordinator.results.query import like_pattern
 from coordinator.targets import store as targets
 from coordinator.targets.models import labels
 from protocol.catalogue import CallOptions, CaseOptions
-from protocol.enums import REFUSES, Judge
+from protocol.enums import REFUSES, Cause, Judge
 
 
 class ConditionDetail(BaseModel):
@@ -64,11 +64,15 @@ class TargetCondition(BaseModel):
     failed: int
     fell_back: int
     """Cases that passed by falling back to the host."""
+    accepted: int
+    """Cases that returned where the host refuses the call: not in ``total``."""
     independent: int
     """Cases that an independent reference judged."""
     judged: int
     """Cases for which the suite names the reference. If none of them is independent, all were judged by the same
     framework."""
+    dtypes: list[str]
+    """Of the arrays of all cases."""
     fails: ConditionDetail | None
     """Null if no case fails, or if no option separates the failing cases from the others."""
     falls_back: ConditionDetail | None
@@ -100,7 +104,8 @@ SELECT DISTINCT s.framework COLLATE "C" AS framework, c.function COLLATE "C" AS 
 # ``end`` must equal ``conditions.end_of_runs`` of the same outcomes.
 _CASES = text(f"""
 SELECT o.target_id, s.framework, c.function, c.id AS case_id, c.options, c.tags, c.judged_by,
-       CASE WHEN bool_or(o.verdict = 'failed') THEN 'failed'
+       CASE WHEN bool_or(o.verdict = 'failed' AND o.cause IS DISTINCT FROM '{Cause.silently_accepted}') THEN 'failed'
+            WHEN bool_or(o.verdict = 'failed') THEN 'accepted'
             WHEN bool_or(o.placement = 'fell_back') THEN 'fell_back'
             WHEN c.host_only IS NOT NULL OR bool_and(o.placement = 'on_device') THEN 'passed'
             ELSE 'unproven' END AS "end"
@@ -177,11 +182,13 @@ def row(key: tuple[str, str, int], condition: FunctionCondition, target_labels: 
         total=condition.total,
         failed=condition.failed,
         fell_back=condition.fell_back,
+        accepted=condition.accepted,
         independent=condition.independent,
         judged=condition.judged,
+        dtypes=list(condition.dtypes),
         fails=ConditionDetail.of_condition(condition.fails),
         falls_back=ConditionDetail.of_condition(condition.falls_back),
-        sentences=list(condition.sentences),
+        sentences=[*condition.sentences, condition.dtypes_tried],
     )
 
 

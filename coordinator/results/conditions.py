@@ -7,7 +7,7 @@ option and those that have not. It is no cause, and no promise about a call that
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
 from functools import cached_property
@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar
 
 from coordinator.formats import join_words, plural
 from protocol.catalogue import CallOptions, CaseOptions
-from protocol.enums import GRADIENT, InputKind, Judge, Placement, Verdict
+from protocol.enums import GRADIENT, Cause, InputKind, Judge, Placement, Verdict
 
 MOST_OPTIONS = 4
 """The most options of a condition; with more, almost any set of cases could be separated."""
@@ -24,20 +24,25 @@ MOST_BY_CHANCE = 0.05
 """How likely a condition with exceptions may be if failures had nothing to do with options, all that were tried taken
 together. Cases have many options, so that some would fit nearly any failures."""
 
-End = Literal["passed", "unproven", "fell_back", "failed"]
-"""The end of a case over its counted runs; ``unproven``: it passed with unknown placement."""
+USUAL_DTYPES = ("float32", "float16", "bfloat16", "float64", "int8", "uint8", "int32", "int64", "bool")
+"""The dtypes of which is said whether a function was tried in them."""
+
+End = Literal["passed", "unproven", "fell_back", "failed", "accepted"]
+"""The end of a case over its counted runs; ``unproven``: it passed with unknown placement; ``accepted``: it returned
+where the host refuses the call, and is neither a pass nor a failure."""
 
 
-def end_of_runs(runs: Sequence[tuple[Verdict, Placement]], *, host_only: bool) -> End | None:
+def end_of_runs(runs: Sequence[tuple[Verdict, Placement, Cause | None]], *, host_only: bool) -> End | None:
     """The end of a case over its runs; None if none of them counts."""
-    rated_runs = [(verdict, placement) for verdict, placement in runs if verdict in (Verdict.passed, Verdict.failed)]
+    rated_runs = [run for run in runs if run[0] in (Verdict.passed, Verdict.failed)]
     if not rated_runs:
         return None
-    if any(verdict is Verdict.failed for verdict, _ in rated_runs):
-        return "failed"
-    if any(placement is Placement.fell_back for _, placement in rated_runs):
+    causes = [cause for verdict, _, cause in rated_runs if verdict is Verdict.failed]
+    if causes:
+        return "accepted" if set(causes) == {Cause.silently_accepted} else "failed"
+    if any(placement is Placement.fell_back for _, placement, _ in rated_runs):
         return "fell_back"
-    if host_only or all(placement is Placement.on_device for _, placement in rated_runs):
+    if host_only or all(placement is Placement.on_device for _, placement, _ in rated_runs):
         return "passed"
     return "unproven"
 
@@ -161,6 +166,15 @@ class FunctionCondition:
     """Null if nothing failed, or if no option separates the failed cases from the others."""
     falls_back: Condition | None
     """The same for passing cases: those that fell back, compared with those that ran on the device."""
+    accepted: int
+    """Cases that returned where the host refuses the call. They are in no other count."""
+    dtypes: tuple[str, ...]
+    """Of the arrays of all cases."""
+
+    @property
+    def dtypes_tried(self) -> str:
+        """A sentence without its subject."""
+        return dtypes_tried(self.dtypes)
 
     @property
     def judges(self) -> str:
@@ -186,8 +200,8 @@ class FunctionCondition:
 
     @property
     def accusing_sentences(self) -> tuple[str, ...]:
-        """The sentences, if a case fails or falls back; else none."""
-        return self.sentences if self.failed or self.fell_back else ()
+        """The sentences, if a case fails, falls back or was silently accepted; else none."""
+        return self.sentences if self.failed or self.fell_back or self.accepted else ()
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -197,11 +211,28 @@ class FunctionCondition:
             for verb, count, condition in parts
             if count
         )
-        return (*texts, self.judges) if self.total else ()
+        accepted = (accepted_sentence(self.accepted),) if self.accepted else ()
+        return (*texts, *accepted, *((self.judges,) if self.total else ()))
+
+
+def dtypes_tried(dtypes: Collection[str]) -> str:
+    """The dtypes of a function's cases, and the usual ones that none is in: a sentence without its subject."""
+    if not dtypes:
+        return "its cases do not say in which dtypes they are"
+    missing = [dtype for dtype in USUAL_DTYPES if dtype not in dtypes]
+    return f"tried in {join_words(sorted(dtypes))}{f', not in {join_words(missing)}' if missing else ''}"
+
+
+def accepted_sentence(cases: int) -> str:
+    """A sentence without its subject, for one or more cases."""
+    return f"silently accepts what the host refuses in {plural(cases, 'case')}"
 
 
 def function_condition(cases: Sequence[EndedCase]) -> FunctionCondition:
     """The condition of a function from its cases, in any order."""
+    accepted = sum(case.end == "accepted" for case in cases)
+    dtypes = tuple(sorted({dtype for case in cases if case.options for dtype in case.options.dtypes}))
+    cases = [case for case in cases if case.end != "accepted"]
     cases_with_placement = [case for case in cases if case.end in ("passed", "fell_back")]
     return FunctionCondition(
         total=len(cases),
@@ -211,6 +242,8 @@ def function_condition(cases: Sequence[EndedCase]) -> FunctionCondition:
         judged=sum(case.judged_by is not None for case in cases),
         fails=condition_of(cases, lambda case: case.end == "failed"),
         falls_back=condition_of(cases_with_placement, lambda case: case.end == "fell_back"),
+        accepted=accepted,
+        dtypes=dtypes,
     )
 
 

@@ -103,6 +103,7 @@ class Cell(CountedFunction, Figures):
         return (
             *([f"fails {self.fails_on}"] if self.fails_on else []),
             *([f"{plural(self.fell_back, 'case')} fell back to the host"] if self.fell_back else []),
+            *([f"{plural(self.accepted, 'case')} silently accepted"] if self.accepted else []),
             *([f"{plural(self.unproven, 'case')} passed with unknown placement"] if self.unproven else []),
             *(
                 f"{count} {word}"

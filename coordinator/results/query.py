@@ -30,6 +30,7 @@ EXAMPLES = (
     ("function:torch.add", "one function"),
     ("partial:torch@2.9/xla", "some cases fail there, some pass"),
     ("falls-back:cuda", "what silently used the host"),
+    ("accepts:xla", "what returns a result there where the host refuses the call"),
     ("unproven:cuda", "what passed without proof that it was there"),
     ("cause:type", "what fails mainly for a type, anywhere"),
     ("cause:xla=not_implemented", "the same of one device and another cause"),
@@ -40,7 +41,7 @@ EXAMPLES = (
 )
 
 
-CountedColumn = Literal["flaky", "fell_back", "unknown_placement", "not_lowered"]
+CountedColumn = Literal["flaky", "fell_back", "accepted", "unknown_placement", "not_lowered"]
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,7 @@ _VERDICT_KEYS = {
 }
 _COUNTED_KEYS: dict[str, CountedColumn] = {
     "falls-back": "fell_back",
+    "accepts": "accepted",
     "unproven": "unknown_placement",
     "flaky": "flaky",
     "not-lowered": "not_lowered",

@@ -39,6 +39,7 @@ class FunctionVerdict(CountedFunction):
     unknown_cause: int
     not_counted_cause: str | None
     host_work: int
+    accepted: int
     of_another_device: int
     lowered: int
     not_lowered: int

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.catalogue.coverage import sentence
 from coordinator.catalogue.sample import sample_sentence
-from coordinator.counting import INDEPENDENT, ON_DEVICE, WITHOUT_HOST_WORK
+from coordinator.counting import CLASS_RULES, FORWARD, INDEPENDENT, ON_DEVICE, WITHOUT_HOST_WORK, CountingRule
 from coordinator.formats import join_words, percent, plural, significant
 from coordinator.results.judges import judge_counts, judges_sentence
 from coordinator.results.lowerings import lowering_sentence, lowering_words
@@ -117,7 +117,7 @@ def _of_target(data: ReportData, target: Target, comparisons: Sequence[TargetRat
     rated_verdicts = [verdict for verdict in verdicts if verdict.is_rated]
     if not rated_verdicts:
         nothing = "No function has a verdict here, so portability is unknown."
-        return [where, *notes, nothing, *_of_another_device(verdicts), *_unknown(verdicts)]
+        return [where, *notes, nothing, *_accepted(verdicts), *_of_another_device(verdicts), *_unknown(verdicts)]
     return [
         where,
         *notes,
@@ -129,7 +129,9 @@ def _of_target(data: ReportData, target: Target, comparisons: Sequence[TargetRat
         *_on_device(
             data, [verdict for verdict in verdicts if verdict.is_rated or verdict.anywhere.verdict == "unknown"]
         ),
+        *_by_class(rated_verdicts),
         *_causes(rated_verdicts),
+        *_accepted(verdicts),
         *_of_another_device(verdicts),
         *_unknown(verdicts),
         *_slow(data, target, comparisons, tolerable),
@@ -302,6 +304,25 @@ def _falling(data: ReportData, verdict: FunctionVerdict) -> str:
     return f"{verdict.function} ({condition.short_falling_back})" if condition else verdict.function
 
 
+def _by_class(rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
+    """The rates of gradients and of 16-bit types beside that of the other cases, where a suite has such cases."""
+    rates = {rule: _rate_by(rated_verdicts, rule) for rule in CLASS_RULES}
+    forward = rates.pop(FORWARD)
+    if not forward.n or not any(rate.n for rate in rates.values()):
+        return []
+    others = [f"{rate.count:,} of {rate.n:,} in {rule.label}" for rule, rate in rates.items() if rate.n]
+    return [
+        f"On the device by class of case: {forward.count:,} of {plural(forward.n, 'function')} "
+        f"{'passes' if forward.n == 1 else 'pass'} every forward case, {join_words(others)}."
+    ]
+
+
+def _rate_by(verdicts: Sequence[FunctionVerdict], rule: CountingRule) -> Rate:
+    """The functions that pass every case that the rule counts, of those that it rates."""
+    words = [word for verdict in verdicts if (word := verdict.verdict_by(rule)) not in (None, "unknown")]
+    return Rate(words.count("success"), len(words))
+
+
 def _causes(rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
     causes = Counter(
         counts.cause or "unknown"
@@ -318,6 +339,20 @@ def _causes(rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
     ]
 
 
+def _accepted(verdicts: Sequence[FunctionVerdict]) -> list[str]:
+    """The cases that no rate counts, because a result where the host raises an error is neither right nor wrong."""
+    accepting = sorted((row for row in verdicts if row.accepted), key=lambda row: (-row.accepted, row.function))
+    if not accepting:
+        return []
+    cases = sum(row.accepted for row in accepting)
+    examples = join_words([f"{row.function} ({row.accepted:,})" for row in accepting], NAMED)
+    return [
+        f"Silently accepted: in {plural(cases, 'case')} of {plural(len(accepting), 'function')} the call returns a "
+        f"result where the host raises an error. {'It counts' if cases == 1 else 'They count'} neither as passed nor "
+        f"as failed: {examples}."
+    ]
+
+
 def _of_another_device(verdicts: Sequence[FunctionVerdict]) -> list[str]:
     others = [row.function for row in verdicts if row.anywhere.verdict != "unknown" and not row.is_rated]
     if not others:
@@ -329,7 +364,8 @@ def _of_another_device(verdicts: Sequence[FunctionVerdict]) -> list[str]:
 
 
 def _unknown(verdicts: Sequence[FunctionVerdict]) -> list[str]:
-    unknown = [verdict for verdict in verdicts if verdict.anywhere.verdict == "unknown"]
+    # One whose cases were silently accepted has been named as such.
+    unknown = [verdict for verdict in verdicts if verdict.anywhere.verdict == "unknown" and not verdict.accepted]
     without_run = [verdict for verdict in unknown if not verdict.is_missing_cases]
     missing = [verdict for verdict in unknown if verdict.is_missing_cases]
     reasons = ((without_run, "every case was skipped"), (missing, "a case is incomplete, and no case that ran failed"))

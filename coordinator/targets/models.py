@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from pydantic import BaseModel, ConfigDict, computed_field
+from pydantic import BaseModel, ConfigDict, Field, computed_field
 
 from coordinator.targets.selectors import target_name
 from protocol.enums import is_lowered
@@ -30,6 +30,10 @@ class Target(BaseModel):
     notes: tuple[str, ...]
     suite: str
     suite_revision: str
+    drawn_cases: int = Field(default=0, exclude=True)
+    """If it is the host: the cases of its suite that were drawn."""
+    wrong_on_host: int = Field(default=0, exclude=True)
+    """Of these: the ones that the host was wrong in when they were drawn."""
 
     @computed_field  # type: ignore[prop-decorator]
     @property
@@ -41,7 +45,14 @@ class Target(BaseModel):
     @property
     def sentences(self) -> tuple[str, ...]:
         """The sentences that must be shown beside any figure of it."""
-        return target_sentences(self.device, self.device_class, simulated=self.simulated, notes=self.notes)
+        return target_sentences(
+            self.device,
+            self.device_class,
+            simulated=self.simulated,
+            notes=self.notes,
+            drawn_cases=self.drawn_cases,
+            wrong_on_host=self.wrong_on_host,
+        )
 
     @property
     def is_lowered(self) -> bool:
@@ -53,9 +64,22 @@ class Target(BaseModel):
         return not self.simulated and not self.is_lowered
 
 
-def target_sentences(device: str, device_class: str, *, simulated: bool, notes: Sequence[str]) -> tuple[str, ...]:
-    """The sentences that must be shown beside any figure of a target: the runner's own, then Portolan's."""
+def target_sentences(
+    device: str,
+    device_class: str,
+    *,
+    simulated: bool,
+    notes: Sequence[str],
+    drawn_cases: int = 0,
+    wrong_on_host: int = 0,
+) -> tuple[str, ...]:
+    """The sentences that must be shown beside any figure of a target: the runner's own, then Portolan's.
+
+    The cases are those that its suite drew from what the host computes, if the target is the host.
+    """
     sentences = list(notes)
+    if drawn_cases:
+        sentences.append(_by_construction(drawn_cases, wrong_on_host))
     if device == "xla" and device_class != "tpu":
         where = "the host CPU" if device_class == "cpu" else f"a device of class {device_class}"
         sentences.append(f"XLA on {where}, not a TPU")
@@ -64,6 +88,14 @@ def target_sentences(device: str, device_class: str, *, simulated: bool, notes: 
     if simulated:
         sentences.append("simulated: no figure of it is compared")
     return tuple(dict.fromkeys(sentences))
+
+
+def _by_construction(drawn_cases: int, wrong_on_host: int) -> str:
+    """That a rate on the host says how cases were chosen, and nothing of the host."""
+    if not wrong_on_host:
+        return f"100 % by construction: all {drawn_cases:,} drawn cases are in the suite because the CPU was right"
+    right = drawn_cases - wrong_on_host
+    return f"by construction: {right:,} of {drawn_cases:,} drawn cases are in the suite because the CPU was right"
 
 
 def labels(targets: Sequence[Target]) -> dict[int, str]:

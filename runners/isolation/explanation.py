@@ -23,7 +23,7 @@ from runners.suite.checks import TOLERANCES
 from runners.suite.device import Device, Operation
 from runners.suite.trees import mapped
 
-EXPLAINED = frozenset({Ending.raised, Ending.mismatched})
+EXPLAINED = frozenset({Ending.raised, Ending.mismatched, Ending.accepted})
 """Endings that the function or the device is to blame for, in a process that still lives."""
 SINGLE = "float32"
 """The dtype that every device computes in."""
@@ -54,7 +54,7 @@ def _or_else(
 
 def _operation(evidence: Evidence, device: Device, case: Case, observation: Observation) -> Evidence:
     """The operation at which the call fails again; of a wrong result, the first that computes unlike the host."""
-    if observation.ending is Ending.mismatched and evidence.exception is None:
+    if observation.ending is not Ending.raised and evidence.exception is None:
         operation = _diverging(device, case)
     else:
         failing = getattr(device, "failing", None)

@@ -33,7 +33,7 @@ from runners.isolation.observations import (
 )
 from runners.isolation.pausable_watch import PausableWatch
 from runners.suite.cases import Case, Context
-from runners.suite.checks import Leaf, Mismatch, leaves
+from runners.suite.checks import Accepted, Leaf, Mismatch, leaves
 from runners.suite.construction import watched_constructor
 from runners.suite.device import Device, Proof
 from runners.suite.judgement import judge, judge_inputs, judge_later
@@ -136,6 +136,7 @@ VERDICTS = {
     Ending.returned: Verdict.passed,
     Ending.raised: Verdict.failed,
     Ending.mismatched: Verdict.failed,
+    Ending.accepted: Verdict.failed,
     Ending.removed: Verdict.skipped,
     Ending.not_applicable: Verdict.skipped,
     Ending.lowered: Verdict.skipped,
@@ -251,7 +252,8 @@ class Attempt:
     def describe(self, error: BaseException) -> tuple[Ending, Evidence]:
         """The ending and the evidence of an exception, by the stage in which it came up."""
         if isinstance(error, Mismatch):
-            return Ending.mismatched, make_evidence(
+            is_accepted = self.case.refuses and isinstance(error, Accepted)
+            return Ending.accepted if is_accepted else Ending.mismatched, make_evidence(
                 stage=self.stage, mismatch=printable(str(error), MAX_MESSAGE), right_at=error.right_at
             )
         if isinstance(error, TimingLockError):

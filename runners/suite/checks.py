@@ -195,3 +195,14 @@ def uniform_twice(observed: Any, *_: Any, **__: Any) -> None:
         raise Mismatch("the same seed gave other numbers")
     if not (first.shape == (3, 4) and (first >= 0).all() and (first < 1).all() and np.unique(first).size > 1):
         raise Mismatch(f"expected 3x4 numbers of [0, 1), got {first}")
+
+
+def require_refusal(error: str | None, *expected: str) -> None:
+    """Judge the name of the error that a call raised: ``None`` if it raised none.
+
+    Raises ``Accepted`` for none, and ``Mismatch`` for an error that is not ``expected``.
+    """
+    if error is None:
+        raise Accepted("the call was accepted, and had to be refused")
+    if error not in expected:
+        raise Mismatch(f"the call was refused with {error}, and had to be with {' or '.join(expected)}")

@@ -15,7 +15,13 @@ from coordinator.page_text import finalize
 
 SHOWN_PLACES = 20
 """Places of a finding whose code is shown; the others are named."""
-TITLES = {Kind.wrong: "wrong", Kind.fails: "fails", Kind.falls_back: "runs on the host", Kind.slow: "slow"}
+TITLES = {
+    Kind.wrong: "wrong",
+    Kind.fails: "fails",
+    Kind.accepts: "silently accepts",
+    Kind.falls_back: "runs on the host",
+    Kind.slow: "slow",
+}
 
 
 def html_of(report: Report, code: Code) -> str:

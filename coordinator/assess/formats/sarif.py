@@ -21,6 +21,7 @@ MOST_LOCATIONS = 1000
 RULES = {
     Kind.wrong: ("error", "Wrong values without an error"),
     Kind.fails: ("error", "Fails on the target"),
+    Kind.accepts: ("warning", "Silently accepts what the host refuses"),
     Kind.falls_back: ("warning", "Silently runs on the host"),
     Kind.slow: ("note", "Slow on the target"),
 }

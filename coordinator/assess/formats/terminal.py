@@ -20,7 +20,7 @@ SHOWN_CALLERS = 5
 SHOWN_QUESTIONS = 5
 SHOWN_UNKNOWN = 8
 SHOWN_LINES = 8
-LABELS = {Kind.wrong: "WRONG", Kind.fails: "FAILS", Kind.falls_back: "HOST", Kind.slow: "SLOW"}
+LABELS = {Kind.wrong: "WRONG", Kind.fails: "FAILS", Kind.accepts: "TAKES", Kind.falls_back: "HOST", Kind.slow: "SLOW"}
 
 
 def text_of(report: Report, *, whole: bool = False) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from runners.jax.suites.paper.calls import gradient, in_vmap, jitted, using
 from runners.suite.cases import Context, Function, Prepare, just_call
+from runners.suite.checks import require_refusal
 from runners.suite.sequences import aligned
 
 
@@ -82,7 +83,7 @@ def raised_by(context: Context, *arguments: Any, **options: Any) -> Callable[[],
 
 
 def assert_refused(error: Any, *arguments: Any, **options: Any) -> None:
-    assert error in ("TypeError", "ValueError"), f"ended with {error}"
+    require_refusal(error, "TypeError", "ValueError")
 
 
 reshape.behaviour(

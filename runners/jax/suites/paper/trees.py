@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from runners.suite.cases import Context, Function, Prepare
+from runners.suite.checks import require_refusal
 from runners.suite.sequences import aligned
 
 
@@ -100,7 +101,7 @@ def refusal(context: Context, *arguments: Any) -> Callable[[], Any]:
 
 
 def assert_refused(error: Any, *arguments: Any) -> None:
-    assert error in ("ValueError", "TypeError"), f"ended with {error}"
+    require_refusal(error, "ValueError", "TypeError")
 
 
 tree_map.behaviour(

@@ -21,7 +21,7 @@ FUNCTIONS = 9
 CASES_EACH = 5
 WEIGHTS = ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 1), (6, 3, 1, 1), (1, 0, 0, 3))
 """Of a function's outcomes: how often each verdict comes, in the order of ``Verdict``."""
-COUNTS = ("passed", "failed", "skipped", "incomplete", "flaky", "fell_back", "refused")
+COUNTS = ("passed", "failed", "skipped", "incomplete", "flaky", "fell_back", "refused", "accepted")
 RUNS = 3
 
 
@@ -52,6 +52,10 @@ class Planned:
         return quantile(self.samples, 0.05) if self.samples else self.steady_ms
 
     @property
+    def accepted(self) -> bool:
+        return self.cause == "silently_accepted"
+
+    @property
     def fell_back(self) -> bool:
         return self.verdict == "passed" and self.placement == "fell_back"
 
@@ -69,6 +73,8 @@ def drawn(draw: random.Random, campaigns: int, targets: int) -> Iterator[Planned
                     if draw.random() < 0.05:
                         continue
                     verdict = draw.choices(list(Verdict), weights)[0]
+                    refuses, accepted = case % 4 == 0, Cause.silently_accepted
+                    causes = [accepted] * 20 if refuses and verdict == "failed" else []
                     measured = draw.random() < 0.8
                     yield Planned(
                         job=job,
@@ -79,12 +85,12 @@ def drawn(draw: random.Random, campaigns: int, targets: int) -> Iterator[Planned
                         host_only=number == 8,
                         run=run,
                         verdict=verdict,
-                        cause=draw.choice([*list(Cause)[:5], None]) if verdict != "passed" else None,
+                        cause=draw.choice([*list(Cause)[:5], None, *causes]) if verdict != "passed" else None,
                         placement=Placement.unknown if number == 7 else draw.choices(list(Placement), (6, 2, 1, 1))[0],
                         cold_ms=draw.uniform(1, 9) if measured else None,
                         steady_ms=draw.uniform(0, 1) if measured and draw.random() < 0.8 else None,
                         iqr_ms=draw.uniform(0, 1) if measured else None,
-                        refuses=case % 4 == 0,
+                        refuses=refuses,
                         samples=[draw.uniform(0.4, 0.9) for _ in range(draw.randrange(12))] if measured else None,
                         position=draw.choice([0, 1, 2, None]),
                         contended=draw.random() < 0.3,
@@ -205,7 +211,7 @@ def counts(cases: list[list[Planned]], *, on_device: bool) -> dict[str, Any]:
     """A function's cases, by the design's words and nothing else."""
 
     def failed(outcome: Planned) -> bool:
-        return outcome.verdict == "failed" or (on_device and outcome.fell_back)
+        return (outcome.verdict == "failed" and not outcome.accepted) or (on_device and outcome.fell_back)
 
     found: Counter[str] = Counter()
     causes: list[str | None] = []
@@ -216,6 +222,10 @@ def counts(cases: list[list[Planned]], *, on_device: bool) -> dict[str, Any]:
             found["incomplete" if any(each.verdict == "incomplete" for each in runs) else "skipped"] += 1
             if named := [each.cause for each in runs if each.cause]:
                 others.append(most_frequent(named))
+        elif not any(run.verdict == "failed" and not run.accepted for run in runs) and any(r.accepted for r in runs):
+            found["accepted"] += 1
+            uncounted = (run for run in runs if run.accepted or run.verdict in ("skipped", "incomplete"))
+            others.append(most_frequent(run.cause for run in uncounted))
         elif runs[0].refuses and not any(run.verdict == "failed" for run in runs):
             found["refused"] += 1
             continue
@@ -279,12 +289,13 @@ async def test_function_verdicts(database: str, seed: int) -> None:
     assert any(row["verdict"] == "unknown" and row["passed"] and row["incomplete"] for row in rows.values())
     assert any(row["flaky"] for row in rows.values())
     assert any(row["refused"] for row in rows.values())
+    assert any(row["accepted"] for row in rows.values())
     assert any(row["unknown_placement"] for row in rows.values())
     assert any(row["verdict"] == "success" and row["verdict_on_device"] == "unknown" for row in rows.values())
 
 
 def main_cause(runs: list[Planned]) -> str | None:
-    return most_frequent(run.cause or "unknown" for run in runs if run.verdict == "failed")
+    return most_frequent(run.cause or "unknown" for run in runs if run.verdict == "failed" and not run.accepted)
 
 
 def by_rule(cases: list[list[Planned]]) -> dict[str, dict[str, Any]]:
@@ -298,7 +309,20 @@ def by_rule(cases: list[list[Planned]]) -> dict[str, dict[str, Any]]:
         "independent": counts([runs for runs in cases if runs[0].case % 3 == 0], on_device=False),
         "without_one_case_verdicts": plain | alone,
     }
-    return found if cases[0][0].host_only else found | {"on_device": counts(cases, on_device=True)}
+    if cases[0][0].host_only:
+        return found
+    by_class = {
+        name: counts([runs for runs in cases if case_class(runs[0].case) == name], on_device=True)
+        for name in ("forward", "gradients", "sixteen_bit")
+    }
+    return found | by_class | {"on_device": counts(cases, on_device=True)}
+
+
+def case_class(case: int) -> str:
+    """Every fifth case is of a gradient, be it in bfloat16, which every third is in."""
+    if case % 5 == 0:
+        return "gradients"
+    return "sixteen_bit" if case % 3 == 0 else "forward"
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -312,6 +336,8 @@ async def test_function_counts_have_a_row_for_every_rule(database: str, seed: in
     connection = await asyncpg.connect(database)
     await store(connection, outcomes, 2, 4)
     await connection.execute("update cases set tags = tags || '[\"judged-by-numpy\"]' where id % 3 = 0")
+    await connection.execute("update cases set tags = tags || '[\"gradient\"]' where id % 5 = 0")
+    await connection.execute("update cases set tags = tags || '[\"low-precision\"]' where id % 3 = 0")
     await connection.execute(
         "update outcomes set cause = 'host_work' where verdict = 'failed' and (case_id + target_id) % 3 = 0"
     )

@@ -39,9 +39,9 @@ def case(
         judged_by=judged_by,
         case=f"{FUNCTION}/{name}",
         chart=0,
-        cause=cause if end == "failed" else None,
-        ending=ending if end == "failed" else None,
-        said=f"{name} said so" if end == "failed" else None,
+        cause=cause if end in ("failed", "accepted") else None,
+        ending=ending if end in ("failed", "accepted") else None,
+        said=f"{name} said so" if end in ("failed", "accepted") else None,
         ratio=ratio,
     )
 

@@ -151,7 +151,7 @@ def document_with(**members: object) -> bytes:
         (b"", "is no evidence of Portolan's"),
         (b"\x1f\x8b\x08", "is no evidence of Portolan's"),
         (b'{"type": "portolan-bundle", "format": 1, "portolan": "0.1"}', "is no evidence of Portolan's"),
-        (document_with(format=2, portolan="9.9", targets="otherwise"), "has format 2, made by portolan 9.9"),
+        (document_with(format=3, portolan="9.9", targets="otherwise"), "has format 3, made by portolan 9.9"),
         (document_with(targets=[{"framework": "torch"}]), "is not valid evidence: targets.0."),
         (
             document_with(targets=[{**json.loads(document_with())["targets"][0], "charts": []}]),

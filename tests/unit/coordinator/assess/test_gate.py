@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from coordinator.assess.gate import Gate
+from coordinator.assess.report import kind_sentence
 from coordinator.assess.silencing import baseline_of, ignores, read_baseline, silence
 from coordinator.assess.sites import Guard, GuardKind
 from coordinator.assess.verdicts import Kind
 from coordinator.errors import AssessmentError
+from protocol.enums import Cause
 from tests.unit.coordinator.assess.cases import FUNCTION, assessment_of, case, several, site
 
 FAILING = several(3, "usual", "failed")
@@ -114,3 +116,11 @@ def test_a_file_that_is_no_baseline_or_of_another_target_is_refused() -> None:
     for content in (b"", b"[]", other.replace(b"torch/tpu", b"torch/xla").replace(b'"format":1', b'"format":2')):
         with pytest.raises(AssessmentError, match=r"b\.json is no baseline"):
             read_baseline(content, "b.json", "torch/xla")
+
+
+def test_what_is_silently_accepted_fails_a_check_that_asks_for_it_and_no_other() -> None:
+    assessment = assessment_of([case("a"), case("far", "accepted", cause=Cause.silently_accepted)])
+    assert not assessment.serious
+    assert not Gate.parse("wrong,fails,falls-back,slow").failing(assessment)
+    (finding,) = Gate.parse("accepts").failing(assessment)
+    assert kind_sentence(finding) == "silently accepts what the host refuses in 1 case"

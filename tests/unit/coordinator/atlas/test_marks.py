@@ -80,3 +80,14 @@ def test_without_a_case_there_is_no_mark() -> None:
 def test_counts_that_do_not_add_up_are_no_cell(counts: tuple[int, int, int, int, int]) -> None:
     with pytest.raises(ValueError, match="does not add up"):
         Cell(*counts)
+
+
+def test_what_is_silently_accepted_is_said_and_in_no_count() -> None:
+    works = cell("passed", "passed", "accepted")
+    assert (works.total, works.accepted, works.mark) == (2, 1, Mark.works)
+    assert cell_words(works, is_lowered=False) == (
+        "passes in all 2 cases, on the device; silently accepts what the host refuses in 1 case"
+    )
+    alone = cell("accepted", "accepted")
+    assert (alone.total, alone.mark) == (0, Mark.unproven)
+    assert cell_words(alone, is_lowered=False) == "silently accepts what the host refuses in 2 cases"

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from coordinator.counting import Counts
 from coordinator.reference import reader
 from coordinator.reports import portability
 from coordinator.reports.contents import contents_of
 from coordinator.reports.options import ReportOptions
 from coordinator.reports.table import Missing, Table
 from coordinator.results import summary
+from coordinator.results.report_data import FunctionVerdict
 from coordinator.results.statistics import Rate
 from tests.unit.coordinator.reports.charting import CPU, CUDA, XLA, report_data, target, verdict
 
@@ -180,10 +183,10 @@ def test_causes_are_shares_of_the_functions_that_failed() -> None:
     ]
 
 
-@pytest.mark.parametrize("where", range(16))
+@pytest.mark.parametrize("where", range(17))
 def test_xla_on_a_host_cpu_never_stands_beside_the_studys_tpu_without_the_sentence(where: int) -> None:
     both = contents_of(report_data([CPU, XLA], VERDICTS, reference=STUDY), ReportOptions()).tables
-    assert len(both) == 16
+    assert len(both) == 17
     assert "torch@2.9.0/xla: XLA on the host CPU, not a TPU" in both[where].notes
 
 
@@ -231,5 +234,16 @@ def test_every_table_of_verdicts_bears_its_rule_revision_and_query() -> None:
         assert table.revisions == ("suite paper of torch, revision r1",)
         assert table.query.startswith("SELECT ")
         assert table.counting_rule
-        assert table.remade_from or table.id in ("placement", "first_calls")
+        assert table.remade_from or table.id in ("placement", "first_calls", "classes")
     assert "verdict_on_device" in portability.portability(report_data([XLA], VERDICTS)).counting_rule
+
+
+def test_gradients_and_16_bit_types_have_columns_of_their_own_beside_the_other_cases() -> None:
+    def of(name: str, **words: str) -> FunctionVerdict:
+        plain = verdict(XLA, name, "success")
+        return replace(plain, counts={**plain.counts, **{key: Counts(word, 0, 0, 0, 0) for key, word in words.items()}})
+
+    rows_of_data = [of("torch.a", forward="success", gradients="partial"), of("torch.b", forward="success")]
+    (only,) = portability.classes(report_data([XLA], rows_of_data)).records()
+    assert (only["functions"], only["anywhere"]) == (2, Rate(2, 2))
+    assert (only["forward"], only["gradients"], only["sixteen_bit"]) == (Rate(2, 2), Rate(0, 1), Missing.none_counted)

@@ -11,16 +11,19 @@ from hypothesis import strategies as st
 
 from coordinator.results.conditions import (
     UNKNOWN_VALUE,
+    USUAL_DTYPES,
     CallSite,
     End,
     EndedCase,
     SiteVerdict,
     condition_of,
+    dtypes_tried,
+    end_of_runs,
     function_condition,
     site_verdict,
 )
 from protocol.catalogue import CallOptions, CaseOptions
-from protocol.enums import Judge
+from protocol.enums import Cause, Judge, Placement, Verdict
 
 DTYPES = ["float32", "float16", "bfloat16", "int32"]
 KEYWORDS = ["axis", "out", "mode"]
@@ -221,3 +224,33 @@ def test_a_call_is_never_judged_by_more_cases_than_there_are(
     if verdict is not None:
         assert 0 < verdict.of <= len(cases)
         assert verdict.failed + verdict.fell_back <= verdict.of
+
+
+def test_a_case_that_was_silently_accepted_is_in_no_count_and_has_a_sentence() -> None:
+    condition = function_condition([case("passed"), case("failed"), case("accepted", "int8")])
+    assert (condition.total, condition.failed, condition.accepted) == (2, 1, 1)
+    assert "silently accepts what the host refuses in 1 case" in condition.sentences
+    assert function_condition([case("accepted")]).accusing_sentences
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "end"),
+    [
+        ([(Verdict.failed, Cause.silently_accepted), (Verdict.failed, Cause.silently_accepted)], "accepted"),
+        ([(Verdict.failed, Cause.silently_accepted), (Verdict.passed, None)], "accepted"),
+        ([(Verdict.failed, Cause.silently_accepted), (Verdict.failed, Cause.crash)], "failed"),
+        ([(Verdict.failed, None)], "failed"),
+    ],
+)
+def test_runs_that_were_all_silently_accepted_end_so(outcomes: list[tuple[Verdict, Cause | None]], end: End) -> None:
+    runs = [(verdict, Placement.unknown, cause) for verdict, cause in outcomes]
+    assert end_of_runs(runs, host_only=False) == end
+
+
+def test_dtypes_are_said_that_cases_are_in_and_those_of_the_usual_ones_that_they_are_not_in() -> None:
+    condition = function_condition([case("passed", "float32"), case("failed", "complex64")])
+    assert condition.dtypes_tried == (
+        "tried in complex64 and float32, not in float16, bfloat16, float64, int8, uint8, int32, int64 and bool"
+    )
+    assert dtypes_tried(USUAL_DTYPES).endswith("uint8")
+    assert dtypes_tried([]) == "its cases do not say in which dtypes they are"

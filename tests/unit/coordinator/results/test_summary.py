@@ -6,12 +6,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from coordinator.campaigns.models import CampaignDetail, Counters, TimeEstimate
 from coordinator.counting import INDEPENDENT, NOTHING_COUNTED, Counts
 from coordinator.results.conditions import EndedCase, function_condition
 from coordinator.results.judges import JudgedCases
 from coordinator.results.ratios import comparisons
-from coordinator.results.report_data import ReportData
+from coordinator.results.report_data import FunctionVerdict, ReportData
 from coordinator.results.summary import named_with_condition, summary
 from protocol.catalogue import CaseOptions
 from protocol.enums import TimedCases, TimingPolicy
@@ -252,3 +254,50 @@ def test_where_no_suite_says_who_judged_nothing_is_said_of_it() -> None:
     judged_cases = (JudgedCases("torch", "torch.cat", None, 3),)
     xla = summary_texts(replace(report_data([XLA], verdicts), judged=judged_cases))["torch@2.9.0/xla"]
     assert "is the only reference" not in xla
+
+
+def test_what_is_silently_accepted_is_counted_apart_and_named() -> None:
+    rows = [verdict(XLA, "torch.gather", "success", accepted=2), verdict(XLA, "torch.take", "unknown", accepted=1)]
+    xla = summary_texts(report_data([XLA], rows))["torch@2.9.0/xla"]
+    assert "1 of 1 function passes every case" in xla
+    assert (
+        "Silently accepted: in 3 cases of 2 functions the call returns a result where the host raises an error. They "
+        "count neither as passed nor as failed: torch.gather (2) and torch.take (1)." in xla
+    )
+
+
+def test_gradients_and_16_bit_types_have_rates_of_their_own_beside_the_other_cases() -> None:
+    def row(name: str, **words: str) -> FunctionVerdict:
+        plain = verdict(XLA, name, "success")
+        by_class = {rule: Counts(word, 0, 0, 0, 0) for rule, word in words.items()}
+        return replace(plain, counts={**plain.counts, **by_class})
+
+    rows = [
+        row("torch.a", forward="success", gradients="partial", sixteen_bit="unknown"),
+        row("torch.b", forward="success", gradients="success", sixteen_bit="complete"),
+        row("torch.c", forward="unknown", gradients="complete", sixteen_bit="unknown"),
+    ]
+    xla = summary_texts(report_data([XLA], rows))["torch@2.9.0/xla"]
+    assert (
+        "On the device by class of case: 2 of 2 functions pass every forward case, 1 of 3 in gradients and 0 of 1 in "
+        "16-bit types." in xla
+    )
+    assert (
+        "by class of case"
+        not in summary_texts(report_data([XLA], [row("torch.a", forward="success")]))["torch@2.9.0/xla"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (0, "100 % by construction: all 900 drawn cases are in the suite because the CPU was right."),
+        (12, "By construction: 888 of 900 drawn cases are in the suite because the CPU was right."),
+    ],
+)
+def test_a_rate_of_the_host_by_a_suite_that_it_admitted_is_said_to_be_so_by_construction(
+    wrong: int, words: str
+) -> None:
+    target = CPU.model_copy(update={"drawn_cases": 900, "wrong_on_host": wrong})
+    data = report_data([target], [verdict(CPU, "torch.a", "success")])
+    assert words in summary_texts(data)["torch@2.9.0/cpu"]

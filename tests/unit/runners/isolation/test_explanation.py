@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from protocol.enums import Ending, Kernels, Repetition, TimingPolicy
+from protocol.enums import Ending, Kernels, Repetition, TimingPolicy, Verdict
 from runners.isolation.explanation import explained, in_single
 from runners.isolation.harness import Alone, run_case
 from runners.isolation.likeness import are_alike
 from runners.isolation.observations import LINE_LIMIT, MAX_DTYPES, Evidence, Observation
-from runners.suite.cases import Case, Function
-from runners.suite.checks import Leaf
+from runners.suite.cases import Case, Context, Function
+from runners.suite.checks import Leaf, require_refusal
 from runners.suite.device import Description, Device, Operation, Proof
 from runners.suite.trees import mapped
 
@@ -179,7 +179,7 @@ def test_a_device_that_explains_nothing_loses_nothing() -> None:
     assert (explanation.operation, explanation.on_host, explanation.in_float32) == (None, None, Repetition.passed)
 
 
-@pytest.mark.parametrize("ending", sorted(set(Ending) - {Ending.raised, Ending.mismatched}))
+@pytest.mark.parametrize("ending", sorted(set(Ending) - {Ending.raised, Ending.mismatched, Ending.accepted}))
 def test_only_failures_of_a_living_process_are_repeated(ending: Ending) -> None:
     device = Arrays("npu:0", lambda array: sys.exit("never called"))
     before = replace(observe(device, case()), ending=ending)
@@ -233,3 +233,52 @@ def test_failures_are_alike_but_for_names_of_devices_and_addresses(one: str, oth
     first, second = (Evidence(exception="builtins.TypeError", message=text) for text in (one, other))
     assert are_alike(first, second) is alike
     assert not are_alike(first, replace(second, exception="builtins.ValueError"))
+
+
+def refusing_case(*, refuses: bool = True) -> Case:
+    """One that expects a TypeError of its function, and observes what that raised."""
+
+    def prepare(context: Context, array: Any) -> Callable[[], str | None]:
+        def call() -> str | None:
+            try:
+                context.function(array)
+            except (TypeError, ValueError) as error:
+                return type(error).__name__
+            return None
+
+        return call
+
+    def check(error: str | None, array: Any) -> None:
+        require_refusal(error, "TypeError")
+
+    function = Function("arrays.negative", prepare=prepare)
+    function.behaviour("refused", lambda inputs: [inputs.normal(8)], check, dtype="float64", refuses=refuses)
+    return function.cases[0]
+
+
+@pytest.mark.parametrize(
+    ("on_host", "repetition"),
+    [(refuses_double, Repetition.passed), (np.negative, Repetition.failed_alike)],
+)
+def test_a_call_that_had_to_be_refused_and_was_not_is_accepted_and_repeated_on_the_host(
+    monkeypatch: pytest.MonkeyPatch, on_host: Callable[..., Any], repetition: Repetition
+) -> None:
+    monkeypatch.setattr(HOST, "_function", on_host)
+    device, of = Arrays("npu:0", np.negative), refusing_case()
+    observation = explained(device, of, observe(device, of))
+    assert (observation.verdict, observation.ending) == (Verdict.failed, Ending.accepted)
+    assert observation.evidence is not None
+    assert observation.evidence.on_host is repetition
+    assert observation.evidence.mismatch == "the call was accepted, and had to be refused"
+
+
+def test_another_error_than_the_expected_one_is_no_acceptance() -> None:
+    def raises_another(array: Any) -> Any:
+        raise ValueError("full")
+
+    observation = observe(Arrays("npu:0", raises_another), refusing_case())
+    assert observation.ending is Ending.mismatched
+
+
+def test_only_a_case_that_expects_a_refusal_can_end_as_accepted() -> None:
+    assert observe(Arrays("npu:0", np.negative), refusing_case(refuses=False)).ending is Ending.mismatched
