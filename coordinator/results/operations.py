@@ -31,7 +31,8 @@ class Met(StrEnum):
     failed = "failed"
     """The case failed at the operation."""
     diverged = "diverged"
-    """The case gave a wrong result, and this operation is the first whose result differs from the host's."""
+    """The case gave a wrong result, or one where the host refuses the call; this operation is the first whose result
+    differs from the host's."""
     not_lowered = "not_lowered"
     """The operation has no lowering for the target's platform; nothing ran."""
 
@@ -95,7 +96,7 @@ SELECT o.target_id, o.case_id, f.key AS operation, 'fell_back' AS met, (f.value 
 UNION ALL
 SELECT o.target_id, o.case_id, o.evidence ->> 'operation',
        CASE WHEN o.verdict <> 'failed' THEN 'not_lowered'
-            WHEN o.ending = 'mismatched' THEN 'diverged'
+            WHEN o.ending IN ('mismatched', 'accepted') THEN 'diverged'
             ELSE 'failed' END,
        NULL, o.evidence -> 'dtypes', o.evidence ->> 'kernels', o.cause
   FROM outcomes o

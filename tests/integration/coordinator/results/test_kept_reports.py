@@ -18,7 +18,7 @@ from tests.integration.coordinator.database.test_views import drawn, store
 
 CAMPAIGNS, TARGETS = 2, 3
 COUNTS = tuple(field.name for field in fields(Counts))
-COMPARED = 29
+COMPARED = 30
 """Columns of ``function_verdicts`` that a report is made of."""
 
 
