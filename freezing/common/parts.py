@@ -86,7 +86,9 @@ def merge(folder: Path, suite: Path, framework: str, version: str, left_out: Ite
 def merge_variants(folder: Path, suite: Path, framework: str, version: str) -> None:
     """Put the parts together into the suite's two files of variants, beside the cases that these are made of."""
     whole, reasons = _put_together(folder)
-    mark_quick(whole.cases, Pack(suite / PACK).cases)
+    base = Pack(suite / PACK)
+    mark_quick(whole.cases, base.cases)
+    whole.leave_to(base)
     whole.write(suite / VARIANTS_PACK, {framework: version})
     (suite / LISTED_VARIANTS).write_text(listed(reasons, framework, version))
 

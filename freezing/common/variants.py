@@ -23,6 +23,8 @@ from runners.suite.frozen import stored
 Array = np.ndarray[Any, Any]
 
 NON_FINITE, TAILS, SIZED_ODD, SIZED_LARGE = "non-finite", "tails", "sized-odd", "sized-large"
+OFFSET, OVERLAPPING, SECOND_ORDER = "offset", "overlapping", "second-order"
+"""Kinds that only some frameworks have."""
 NAN = "nan"
 """The variant with one NaN, for functions of which more than that is not determined."""
 LARGE_ELEMENTS = 100_000

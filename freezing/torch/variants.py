@@ -31,6 +31,9 @@ from freezing.common.samples import Sample
 from freezing.common.variants import (
     NAN,
     NON_FINITE,
+    OFFSET,
+    OVERLAPPING,
+    SECOND_ORDER,
     SIZED_LARGE,
     SIZED_ODD,
     TAILS,
@@ -40,7 +43,6 @@ from freezing.common.variants import (
     in_dtype,
     slots,
 )
-from freezing.torch.kinds import OFFSET, OVERLAPPING, SECOND_ORDER
 from protocol.enums import GRADIENT, REFUSES, Judge
 from runners.suite.frozen import PACK, Pack, PackWriter
 from runners.torch import FRAMEWORK

@@ -12,8 +12,7 @@ import numpy as np
 import torch
 from freezing.common.agreement import Reference
 from freezing.common.gate import Arguments, Subject
-from freezing.common.variants import Array, Call, Variant, is_contiguous, slots
-from freezing.torch.kinds import OFFSET, OVERLAPPING, SECOND_ORDER
+from freezing.common.variants import OFFSET, OVERLAPPING, SECOND_ORDER, Array, Call, Variant, is_contiguous, slots
 from freezing.torch.operators import OperatorFunction
 from freezing.torch.subjects import called_by
 from protocol.enums import GRADIENT, REFUSES

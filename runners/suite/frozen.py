@@ -224,6 +224,10 @@ class PackWriter:
                 self._arrays[digest] = pack.kept(digest)
         self.cases.append(case)
 
+    def leave_to(self, pack: Pack) -> None:
+        """Forget the arrays that another file of the same suite has."""
+        self._arrays = {digest: kept for digest, kept in self._arrays.items() if digest not in pack}
+
     def write(self, path: Path, about: Mapping[str, Any]) -> None:
         """Write the file; ``about`` says where the cases come from."""
         index: dict[str, list[Any]] = {}

@@ -219,6 +219,19 @@ def test_variants_are_read_beside_the_cases_that_they_are_made_of(
     assert function.cases[1].tags.count(REFUSES) == 1
 
 
+def test_an_array_of_the_cases_is_not_kept_with_the_variants_too(tmp_path: Path) -> None:
+    base, variants = PackWriter(), PackWriter()
+    shared = base.add(np.arange(3.0), "float64")
+    assert variants.add(np.arange(3.0), "float64") == shared
+    own = variants.add(np.arange(4.0), "float64")
+    base.write(tmp_path / PACK, {})
+    variants.leave_to(Pack(tmp_path / PACK))
+    variants.write(tmp_path / VARIANTS_PACK, {})
+    assert Pack(tmp_path / VARIANTS_PACK).arrays["float64"].size == 4
+    both = packs_in(tmp_path)
+    assert [both.array(digest).tolist() for digest in (shared, own)] == [[0, 1, 2], [0, 1, 2, 3]]
+
+
 @pytest.mark.parametrize("late", [False, True])
 def test_a_refusal_may_come_with_the_call_or_with_its_values(late: bool) -> None:
     def raise_index_error(*_: Any) -> Any:
