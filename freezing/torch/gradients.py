@@ -30,6 +30,8 @@ MOST_READ = 30
 """Samples of an operator that are looked at; each is called to see what it returns."""
 DTYPE = "float32"
 KIND = GRADIENT
+SELECTING = ("max", "min", "median", "quantile")
+"""Parts of the names of functions whose gradient goes to one of several equal elements, or to all of them in shares."""
 
 
 class OperatorGradient(WaySubject):
@@ -40,7 +42,7 @@ class OperatorGradient(WaySubject):
     def __init__(self, function: OperatorFunction) -> None:
         super().__init__(function.name, function.call, self.way)
         self.function = function
-        self.first_of_equals = function.first_of_equals
+        self.first_of_equals = function.first_of_equals or any(word in function.name for word in SELECTING)
 
     def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
         parts, _ = fresh()

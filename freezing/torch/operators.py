@@ -30,7 +30,8 @@ class OperatorFunction(Subject):
         """``function``, ``method`` or ``in-place``."""
         self.in_place = style == "in-place"
         self.left_open = "uninitialised" if own in UNINITIALISED else "not-unique" if own in NOT_UNIQUE else None
-        self.first_of_equals = own in FIRST_OF_EQUALS
+        # A pooling returns places if it is asked to.
+        self.first_of_equals = own in FIRST_OF_EQUALS or "max_pool" in own
         self.takes_device = _takes_device(call)
 
     def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:

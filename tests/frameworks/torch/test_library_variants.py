@@ -1,0 +1,148 @@
+"""The variants of torch's suite ``library``: their kinds and names, views, gradients of gradients, and refusals."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+
+from freezing.common.parts import LISTED_VARIANTS
+from freezing.common.variants import Call
+from freezing.torch.gradients import SecondOrderGradient
+from freezing.torch.operators import charted
+from freezing.torch.views import OF_TORCH, ThroughView, overlap
+from protocol.enums import Verdict
+from runners.suite.cases import Case
+from runners.suite.device import Device
+from runners.suite.frozen import PACK, VARIANTS_PACK, Pack, packs_in
+from runners.torch import FRAMEWORK, ways
+from runners.torch.layouts import laid_out, strided
+from tests.frameworks.common import library
+from tests.frameworks.common.running import run
+
+FOLDER = library.folder_of(FRAMEWORK)
+
+
+@pytest.fixture(scope="module")
+def cases() -> dict[str, Case]:
+    return {case.id: case for function in FRAMEWORK.load_suites()["library"].functions for case in function.cases}
+
+
+@pytest.fixture(scope="module")
+def variants(cases: dict[str, Case]) -> list[Case]:
+    return [cases[f"{case['function']}/{case['name']}"] for case in Pack(FOLDER / VARIANTS_PACK).cases]
+
+
+def test_the_files_are_small_and_of_the_torch_of_the_cases() -> None:
+    library.assert_small_variants(FRAMEWORK)
+
+
+def test_what_is_left_out_is_counted_by_its_reason() -> None:
+    library.assert_reasons_are_counted(library.left_out_of(FRAMEWORK, listed=LISTED_VARIANTS))
+
+
+def test_each_is_named_by_the_case_that_it_is_made_of(variants: list[Case]) -> None:
+    names: dict[str, list[str]] = defaultdict(list)
+    for case in Pack(FOLDER / PACK).cases:
+        names[case["function"]].append(f"{case['function']}/{case['name']}-")
+    assert [case.id for case in variants if not case.id.startswith(tuple(names[case.function]))] == []
+
+
+LEAST = {"refuses": 600, "non-finite": 500, "tails": 700}
+"""The functions that have a variant of a kind."""
+
+
+@pytest.mark.parametrize("tag", LEAST)
+def test_every_kind_is_of_hundreds_of_functions(variants: list[Case], tag: str) -> None:
+    assert len({case.function for case in variants if tag in case.tags}) >= LEAST[tag]
+
+
+def test_non_finite_values_are_in_the_inputs(variants: list[Case]) -> None:
+    pack = packs_in(FOLDER)
+    for case in Pack(FOLDER / VARIANTS_PACK).cases:
+        if "non-finite" in case["tags"]:
+            floats = [pack.array(digest) for digest in case["arrays"] if "float" in pack.dtype(digest)]
+            assert any(not np.isfinite(array).all() for array in floats), case["name"]
+
+
+def accepting(*arguments: Any, **options: Any) -> Any:
+    return torch.zeros(3)
+
+
+def test_a_device_that_answers_what_the_host_refuses_fails(cpu: Device, variants: list[Case]) -> None:
+    refused = next(case for case in variants if case.id.startswith("torch.index_select/") and case.refuses)
+    assert run(cpu, refused).verdict is Verdict.passed
+    outcome = run(cpu, dataclasses.replace(refused, given=accepting))
+    assert outcome.verdict is Verdict.failed
+    assert outcome.evidence is not None
+    assert "the host refuses it with" in str(outcome.evidence.mismatch)
+
+
+@pytest.mark.parametrize("size", [1, 2, 6])
+def test_a_view_that_starts_inside_a_buffer_is_surrounded_by_other_values(size: int) -> None:
+    values = torch.arange(1.0, 1.0 + size)
+    view = laid_out(values, None, None, 3)
+    assert view.tolist() == values.tolist()
+    assert (view.storage_offset(), view._base.numel()) == (3, size + 6)
+    assert set(view._base.tolist()) == set(values.tolist())
+
+
+def test_a_view_is_one_on_the_device(xla: Device) -> None:
+    view = laid_out(xla.to_device(np.arange(6.0).reshape(2, 3), "float32"), "int32", None, 3)
+    assert (view.device.type, view.cpu().tolist()) == ("xla", [[0, 1, 2], [3, 4, 5]])
+
+
+@pytest.mark.parametrize("shape", [(4,), (3, 4), (2, 1, 3), (2, 3, 4)])
+def test_elements_that_share_memory_are_equal(shape: tuple[int, ...]) -> None:
+    array, strides = overlap(np.arange(np.prod(shape)).reshape(shape))
+    view = strided(torch.from_numpy(array), strides)
+    assert view.tolist() == array.tolist()
+    assert view._base.numel() < array.size
+
+
+def test_a_write_through_a_view_is_judged_on_the_buffer_too() -> None:
+    operator = next(op for op in op_db if op.name == "neg")
+    subject = ThroughView(next(function for function in charted(operator) if function.in_place))
+    call = '{"tuple":[[{"array":0,"offset":3}],{"mapping":[]}],"way":"through_view"}'
+
+    def fresh() -> Any:
+        return subject.arguments(call, [torch.tensor([1.0, 2.0])])
+
+    arguments, options = fresh()
+    result, buffer = subject.call(*arguments, **options)
+    assert result.tolist() == [-1, -2]
+    assert buffer.tolist() == [2, 1, 2, -1, -2, 2, 1, 2]
+    for _, reference in subject.references("float32", fresh):
+        assert [array.tolist() for array in reference()] == [result.tolist(), buffer.tolist()]
+
+
+def test_a_gradient_of_second_order_is_that_of_half_the_squares_of_the_first() -> None:
+    array, weights = torch.tensor([0.5, -2.0]), torch.tensor([1.0, 3.0])
+    (gradient,) = ways.second_order(lambda x: x**3, [array], {}, [0], [weights])()
+    np.testing.assert_allclose(gradient, 18 * weights**2 * array.detach() ** 3, rtol=1e-6)
+
+
+def test_differences_of_the_gradients_are_those_of_second_order() -> None:
+    operator = next(op for op in op_db if op.name == "sigmoid")
+    subject = SecondOrderGradient(next(iter(charted(operator))))
+    parts = [torch.tensor([0.5, -1.0])], {}, [0], [torch.tensor([2.0, 1.0])]
+    (by_differences,), (by_the_library,) = subject.differences(parts), subject.call(*parts)
+    np.testing.assert_allclose(by_the_library, by_differences, rtol=1e-5)
+
+
+def test_a_gradient_that_depends_on_no_input_has_none_of_second_order() -> None:
+    operator = next(op for op in op_db if op.name == "nn.functional.relu")
+    subject = SecondOrderGradient(next(iter(charted(operator))))
+    with pytest.raises(ValueError, match="depend on no input"):
+        subject.call([torch.tensor([0.5, -1.0])], {}, [0], [torch.tensor([2.0, 1.0])])
+
+
+def test_arrays_that_have_strides_of_their_own_are_in_no_view() -> None:
+    written = {"tuple": [[{"array": 0, "strides": [1, 3]}], {"mapping": []}]}
+    call = Call("f/1", "float32", frozenset(), (np.zeros((3, 2)),), written, frozenset({0}))
+    assert [variant.name for variant in OF_TORCH if variant.of(call) is not None] == []
