@@ -95,7 +95,7 @@ class Variant:
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """What a case is tagged with beside the kinds of its arrays and the class of its dtype."""
+        """The tags of a case beside the kinds of its arrays and the class of its dtype."""
         return (self.kind,) if self.kind else ()
 
     def of(self, call: Call) -> Call | None:
@@ -144,7 +144,7 @@ def _has_integers(call: Call) -> bool:
     return bool(call.integers)
 
 
-def _rounded(array: Array, dtype: str) -> Array:
+def _round_to(array: Array, dtype: str) -> Array:
     """An array of floats as a case of that dtype has it, bfloat16 as float32."""
     limit = MOST.get(dtype, math.inf)
     clipped = np.where(np.isfinite(array), np.clip(array, -limit, limit), array)
@@ -152,7 +152,7 @@ def _rounded(array: Array, dtype: str) -> Array:
     return clipped.astype(np.float32) if dtype == "bfloat16" else kept
 
 
-def _placed(array: Array, values: Sequence[float], rng: np.random.Generator, most: int) -> Array:
+def _place_values(array: Array, values: Sequence[float], rng: np.random.Generator, most: int) -> Array:
     """A copy of an array with values at places of the generator's choice, at most so many."""
     copy = array.copy()
     places = rng.permutation(array.size)[:most]
@@ -164,17 +164,17 @@ def _placed(array: Array, values: Sequence[float], rng: np.random.Generator, mos
 
 def _non_finite(call: Call, rng: np.random.Generator) -> Call:
     values = (math.nan, math.inf, -math.inf)
-    return call.having({number: _placed(call.arrays[number], values, rng, 3) for number in call.floats})
+    return call.having({number: _place_values(call.arrays[number], values, rng, 3) for number in call.floats})
 
 
 def _one_nan(call: Call, rng: np.random.Generator) -> Call:
     number = call.floats[0]
-    return call.having({number: _placed(call.arrays[number], [math.nan], rng, 1)})
+    return call.having({number: _place_values(call.arrays[number], [math.nan], rng, 1)})
 
 
 def _one_infinity(call: Call, rng: np.random.Generator) -> Call:
     number = call.floats[0]
-    return call.having({number: _placed(call.arrays[number], [math.inf, -math.inf], rng, 1)})
+    return call.having({number: _place_values(call.arrays[number], [math.inf, -math.inf], rng, 1)})
 
 
 def _tails(call: Call, rng: np.random.Generator) -> Call:
@@ -184,7 +184,7 @@ def _tails(call: Call, rng: np.random.Generator) -> Call:
 
     def of(array: Array) -> Array:
         with np.errstate(over="ignore"):
-            return _placed(array, values, rng, (array.size + 1) // 2)
+            return _place_values(array, values, rng, (array.size + 1) // 2)
 
     return call.having({number: of(call.arrays[number]) for number in call.floats})
 
@@ -234,12 +234,12 @@ def _with_element(which: int, value: int) -> Callable[[Call, np.random.Generator
         number = call.integers[which]
         array = call.arrays[number]
         limits = np.iinfo(array.dtype)
-        return call.having({number: _placed(array, [max(limits.min, min(value, limits.max))], rng, 1)})
+        return call.having({number: _place_values(array, [max(limits.min, min(value, limits.max))], rng, 1)})
 
     return change
 
 
-def _emptied(call: Call, rng: np.random.Generator) -> Call:
+def _without_elements(call: Call, rng: np.random.Generator) -> Call:
     return call.having({number: array[(slice(0, 0),) * array.ndim] for number, array in enumerate(call.arrays)})
 
 
@@ -310,7 +310,7 @@ def in_dtype(dtype: str, call: Call) -> Call:
 
 def _of_dtype(array: Array, dtype: str) -> Array:
     if "float" in dtype:
-        return _rounded(array, dtype)
+        return _round_to(array, dtype)
     limits = np.iinfo(dtype)
     whole: Array = np.clip(np.rint(np.nan_to_num(array)), max(limits.min, -MOST_WHOLE), MOST_WHOLE).astype(dtype)
     return whole
@@ -342,7 +342,7 @@ VARIANTS: Sequence[Variant] = (
     Variant("index-below", REFUSES, _has_integers, _with_element(-1, BELOW)),
     Variant("first-index-far", REFUSES, lambda call: len(call.integers) > 1, _with_element(0, FAR)),
     Variant("zero", REFUSES, _has_integers, _with_element(-1, 0)),
-    Variant("emptied", REFUSES, lambda call: any(array.ndim for array in call.arrays), _emptied),
+    Variant("emptied", REFUSES, lambda call: any(array.ndim for array in call.arrays), _without_elements),
     Variant("not-a-number", REFUSES, _has_floats, _one_nan),
     Variant("zeros", REFUSES, _has_floats, _zeros),
     Variant("below-zero", REFUSES, _has_floats, _all_negative),

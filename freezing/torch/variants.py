@@ -176,18 +176,18 @@ def variants_of(kind: str) -> list[Variant]:
     return [variant for variant in (*OF_TORCH, *VARIANTS) if variant.kind == ("" if kind == DTYPES else kind)]
 
 
-def freeze(kind: str, frozen: FrozenCases, functions_of: Draw, path: Path) -> None:
+def freeze(kind: str, base_cases: FrozenCases, functions_of: Draw, path: Path) -> None:
     """Draw and judge the variants of one kind of an operator, module or optimizer, into a file of its own."""
     pack = PackWriter()
     left_out: list[Reason] = []
-    for one in functions_of(kind, frozen):
+    for one in functions_of(kind, base_cases):
         gate = Gate(one.subject, pack, large=kind in (SIZED_ODD, SIZED_LARGE), judges=_judges(kind, one))
         for of_mode in one.modes if kind in BY_MODE else [one]:
             most = len(gate.cases) + KEPT[kind][0 if one.is_first else 1]
             for place, variant in enumerate(variants_of(kind)):
                 if len(gate.cases) == most:
                     break
-                _admit_first(gate, variant, _samples(gate, of_mode, variant, place, frozen, pack))
+                _admit_first(gate, variant, _samples(gate, of_mode, variant, place, base_cases, pack))
         pack.cases += gate.cases
         left_out += [(one.subject.name, *reason) for reason in gate.left_out]
     write_part(pack, left_out, path)
@@ -214,10 +214,10 @@ def _admit_first(gate: Gate, variant: Variant, samples: Iterator[Sample]) -> Non
 
 
 def _samples(
-    gate: Gate, base: BaseFunction, variant: Variant, place: int, frozen: FrozenCases, pack: PackWriter
+    gate: Gate, base: BaseFunction, variant: Variant, place: int, base_cases: FrozenCases, pack: PackWriter
 ) -> Iterator[Sample]:
     """A variant of a few of a function's cases; each variant begins with another case."""
-    if not variant.kind and variant.name in frozen.dtypes_of(base):
+    if not variant.kind and variant.name in base_cases.dtypes_of(base):
         return
     if base.is_gradient and variant.kind == NON_FINITE and variant.name != NAN:
         # A slope at infinity is a product of infinity and zero, in whichever order it is computed.
@@ -225,21 +225,21 @@ def _samples(
     first = place % max(1, len(base.cases))
     tried = 0
     for case in [*base.cases[first:], *base.cases[:first]]:
-        call, name = frozen.call(case), case["name"]
+        call, name = base_cases.call(case), case["name"]
         new_call = variant.of(call)
         if new_call is None and variant.refuses and call.floats and not call.integers:
             # What is refused of whole numbers, such as a division by zero, where no case has any.
             whole, name = in_dtype(WHOLE, call), f"{name}-{WHOLE}"
-            if gate.refusal(frozen.sample(case, whole, name, (), pack)) is None:
+            if gate.refusal(base_cases.sample(case, whole, name, (), pack)) is None:
                 new_call = variant.of(whole)
         if new_call is not None:
-            yield frozen.sample(case, new_call, f"{name}-{variant.name}", variant.tags, pack)
+            yield base_cases.sample(case, new_call, f"{name}-{variant.name}", variant.tags, pack)
             tried += 1
         if tried == MOST_TRIED:
             return
 
 
-def operator(op: Any, kind: str, frozen: FrozenCases) -> Iterator[BaseFunction]:
+def operator(op: Any, kind: str, base_cases: FrozenCases) -> Iterator[BaseFunction]:
     """The names of an operator, and its gradient, with their cases."""
     from freezing.torch.gradients import SecondOrderGradient, differentiated
     from freezing.torch.operators import charted
@@ -251,34 +251,34 @@ def operator(op: Any, kind: str, frozen: FrozenCases) -> Iterator[BaseFunction]:
     for place, function in enumerate(functions):
         if function.left_open is None and kind != SECOND_ORDER:
             forward: Subject = ThroughView(function) if kind == OFFSET and function.in_place else function
-            yield BaseFunction(forward, frozen.of(function.name, pattern), place == 0)
+            yield BaseFunction(forward, base_cases.of(function.name, pattern), place == 0)
     gradient = differentiated(op, functions)
     # A call that the forward pass refuses is refused with and without a gradient.
     if gradient is None or kind == REFUSES or (kind == SECOND_ORDER and not _has_second_order(op)):
         return
     backward = SecondOrderGradient(gradient.function) if kind == SECOND_ORDER else gradient
-    yield BaseFunction(backward, frozen.of(gradient.name, f"{pattern}-gradient"), False, is_gradient=True)
+    yield BaseFunction(backward, base_cases.of(gradient.name, f"{pattern}-gradient"), False, is_gradient=True)
 
 
 def _has_second_order(op: Any) -> bool:
     return crc32(op.name.encode()) % SECOND_ORDER_SHARE == 0
 
 
-def module(info: Any, kind: str, frozen: FrozenCases) -> Iterator[BaseFunction]:
+def module(info: Any, kind: str, base_cases: FrozenCases) -> Iterator[BaseFunction]:
     from freezing.torch.modules import ModuleClass
 
     subject = ModuleClass(info)
-    yield BaseFunction(subject, frozen.of(subject.name, ".*"), True)
+    yield BaseFunction(subject, base_cases.of(subject.name, ".*"), True)
 
 
-def optimizer(info: Any, kind: str, frozen: FrozenCases) -> Iterator[BaseFunction]:
+def optimizer(info: Any, kind: str, base_cases: FrozenCases) -> Iterator[BaseFunction]:
     from freezing.torch.optimizers import OptimizerClass
 
     subject = OptimizerClass(info)
     if kind == REFUSES:
         # The parameters refuse a gradient of another shape or dtype, not the optimizer.
         return
-    yield BaseFunction(subject, frozen.of(subject.name, ".*"), True)
+    yield BaseFunction(subject, base_cases.of(subject.name, ".*"), True)
 
 
 def parts() -> list[tuple[str, Draw]]:
@@ -302,14 +302,14 @@ def draw(folder: Path, kinds: Sequence[str]) -> None:
 
     torch.set_num_threads(1)
     every = parts()
-    frozen = FrozenCases(Pack(SUITE / PACK))
+    base_cases = FrozenCases(Pack(SUITE / PACK))
     # Read here, and not in each of the processes that are forked from this one.
-    frozen.pack.arrays  # noqa: B018
+    base_cases.pack.arrays  # noqa: B018
     for kind in kinds:
         draw_missing(
             folder / kind,
             [title for title, _ in every],
-            lambda number, path, kind=kind: freeze(kind, frozen, every[number][1], path),  # type: ignore[misc]
+            lambda number, path, kind=kind: freeze(kind, base_cases, every[number][1], path),  # type: ignore[misc]
             limit_s=LIMIT_S,
         )
 

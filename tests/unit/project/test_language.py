@@ -62,7 +62,7 @@ CEILINGS = {
     "protocol": (0.0, 0.0),
     "coordinator": (1.1, 1.7),
     "runners": (8.3, 13.7),
-    "freezing": (9.2, 18.4),
+    "freezing": (9.2, 16.2),
     "portolan": (0.0, 0.0),
     "bench": (9.8, 8.6),
     "scripts": (9.0, 15.2),

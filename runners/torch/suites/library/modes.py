@@ -112,7 +112,7 @@ def compiled_sum(context: Context) -> Callable[..., Any]:
     return function
 
 
-def compiled(context: Context, *arrays: Any) -> Callable[[], Any]:
+def call_compiled(context: Context, *arrays: Any) -> Callable[[], Any]:
     """Two calls of one compiled function for each pair of arrays, the second pair of another shape."""
     function = compiled_sum(context)
     return lambda: [function(one, other) for one, other in zip(arrays[::2], arrays[1::2])]
@@ -134,7 +134,7 @@ def sums(*arrays: Array) -> list[Array]:
     return [np.sin(one) + 2 * other for one, other in zip(arrays[::2], arrays[1::2])]
 
 
-compilation = charted("torch.compile", sums, compiled)
+compilation = charted("torch.compile", sums, call_compiled)
 compilation.value("float32-3x4", lambda inputs: [inputs.normal(3, 4), inputs.normal(3, 4)], tags=TAGS)
 compilation.value(
     "float32-second-shape",
@@ -150,7 +150,7 @@ compilation.value(
 )
 
 
-def accumulated(context: Context, values: Any, slopes: Any, times: int = 1) -> Callable[[], Any]:
+def accumulate(context: Context, values: Any, slopes: Any, times: int = 1) -> Callable[[], Any]:
     """The gradient of cubes, weighted by slopes, which each pass adds to."""
 
     def call() -> Any:
@@ -162,7 +162,7 @@ def accumulated(context: Context, values: Any, slopes: Any, times: int = 1) -> C
     return call
 
 
-backward = charted("torch.Tensor.backward", lambda values, slopes, times=1: times * 3 * values**2 * slopes, accumulated)
+backward = charted("torch.Tensor.backward", lambda values, slopes, times=1: times * 3 * values**2 * slopes, accumulate)
 backward.value("float32-3x4", lambda inputs: [inputs.normal(3, 4), inputs.normal(3, 4)], tags=TAGS)
 backward.value("float32-twice", lambda inputs: [inputs.normal(3, 4), inputs.normal(3, 4)], times=2, tags=TAGS)
 
@@ -176,7 +176,7 @@ PLACES: dict[str, Any] = {
 }
 
 
-def assigned(context: Context, values: Any, source: Any, place: Any) -> Callable[[], Any]:
+def assign(context: Context, values: Any, source: Any, place: Any) -> Callable[[], Any]:
     def call() -> Any:
         context.function(values, place, source)
         return values
@@ -184,13 +184,13 @@ def assigned(context: Context, values: Any, source: Any, place: Any) -> Callable
     return call
 
 
-def assigned_by_hand(values: Array, source: Array, place: Any) -> Array:
+def assign_by_hand(values: Array, source: Array, place: Any) -> Array:
     copy = values.copy()
     copy[place] = source
     return copy
 
 
-setitem = charted("torch.Tensor.__setitem__", assigned_by_hand, assigned, in_place=True)
+setitem = charted("torch.Tensor.__setitem__", assign_by_hand, assign, in_place=True)
 for name, place in PLACES.items():
     setitem.value(
         f"float32-{name}",
@@ -203,8 +203,8 @@ for name, place in PLACES.items():
     )
 
 
-def assigned_by_array(context: Context, values: Any, places: Any, source: Any) -> Callable[[], Any]:
-    return assigned(context, values, source, places)
+def assign_by_array(context: Context, values: Any, places: Any, source: Any) -> Callable[[], Any]:
+    return assign(context, values, source, places)
 
 
 for name, make_places in {
@@ -218,8 +218,8 @@ for name, make_places in {
             make_places(inputs),
             inputs.normal(2, 5),
         ],
-        reference=lambda values, places, source: assigned_by_hand(values, source, places),
-        prepare=assigned_by_array,
+        reference=lambda values, places, source: assign_by_hand(values, source, places),
+        prepare=assign_by_array,
         tags=TAGS,
     )
 
@@ -251,7 +251,7 @@ scaler.value("float32-3x4", lambda inputs: [inputs.normal(3, 4), inputs.normal(3
 scaler.value("float32-infinite-gradient", with_infinity, reference=lambda values, slopes: (values, 4.0), tags=TAGS)
 
 
-def loaded(context: Context, values: Any, weight: Any) -> Callable[[], Any]:
+def load_weight(context: Context, values: Any, weight: Any) -> Callable[[], Any]:
     def call() -> Any:
         layer = linear_layer(0 * weight)
         context.function(layer, {"weight": weight})
@@ -266,14 +266,14 @@ def parameters_of(context: Context, values: Any, weight: Any) -> Callable[[], An
 
 
 for name, prepare, reference in (
-    ("torch.nn.Module.load_state_dict", loaded, lambda values, weight: values @ weight.T),
+    ("torch.nn.Module.load_state_dict", load_weight, lambda values, weight: values @ weight.T),
     ("torch.nn.Module.parameters", parameters_of, lambda values, weight: [weight]),
 ):
     charted(name, reference, prepare).value("float32-linear", of_layer, tags=TAGS)
 
 
 def in_mode(context: Context, values: Any) -> Callable[[], Any]:
-    """What dropout with a probability of 1 makes of an array in the mode that is set."""
+    """An array after dropout with a probability of 1, in the mode that is set."""
     import torch
 
     return lambda: context.function(torch.nn.Dropout(1.0))(values)
@@ -285,7 +285,7 @@ for name, factor in {"torch.nn.Module.train": 0.0, "torch.nn.Module.eval": 1.0}.
     )
 
 
-def zeroed(context: Context, values: Any, **options: Any) -> Callable[[], Any]:
+def clear_gradients(context: Context, values: Any, **options: Any) -> Callable[[], Any]:
     """The gradients of a parameter before and after they are taken away."""
     import torch
 
@@ -299,7 +299,7 @@ def zeroed(context: Context, values: Any, **options: Any) -> Callable[[], Any]:
     return call
 
 
-zero_grad = charted("torch.optim.Optimizer.zero_grad", lambda values: (2 * values, None), zeroed)
+zero_grad = charted("torch.optim.Optimizer.zero_grad", lambda values: (2 * values, None), clear_gradients)
 zero_grad.value("float32-to-none", lambda inputs: [inputs.normal(3, 4)], tags=TAGS)
 zero_grad.value(
     "float32-to-zero",
@@ -310,7 +310,7 @@ zero_grad.value(
 )
 
 
-def scheduled(context: Context, values: Any, gradient: Any) -> Callable[[], Any]:
+def follow_schedule(context: Context, values: Any, gradient: Any) -> Callable[[], Any]:
     """Two steps of descent, the second at half the rate."""
     import torch
 
@@ -327,7 +327,7 @@ def scheduled(context: Context, values: Any, gradient: Any) -> Callable[[], Any]
     return call
 
 
-charted("torch.optim.lr_scheduler.LambdaLR", lambda values, gradient: values - 0.75 * gradient, scheduled).value(
+charted("torch.optim.lr_scheduler.LambdaLR", lambda values, gradient: values - 0.75 * gradient, follow_schedule).value(
     "float32-3x4", lambda inputs: [inputs.normal(3, 4), inputs.normal(3, 4)], tags=TAGS
 )
 charted("torch.Tensor.cpu", np.array).value("float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS)
