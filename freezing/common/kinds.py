@@ -52,19 +52,22 @@ def mark_quick(cases: Iterable[dict[str, Any]], base: Iterable[dict[str, Any]] =
 
     Kinds count first, by themselves and together, and then what a call says beside its arrays. Fewer would do to see
     what falls back; of functions that fail, many do so in one case of ten. The cases of ``base`` were tagged before:
-    what they meet is met, and they stay as they are.
+    what they meet is met, and they count among those of the function, and stay as they are.
     """
     functions: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for case in cases:
         functions[case["function"]].append(case)
-    met_before: dict[str, set[str]] = defaultdict(set)
+    before: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for case in base:
-        if QUICK in case["tags"]:
-            met_before[case["function"]] |= kinds_met(case) | set(said(json.loads(case["call"])))
+        before[case["function"]].append(case)
     for function, own in functions.items():
         left = [(case, kinds_met(case), frozenset(said(json.loads(case["call"])))) for case in own]
-        met = met_before[function]
-        for _ in range(max(LEAST_QUICK, len(own) // 2 + 1)):
+        quick_before = [case for case in before[function] if QUICK in case["tags"]]
+        met: set[str] = set()
+        for case in quick_before:
+            met |= kinds_met(case) | set(said(json.loads(case["call"])))
+        most = max(LEAST_QUICK, (len(own) + len(before[function])) // 2 + 1)
+        for _ in range(most - len(quick_before)):
             best = max(left, key=lambda found: (len(found[1] - met), len(found[2] - met)), default=None)
             if best is None or not (best[1] | best[2]) - met:
                 break
