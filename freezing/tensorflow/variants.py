@@ -12,6 +12,7 @@ import argparse
 import itertools
 import json
 import os
+import re
 import sys
 import warnings
 import zlib
@@ -29,7 +30,7 @@ from freezing.common.samples import Sample
 from freezing.common.variants import NON_FINITE, SIZED_LARGE, SIZED_ODD, TAILS, VARIANTS, Call, Variant
 from freezing.tensorflow.__main__ import SUITE, freeze_function
 from freezing.tensorflow.in_turn import PARTS, Draw, Note, deadly_reasons, draw_in_turn
-from protocol.enums import FORM_ONLY, GRADIENT, JUDGED_BY, REFUSES
+from protocol.enums import FORM_ONLY, GRADIENT, JUDGED_BY, REFUSES, Judge
 from runners.errors import LeftOutError, UnfreezableError
 from runners.suite.frozen import PACK, QUICK, Pack, PackSet, PackWriter
 from runners.tensorflow import FRAMEWORK
@@ -46,6 +47,10 @@ UNASKED = frozenset({"other-dtype"})
 """Variants that TensorFlow decides in Python, before any device."""
 ROUNDED_ELSEWHERE = frozenset({TAILS, SIZED_ODD, SIZED_LARGE})
 """Kinds of which a result may hang on the last digits of its inputs."""
+INDEPENDENT = frozenset(judge for judge in Judge if judge.is_independent)
+"""The only judges of NaN, infinity and large values: the same function in float64 shares what it makes of these."""
+PROMISES_NOTHING = re.compile(r"(?i)fft|dct|svd|qr|eig|chol|lu_|inv$|inverse|det$|solve|expm|logm|sqrtm")
+"""Functions of which nothing is promised where a value is not finite: transforms and factorizations."""
 NAN, ALIKE = "nan", "alike"
 """Variants by name."""
 MOST_BASES = 2
@@ -109,13 +114,13 @@ MOST: Mapping[str, Most] = {
     GRADIENT: Most(1, 1),
     SECOND_ORDER: Most(1, 1),
     GRADIENT_THERE: Most(1, 1),
-    NON_FINITE: Most(2, 1),
+    NON_FINITE: Most(1, 1),
     TAILS: Most(2, 1),
     SIZED_ODD: Most(1, 1),
     SIZED_LARGE: Most(1, 1),
     EMPTY: Most(1, 1),
     DTYPES: Most(4, 2),
-    REFUSES: Most(3, 2),
+    REFUSES: Most(3, 1),
 }
 
 
@@ -188,7 +193,10 @@ def draw_variants(name: str, path: Path, deadly: Collection[str], note: Note, *,
         # A formula that goes through all elements one by one takes minutes for so many.
         if kind == SIZED_LARGE and formula_of(name) is not None:
             continue
-        gate = Gate(function, pack, large=kind in (SIZED_ODD, SIZED_LARGE))
+        if kind == NON_FINITE and PROMISES_NOTHING.search(name):
+            continue
+        judges = INDEPENDENT if kind in (NON_FINITE, TAILS) else ()
+        gate = Gate(function, pack, large=kind in (SIZED_ODD, SIZED_LARGE), judges=judges)
         for variant in _of_kind(kind, bases.of(name)):
             if len(gate.cases) == MOST[kind].of(is_raw=function.by_keyword):
                 break
