@@ -42,7 +42,7 @@ def compiled(sample: Sample) -> Sample:
     """The call of a sample under ``jax.jit``. Raises ``UnfreezableError`` where nothing is traced."""
     if not sample.arrays:
         raise UnfreezableError("it takes no array")
-    return _in_way(sample, JIT, json.loads(sample.call)["tuple"])
+    return _in_way(replace(sample, kinds=(*sample.kinds, JIT)), JIT, json.loads(sample.call)["tuple"])
 
 
 def differentiated(sample: Sample, function: Any, pack: PackWriter) -> Sample:
