@@ -2,21 +2,53 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 
 from freezing.common.agreement import Reference
 from freezing.common.gate import Arguments, Subject
 from freezing.common.samples import Sample
-from protocol.enums import WRONG_ON_HOST
+from freezing.common.variants import TAILS
+from protocol.enums import GRADIENT, WRONG_ON_HOST, Ending
+from runners.jax import FRAMEWORK
 from runners.jax.frozen import FrozenCall, program
 from runners.jax.ways import JIT
+from runners.suite.cases import Case
 from runners.suite.checks import Tolerance
 from runners.suite.device import Device
-from runners.suite.frozen import PackWriter
+from runners.suite.frozen import VARIANTS_PACK, PackWriter
+from tests.frameworks.common.library import folder_of
+from tests.frameworks.common.running import run
+
+MOST_BYTES = 3_000_000
+LEAST = 5
+"""Functions of each kind that are drawn so far, and fewer than there are."""
+
+
+@pytest.fixture(scope="module")
+def tagged() -> Callable[[str], list[Case]]:
+    cases = [case for function in FRAMEWORK.load_suites()["library"].functions for case in function.cases]
+    return lambda tag: [case for case in cases if tag in case.tags]
+
+
+@pytest.mark.parametrize(("tag", "least"), [(GRADIENT, LEAST), (JIT, LEAST), (TAILS, LEAST)])
+def test_it_charts_gradients_and_compiled_calls(tagged: Callable[[str], list[Case]], tag: str, least: int) -> None:
+    assert len({case.function for case in tagged(tag)}) >= least
+
+
+def test_gradients_are_judged_by_values_alone(tagged: Callable[[str], list[Case]]) -> None:
+    judges = {tag for case in tagged(GRADIENT) for tag in case.tags if tag.startswith("judged-by-")}
+    assert judges == {"judged-by-differences", "judged-by-float64"}
+    assert {case.kind for case in tagged(GRADIENT)} == {"value"}
+
+
+def test_the_file_of_variants_is_small() -> None:
+    assert (folder_of(FRAMEWORK) / VARIANTS_PACK).stat().st_size < MOST_BYTES
 
 
 def test_a_program_traces_the_arrays_of_its_case_and_nothing_else(cpu: Device) -> None:
@@ -55,6 +87,38 @@ def test_a_gradient_of_second_order_is_that_of_the_weighted_sum_of_the_gradients
     written = '{"tuple":[[{"array":0}],{"mapping":[]},[0],[{"array":1}],[{"array":2}]],"way":"second-order"}'
     (slope,) = in_way(cpu, lambda array: array**3, written, [1.0, 2.0], [1.0, 10.0], [1.0, 2.0])
     assert slope == [6.0, 240.0]
+
+
+def test_a_gradient_that_is_off_is_noticed(cpu: Device, tagged: Callable[[str], list[Case]]) -> None:
+    import jax
+
+    @jax.custom_jvp
+    def same(array: Any) -> Any:
+        return array
+
+    @same.defjvp
+    def off(arrays: Any, tangents: Any) -> Any:
+        return arrays[0], tangents[0] * 1.01
+
+    plain = [case for case in tagged("judged-by-differences") if case.function in ("jax.lax.tanh", "jax.nn.sigmoid")]
+    assert plain
+    for case in plain:
+        function = cpu.lookup(case.looked_up)
+
+        def wrong(*arguments: Any, function: Any = function, **options: Any) -> Any:
+            return same(function(*arguments, **options))
+
+        assert run(cpu, case).ending is Ending.returned
+        assert run(cpu, dataclasses.replace(case, given=wrong)).ending is Ending.mismatched, case.id
+
+
+def test_a_case_that_is_wrong_on_the_cpu_says_so_and_fails_there(
+    cpu: Device, tagged: Callable[[str], list[Case]]
+) -> None:
+    wrong = tagged(WRONG_ON_HOST)
+    assert wrong
+    for case in wrong:
+        assert run(cpu, case).ending is Ending.mismatched, case.id
 
 
 class Halved(Subject):
