@@ -72,6 +72,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             settings.times,
             Slots("exports", bounds.exports, bounds.exports_waiting, each=bounds.exports_each),
             Slots("exports", bounds.exports + bounds.exports_waiting, each=bounds.exports_each),
+            Slots("assessments", bounds.assessments, bounds.assessments_waiting, each=bounds.assessments_each),
             follower,
             FormKey(pools.requests),
         )

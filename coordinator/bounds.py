@@ -44,6 +44,11 @@ class Bounds:
     exports_each: int = 16
     """The most exports of one caller, waiting ones included; all callers without a token count as one."""
     export_seconds: int = 600
+    assessments: int = 1
+    """Scripts that are assessed at a time."""
+    assessments_waiting: int = 8
+    assessments_each: int = 2
+    """The most assessments of one caller, waiting ones included."""
     streams: int = 500
     """Event streams that are open at a time."""
     streams_each: int = 250

@@ -64,6 +64,8 @@ class Shared:
     """For making a file, a table or a figure of a whole campaign."""
     downloads: Room
     """For such a file until its client has it."""
+    assessments: Room
+    """For reading a script and setting it against the evidence."""
     follower: CampaignFollower
     form_key: FormKeySource
 

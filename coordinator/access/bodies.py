@@ -13,7 +13,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from coordinator.access.caller import Caller
 from coordinator.access.json_scan import require_few_fields, require_modest_json
 from coordinator.access.requests import BUNDLES
-from coordinator.access.roles import Role
 from coordinator.bounds import Bounds
 from coordinator.errors import BodyTimeoutError, PortolanError, TooLargeError
 from coordinator.problems import problem
@@ -47,7 +46,7 @@ class BodyBounds:
         bounds = self._bounds
         caller: Caller = scope["state"]["caller"]
         most, seconds = bounds.body_bytes, bounds.body_seconds
-        if not caller.is_known and caller.role is not Role.admin:
+        if not caller.may_change:
             most, seconds = bounds.stranger_body_bytes, bounds.stranger_body_seconds
         _require_size(length or 0, most)
         pieces, size = [], 0

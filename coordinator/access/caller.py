@@ -40,6 +40,11 @@ class Caller:
     def is_known(self) -> bool:
         return self.kind != "anonymous"
 
+    @property
+    def may_change(self) -> bool:
+        """Whether it may send anything but reading requests; which of them, its role says."""
+        return self.is_known or self.role is Role.admin
+
     def may(self, role: Role) -> bool:
         return self.role is not None and self.role.includes(role)
 

@@ -15,7 +15,6 @@ from coordinator.access.audit import AuditWriter, make_entry
 from coordinator.access.caller import NOBODY, SIGN_IN, Caller, bearer_of, caller_of
 from coordinator.access.identifier import Identifier, cookie_value
 from coordinator.access.requests import SAFE
-from coordinator.access.roles import Role
 from coordinator.database.outage import is_outage, reason_of
 from coordinator.errors import UnauthorizedError
 from coordinator.logs import get_logger
@@ -76,7 +75,7 @@ async def _admit(scope: Scope, is_change: bool) -> ASGIApp | None:
     try:
         caller = await identifier.identify(scope["headers"], session_cookie(scope))
         scope["state"]["caller"] = caller
-        if is_change and not caller.is_known and caller.role is not Role.admin:
+        if is_change and not caller.may_change:
             raise UnauthorizedError(SIGN_IN)
     except UnauthorizedError as error:
         # A revoked token may have been stolen, so the audit records whose it was.

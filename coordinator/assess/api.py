@@ -1,4 +1,4 @@
-"""Evidence over HTTP: what all campaigns found, for `portolan assess` and for files of it."""
+"""Evidence over HTTP: for `portolan assess` and for files of it, and for a script that is sent."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import Query, Response
+from pydantic import BaseModel, Field
 
+from coordinator.access.caller import CurrentCaller
 from coordinator.assess import evidence_file, service
+from coordinator.assess.formats.as_json import json_of
+from coordinator.assess.script import Script
 from coordinator.context import Context
 from coordinator.routers import RestRouter
 from coordinator.storable import Text
@@ -28,3 +32,28 @@ async def evidence(
     """Of each case the newest outcome on each target but the CPU, whatever campaign it came from."""
     targets = await service.evidence(context.engine, Selector.parse(target))
     return Response(evidence_file.written(targets, datetime.now(UTC)), media_type="application/json")
+
+
+MOST_CHARACTERS = 1 << 20
+"""Of a script; a whole request has as many bytes unless its bound is raised."""
+
+
+class AssessmentRequest(BaseModel):
+    """A script to be assessed. It is read, never run, and not stored."""
+
+    source: str = Field(max_length=MOST_CHARACTERS, description="Its text; of a notebook the JSON of its file.")
+    name: Text = Field("script.py", max_length=200, description="Its file's name: a `.py` file or an `.ipynb`.")
+    target: Text = Field("*/*", max_length=100, description="A selector, such as `torch/xla` or `*/*`.")
+
+
+@router.post(
+    "/assessments",
+    response_class=Response,
+    responses={200: {"content": {"application/json": {"schema": {"type": "array", "items": {"type": "object"}}}}}},
+)
+async def assess(context: Context, caller: CurrentCaller, request: AssessmentRequest) -> Response:
+    """Say what of a script goes wrong on each target: a document of `portolan assess --format json` for each."""
+    script = Script(request.name, request.source.encode())
+    async with context.assessments.hold(caller.name):
+        result = await service.assess_script(context.engine, script, Selector.parse(request.target))
+    return Response(b"[" + b",".join(map(json_of, result.reports)) + b"]", media_type="application/json")

@@ -48,14 +48,16 @@ class Code:
 
     def _read(self, path: str) -> Sequence[str]:
         file, is_cell, cell = path.partition("#")
-        if self._root.is_dir():
-            content = (self._root / file).read_bytes()
-        else:
-            content = self._members[file] if file in self._members else self._root.read_bytes()
+        content = self._content(file)
         if is_cell:
             source = json.loads(content)["cells"][int(cell) - 1]["source"]
             return (source if isinstance(source, str) else "".join(source)).splitlines()
         return content.decode(errors="replace").splitlines()
+
+    def _content(self, file: str) -> bytes:
+        if self._root.is_dir():
+            return (self._root / file).read_bytes()
+        return self._members[file] if file in self._members else self._root.read_bytes()
 
     @cached_property
     def _members(self) -> dict[str, bytes]:
@@ -64,3 +66,14 @@ class Code:
             return {source.name.rpartition("!")[2]: source.content for source in sources(self._root)}
         except CatalogueError:
             return {}
+
+
+class CodeInMemory(Code):
+    """The lines of a single file that lies in no folder."""
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(Path())
+        self._bytes = content
+
+    def _content(self, file: str) -> bytes:
+        return self._bytes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -12,15 +12,28 @@ from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.assess import store
-from coordinator.assess.evidence import CaseEvidence, Chart, TargetEvidence, TargetKey
+from coordinator.assess.evidence import CaseEvidence, Chart, Evidence, TargetEvidence, TargetKey
 from coordinator.assess.merging import Charted, merged
 from coordinator.assess.runs import Run, RunCase, case_evidence
+from coordinator.assess.script import (
+    AssessedScript,
+    Script,
+    assess_script_on,
+    frameworks_of,
+    names_in,
+    newest,
+    read_script,
+    shipped_of,
+)
 from coordinator.results.condition_rows import stored_options
 from coordinator.targets.selectors import Selector
 from protocol.enums import HOST, Cause, DeviceClass, Ending, Placement, Verdict
 
 MOST_CHARTS = 100
 """Targets of campaigns that are looked at, the newest; older ones have nothing new in practice."""
+
+ORIGIN = "from the campaigns of this coordinator"
+"""In words, where evidence of the database is from."""
 
 
 async def evidence(engine: AsyncEngine, selector: Selector) -> tuple[TargetEvidence, ...]:
@@ -52,6 +65,23 @@ async def each_evidence(engine: AsyncEngine) -> AsyncIterator[TargetEvidence]:
         for key in sorted(by_target):
             for target in await _read(connection, by_target[key], in_full=False):
                 yield target
+
+
+async def assess_script(engine: AsyncEngine, script: Script, selector: Selector) -> AssessedScript:
+    """Set a script against the newest evidence of each target but the CPU that the selector matches.
+
+    A framework that no campaign charted is set against the evidence that ships. Raises ``RequestError``.
+    """
+    source = await asyncio.to_thread(read_script, script)
+    evidence = []
+    async with engine.connect() as connection:
+        charts = [row for row in await store.charts(connection) if row.device != HOST and selector.matches(row)]
+        for framework in frameworks_of(source):
+            rows = [row for row in charts if row.framework == framework]
+            names = await asyncio.to_thread(names_in, source, framework)
+            targets = [*await _read(connection, rows, names), *_without_cases(rows)]
+            evidence.append(Evidence(newest(targets), ORIGIN) if targets else shipped_of(framework, selector))
+    return await asyncio.to_thread(assess_script_on, script, source, evidence)
 
 
 async def charted(engine: AsyncEngine) -> frozenset[tuple[int, int, int, int]]:
@@ -87,6 +117,12 @@ async def _read(
         charts.append(await asyncio.to_thread(_charted, row, digests, runs, ratios))
         cases |= {case.case for own in charts[-1].target.functions.values() for case in own}
     return await asyncio.to_thread(merged, charts)
+
+
+def _without_cases(rows: Sequence[Row[Any]]) -> Iterator[TargetEvidence]:
+    """Of each target an evidence that holds no function, and says when it was charted last."""
+    for row in {_key(row): row for row in reversed(rows)}.values():
+        yield _charted(row, {}, (), {}).target
 
 
 def _key(row: Row[Any]) -> TargetKey:

@@ -30,7 +30,7 @@ from protocol.garbage import garbage_collection_paused
 BATCH_FILES = 40
 BATCH_BYTES = 600_000
 FRAMEWORKS: Collection[str] = tuple(ROOTS)
-_SUFFIXES = (".py", ".ipynb")
+SUFFIXES = (".py", ".ipynb")
 _ARCHIVES = (".whl", ".zip", ".egg", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
 _NO_CODE_OF_THE_USER = frozenset({"__pycache__", "node_modules", "site-packages", "__pypackages__"})
 
@@ -119,12 +119,12 @@ def _files(path: Path) -> Iterator[files.SourceFile]:
         raise AssessmentError(f"{path}: there is no such file or folder")
     if path.is_dir():
         return files.sources(
-            path, FileFilter(_SUFFIXES, names_linked_folders=True, opens_archives=False, enters=_is_of_the_user)
+            path, FileFilter(SUFFIXES, names_linked_folders=True, opens_archives=False, enters=_is_of_the_user)
         )
-    if path.name.endswith(_SUFFIXES):
+    if path.name.endswith(SUFFIXES):
         return iter([files.read_file(path, path.name)])
     if path.is_file() and path.name.lower().endswith(_ARCHIVES):
-        return files.sources(path, FileFilter(_SUFFIXES, opens_archives=False))
+        return files.sources(path, FileFilter(SUFFIXES, opens_archives=False))
     raise AssessmentError(
         f"{path} holds no Python that can be assessed: name a folder, a .py file, a notebook, a wheel or an sdist"
     )

@@ -46,7 +46,8 @@ class Page:
 def front_page(atlas: Atlas) -> Page:
     """The front: a search, of each framework its targets, and what changed lately.
 
-    Without scripts it has no search: whoever answers one sets ``search_action``, ``found`` and ``query``.
+    Without scripts it has no search: whoever answers one sets ``search_action``, ``found`` and ``query``. Whoever
+    assesses scripts sets ``script_form``, the template of their form and findings.
     """
     values = {
         "atlas": atlas,
@@ -54,6 +55,7 @@ def front_page(atlas: Atlas) -> Page:
         "index": index_of(atlas),
         "lately": latest_changes(atlas),
         "search_action": None,
+        "script_form": None,
         "found": (),
         "query": "",
     }

@@ -306,6 +306,19 @@ class Client:
         content = self.get_bytes("/evidence", {"target": target})
         return read(content, f"the answer of {self.url}", f"from {self.url}")
 
+    def assess(self, source: str, *, on: str = "*/*", name: str = "script.py") -> list[dict[str, Any]]:
+        """Return what of a script goes wrong on each target that a selector matches, as ``portolan assess`` says it.
+
+        ``source`` is the text of the file ``name``, a script or a notebook; each document is that of ``--format json``.
+        """
+        body = {"source": source, "name": name, "target": on}
+        try:
+            answer = self._send("POST", "/assessments", json=body, within_s=WHOLE_S)
+            assessments: list[dict[str, Any]] = json.loads(answer.content)
+        except ValueError as error:
+            raise self._not_ours() from error
+        return assessments
+
     def outcomes(self, campaign_id: int, filters: Query, page: int = 1000) -> Iterator[dict[str, Any]]:
         """Yield all outcomes that the filters let through, read page by page."""
         from coordinator.results.outcomes.models import OutcomePage

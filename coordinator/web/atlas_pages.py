@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
+from coordinator.access.caller import caller_of
 from coordinator.assess import service
 from coordinator.assess.names import all_names
 from coordinator.atlas import pages as bodies
@@ -49,8 +50,7 @@ async def front(
 ) -> Response:
     current = await keeper.current()
     matches = search(current.atlas, q, MOST_MATCHES) if q else ()
-    search_values = {"search_action": "/", "found": matches, "query": q}
-    return _page(request, current.front, _summary(current), kept=current, **search_values)
+    return front_of(request, current, summary(current), found=matches, query=q)
 
 
 @router.get("/atlas/functions/{file}")
@@ -58,7 +58,7 @@ async def function(request: Request, file: PathName, context: Context, keeper: K
     current = await keeper.current()
     name = _function_of_file(current.atlas, file.removesuffix(".html"))
     # Surfaces are read at first.
-    if (charted_as := await asyncio.to_thread(_charted_name, current.atlas, name)) != name:
+    if (charted_as := await asyncio.to_thread(charted_name, current.atlas, name)) != name:
         return RedirectResponse(f"{ROOT}{as_link(function_path(charted_as))}")
     framework = await asyncio.to_thread(_framework_of, current.atlas, name)
     evidence = await service.evidence_of_functions(context.engine, framework.name, [name])
@@ -98,6 +98,18 @@ async def target(request: Request, file: PathName, keeper: Keeper) -> Response:
     raise NotFoundError("nothing was charted on a target of that address: the front of the atlas lists all")
 
 
+def front_of(request: Request, current: KeptAtlas, data: Any, **more: Any) -> Response:
+    """The front; ``more`` is what was found in its atlas or in a script."""
+    values = {
+        "assessed": None,
+        "may_assess": caller_of(request).may_change,
+        "script_error": None,
+        "script_form": "script.html",
+        "search_action": "/",
+    }
+    return _page(request, current.front, data, kept=current, **{**values, **more})
+
+
 def _page(request: Request, content: bodies.Page, data: Any, **more: Any) -> Response:
     values = {**content.values, **more}
     return page(
@@ -112,7 +124,7 @@ def _function_of_file(atlas: Atlas, file: str) -> str:
     return name or next((one for one in names if file_name(one) == file), file)
 
 
-def _charted_name(atlas: Atlas, function: str) -> str:
+def charted_name(atlas: Atlas, function: str) -> str:
     """The name under which a function, or what does the same, was charted; its own if it was under none."""
     names = {name for framework in atlas.frameworks for name in framework.ranks}
     if function in names:
@@ -144,7 +156,7 @@ def _with(columns: Iterable[Column], function: str) -> Iterable[Column]:
     return (column for column in columns if function in column.cells)
 
 
-def _summary(current: KeptAtlas) -> dict[str, Any]:
+def summary(current: KeptAtlas) -> dict[str, Any]:
     """The front as json."""
     return {
         "is_behind": current.is_behind,

@@ -32,9 +32,10 @@ HERE = Path(__file__).parent
 STATIC = HERE / "static"
 
 templates = Environment(
-    # A report is made of the same tables as a page, and a published site of the same bodies.
+    # A report is made of the same tables as a page, a published site of the same bodies, an assessment of the same
+    # findings.
     loader=FileSystemLoader(
-        [HERE / "templates", HERE.parent / "reports" / "templates", HERE.parent / "atlas" / "templates"]
+        [HERE / "templates", *(HERE.parent / folder / "templates" for folder in ("reports", "atlas", "assess"))]
     ),
     autoescape=select_autoescape(default=True),
     undefined=StrictUndefined,

@@ -22,6 +22,7 @@ from coordinator.web import (
     registration,
     rest,
     runner_pages,
+    script_page,
     submission,
 )
 from coordinator.web.forms import protect
@@ -30,7 +31,7 @@ from coordinator.web.pages import STATIC
 # A page that is called new has no campaign's or runner's id: addresses with words come before those with numbers.
 FORMS = (submission, registration)
 OF_CAMPAIGNS = (campaign_pages, figure_pages, function_page, matrix_page, operations_page, outcome_pages)
-OTHERS = (access_pages, atlas_pages, comparison_page, coverage_page, history_page, rest, runner_pages)
+OTHERS = (access_pages, atlas_pages, comparison_page, coverage_page, history_page, rest, runner_pages, script_page)
 
 
 def install(app: FastAPI) -> None:

@@ -52,26 +52,8 @@ def project(tmp_path: Path) -> Path:
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Outcomes of the hazards under the names of three functions of torch, each of four cases, on torch/xla."""
-    folder = tmp_path_factory.mktemp("bundle")
-    header, *outcomes = bundles.lines_of(bundles.make(folder / "hazards.bundle", runs=1).read_bytes())
-    by_case = {line["case"]: line for line in outcomes}
-    # Of the hazards that add, one is wrong on purpose.
-    cases = {
-        case["function"]: case
-        for case in header["suite"]["cases"]
-        if case["function"] != "hazards.add" or by_case[case["id"]]["outcome"]["verdict"] == "passed"
-    }
-    header["runner"].update(framework="torch", version="2.9.0", device="xla", device_class="cpu", simulated=False)
-    header["suite"]["cases"], lines = [], []
-    for function, hazard in {FAILING: "hazards.fail", GUARDED: "hazards.fail", FINE: "hazards.add"}.items():
-        for number in range(4):
-            case = {**cases[hazard], "id": f"{function}/{number}", "function": function}
-            header["suite"]["cases"].append(case)
-            lines.append({**by_case[cases[hazard]["id"]], "case": case["id"]})
-    header["functions"] = [FAILING, GUARDED, FINE]
-    file = folder / "torch-xla.bundle"
-    file.write_bytes(bundles.sealed([header, *lines]))
-    return file
+    file = tmp_path_factory.mktemp("bundle") / "torch-xla.bundle"
+    return bundles.as_torch(file, {FAILING: "hazards.fail", GUARDED: "hazards.fail", FINE: "hazards.add"})
 
 
 @pytest.fixture(scope="module")

@@ -154,6 +154,8 @@ def call_everything(client: Any, runner: RunnerProcess, bundle: Path) -> None:
     client.compare(str(campaign), str(imported.id), "anywhere")
     assert client.evidence(ON).targets
     assert client.can_i("hazards.add", on=ON).of > 0
+    (assessment,) = client.assess("import torch\ntorch.cumsum(1, 0)\n", on="torch/xla")
+    assert assessment["origin"] == "ships with Portolan"
     wrong = next(row for row in client.outcomes(imported.id, {"verdict": "failed"}))
     override = {"case": wrong["case"], "target": ON, "cause": "type", "why": "a test"}
     client.override(imported.id, override)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests import bundles
 from tests.browser.conftest import SECRET, House
 from tests.browser.told_runner import LOG_CHARACTERS, MARKUP
 from tests.browser.watched import WITHIN_S, Watched
@@ -226,3 +227,50 @@ def _tab_to(page: Page, wanted: Locator) -> None:
             assert style != "none", "one cannot see where the focus is"
             return
     raise AssertionError(f"{MOST_TABS} times Tab do not lead to {wanted}")
+
+
+SCRIPT = "import torch\n\n\ndef step(x):\n    return torch.cumsum(x, 0)\n"
+
+
+def test_a_script_that_is_dropped_on_the_atlas_is_assessed_and_its_functions_stand_out(
+    visit: Watched, house: House, tmp_path: Path
+) -> None:
+    bundle = bundles.as_torch(
+        tmp_path / "torch-xla.bundle", {"torch.cumsum": "hazards.fail", "torch.add": "hazards.add"}
+    )
+    answer = house.coordinator.http.post("/bundles", headers=bundles.HEADERS, content=bundle.read_bytes())
+    assert answer.is_success, answer.text
+    page = visit.page
+    visit.open("/")
+    page.evaluate(
+        """text => {
+            const files = new DataTransfer();
+            files.items.add(new File([text], "train.py"));
+            document.querySelector("h1").dispatchEvent(
+                new DragEvent("drop", { dataTransfer: files, bubbles: true, cancelable: true }));
+        }""",
+        SCRIPT,
+    )
+    expect(page.get_by_role("heading", name="What train.py uses")).to_be_focused()
+    row = page.get_by_role("row", name=re.compile("torch.cumsum"))
+    expect(row).to_contain_text("fails")
+    expect(page.locator("figure[data-framework=torch] figcaption").first).to_contain_text("script uses are outlined")
+    page.get_by_text("All findings on torch@2.9.0/xla").click()
+    expect(page.locator("article").first).to_contain_text("return torch.cumsum(x, 0)")
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        assert visit.accessibility_faults() == [], scheme
+    assert visit.too_wide() == []
+
+
+def test_a_script_is_chosen_and_assessed_without_scripts(browser: Browser, house: House, tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text("import tensorflow as tf\n\ntf.cumsum(tf.ones(3))\n")
+    context = browser.new_context(storage_state=house.session, java_script_enabled=False)
+    page = context.new_page()
+    page.goto(house.base)
+    page.get_by_label(re.compile("^Check a script")).set_input_files(file)
+    page.get_by_role("button", name="Check", exact=True).click()
+    expect(page.get_by_role("heading", name="What train.py uses")).to_be_visible()
+    expect(page.locator("section.assessed")).to_contain_text("ships with Portolan")
+    context.close()

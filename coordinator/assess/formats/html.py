@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, select_autoescape
 
@@ -24,28 +25,37 @@ TITLES = {
 }
 
 
+TEMPLATES = Path(__file__).parent.parent / "templates"
+
+
 def html_of(report: Report, code: Code) -> str:
+    return _template().render(finding_values(report, code, level=2))
+
+
+def finding_values(report: Report, code: Code, level: int) -> dict[str, Any]:
+    """The values that ``finding_articles.html`` needs; its headings begin at ``level``."""
     weights = [
         (Weight.finding, "Findings", "none"),
         (Weight.condition, "Depends on what the source does not say", ""),
         (Weight.note, "Notes, which are too weak to act on", ""),
     ]
-    return _template().render(
-        report=report,
-        parts=[(title, report.assessment.of_weight(weight), empty) for weight, title, empty in weights],
-        excerpt=code.excerpt,
-        sentence=kind_sentence,
-        place=report.place,
-        titles=TITLES,
-        most=SHOWN_PLACES,
-        plural=formats.plural,
-    )
+    return {
+        "report": report,
+        "parts": [(title, report.assessment.of_weight(weight), empty) for weight, title, empty in weights],
+        "excerpt": code.excerpt,
+        "sentence": kind_sentence,
+        "place": report.place,
+        "titles": TITLES,
+        "most": SHOWN_PLACES,
+        "plural": formats.plural,
+        "level": level,
+    }
 
 
 @cache
 def _template() -> Template:
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent.parent / "templates"),
+        loader=FileSystemLoader(TEMPLATES),
         autoescape=select_autoescape(default=True),
         undefined=StrictUndefined,
         finalize=finalize,

@@ -88,6 +88,11 @@ class Workers(Generic[Result]):
 
 def _start(prepare: Callable[..., None], arguments: tuple[Any, ...]) -> None:
     prepare(*arguments)
+    bound_parser()
+
+
+def bound_parser() -> None:
+    """Bound this process, which parses code of others: in memory and in depth."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     # A crash of a parser is counted; its core would fill the disk.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

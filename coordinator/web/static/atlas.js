@@ -7,6 +7,9 @@ const TILE = 10;
 const PADDING = 3;
 const WORDS = { f: "fails", b: "falls back", p: "works in part", u: "unproven", w: "works", h: "work of the host", ".": "not charted" };
 
+// The functions of the script that was checked on this page, whose tiles stand out.
+const checked = new Set(JSON.parse(document.getElementById("script-functions")?.textContent ?? "[]"));
+
 const functions = [];
 for (const [framework, { modules, names, columns, addresses }] of Object.entries(data)) {
   for (let at = 0; at < names.length; at += 2) {
@@ -99,6 +102,8 @@ function wire_tiles(figure) {
   const letters = data[framework].columns[column].letters;
   const canvas = figure.querySelector("canvas");
   const caption = figure.querySelector("figcaption");
+  const marked = own.filter((one) => checked.has(one.name)).length;
+  if (marked) caption.textContent += ` The ${marked} that the script uses are outlined.`;
   const usual = caption.textContent;
   let across = 1;
   let at = 0;
@@ -121,10 +126,19 @@ function wire_tiles(figure) {
       pen.fillStyle = pen.strokeStyle = getComputedStyle(probe).color || style.color;
       own.forEach((_, place) => {
         if (letters[place] === letter) {
+          pen.globalAlpha = !checked.size || checked.has(own[place].name) ? 1 : 0.3;
           paint(pen, (place % across) * TILE + 1, Math.floor(place / across) * TILE + 1, TILE - 2);
         }
       });
     }
+    probe.style.color = "var(--ink)";
+    pen.strokeStyle = getComputedStyle(probe).color || style.color;
+    pen.globalAlpha = 1;
+    own.forEach((one, place) => {
+      if (checked.has(one.name)) {
+        pen.strokeRect((place % across) * TILE + 0.5, Math.floor(place / across) * TILE + 0.5, TILE - 1, TILE - 1);
+      }
+    });
     probe.remove();
   }
 
@@ -156,5 +170,18 @@ function wire_tiles(figure) {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 }
 
+// A file that is dropped anywhere on the page is sent by the form for scripts.
+function wire_script(field) {
+  document.addEventListener("dragover", (event) => event.preventDefault());
+  document.addEventListener("drop", (event) => {
+    event.preventDefault();
+    if (!event.dataTransfer.files.length) return;
+    field.files = event.dataTransfer.files;
+    field.form.requestSubmit();
+  });
+}
+
 if (document.getElementById("find")) wire_search();
+if (document.querySelector("#script:enabled")) wire_script(document.getElementById("script"));
+document.getElementById("assessed")?.focus();
 document.querySelectorAll("figure.tiles").forEach(wire_tiles);

@@ -23,8 +23,8 @@ OUTSIDE = {
     "/logout": "ends the caller's own session",
     "/api/v1/runners/enrol": "runners have secrets of their own for this",
 }
-OWN = {"POST /api/v1/login-links", "DELETE /api/v1/sessions"}
-"""Changes that a viewer may make: they concern the caller alone."""
+OWN = {"POST /api/v1/login-links", "DELETE /api/v1/sessions", "POST /api/v1/assessments", "POST /"}
+"""What is sent as a change and a viewer may send: it concerns the caller alone, or stores nothing."""
 
 
 def routes() -> Iterator[tuple[str, str, Role | None]]:

@@ -1,0 +1,156 @@
+"""A single script that somebody sends: read in a process of its own, in memory and within a time. Nothing is stored."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
+
+from coordinator.assess.callers import callers
+from coordinator.assess.code import Code, CodeInMemory
+from coordinator.assess.evidence import Evidence, TargetEvidence
+from coordinator.assess.evidence_file import shipped
+from coordinator.assess.findings import assess
+from coordinator.assess.knowledge import PublicNames, knowledge_of, shipped_surfaces
+from coordinator.assess.names import all_names, names_of
+from coordinator.assess.report import Report
+from coordinator.assess.silencing import silence
+from coordinator.assess.sites import Source
+from coordinator.assess.sources import SUFFIXES, linked, read_one
+from coordinator.assess.verdicts import SLOW
+from coordinator.catalogue.releases import version_numbers
+from coordinator.catalogue.surfaces import ROOTS
+from coordinator.catalogue.usage.sources import SourceFile
+from coordinator.catalogue.usage.workers import bound_parser
+from coordinator.errors import RequestError
+from coordinator.targets.selectors import Selector
+from protocol.host_only import load_host_only
+
+WITHIN_S = 30.0
+"""For reading one script. A script of 1 MiB takes a few seconds."""
+
+
+@dataclass(frozen=True)
+class Script:
+    """The text of a script or a notebook, with its file's name, which is a label here and no path."""
+
+    name: str
+    content: bytes
+
+
+@dataclass(frozen=True)
+class AssessedScript:
+    """A script with what is known of the functions that it uses, a report a target."""
+
+    script: Script
+    source: Source
+    reports: tuple[Report, ...]
+
+    @property
+    def code(self) -> Code:
+        return CodeInMemory(self.script.content)
+
+    @property
+    def functions(self) -> Sequence[str]:
+        """The functions of frameworks that it uses, in the order of their names."""
+        return sorted({site.function for site in self.source.sites})
+
+    @property
+    def frameworks_without_evidence(self) -> Sequence[str]:
+        """Those that it uses, and that nobody charted on a device."""
+        known = {report.target.framework for report in self.reports}
+        return [framework for framework in frameworks_of(self.source) if framework not in known]
+
+
+def read_script(script: Script, within_s: float = WITHIN_S) -> Source:
+    """Return the sites of a script. Raises ``RequestError`` if it is no Python, or was not read in time.
+
+    It is read in a process of its own, because a parser can crash, hang or use up memory.
+    """
+    if not script.name.endswith(SUFFIXES):
+        raise RequestError(f"{script.name or 'the file'} is no script: choose a .py file or a notebook (.ipynb)")
+    context = multiprocessing.get_context("forkserver")
+    ours, theirs = context.Pipe(duplex=False)
+    reading = context.Process(target=_read, args=(script, theirs), daemon=True)
+    reading.start()
+    theirs.close()
+    try:
+        if not ours.poll(within_s):
+            raise RequestError(f"{script.name} was not read within {within_s:g} s: send a smaller part of it")
+        source: Source = ours.recv()
+    except EOFError:
+        raise RequestError(f"{script.name} ended the process that read it: send a smaller part of it") from None
+    finally:
+        ours.close()
+        reading.kill()
+        reading.join()
+        reading.close()
+    if not source.files:
+        reason = source.unread[0].reason
+        raise RequestError(f"{script.name} cannot be read ({reason}): send a script of Python 3 or a notebook")
+    return source
+
+
+def frameworks_of(source: Source) -> Collection[str]:
+    """The frameworks whose functions a source uses."""
+    roots = {site.function.partition(".")[0] for site in source.sites}
+    return [framework for framework, root in ROOTS.items() if root in roots]
+
+
+def names_in(source: Source, framework: str) -> Sequence[str]:
+    """Every name under which a framework's functions that the source uses may have been charted."""
+    used = {site.function for site in source.sites if site.function.partition(".")[0] == ROOTS[framework]}
+    return sorted(set[str]().union(*map(all_names, used)))
+
+
+def newest(targets: Iterable[TargetEvidence]) -> tuple[TargetEvidence, ...]:
+    """Of each device and hardware the newest version, the first of those that are equal."""
+    by_line: dict[tuple[str, str], TargetEvidence] = {}
+    for target in targets:
+        line = target.device, target.hardware
+        if line not in by_line or version_numbers(target.version) > version_numbers(by_line[line].version):
+            by_line[line] = target
+    return tuple(by_line[line] for line in sorted(by_line))
+
+
+def shipped_of(framework: str, selector: Selector) -> Evidence:
+    """The evidence of a framework that ships with Portolan."""
+    evidence = shipped()
+    targets = (target for target in evidence.targets if target.framework == framework and selector.matches(target))
+    return Evidence(newest(targets), evidence.origin, evidence.made_at)
+
+
+def assess_script_on(script: Script, source: Source, evidence: Iterable[Evidence]) -> AssessedScript:
+    """Assess a source on every target of the evidence, as ``portolan assess`` does on one."""
+    return AssessedScript(script, source, tuple(_reports(script, source, evidence)))
+
+
+def _reports(script: Script, source: Source, evidence: Iterable[Evidence]) -> Iterator[Report]:
+    line = CodeInMemory(script.content).line
+    for part in evidence:
+        for target in part.targets:
+            root = ROOTS[target.framework]
+            own = replace(source, sites=tuple(site for site in source.sites if site.function.startswith(f"{root}.")))
+            silenced = silence(assess(own, target, names_of(target), SLOW, load_host_only()), line, None)
+            yield Report(
+                path=script.name,
+                prefix="",
+                target=target,
+                origin=part.origin,
+                installed=None,
+                others=(),
+                source=own,
+                assessment=silenced.assessment,
+                ignored=silenced.ignored,
+                known=silenced.known,
+                callers=callers(silenced.assessment, own),
+            )
+
+
+def _read(script: Script, answer: Connection) -> None:
+    bound_parser()
+    surfaces = shipped_surfaces()
+    knowledge = knowledge_of(surfaces)
+    reading = read_one(SourceFile(script.name, "", script.content), "", knowledge)
+    answer.send(linked([reading], knowledge, PublicNames(surfaces), ROOTS.values()))
