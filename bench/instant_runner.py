@@ -20,6 +20,8 @@ from protocol.enums import DeviceClass, Ending, Placement, Verdict
 from protocol.events import Running
 from protocol.outcomes import Outcome, PlacementProof, Timing
 from protocol.runner import Fingerprint, RunnerInfo
+from runners.http.access import Access
+from runners.http.boot import Offer
 from runners.http.description import SuiteIndex
 from runners.http.server import Service, build
 from runners.isolation.attempts import Task
@@ -101,8 +103,8 @@ def service(cases: int, device: str = "cpu") -> Service:
         fingerprint=Fingerprint(hardware="none", environment="none", host="here", system="none", python="none"),
     )
     log = EventLog()
-    suites = {SUITE: SuiteIndex(revision, ids)}
-    return Service(info, catalogue.model_dump_json().encode(), suites, log, InstantExecutor(log), SECRET)
+    offer = Offer(catalogue.model_dump_json().encode(), {SUITE: SuiteIndex(revision, ids)})
+    return Service(info, offer, log, InstantExecutor(log), Access(SECRET))
 
 
 def fleet(cases: int, devices: Sequence[str]) -> Any:

@@ -25,6 +25,9 @@ class Bounds:
     """The largest body of a request without a token (sign in, enrol)."""
     stranger_body_seconds: int = 5
     bundle_seconds: int = 600
+    recording_bytes: int = 16 << 20
+    """The largest recording that an operator may send to a runner."""
+    recording_members: int = 1_000_000
     json_depth: int = 32
     json_members: int = 20_000
     """The most members of a body: all values of its lists and objects, or the fields of a form."""

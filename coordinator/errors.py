@@ -25,6 +25,7 @@ Each stands with the status of HTTP and the exit code that it becomes::
     ├── RunnerError                       502  2
     │   ├── RunnerUnreachableError        502  2
     │   ├── RunnerRefusedError            502  2
+    │   ├── RecordingRefusedError         409  2
     │   ├── RunnerIncompatibleError       502  2
     │   │   └── GapError                  502  2
     │   ├── RunnerAddressError            422  2
@@ -244,6 +245,13 @@ class RunnerRefusedError(RunnerError):
     """The runner refused the secret."""
 
     title = "The runner refused the secret"
+
+
+class RecordingRefusedError(RunnerError):
+    """The runner did not accept the recording."""
+
+    status = 409
+    title = "The runner refused the recording"
 
 
 class RunnerIncompatibleError(RunnerError):

@@ -16,6 +16,7 @@ from coordinator.errors import (
     RunnerRefusedError,
     RunnerUnreachableError,
 )
+from protocol.problems import Problem
 
 _NO_CONNECTION = "All connection attempts failed"
 """So says the library, of all addresses of a name."""
@@ -52,6 +53,14 @@ def raise_for_status(response: httpx.Response, url: str) -> None:
     raise RunnerIncompatibleError(
         f"the server at {url} is not a runner: {call} answered {response.status_code}; check the URL"
     )
+
+
+def problem_detail(response: httpx.Response) -> str:
+    """The sentence of a problem document, else the beginning of what was answered."""
+    try:
+        return plain_text(Problem.model_validate_json(response.content).detail[:500])
+    except ValidationError:
+        return excerpt(response)
 
 
 def excerpt(response: httpx.Response) -> str:

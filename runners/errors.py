@@ -8,6 +8,8 @@ Each stands with the status of HTTP and the exit code that it becomes::
     │   ├── AnotherRevisionError          409  2
     │   ├── TooLargeError                 413  2
     │   ├── TooSlowError                  408  2
+    │   ├── ClosedDoorError               403  2
+    │   ├── BusyError                     409  2
     │   ├── TrimmedError                  410  2
     │   └── AheadError                    422  2
     ├── UsageError                        500  2
@@ -90,6 +92,20 @@ class TooSlowError(RequestError):
 
     status = 408
     title = "Too slow"
+
+
+class ClosedDoorError(RequestError):
+    """The runner was started so that it does not take this."""
+
+    status = 403
+    title = "Not accepted here"
+
+
+class BusyError(RequestError):
+    """The runner has work that this would end."""
+
+    status = 409
+    title = "Busy"
 
 
 class TrimmedError(RequestError):

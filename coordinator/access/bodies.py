@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from coordinator.access.caller import Caller
 from coordinator.access.json_scan import require_few_fields, require_modest_json
-from coordinator.access.requests import BUNDLES
+from coordinator.access.requests import BUNDLES, RECORDINGS
 from coordinator.bounds import Bounds
 from coordinator.errors import BodyTimeoutError, PortolanError, TooLargeError
 from coordinator.problems import problem
@@ -45,9 +45,11 @@ class BodyBounds:
         """Read the whole body; return a ``receive`` that replays it."""
         bounds = self._bounds
         caller: Caller = scope["state"]["caller"]
-        most, seconds = bounds.body_bytes, bounds.body_seconds
+        most, seconds, members = bounds.body_bytes, bounds.body_seconds, bounds.json_members
         if not caller.may_change:
             most, seconds = bounds.stranger_body_bytes, bounds.stranger_body_seconds
+        elif RECORDINGS.fullmatch(scope["path"]):
+            most, members = bounds.recording_bytes, bounds.recording_members
         _require_size(length or 0, most)
         pieces, size = [], 0
         try:
@@ -67,9 +69,9 @@ class BodyBounds:
         body = b"".join(pieces)
         # Decided by the path, as in the guard, because a content type can be written in several ways.
         if scope["path"].startswith(API):
-            require_modest_json(body, bounds.json_members, bounds.json_depth)
+            require_modest_json(body, members, bounds.json_depth)
         else:
-            require_few_fields(body, bounds.json_members)
+            require_few_fields(body, members)
         return _Replayed({"type": "http.request", "body": body, "more_body": False}, receive)
 
 

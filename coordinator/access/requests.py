@@ -32,6 +32,7 @@ READ = frozenset(
 """The headers that the decision needs."""
 JSON = frozenset({"application/json"})
 BUNDLES = "/api/v1/bundles"
+RECORDINGS = re.compile(r"/api/v1/runners/[0-9]+/recordings")
 BUNDLE = frozenset({"application/x-ndjson"})
 FORM = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 

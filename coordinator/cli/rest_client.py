@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from coordinator.results.models import CampaignSample, History, MatrixPage
     from coordinator.results.operations import CampaignOperations, OperationCases
     from coordinator.results.summary import Section
+    from protocol.recording import Recording
 
 ANSWER_S = 60.0
 SILENCE_S = 30.0
@@ -410,6 +411,14 @@ class Client:
         from coordinator.registry.models import Runner
 
         return self._parse(Runner, self._send("POST", "/runners", json={"url": url, "secret": secret}))
+
+    def send_recording(self, runner_id: int, recording: Recording) -> str:
+        """Send a recording to a runner; returns the name of the suite that it will be there."""
+        from protocol.recording import AcceptedRecording
+
+        content = recording.model_dump(mode="json")
+        answer = self._send("POST", f"/runners/{runner_id}/recordings", json=content)
+        return self._parse(AcceptedRecording, answer).suite
 
     def remove(self, runner_id: int) -> None:
         self._send("DELETE", f"/runners/{runner_id}")

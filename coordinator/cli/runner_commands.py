@@ -5,22 +5,28 @@ Holding one to the contract is in ``check_command.py``.
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from coordinator.assess.recordings import read_recording
 from coordinator.cli.check_command import check
 from coordinator.cli.output import print_columns, print_json
 from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import AsJson, SecretFile, SecretStdin, read_secret, with_client
-from coordinator.errors import SettingError
+from coordinator.errors import CoordinatorError, SettingError
 from coordinator.settings import enrolment_key
 from coordinator.settings import enrolment_key_file as checked_key_file
 from protocol.enrolment_tokens import EnrolmentToken
 
 if TYPE_CHECKING:
     from coordinator.registry.models import Runner
+
+SERVED_WITHIN_S = 180.0
+"""A framework is imported once more by then, and the coordinator has seen the new boot."""
+LOOK_EVERY_S = 0.5
 
 app = typer.Typer(no_args_is_help=True, help="The runners that the coordinator knows.")
 app.command("check")(check)
@@ -66,6 +72,30 @@ def register(
     secret = read_secret(secret_file, secret_stdin)
     runner = client.register(address, secret)
     print(f"runner {runner.id}: {runner.target} on {runner.hardware}")
+
+
+@app.command("send")
+@with_client
+def send(
+    client: Client,
+    runner_id: Annotated[int, typer.Argument(metavar="ID", min=1, help="As `portolan runner list` shows it.")],
+    recording: Annotated[
+        Path,
+        typer.Argument(metavar="RECORDING", exists=True, dir_okay=False, help="As `portolan-runner record` wrote it."),
+    ],
+) -> None:
+    """Send a recording to a runner that accepts some, and wait until it is a suite there."""
+    suite = client.send_recording(runner_id, read_recording(recording.read_bytes(), str(recording)))
+    until = time.monotonic() + SERVED_WITHIN_S
+    while (runner := client.runner(runner_id)).state != "online" or suite not in runner.suites:
+        if time.monotonic() > until:
+            raise CoordinatorError(
+                f"runner {runner_id} took the recording, but does not serve {suite} after {SERVED_WITHIN_S:g} s: "
+                "what the runner printed says why"
+            )
+        time.sleep(LOOK_EVERY_S)
+    target = f"{runner.framework}/{runner.device}"
+    print(f"runner {runner_id} serves it; chart it with: portolan submit --suite {suite} --targets {target}")
 
 
 @app.command("token")

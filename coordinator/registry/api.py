@@ -6,19 +6,26 @@ from typing import Annotated
 
 from fastapi import BackgroundTasks, Depends, Request, Response, status
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import ValidationError
 
 from coordinator.access.caller import Caller, needs
 from coordinator.access.roles import Role
 from coordinator.context import Context
-from coordinator.errors import ForbiddenError, UnauthorizedError
+from coordinator.database.values import plain_text
+from coordinator.errors import ForbiddenError, RequestError, UnauthorizedError
 from coordinator.parameters import RunnerId
-from coordinator.registry import enrolment, service
+from coordinator.registry import enrolment, recordings, service
 from coordinator.registry.models import EnrolledRunner, Runner, RunnerList, RunnerRegistration
 from coordinator.routers import RestRouter
 from coordinator.settings import enrolment_key
 from protocol.enrolment import Enrolment
 from protocol.enrolment_tokens import EnrolmentToken
+from protocol.model import first_fault
 from protocol.problems import problem_responses
+from protocol.recording import AcceptedRecording, Recording
+
+_RECORDING = {"requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}}}
+"""A recording has a schema of its own (``protocol/recording.py``), in which a call's arguments are any JSON."""
 
 router = RestRouter(prefix="/runners", tags=["runners"])
 
@@ -105,3 +112,22 @@ async def remove(runner_id: RunnerId, context: Context) -> Response:
     await service.remove(context.engine, runner_id)
     await context.announce("runners")
     return Response(status_code=status.HTTP_204_NO_CONTENT)
+
+
+@router.post(
+    "/{runner_id:int}/recordings",
+    status_code=status.HTTP_202_ACCEPTED,
+    dependencies=[needs(Role.operator)],
+    openapi_extra=_RECORDING,
+    responses=problem_responses(404, 409, 413, 422, 502),
+)
+async def send_recording(runner_id: RunnerId, request: Request, context: Context) -> AcceptedRecording:
+    """Send a recording to a runner that was started with --accept-recordings. It is a suite of the runner's next boot,
+    which begins at once."""
+    try:
+        recording = Recording.model_validate_json(await request.body())
+    except ValidationError as error:
+        raise RequestError(
+            f"this is no valid recording ({plain_text(first_fault(error))}): make one with `portolan-runner record`"
+        ) from error
+    return await recordings.send(context.engine, runner_id, recording, context.times)

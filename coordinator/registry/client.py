@@ -18,12 +18,14 @@ from pydantic import BaseModel, ValidationError
 from coordinator.database.values import plain_text
 from coordinator.errors import (
     EventsAheadError,
+    RecordingRefusedError,
     RunnerIncompatibleError,
 )
 from coordinator.runner_addresses import RunnerNetworks
 from coordinator.runner_answers import (
     AnswerNumbers,
     excerpt,
+    problem_detail,
     raise_for_status,
     unreachable,
 )
@@ -36,12 +38,17 @@ from protocol.events import Acknowledgement
 from protocol.jobs import JobBatch, JobReceipts
 from protocol.lines import EndlessLineError, LineReader
 from protocol.model import first_fault
+from protocol.recording import AcceptedRecording, Recording
 from protocol.runner import RunnerInfo
 
 MAX_ANSWER = 4 * 1024 * 1024
 """Limit of every response except a catalogue."""
 CONNECT_S = 5.0
 """Time limit for connecting; a reachable host accepts at once."""
+
+_NO_RECORDINGS = frozenset({404, 405})
+_REFUSED = frozenset({403, 409, 413, 422})
+"""The statuses with which a runner answers a recording that it does not accept."""
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -103,6 +110,18 @@ class RunnerClient:
         # A runner may hold jobs of another client, with any ids.
         await self._read("DELETE", f"/v1/jobs/{quote(job, safe='')}/{attempt}")
 
+    async def send_recording(self, recording: Recording) -> AcceptedRecording:
+        """Raises ``RecordingRefusedError`` if the runner does not accept it."""
+        answer = await self._answer("POST", "/v1/recordings", recording.model_dump_json())
+        if answer.status_code in _NO_RECORDINGS:
+            raise RecordingRefusedError(
+                f"the runner at {self.url} accepts no recordings: it is of another release, or no runner of Portolan's"
+            )
+        if answer.status_code in _REFUSED:
+            raise RecordingRefusedError(f"the runner at {self.url} refused the recording: {problem_detail(answer)}")
+        raise_for_status(answer, self.url)
+        return self._parse(AcceptedRecording, answer.content)
+
     async def event_lines(self, boot_id: str, after: int) -> AsyncIterator[list[bytes]]:
         """The lines of the stream of events, unread, in the batches in which they arrive.
 
@@ -131,14 +150,19 @@ class RunnerClient:
             raise unreachable(self.url, error, self._times.answer_s) from error
 
     async def _read(self, method: str, path: str, content: str | None = None, most: int = MAX_ANSWER) -> bytes:
+        answer = await self._answer(method, path, content, most)
+        raise_for_status(answer, self.url)
+        return answer.content
+
+    async def _answer(
+        self, method: str, path: str, content: str | None = None, most: int = MAX_ANSWER
+    ) -> httpx.Response:
         headers = {"Content-Type": "application/json"} if content is not None else {}
         try:
             async with self._http.stream(method, path, content=content, headers=headers) as response:
-                answer = await self._read_body(response, most)
+                return await self._read_body(response, most)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise unreachable(self.url, error, self._times.answer_s) from error
-        raise_for_status(answer, self.url)
-        return answer.content
 
     async def _read_body(self, response: httpx.Response, most: int = MAX_ANSWER) -> httpx.Response:
         """The response with its body; reading stops when the body is too long."""

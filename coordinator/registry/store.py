@@ -208,6 +208,13 @@ async def find_runner(connection: AsyncConnection, url: str, boot_id: str) -> in
     return result.scalar_one_or_none()
 
 
+async def find_address(connection: AsyncConnection, runner_id: int) -> tuple[str, str] | None:
+    """The URL and the secret of a runner that is not removed."""
+    query = select(runners.c.url, runners.c.secret).where(runners.c.id == runner_id, runners.c.state != "removed")
+    row = (await connection.execute(query)).one_or_none()
+    return None if row is None else (row.url, row.secret)
+
+
 async def find_twin(connection: AsyncConnection, boot_id: str, runner_id: int | None) -> Registration | None:
     """Another registration than this one, not removed, that has this boot."""
     result = await connection.execute(

@@ -54,6 +54,8 @@ def run(options: argparse.Namespace) -> int:
             return _enumerate(options)
         if options.command == "record":
             return _record(options)
+        if options.command == "watch":
+            return _watch(options)
         suites = chosen_suites(options.suites)
         options.suites = suites
         options.interpreter = replace(_interpreter(options), suites=suites.paths)
@@ -133,6 +135,7 @@ def _serve_options(options: argparse.Namespace) -> ServeOptions:
         heartbeat_s=heartbeat_s(),
         ready_file=options.ready_file,
         enrolment=enrolment,
+        accept_recordings=options.accept_recordings,
     )
 
 
@@ -306,6 +309,27 @@ def _record(options: argparse.Namespace) -> int:
             out=options.out,
             timeout_s=options.timeout_s,
             with_values=options.with_values,
+            target=options.target,
+        )
+    )
+
+
+def _watch(options: argparse.Namespace) -> int:
+    from runners.cli.watching import WatchOrder, watch
+    from runners.recording.command import Command
+
+    _check_timeout(options)
+    command = Command.parse(options.words)
+    options.python = options.python or command.interpreter
+    return watch(
+        WatchOrder(
+            framework=options.framework,
+            device=options.device,
+            interpreter=_interpreter(options),
+            command=command,
+            words=options.words,
+            out=options.out,
+            timeout_s=options.timeout_s,
         )
     )
 

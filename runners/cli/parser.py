@@ -10,8 +10,8 @@ from protocol.enums import DEFAULT_SUITE, TimedCases, TimingPolicy
 from runners.isolation import memory
 
 DESCRIPTION = (
-    "``portolan-runner``: serve a device, run a case or a suite, record a command, list cases or a surface, set an "
-    "environment up."
+    "``portolan-runner``: serve a device, run a case or a suite, record or watch a command, list cases or a surface, "
+    "set an environment up."
 )
 
 
@@ -38,6 +38,11 @@ def make_parser() -> argparse.ArgumentParser:
         help="untimed cases that run at once, at most; an accelerator has one (default: %(default)s)",
     )
     _suites(serve, "PATH", "also serve this suite of your own: a module's file or a package's folder; repeat for more")
+    serve.add_argument(
+        "--accept-recordings",
+        action="store_true",
+        help="let the coordinator send recordings, whose calls then run here (default: refuse them)",
+    )
     serve.add_argument("--ready-file", type=Path, help="also write the ready line to this file")
     serve.add_argument("--enrol", metavar="URL", help="of a coordinator; it gives the runner a secret of its own")
     serve.add_argument(
@@ -105,8 +110,21 @@ def make_parser() -> argparse.ArgumentParser:
     record.add_argument(
         "--with-values", action="store_true", help="keep the values of floating arrays too, not only their range"
     )
+    record.add_argument(
+        "--target",
+        metavar="DEVICE",
+        help="that it is recorded for: arrays of torch say that they are on it, if it is xla or tpu",
+    )
     record.add_argument("words", metavar="-- COMMAND", nargs="+", help="python with a script, -m MODULE or -c TEXT")
     record.set_defaults(device="cpu")
+
+    watch = commands.add_parser("watch", help="run a command of yours on a device, and note what falls back or raises")
+    _target(watch)
+    watch.add_argument("--out", metavar="FILE", type=Path, required=True, help="where to")
+    watch.add_argument(
+        "--timeout-s", type=float, default=DEFAULT_TIMEOUT_S, help="kill the command then (default: %(default)s)"
+    )
+    watch.add_argument("words", metavar="-- COMMAND", nargs="+", help="python with a script, -m MODULE or -c TEXT")
 
     surface = commands.add_parser("enumerate", help="list every public function and class of a framework")
     surface.add_argument("framework", metavar="FRAMEWORK")

@@ -16,23 +16,30 @@ class Access:
     """
 
     def __init__(self, secret: str) -> None:
+        if not secret:
+            raise ValueError("the secret is empty; give one, or none to have one made")
         self._own = secret
         self._provisional: str | None = None
         self._adopted = False
-        self.on_secret: Callable[[str], object] = lambda secret: None
-        """Called with every secret that opens from now on."""
+        self._on_secret: Callable[[str], object] = lambda secret: None
         self.confirmed = asyncio.Event()
         """A request has come with the adopted secret."""
+
+    def tell_secrets(self, on_secret: Callable[[str], object]) -> None:
+        """Call ``on_secret`` with every secret that opens, now and later."""
+        self._on_secret = on_secret
+        for secret in filter(None, (self._own, self._provisional)):
+            on_secret(secret)
 
     def propose(self) -> str:
         """A new provisional secret in place of the last: a request that is late can no longer be probed."""
         self._provisional = secrets.token_urlsafe(24)
-        self.on_secret(self._provisional)
+        self._on_secret(self._provisional)
         return self._provisional
 
     def adopt(self, secret: str) -> None:
         self._own, self._adopted = secret, True
-        self.on_secret(secret)
+        self._on_secret(secret)
 
     def opens(self, authorization: bytes) -> bool:
         """Whether this header lets a request in."""

@@ -7,13 +7,13 @@ calls of the hot path (jobs in, events out) validate and serialise a batch at a 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
 from typing import Annotated, Any, TypeVar
 
 from fastapi import FastAPI, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import StreamingResponse
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic.json_schema import models_json_schema
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.routing import Match
@@ -22,17 +22,20 @@ from protocol.catalogue import Catalogue
 from protocol.events import EVENT, HEARTBEAT_S, Acknowledgement
 from protocol.jobs import JobBatch, JobReceipts, JobStatus
 from protocol.problems import PROBLEM_JSON, Problem, describe_problems, problem_responses
+from protocol.recording import AcceptedRecording, Recording
 from protocol.runner import RunnerInfo
 from runners.errors import (
     AnotherBootError,
     AnotherRevisionError,
+    ClosedDoorError,
     RequestError,
     TooLargeError,
     TooSlowError,
     TrimmedError,
 )
 from runners.http.access import Access
-from runners.http.description import SuiteIndex
+from runners.http.boot import Offer
+from runners.http.recordings import MAX_RECORDING, RecordingDoor
 from runners.isolation.attempts import Attempts, Executor, Task
 from runners.isolation.events import EventLog
 from runners.isolation.observations import printable
@@ -47,7 +50,7 @@ METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 LARGEST = 2**63 - 1
 JobId = Annotated[str, Path(max_length=64)]
 Attempt = Annotated[int, Path(ge=1, le=LARGEST)]
-_Body = TypeVar("_Body", JobBatch, Acknowledgement)
+_Body = TypeVar("_Body", JobBatch, Acknowledgement, Recording)
 Receipt = tuple[str, int, JobStatus]
 """Id, attempt and what became of it: a ``JobReceipt`` of the hot path."""
 
@@ -62,23 +65,23 @@ class Service:
     def __init__(
         self,
         info: RunnerInfo,
-        catalogue: bytes,
-        suites: Mapping[str, SuiteIndex],
+        offer: Offer,
         log: EventLog,
         executor: Executor,
-        secret: str,
+        access: Access,
         heartbeat_s: float = HEARTBEAT_S,
+        door: RecordingDoor | None = None,
     ) -> None:
-        if not secret:
-            raise ValueError("the secret is empty; give one, or none to have one made")
+        """``door``: the runner accepts recordings."""
         self.info = info
-        self.catalogue = catalogue
-        self.suites = suites
+        self.catalogue = offer.catalogue
+        self.suites = offer.suites
         self.log = log
         self.executor = executor
-        self.access = Access(secret)
+        self.access = access
         self.heartbeat_s = heartbeat_s
         self.attempts = Attempts(info.queue_limit)
+        self._door = door
 
     def post(self, batch: JobBatch) -> list[Receipt]:
         """Take on the jobs of a batch, or say of each why not."""
@@ -113,6 +116,15 @@ class Service:
     def acknowledge(self, acknowledgement: Acknowledgement) -> None:
         self.require_boot(acknowledgement.boot_id)
         self.attempts.forget(self.log.acknowledge(acknowledgement.n))
+
+    def accept(self, recording: Recording) -> AcceptedRecording:
+        """Accept a recording, which becomes a suite of the next boot."""
+        if self._door is None:
+            raise ClosedDoorError(
+                "this runner accepts no recordings: whoever starts it decides that, with --accept-recordings"
+            )
+        executor = self.executor
+        return self._door.take(recording, is_busy=bool(executor.queued or executor.starting or executor.running()))
 
     async def events(self, after: int) -> AsyncIterator[bytes]:
         """Batches of lines from ``after`` on, and a heartbeat whenever there is nothing else to say."""
@@ -199,6 +211,16 @@ def build(service: Service) -> FastAPI:
         service.acknowledge(await _read(request, Acknowledgement))
         return Response(status_code=204)
 
+    @app.post(
+        "/v1/recordings",
+        status_code=202,
+        response_model=AcceptedRecording,
+        openapi_extra=_body(Recording),
+        responses=problem_responses(401, 403, 408, 409, 413, 422),
+    )
+    async def recordings(request: Request) -> AcceptedRecording:
+        return service.accept(await _read(request, Recording, MAX_RECORDING))
+
     @app.delete("/v1/jobs/{id}/{attempt}", status_code=204, responses=problem_responses(401, 422))
     async def cancel(id: JobId, attempt: Attempt) -> Response:
         service.executor.cancel(id, attempt)
@@ -233,15 +255,15 @@ class BearerGate:
         await self._app(scope, receive, send)
 
 
-async def _read(request: Request, model: type[_Body]) -> _Body:
+async def _read(request: Request, model: type[_Body], most: int = MAX_BODY) -> _Body:
     """The body as one message, validated in one go."""
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_S):
             async for chunk in request.stream():
                 body += chunk
-                if len(body) > MAX_BODY:
-                    raise TooLargeError(f"the body is over {MAX_BODY} bytes; send fewer jobs at once")
+                if len(body) > most:
+                    raise TooLargeError(f"the body is over {most} bytes; send less at once")
     except TimeoutError as error:
         raise TooSlowError(f"the body was not there within {BODY_S:.0f} s; send it again") from error
     try:
@@ -301,7 +323,7 @@ def _without_input(errors: Any) -> list[dict[str, Any]]:
 _SCHEMA = "#/components/schemas/{model}"
 
 
-def _body(model: type[JobBatch] | type[Acknowledgement]) -> dict[str, Any]:
+def _body(model: type[BaseModel]) -> dict[str, Any]:
     """The request body for OpenAPI, which FastAPI does not know of because we read it raw."""
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": _referring(model.__name__)}}}}
 
@@ -313,7 +335,7 @@ def _referring(name: str) -> dict[str, str]:
 def _describe_bodies(app: FastAPI) -> None:
     """Add what the framework does not see: the gate, and the schemas of what is read and written raw."""
     _, definitions = models_json_schema(
-        [(JobBatch, "validation"), (Acknowledgement, "validation")], ref_template=_SCHEMA
+        [(JobBatch, "validation"), (Acknowledgement, "validation"), (Recording, "validation")], ref_template=_SCHEMA
     )
     event = EVENT.json_schema(ref_template=_SCHEMA, mode="serialization")
     schemas = {**definitions["$defs"], **event.pop("$defs"), "Event": event}

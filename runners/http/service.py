@@ -15,7 +15,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,10 @@ from protocol.redaction import redact
 from protocol.runner import RunnerInfo
 from runners.errors import FrameworkBrokenError, RefusedError, UnservableError
 from runners.http.access import Access
-from runners.http.description import SuiteIndex, describe, index
+from runners.http.boot import Boot, Offer
+from runners.http.description import describe
 from runners.http.enrolment import EnrolmentOptions, enrol
+from runners.http.recordings import RecordingDoor
 from runners.http.server import Service, build
 from runners.http.watchdog import watch
 from runners.isolation import scratch
@@ -60,6 +62,14 @@ class ServeOptions:
     ready_file: Path | None = None
     enrolment: EnrolmentOptions | None = None
     """The coordinator to enrol with; null: somebody registers the runner."""
+    accept_recordings: bool = False
+    """Whether its coordinator may send it recordings."""
+
+    def boot(self, recordings: tuple[str, ...] = ()) -> Boot:
+        """A boot with the recordings at these paths beside the suites that the runner was started with."""
+        log = EventLog()
+        interpreter = replace(self.interpreter, suites=(*self.interpreter.suites, *recordings))
+        return Boot(Supervisor(self.framework, self.device, log, self.memory_limit, interpreter, self.slots), log)
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -77,7 +87,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 async def serve(options: ServeOptions) -> int:
-    """Serve until a signal; the exit code."""
+    """Serve until a signal; the exit code. A recording that is accepted begins a new boot."""
     secret = options.secret or secrets.token_urlsafe(24)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -86,41 +96,74 @@ async def serve(options: ServeOptions) -> int:
     listening = bind(options.host, options.port)
     watching = asyncio.create_task(watch())
     scratch.sweep()
-    log = EventLog()
-    supervisor = Supervisor(
-        options.framework, options.device, log, options.memory_limit, options.interpreter, options.slots
-    )
+    access = Access(secret)
     stop_requested = asyncio.create_task(stop.wait())
-    try:
-        starting = asyncio.create_task(_start(supervisor))
-        await asyncio.wait({starting, stop_requested}, return_when=asyncio.FIRST_COMPLETED)
-        if not starting.done():
-            starting.cancel()
-            return 0
+    refusal: asyncio.Task[str] | None = None
+    boot = options.boot()
+    with _door(options) as door:
         try:
-            catalogue, suites, description = await starting
-            info = describe(options.framework, options.device, description, options.interpreter, supervisor.slots)
-        except FrameworkBrokenError as error:
-            raise UnservableError(str(error)) from error
-        supervisor.redaction.hide(secret)
-        service = Service(info, catalogue, suites, log, supervisor, secret, options.heartbeat_s)
-        app = build(service)
-        broken = asyncio.create_task(supervisor.broken.wait())
-        async with Listener(app, listening):
-            announce(options, secret, info, listening)
-            service.access.on_secret = supervisor.redaction.hide
-            refusal = asyncio.create_task(_refusal(options.enrolment, listening, service.access))
-            await asyncio.wait({stop_requested, broken, refusal}, return_when=asyncio.FIRST_COMPLETED)
-            log.close()
-        if refusal.done():
-            raise UnservableError(refusal.result())
-        if supervisor.broken.is_set():
-            raise UnservableError(f"no case can be run any more: {supervisor.failure}")
-        return 0
+            while True:
+                starting = asyncio.create_task(_start(options, boot))
+                await asyncio.wait({starting, stop_requested}, return_when=asyncio.FIRST_COMPLETED)
+                if not starting.done():
+                    starting.cancel()
+                    return 0
+                try:
+                    info, offer = await starting
+                except UnservableError as error:
+                    if door is None or (suite := door.drop()) is None:
+                        raise
+                    _say(f"{suite} is not served: {error}")
+                    await boot.supervisor.close()
+                    boot = options.boot(door.paths)
+                    continue
+                if door is not None:
+                    door.keep()
+                access.tell_secrets(boot.supervisor.redaction.hide)
+                service = Service(info, offer, boot.log, boot.supervisor, access, options.heartbeat_s, door)
+                # Of a copy of the socket: connections wait at ours while no boot serves.
+                async with Listener(build(service), listening.dup()):
+                    if refusal is None:
+                        announce(options, secret, info, listening)
+                        refusal = asyncio.create_task(_refusal(options.enrolment, listening, access))
+                    accepted = None if door is None else door.accepted
+                    await _first_of(stop_requested, boot.supervisor.broken, refusal, accepted)
+                    boot.log.close()
+                if refusal.done():
+                    raise UnservableError(refusal.result())
+                if boot.supervisor.broken.is_set():
+                    raise UnservableError(f"no case can be run any more: {boot.supervisor.failure}")
+                if stop_requested.done() or door is None:
+                    return 0
+                # A supervisor kills all below its process, so the next one begins when this one has ended.
+                await boot.supervisor.close()
+                boot = options.boot(door.paths)
+        finally:
+            await boot.supervisor.close()
+            watching.cancel()
+            listening.close()
+
+
+async def _first_of(*ends: asyncio.Future[Any] | asyncio.Event | None) -> None:
+    """Wait until one of these is done or set."""
+    events = [asyncio.create_task(end.wait()) for end in ends if isinstance(end, asyncio.Event)]
+    futures = [end for end in ends if isinstance(end, asyncio.Future)]
+    await asyncio.wait({*events, *futures}, return_when=asyncio.FIRST_COMPLETED)
+    for event in events:
+        event.cancel()
+
+
+@contextlib.contextmanager
+def _door(options: ServeOptions) -> Iterator[RecordingDoor | None]:
+    """The door for recordings, if there is to be one."""
+    if not options.accept_recordings:
+        yield None
+        return
+    files = scratch.Scratch()
+    try:
+        yield RecordingDoor(options.framework, Path(files.folder))
     finally:
-        await supervisor.close()
-        watching.cancel()
-        listening.close()
+        files.close()
 
 
 async def _refusal(enrolment: EnrolmentOptions | None, listening: socket.socket, access: Access) -> str:
@@ -138,15 +181,15 @@ def _say(line: str) -> None:
     print(f"portolan-runner: {redact(line)}", file=sys.stderr, flush=True)
 
 
-async def _start(supervisor: Supervisor) -> tuple[bytes, dict[str, SuiteIndex], dict[str, Any]]:
-    """Import the framework; returns the catalogue as it is sent, its index, and the device's description.
-
-    Nothing keeps the catalogue itself: ten thousand cases are 20 MB as objects, for as long as the runner serves.
-    """
-    catalogue = await supervisor.open()
-    body, suites = catalogue.model_dump_json().encode(), index(catalogue)
-    del catalogue
-    return body, suites, await supervisor.look()
+async def _start(options: ServeOptions, boot: Boot) -> tuple[RunnerInfo, Offer]:
+    """Import the framework and look at the device. Raises ``UnservableError``."""
+    try:
+        offer = await boot.open()
+        description = await boot.supervisor.look()
+        slots = boot.supervisor.slots
+        return describe(options.framework, options.device, description, options.interpreter, slots), offer
+    except FrameworkBrokenError as error:
+        raise UnservableError(str(error)) from error
 
 
 class Listener:

@@ -1,9 +1,7 @@
-"""The functions of JAX that a recording may name: what computes or makes arrays, and nothing else.
+"""The functions of this release of JAX that a recording may name: what computes or makes arrays, and nothing else.
 
-A recording is data from anywhere, and its names are looked up and called. So a name counts only if it is a function of
-one of the modules below, a method of an array, or an update at an index. Left out is what reads or writes files, shares
-memory with other libraries, or changes settings. What calls back into Python needs a function among its arguments,
-which no recording can hold.
+These are the functions of public modules, methods of an array, and updates at an index, of which the rule
+(``suite/recording/rule.py``) lets through what it may.
 """
 
 from __future__ import annotations
@@ -15,11 +13,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-MODULES = (
-    "jax.numpy", "jax.numpy.linalg", "jax.numpy.fft", "jax.lax", "jax.lax.linalg", "jax.nn", "jax.random",
-    "jax.scipy.special", "jax.scipy.linalg", "jax.scipy.signal", "jax.scipy.stats", "jax.scipy.ndimage",
-    "jax.scipy.fft", "jax.scipy.integrate", "jax.scipy.cluster.vq", "jax.image", "jax.ops",
-)  # fmt: skip
+from runners.suite.recording import rule
+
 READS = frozenset(
     {
         "item", "tolist", "tobytes", "copy_to_host_async", "device_get", "__array__", "__bool__", "__int__",
@@ -27,22 +22,6 @@ READS = frozenset(
     }
 )  # fmt: skip
 """Functions and methods that give values to Python, or carry an array to the host."""
-_NOT_COMPUTING = frozenset(
-    {
-        # Files, texts, and memory of others.
-        "save", "savez", "load", "fromfile", "fromstring", "frombuffer", "fromiter", "from_dlpack", "array_repr",
-        "array_str", "__dlpack__", "__array_namespace__", "__reduce__", "__reduce_ex__",
-        # Settings.
-        "printoptions", "get_printoptions", "set_printoptions",
-        # Work with a function.
-        "apply_along_axis", "apply_over_axes", "fromfunction", "frompyfunc", "piecewise", "vectorize", "composite",
-        "custom_linear_solve", "custom_root", "platform_dependent",
-        # Tokens and stages of a program, and work across devices, which a call by itself has none of.
-        "after_all", "create_token", "dce_sink", "stage", "all_gather", "all_to_all", "axis_index", "axis_size",
-        "pbroadcast", "pcast", "pmax", "pmean", "pmin", "ppermute", "precv", "psend", "pshuffle", "psum",
-        "psum_scatter", "pswapaxes", "ragged_all_to_all", "with_sharding_constraint",
-    }
-)  # fmt: skip
 METHODS = (
     "__abs__", "__add__", "__and__", "__divmod__", "__eq__", "__floordiv__", "__ge__", "__getitem__", "__gt__",
     "__invert__", "__le__", "__lshift__", "__lt__", "__matmul__", "__mod__", "__mul__", "__ne__", "__neg__", "__or__",
@@ -58,6 +37,7 @@ UPDATES = ("get", "set", "add", "subtract", "multiply", "mul", "divide", "power"
 """Methods of ``x.at[index]``."""
 ARRAY, AT = "jax.Array", "jax.Array.at"
 DEVICE_PUT = "jax.device_put"
+MODULES = tuple(home for home in rule.HOMES["jax"] if home not in (ARRAY, AT))
 
 
 @cache
@@ -82,7 +62,7 @@ def functions_in(module: ModuleType) -> list[str]:
     return [
         name
         for name in dir(module)
-        if not name.startswith("_") and name not in _NOT_COMPUTING and _is_function(getattr(module, name))
+        if rule.refusal("jax", f"{module.__name__}.{name}") is None and _is_function(getattr(module, name))
     ]
 
 

@@ -25,6 +25,7 @@ from runners.suite.frozen import Named, Slot, decode
 from runners.suite.recording import replay
 from runners.suite.recording.reading import RecordedCall
 from runners.suite.recording.replay import WAY, Openness, changed
+from runners.suite.recording.rule import NO_FUNCTION
 
 _WIDE = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "complex64": "complex128"}
 _RANDOM = "jax.random."
@@ -39,7 +40,7 @@ def case_of(call: RecordedCall) -> Case:
         ReplayedCall(call.written),
         Openness(form_only=is_open),
         framework="jax",
-        is_known=call.function in recordable(),
+        recordable=recordable(),
     )
 
 
@@ -79,10 +80,10 @@ def _harmless(value: Named, device: Any) -> Any:
     if value.kind == MADE:
         owner = json.loads(value.name)["class"]
     if value.kind not in ("dtype", "device") and owner not in value_classes():
-        raise UntestedError(f"a recording names no function among arguments, as this one does: {value.name}")
+        raise UntestedError(f"{NO_FUNCTION}, as this one does: {value.name}")
     target = resolved(value, device)
     if value.kind == PUBLIC and not isinstance(target, enum.Enum):
-        raise UntestedError(f"a recording names no function among arguments, as this one does: {value.name}")
+        raise UntestedError(f"{NO_FUNCTION}, as this one does: {value.name}")
     return target
 
 

@@ -1,9 +1,7 @@
-"""The functions of TensorFlow that a recording may name: what computes or makes arrays, and nothing else.
+"""The functions of this release of TensorFlow that a recording may name: what computes or makes arrays.
 
-A recording is data from anywhere, and its names are looked up and called. So a name counts only if it is a function of
-one of the modules below, an operator of a tensor, or a method that assigns to a variable. Left out is what reads or
-writes files, loads libraries, prints, or changes settings. What calls back into Python needs a function among its
-arguments, which no recording can hold.
+These are the functions of public modules, operators of a tensor, and methods that assign to a variable, of which the
+rule (``suite/recording/rule.py``) lets through what it may.
 """
 
 from __future__ import annotations
@@ -15,33 +13,14 @@ from typing import Any
 
 import tensorflow as tf
 
-MODULES = (
-    "tf", "tf.math", "tf.linalg", "tf.nn", "tf.signal", "tf.bitwise", "tf.image", "tf.random", "tf.quantization",
-    "tf.experimental.numpy",
-)  # fmt: skip
+from runners.suite.recording import rule
+
 READS = frozenset(
     {
         "numpy", "__array__", "__bool__", "__int__", "__float__", "__complex__", "__index__", "__repr__", "__format__",
     }
 )  # fmt: skip
 """Methods that give values to Python."""
-_NOT_COMPUTING = frozenset(
-    {
-        # Files and libraries: a vocabulary, a graph, a kernel.
-        "fixed_unigram_candidate_sampler", "import_graph_def", "load_library", "load_op_library",
-        # Output, settings, scopes.
-        "Assert", "print", "get_logger", "register_tensor_conversion_function", "device", "init_scope",
-        "control_dependencies", "variable_creator_scope", "set_seed", "get_global_generator", "set_global_generator",
-        "experimental_enable_numpy_behavior", "no_gradient",
-        # Work with a function.
-        "case", "cond", "custom_gradient", "foldl", "foldr", "function", "grad_pass_through", "map_fn",
-        "nondifferentiable_batch_function", "numpy_function", "py_function", "recompute_grad", "scan", "switch_case",
-        "vectorized_map", "while_loop",
-        # Graphs, messages and texts.
-        "as_string", "fingerprint", "get_static_value", "gradients", "group", "hessians", "make_ndarray",
-        "make_tensor_proto", "no_op", "timestamp", "tuple", "type_spec_from_value",
-    }
-)  # fmt: skip
 OPERATORS = (
     "__abs__", "__add__", "__and__", "__eq__", "__floordiv__", "__ge__", "__getitem__", "__gt__", "__invert__",
     "__le__", "__lt__", "__matmul__", "__mod__", "__mul__", "__ne__", "__neg__", "__or__", "__pow__", "__radd__",
@@ -50,6 +29,7 @@ OPERATORS = (
 )  # fmt: skip
 ASSIGNMENTS = ("assign", "assign_add", "assign_sub", "scatter_nd_add", "scatter_nd_sub", "scatter_nd_update")
 TENSOR, VARIABLE = "tf.Tensor", "tf.Variable"
+MODULES = tuple(home for home in rule.HOMES["tensorflow"] if home not in (TENSOR, VARIABLE))
 
 
 @cache
@@ -57,7 +37,7 @@ def recordable() -> frozenset[str]:
     """The names of the functions that a recording may call."""
     return frozenset(
         {
-            *(f"{home}.{name}" for home, module in modules() for name in functions_in(module)),
+            *(f"{home}.{name}" for home, module in modules() for name in functions_in(home, module)),
             *(f"{TENSOR}.{name}" for name in OPERATORS),
             *(f"{VARIABLE}.{name}" for name in ASSIGNMENTS),
         }
@@ -70,12 +50,12 @@ def modules() -> Iterator[tuple[str, ModuleType]]:
         yield home, reduce(getattr, home.split(".")[1:], tf)
 
 
-def functions_in(module: ModuleType) -> list[str]:
+def functions_in(home: str, module: ModuleType) -> list[str]:
     """The names of a module's functions that compute."""
     return [
         name
         for name in dir(module)
-        if not name.startswith("_") and name not in _NOT_COMPUTING and _is_function(getattr(module, name))
+        if rule.refusal("tensorflow", f"{home}.{name}") is None and _is_function(getattr(module, name))
     ]
 
 

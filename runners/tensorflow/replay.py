@@ -10,7 +10,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from runners.errors import UntestedError
 from runners.suite.cases import Case, Context
 from runners.suite.frozen import Named, Slot, decode
 from runners.suite.recording import replay
@@ -34,7 +33,7 @@ def case_of(call: RecordedCall) -> Case:
         ReplayedCall(replay.with_changes(call), last if owner == VARIABLE else None),
         Openness(call.is_random or own in NOT_UNIQUE | UNINITIALISED, own in FIRST_OF_EQUALS),
         framework="tensorflow",
-        is_known=call.function in recordable(),
+        recordable=recordable(),
     )
 
 
@@ -67,8 +66,6 @@ class ReplayedCall:
             return made[slot.number]
 
         def named(value: Named) -> Any:
-            if value.kind != "dtype":
-                raise UntestedError(f"a recording names nothing but dtypes, and not {value.name}, as this one does")
             return dtype(tf.as_dtype(value.name))
 
         arguments, *others = decode(json.loads(self.written), leaf, named)

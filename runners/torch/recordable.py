@@ -1,9 +1,7 @@
-"""The functions of torch that a recording may name: what computes or makes arrays, and nothing else.
+"""The functions of this release of torch that a recording may name: what computes or makes arrays, and nothing else.
 
-A recording is data from anywhere, and its names are looked up and called. So a name counts only if it is one of this
-list, most of which torch itself keeps: functions and methods that take arrays and can be overridden, and those that
-make an array on a device. None of them reads or writes files, loads pickles, or starts processes. What calls back into
-Python needs a function among its arguments, which no recording can hold.
+Most of the list torch itself keeps: functions and methods that take arrays and can be overridden, and those that make
+an array on a device. Of these the rule (``suite/recording/rule.py``) lets through what it may.
 """
 
 from __future__ import annotations
@@ -17,6 +15,8 @@ import torch
 from torch.overrides import get_overridable_functions, resolve_name
 from torch.utils import _device
 
+from runners.suite.recording import rule
+
 READS = frozenset(
     {
         "item", "tolist", "numpy", "cpu", "__array__", "__bool__", "__int__", "__float__", "__complex__", "__index__",
@@ -24,14 +24,10 @@ READS = frozenset(
     }
 )  # fmt: skip
 """Methods that give values to Python, or carry an array to the host."""
-NOT_COMPUTING = frozenset(
-    {
-        "requires_grad_", "retain_grad", "register_hook", "register_post_accumulate_grad_hook", "share_memory_",
-        "pin_memory", "set_", "backward", "apply_", "map_", "map2_", "as_subclass", "storage", "untyped_storage",
-        "__deepcopy__", "__reduce_ex__", "__setstate__", "__dlpack__", "__dlpack_device__", "module_load",
-        "__get__", "__set__", "__delete__",
-    }
-)  # fmt: skip
+NOT_COMPUTING = rule.refused_names("torch") | {
+    "__deepcopy__", "__reduce_ex__", "__setstate__", "__dlpack__", "__dlpack_device__", "__get__", "__set__",
+    "__delete__",
+}  # fmt: skip
 """Methods that set something up, or have to do with memory, pickling or Python."""
 _COMPUTES = re.compile(
     r"torch\.(\w+_|as_strided|fill|normal|vander)|torch\.Tensor\.(new_\w+|unflatten)"
@@ -82,5 +78,5 @@ def _candidates() -> Iterator[Any]:
     )
     for function in (*overridable, *_device._device_constructors(), *in_place):
         name = public_name(function)
-        if name is not None and name.rpartition(".")[2] not in READS | NOT_COMPUTING:
+        if name is not None and name.rpartition(".")[2] not in READS and rule.refusal("torch", name) is None:
             yield function

@@ -7,12 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from runners.errors import UntestedError
 from runners.suite.cases import Case
 from runners.suite.frozen import Named, decode
 from runners.suite.recording import replay
 from runners.suite.recording.reading import RecordedCall
 from runners.suite.recording.replay import CHANGES, Openness
+from runners.suite.recording.rule import NO_FUNCTION
 from runners.torch.devices import Cpu
 from runners.torch.frozen import WAY, FrozenCall, resolved
 from runners.torch.layouts import laid_out
@@ -21,13 +24,15 @@ from runners.torch.recordable import recordable_names
 from runners.torch.ways import WAYS, Way, tensors_in
 from runners.torch.widening import widened
 
+_NAMED = (torch.dtype, torch.layout, torch.memory_format)
+
 
 def case_of(call: RecordedCall) -> Case:
     """The case that makes a recorded call."""
     last = call.function.rpartition(".")[2].rstrip("_")
     openness = Openness(call.is_random or last in NOT_UNIQUE | UNINITIALISED, last in FIRST_OF_EQUALS)
-    is_known = call.function in recordable_names()
-    return replay.case_of(call, ReplayedCall(replay.with_changes(call)), openness, framework="torch", is_known=is_known)
+    prepare = ReplayedCall(replay.with_changes(call))
+    return replay.case_of(call, prepare, openness, framework="torch", recordable=recordable_names())
 
 
 def changes(
@@ -59,10 +64,10 @@ class ReplayedCall(FrozenCall):
             return made[slot.number]
 
         def named(value: Named) -> Any:
-            found = resolved(value, device)
-            if callable(found):
-                raise UntestedError(f"a recording names no function among arguments, as this one does: {value.name}")
-            return found
+            target = resolved(value, device)
+            if value.kind in ("dtype", "format") and not isinstance(target, _NAMED):
+                raise UntestedError(f"{NO_FUNCTION}, as this one does: {value.name}")
+            return target
 
         return decode(json.loads(self.written), leaf, named)
 

@@ -22,6 +22,8 @@ from protocol.enums import DeviceClass, Ending, Placement, Verdict
 from protocol.events import Running
 from protocol.outcomes import Evidence, Outcome, PlacementProof, Timing
 from protocol.runner import Fingerprint, RunnerInfo
+from runners.http.access import Access
+from runners.http.boot import Offer
 from runners.http.description import SuiteIndex
 from runners.http.server import Service, build
 from runners.isolation.attempts import Task
@@ -143,7 +145,8 @@ def service(device: str, note: Path) -> Service:
     log = EventLog()
     catalogue = Catalogue(suites=[CatalogueSuite(name=SUITE, revision="1", cases=cases)])
     suites = {SUITE: SuiteIndex("1", {each.id: each.function for each in cases})}
-    return Service(info, catalogue.model_dump_json().encode(), suites, log, Teller(log, device, note), SECRET)
+    offer = Offer(catalogue.model_dump_json().encode(), suites)
+    return Service(info, offer, log, Teller(log, device, note), Access(SECRET))
 
 
 class Server(uvicorn.Server):

@@ -7,7 +7,7 @@ What is kept grows with distinct calls alone, and of those there is a limit.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -17,7 +17,9 @@ from runners.suite.recording.sites import Site
 
 TELL_EVERY_S = 1.0
 CALL, CROSSING, LEFT_OUT = "call", "crossing", "left_out"
+FELL_BACK, RAISED = "fell_back", "raised"
 """The kinds of entries."""
+OTHER_WORDS = "in other words than those that are told apart"
 ELSEWHERE: Site = ("", 0)
 """Stands for all places beyond those that are told apart."""
 
@@ -33,16 +35,22 @@ class Entry:
     is_told: bool = True
     """Whether the counts are as they were told last."""
 
-    def met(self, site: Site, seconds: float = 0.0) -> None:
-        """Count the entry once more."""
+    def met(self, site: Site, seconds: float = 0.0, count: int = 1) -> None:
+        """Count the entry once more, or so many times."""
         sites = self.sites
         try:
-            sites[site] += 1
+            sites[site] += count
         except KeyError:
             kept = site if len(sites) < MAX_SITES else ELSEWHERE
-            sites[kept] = sites.get(kept, 0) + 1
+            sites[kept] = sites.get(kept, 0) + count
         self.seconds += seconds
         self.is_told = False
+
+
+Mark = Sequence[tuple[float, Mapping[Site, int]]]
+"""The seconds and the counts of all entries at a moment."""
+Repeat = Sequence[tuple[Entry, float, Mapping[Site, int]]]
+"""The counts between two moments."""
 
 
 class Book:
@@ -83,14 +91,53 @@ class Book:
         if perf_counter() > self.tell_at:
             self.tell_counts()
 
+    def mark(self) -> Mark:
+        """The counts as they are now."""
+        return [(entry.seconds, dict(entry.sites)) for entry in self._entries]
+
+    def since(self, mark: Mark) -> Repeat:
+        """The counts since a mark, but for crossings: a compiled program has its constants on the device."""
+        changes = []
+        for number, entry in enumerate(self._entries):
+            seconds, sites = mark[number] if number < len(mark) else (0.0, {})
+            counts = {site: count - sites.get(site, 0) for site, count in entry.sites.items()}
+            more = {site: count for site, count in counts.items() if count}
+            if more and entry.kind != CROSSING:
+                changes.append((entry, entry.seconds - seconds, more))
+        return changes
+
+    def again(self, repeat: Repeat) -> None:
+        """Count once more what was counted then."""
+        for entry, seconds, sites in repeat:
+            entry.seconds += seconds
+            for site, count in sites.items():
+                entry.met(site, count=count)
+        if perf_counter() > self.tell_at:
+            self.tell_counts()
+
     def leave_out(self, function: str, reason: str) -> Entry:
         """The entry of calls that are not kept for this reason."""
         return self._other(LEFT_OUT, {"function": function, "reason": reason})
+
+    def fall_back(self, function: str, said: str, site: Site) -> None:
+        """Count a call within which an operation ran on the host."""
+        self._end_of_call(FELL_BACK, function, said).met(site)
+
+    def raise_in(self, function: str, said: str, site: Site) -> None:
+        """Count a call that raised, and tell of it at once: it may be the last."""
+        self._end_of_call(RAISED, function, said).met(site)
+        self.tell_counts()
 
     def tell_counts(self) -> None:
         """Tell what has changed since the last time."""
         self._tell_of([entry for entry in self._entries if not entry.is_told])
         self.tell_at = perf_counter() + TELL_EVERY_S
+
+    def _end_of_call(self, kind: str, function: str, said: str) -> Entry:
+        """The entry of calls that ended so; of errors that differ each time only the first are told apart."""
+        if (kind, function, said) not in self._others and not self.takes(function):
+            said = OTHER_WORDS
+        return self._other(kind, {"function": function, "said": said})
 
     def _tell_of(self, entries: Sequence[Entry]) -> None:
         self._tell({"counts": [_counts(entry) for entry in entries]})

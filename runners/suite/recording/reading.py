@@ -90,6 +90,9 @@ def _read(file: Path) -> Mapping[str, Any]:
 
 
 def _calls(written: Mapping[str, Any]) -> list[RecordedCall]:
+    if list(written["call"]) != ["tuple"]:
+        # What is done with a function beside calling it, only this reader says.
+        raise ValueError("a call has more than its arguments")
     call = RecordedCall(
         function=str(written["function"]),
         name=str(written["name"]),

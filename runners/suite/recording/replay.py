@@ -10,7 +10,7 @@ How a call is made is the framework's own part: a class that implements ``Replay
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -22,6 +22,7 @@ from runners.errors import UntestedError
 from runners.suite.cases import Case, Context
 from runners.suite.checks import EXACT, TOLERANCES, Expected, Leaf, Mismatch, Tolerance, compare, leaves
 from runners.suite.frozen import as_text, form
+from runners.suite.recording import rule
 from runners.suite.recording.reading import RecordedArguments, RecordedCall
 from runners.suite.sequences import aligned
 
@@ -55,8 +56,13 @@ class Openness:
     """The place of which of several equal elements it returns."""
 
 
-def case_of(call: RecordedCall, prepare: Replayed, openness: Openness, *, framework: str, is_known: bool) -> Case:
-    """The case that makes a recorded call. ``is_known``: the function is one that a recording may call."""
+def case_of(
+    call: RecordedCall, prepare: Replayed, openness: Openness, *, framework: str, recordable: Collection[str]
+) -> Case:
+    """The case that makes a recorded call. ``recordable``: the functions of this release that the rule lets through."""
+    refusal = rule.call_refusal(framework, call.function, json.loads(call.written))
+    if refusal is None and call.function not in recordable:
+        refusal = f"this release of {framework} has no such function"
     judge = Judge.form if openness.form_only else Judge.float64
     tags = [
         RECORDED,
@@ -76,9 +82,9 @@ def case_of(call: RecordedCall, prepare: Replayed, openness: Openness, *, framew
         check=AgainstHost(call.function, call.dtype, prepare, openness, call.is_drawn),
         host_only=load_host_only().reason(call.function),
         looked_up=call.function,
-        # Of another name not even its module is imported.
-        given=None if is_known else _nothing,
-        not_applicable=None if is_known else _Unknown(framework),
+        # Of a function that may not be called not even its module is imported.
+        given=None if refusal is None else _nothing,
+        not_applicable=None if refusal is None else _Refused(refusal),
         in_place=call.changes or False,
         unrepeatable="it changes its input" if call.changes else None,
         tags=("value", call.dtype, *tags),
@@ -90,13 +96,13 @@ def _nothing(*_: Any, **__: Any) -> None:
 
 
 @dataclass(frozen=True)
-class _Unknown:
+class _Refused:
     """Says why a function is not called."""
 
-    framework: str
+    reason: str
 
     def __call__(self, context: Context) -> str:
-        return f"this release of {self.framework} has no such function that a recording may call"
+        return f"a recording may not make this call: {self.reason}"
 
 
 def arrays_in(tree: Any, kinds: Any) -> Iterator[Any]:

@@ -59,6 +59,7 @@ def test_runners_bundles_and_causes_need_an_operator_and_tokens_an_admin() -> No
     for change in (
         "POST /api/v1/runners",
         "DELETE /api/v1/runners/{runner_id:int}",
+        "POST /api/v1/runners/{runner_id:int}/recordings",
         "POST /api/v1/bundles",
         "POST /api/v1/signers",
         "DELETE /api/v1/signers/{signer_id}",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import tracemalloc
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -75,6 +78,17 @@ def test_floats_are_drawn_from_their_range_unless_their_values_are_asked_for() -
     assert np.array_equal(described(values, "float32", with_values=True).made(inputs()), values)
 
 
+def test_values_unpack_to_no_more_than_their_shape_has() -> None:
+    bomb = base64.b64encode(zlib.compress(bytes(1 << 26), 9)).decode()
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="buffer size must be a multiple"):
+            RecordedArray("float32", (2,), values=bomb).made(inputs())
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
+
+
 def test_of_a_large_array_of_whole_numbers_there_is_the_range() -> None:
     array = described(np.arange(MOST_VALUES + 1), "int64", with_values=False)
     assert (array.values, array.low, array.high) == (None, 0, MOST_VALUES)
@@ -97,6 +111,26 @@ def test_the_book_grows_with_distinct_calls_alone_and_tells_all() -> None:
     assert messages[-1]["counts"] == []
 
 
+def test_what_was_counted_once_is_counted_again_but_for_crossings() -> None:
+    messages: list[dict[str, Any]] = []
+    book = Book(messages.append)
+    entry = book.open("jax.numpy.tanh", {})
+    book.first(entry, ("train.py", 3), 1.0)
+    mark = book.mark()
+    entry.met(("train.py", 3), 0.5)
+    entry.met(("train.py", 4), 0.25)
+    other = book.open("jax.numpy.sin", {})
+    book.first(other, ("train.py", 5), 0.125)
+    book.cross("jax.numpy.array", "to_device", ("train.py", 6))
+    repeat = book.since(mark)
+    for _ in range(10):
+        book.again(repeat)
+    assert (entry.seconds, entry.sites) == (1.75 + 7.5, {("train.py", 3): 12, ("train.py", 4): 11})
+    assert (other.seconds, other.sites) == (0.125 * 11, {("train.py", 5): 11})
+    book.tell_counts()
+    assert [counts for number, _, counts in messages[-1]["counts"] if number == 2] == [[["train.py", 6, 1]]]
+
+
 def test_a_recording_is_a_suite_with_a_case_for_each_call_and_for_its_gradient(tmp_path: Path) -> None:
     (function,) = functions_of(write_recording(tmp_path), "torch", case_of)
     plain, gradient = function.cases
@@ -112,6 +146,7 @@ def test_a_recording_is_a_suite_with_a_case_for_each_call_and_for_its_gradient(t
         ({"framework": "jax"}, "is a recording of jax, and this runner is of torch"),
         ({"calls": [{**CALL, "arrays": 3}]}, "is no valid recording .* make it anew"),
         ({"calls": None}, "is no valid recording"),
+        ({"calls": [{**CALL, "call": {**CALL["call"], "way": "steps"}}]}, "a call has more than its arguments"),
     ],
 )
 def test_a_recording_that_cannot_be_read_is_refused_in_one_line(

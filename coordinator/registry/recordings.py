@@ -1,0 +1,26 @@
+"""Sending a recording to a runner, which serves it as a suite from its next boot on."""
+
+from __future__ import annotations
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from coordinator.errors import NotFoundError
+from coordinator.registry import store
+from coordinator.registry.client import RunnerClient
+from coordinator.times import DEFAULT_TIMES, Times
+from protocol.recording import AcceptedRecording, Recording
+
+
+async def send(
+    engine: AsyncEngine, runner_id: int, recording: Recording, times: Times = DEFAULT_TIMES
+) -> AcceptedRecording:
+    """Send the recording; returns the suite that it will be. Raises a ``RunnerError`` if the runner does not accept it.
+
+    The runner decides. Its next boot registers the suite, as that of any runner that starts again.
+    """
+    async with engine.connect() as connection:
+        address = await store.find_address(connection, runner_id)
+    if address is None:
+        raise NotFoundError(f"there is no runner {runner_id}: `portolan runner list` shows the registered runners")
+    async with RunnerClient(*address, times=times) as client:
+        return await client.send_recording(recording)

@@ -1,0 +1,81 @@
+"""The door for recordings: a runner takes one from its coordinator, if whoever started the runner opened that door.
+
+A recording is data, and each of its calls must pass the rule of ``suite/recording/rule.py``. Then the runner begins a
+new boot with the recording as a suite beside the others. If it cannot be imported so, it goes on without the recording.
+The files go when the runner ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from pathlib import Path
+
+from protocol.recording import AcceptedRecording, Recording
+from runners.errors import BusyError, RequestError
+from runners.suite.recording import rule
+
+MAX_RECORDING = 16 << 20
+"""Bytes of a recording that is sent; a larger one is for whoever starts the runner (``--suite``)."""
+MOST_RECORDINGS = 20
+"""Recordings of one runner: each adds its cases to the catalogue."""
+
+
+class RecordingDoor:
+    """The recordings that a runner has accepted, over all its boots."""
+
+    def __init__(self, framework: str, folder: Path) -> None:
+        self._framework = framework
+        self._folder = folder
+        self._served: dict[str, Path] = {}
+        self._accepted: str | None = None
+        """The suite that the next boot is to have."""
+        self.accepted = asyncio.Event()
+        """Set while a boot is to begin, or begins, with one recording more."""
+
+    def take(self, recording: Recording, *, is_busy: bool) -> AcceptedRecording:
+        """Accept a recording for the next boot. Raises ``RequestError`` if it is refused."""
+        if recording.framework != self._framework:
+            raise RequestError(f"this runner is of {self._framework}, and the recording of {recording.framework}")
+        for call in recording.calls:
+            if (refusal := rule.call_refusal(self._framework, call.function, call.call)) is not None:
+                raise RequestError(f"a recording may not make the call {call.case}: {refusal}")
+        if not recording.calls:
+            raise RequestError("the recording has no calls: nothing of what its command called was kept")
+        content = recording.model_dump_json().encode()
+        suite = f"recording_{hashlib.sha256(content).hexdigest()[:8]}"
+        if suite in self._served:
+            return AcceptedRecording(suite=suite)
+        if is_busy or self.accepted.is_set():
+            raise BusyError("the runner has jobs, or another recording to begin with: send it when the runner is idle")
+        if len(self._served) >= MOST_RECORDINGS:
+            raise RequestError(f"the runner has {MOST_RECORDINGS} recordings: start it anew to begin with none")
+        self._file(suite).write_bytes(content)
+        self._accepted = suite
+        self.accepted.set()
+        return AcceptedRecording(suite=suite)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files that a boot is to serve as suites."""
+        files = [*self._served.values(), *([self._file(self._accepted)] if self._accepted else [])]
+        return tuple(map(str, files))
+
+    def keep(self) -> None:
+        """A boot has begun with all of them."""
+        if self._accepted is not None:
+            self._served[self._accepted] = self._file(self._accepted)
+        self._forget()
+
+    def drop(self) -> str | None:
+        """A boot cannot begin with the one accepted last: returns its suite; None if there is none to blame."""
+        suite = self._accepted
+        self._forget()
+        return suite
+
+    def _forget(self) -> None:
+        self._accepted = None
+        self.accepted.clear()
+
+    def _file(self, suite: str) -> Path:
+        return self._folder / f"{suite}.json"
