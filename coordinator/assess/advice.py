@@ -34,12 +34,12 @@ def _keywords(
     """The call with one keyword left out, or with another of its values."""
     for name in sorted(call.keywords):
         rest = {other: value for other, value in call.keywords.items() if other != name}
-        if (count := _passing(matching(CallSite(call.positional, rest), usual), is_failing)) is not None:
+        if (count := passing(matching(CallSite(call.positional, rest), usual), is_failing)) is not None:
             yield f"passes without {name} ({count})"
         for value in _values(name, usual):
             other_call = CallSite(call.positional, {**rest, name: value})
             is_other = call.keywords[name] is UNKNOWN_VALUE or call.keywords[name] != value
-            count = _passing(matching(other_call, usual), is_failing)
+            count = passing(matching(other_call, usual), is_failing)
             if is_other and count is not None:
                 yield f"passes with {name}={value!r} ({count})"
 
@@ -70,11 +70,11 @@ def _dtypes(
             if dtype not in there:
                 by_dtype[dtype].append(case)
     for dtype in sorted(by_dtype):
-        if (count := _passing(by_dtype[dtype], is_failing)) is not None:
+        if (count := passing(by_dtype[dtype], is_failing)) is not None:
             yield f"passes in {dtype} ({count})"
 
 
-def _passing(cases: Sequence[CaseEvidence], is_failing: Callable[[CaseEvidence], bool]) -> str | None:
+def passing(cases: Sequence[CaseEvidence], is_failing: Callable[[CaseEvidence], bool]) -> str | None:
     """``4 of 4 cases``; None if one of them ends badly, in whatever way, or if they are too few."""
     if len(cases) < FEWEST_PASSING or any(is_failing(case) or case.end in ("failed", "fell_back") for case in cases):
         return None

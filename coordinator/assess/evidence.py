@@ -74,6 +74,8 @@ class Chart:
     """How its runner words the command that repeats a case (``protocol.runner.Fingerprint.repeat``)."""
     signed_by: str | None = None
     """The name under which the key that signed the bundle is trusted; None: no signature was checked."""
+    ships: bool = False
+    """Whether it ships with Portolan."""
 
 
 class TargetKey(NamedTuple):
@@ -115,12 +117,27 @@ class TargetEvidence:
         return f"{self.framework}/{self.device}"
 
     @property
+    def own_charts(self) -> tuple[Chart, ...]:
+        """The charts beside those that ship with Portolan, if there are any."""
+        return tuple(chart for chart in self.charts if not chart.ships) or self.charts
+
+    @property
     def charted_at(self) -> datetime:
-        return max(chart.at for chart in self.charts)
+        return max(chart.at for chart in self.own_charts)
 
     @property
     def suites(self) -> list[str]:
-        return sorted({chart.suite for chart in self.charts})
+        return sorted({chart.suite for chart in self.own_charts})
+
+    @property
+    def shipped_functions(self) -> frozenset[str]:
+        """The functions whose evidence ships with Portolan, beside those of other charts; empty if all of it does."""
+        if self.own_charts == self.charts:
+            return frozenset()
+        return frozenset(name for name, cases in self.functions.items() if self.charts[cases[0].chart].ships)
+
+    def function_charted_at(self, function: str) -> datetime:
+        return max(self.charts[case.chart].at for case in self.functions[function])
 
     @property
     def is_lowered(self) -> bool:

@@ -89,7 +89,12 @@ def read(content: bytes, name: str, origin: str) -> Evidence:
 
 def shipped() -> Evidence:
     """The evidence that ships with Portolan."""
-    return read(SHIPPED.read_bytes(), "the evidence that ships with Portolan", "ships with Portolan")
+    evidence = read(SHIPPED.read_bytes(), "the evidence that ships with Portolan", "ships with Portolan")
+    targets = tuple(
+        replace(target, charts=tuple(replace(chart, ships=True) for chart in target.charts))
+        for target in evidence.targets
+    )
+    return replace(evidence, targets=targets)
 
 
 def _require_charts(document: EvidenceDocument, name: str) -> None:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from coordinator.assess.evidence import CaseEvidence, TargetEvidence, TargetKey
+from coordinator.assess.evidence import CaseEvidence, Evidence, TargetEvidence, TargetKey
 
 
 @dataclass(frozen=True)
@@ -32,22 +32,32 @@ def merged(charts: Iterable[Charted]) -> tuple[TargetEvidence, ...]:
 
 
 def extended(target: TargetEvidence, others: Iterable[TargetEvidence]) -> TargetEvidence:
-    """The evidence with that of further functions: of the target of the same version that was charted last."""
-    alike = [
-        other
-        for other in others
-        if (other.framework, other.version, other.device) == (target.framework, target.version, target.device)
-    ]
+    """The evidence with that of the target of the same version that was charted last: of each function the newest.
+
+    On another hardware model of the same class a function ends alike.
+    """
+    alike = [other for other in others if _installation(other) == _installation(target)]
     if not alike:
         return target
     newest = max(alike, key=lambda other: other.charted_at)
     first = len(target.charts)
-    further = {
+    newer = {
         name: tuple(_behind(case, first) for case in cases)
         for name, cases in newest.functions.items()
-        if name not in target.functions
+        if name not in target.functions or newest.function_charted_at(name) > target.function_charted_at(name)
     }
-    return replace(target, charts=(*target.charts, *newest.charts), functions={**target.functions, **further})
+    return replace(target, charts=(*target.charts, *newest.charts), functions={**target.functions, **newer})
+
+
+def complete(evidence: Evidence, shipped_evidence: Evidence) -> Evidence:
+    """A coordinator's evidence with that which ships with Portolan, which is all there is if the former is empty."""
+    if not evidence.targets:
+        return shipped_evidence
+    return replace(evidence, targets=tuple(extended(target, shipped_evidence.targets) for target in evidence.targets))
+
+
+def _installation(target: TargetEvidence) -> tuple[str, str, str, str]:
+    return target.framework, target.version, target.device, target.device_class
 
 
 def _behind(case: CaseEvidence, charts: int) -> CaseEvidence:

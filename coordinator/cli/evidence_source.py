@@ -7,6 +7,7 @@ from pathlib import Path
 
 from coordinator.assess import evidence_file
 from coordinator.assess.evidence import Evidence
+from coordinator.assess.merging import complete
 from coordinator.bundles.signature import Signers
 from coordinator.cli.directory import DataDirectory
 from coordinator.cli.shared_options import connect
@@ -22,11 +23,13 @@ def find_evidence(
     selector: Selector,
     bundles: Sequence[Path] = (),
     signers: Signers | None = None,
+    *,
+    is_completed: bool = True,
 ) -> Evidence:
     """The evidence of bundles or of a file if they are given, else a coordinator's, else what ships with Portolan.
 
-    Where there are ``signers``, one of them must have signed each bundle.
-    A coordinator that has none of the target leaves it to what ships.
+    Where there are ``signers``, one of them must have signed each bundle. A coordinator's evidence ``is_completed`` by
+    what ships. One that has none of the target leaves it to what ships in any case.
     """
     if bundles:
         # It brings the reader of bundles and what stores outcomes.
@@ -40,7 +43,9 @@ def find_evidence(
         return evidence_file.shipped()
     with connect(url, data_dir) as client:
         evidence = client.evidence(str(selector))
-    return evidence if evidence.targets else evidence_file.shipped()
+    if evidence.targets and not is_completed:
+        return evidence
+    return complete(evidence, evidence_file.shipped())
 
 
 def _runs_here() -> bool:

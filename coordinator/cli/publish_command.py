@@ -42,7 +42,8 @@ def publish(
     """
     check_folder(folder)
     selector = Selector.parse(on)
-    evidence = find_evidence(data, url, data_dir, selector, bundles or (), _signers(bundles, signers, revoked))
+    trusted = _signers(bundles, signers, revoked)
+    evidence = find_evidence(data, url, data_dir, selector, bundles or (), trusted, is_completed=False)
     targets = [target for target in evidence.targets if selector.matches(target)]
     host_only = load_host_only()
     columns = [column_of(target, host_only) for target in targets]

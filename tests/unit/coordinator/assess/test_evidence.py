@@ -11,12 +11,21 @@ import pytest
 
 from coordinator.assess import evidence_file
 from coordinator.assess.evidence import Evidence, TargetEvidence, choose
-from coordinator.assess.merging import Charted, extended, merged
+from coordinator.assess.merging import Charted, complete, extended, merged
 from coordinator.assess.runs import Run, RunCase, case_evidence
 from coordinator.errors import AssessmentError
 from coordinator.targets.selectors import Selector
 from protocol.enums import REFUSES, Cause, Ending, Judge, Placement, Verdict
-from tests.unit.coordinator.assess.cases import CHARTED_AT, FUNCTION, case, several, target
+from tests.unit.coordinator.assess.cases import (
+    CHARTED_AT,
+    FUNCTION,
+    assessment_of,
+    case,
+    report,
+    several,
+    site,
+    target,
+)
 
 PASSED = Run(Verdict.passed, Placement.on_device)
 FELL_BACK = Run(Verdict.passed, Placement.fell_back)
@@ -186,3 +195,42 @@ def test_evidence_is_extended_by_functions_that_it_lacks_from_a_target_of_its_ve
     assert both.charts[both.functions["torch.sort"][0].chart] == own.charts[0]
     assert len(both.charts) == 2
     assert extended(base, [other]) is base
+
+
+def of_age(days: int, *, ships: bool, **functions: str) -> TargetEvidence:
+    """Evidence of some functions of torch, each with one case of that name."""
+    of_target = target({f"torch.{name}": [case(evidence)] for name, evidence in functions.items()})
+    at = CHARTED_AT + timedelta(days=days)
+    return replace(of_target, charts=(replace(of_target.charts[0], at=at, ships=ships),))
+
+
+def test_own_evidence_is_completed_by_what_ships_and_of_each_function_the_newest_counts() -> None:
+    own = of_age(1, ships=False, add="own", sort="own")
+    shipped = of_age(0, ships=True, add="shipped", topk="shipped")
+    elsewhere = replace(of_age(2, ships=True, topk="of another version"), version="2.15.0")
+    (both,) = complete(Evidence((own,), "from here"), Evidence((shipped, elsewhere), "ships with Portolan")).targets
+    names = {name: both.functions[name][0].case.rpartition("/")[2] for name in both.functions}
+    assert names == {"torch.add": "own", "torch.sort": "own", "torch.topk": "shipped"}
+    assert both.shipped_functions == {"torch.topk"}
+    assert both.charted_at == own.charted_at
+    newer = of_age(2, ships=True, add="shipped")
+    (newest,) = complete(Evidence((own,), "from here"), Evidence((newer,), "ships with Portolan")).targets
+    assert newest.shipped_functions == {"torch.add"}
+
+
+def test_without_own_evidence_all_of_it_ships_and_nothing_is_marked() -> None:
+    shipped = Evidence((of_age(0, ships=True, add="shipped"),), "ships with Portolan")
+    assert complete(Evidence((), "from here"), shipped) is shipped
+    assert shipped.targets[0].shipped_functions == frozenset()
+
+
+def test_a_report_says_how_much_of_its_evidence_ships_and_which_finding_rests_on_it() -> None:
+    own = target({"torch.add": several(3, "own", end="failed")})
+    shipped = of_age(-1, ships=True, topk="shipped")
+    shipped = replace(shipped, functions={"torch.topk": several(3, "shipped", end="failed")})
+    both = extended(own, [shipped])
+    sites = (site("torch.add"), site("torch.topk"))
+    told = report(assessment_of(both.functions, *sites), *sites, target=both, origin="from here")
+    assert told.whole_origin == "1 function from here, and 1 that ship with Portolan (charted by 2026-11-27)"
+    marks = {one.verdict.function: told.has_shipped(one.verdict) for one in told.assessment.findings}
+    assert marks == {"torch.add": False, "torch.topk": True}
