@@ -99,6 +99,12 @@ class RecordedCall(Message):
         return [self.case, *([f"{self.case}{GRADIENT_SUFFIX}"] if self.gradient else [])]
 
 
+class AcceptedRecording(Message):
+    """The answer to ``POST /v1/recordings``: the suite that the recording is at the runner that accepted it."""
+
+    suite: Name
+
+
 class Crossing(Message):
     """A call that carries values between host and device, or would where the arrays are on a device."""
 
@@ -124,6 +130,8 @@ class Recording(Message):
     framework: Name
     version: Name
     """Of the framework, without its build."""
+    target: Name | None = None
+    """The device that the arrays said they were on; null: the CPU."""
     command: Lines
     folder: Line
     """The working directory of the command."""

@@ -14,11 +14,13 @@ from protocol.recording import Direction, RecordedSite, Recording
 
 CANNOT_KNOW = (
     "which arrays stay on the host: all that are given to a call are taken to be on the device",
-    "another way that the code takes where it asks which device it is on: it was recorded on the CPU",
     "errors that add up along a chain of calls: each call is judged by itself",
     "the memory that the whole program needs, and the time to compile it as a whole",
 )
 """Limits of every replay of single calls, whatever the program."""
+OTHER_WAYS = "another way that the code takes where it asks which device it is on: it was recorded on the CPU"
+FURTHER_WAYS = "another way that the code takes where it asks for the device, and not an array: arrays said the target"
+"""The branches that were taken as on the CPU: all of them, or those beside the ones that arrays decide."""
 WAYS: Mapping[Direction, str] = {"to_host": "to the host", "to_device": "to the device"}
 LEAST_SHARE = 0.01
 """Of the time; a line with less is not listed."""
@@ -122,7 +124,7 @@ class RecordedRun:
         """All that the report cannot know, each a clause."""
         recording = self.recording
         left_out = sum(site.count for entry in recording.left_out for site in entry.sites)
-        found = list(CANNOT_KNOW)
+        found = [*CANNOT_KNOW, FURTHER_WAYS if recording.target else OTHER_WAYS]
         if self.replays is None:
             found.append(f"these very calls, which were not replayed: {self.why_not}")
         elif self.without_outcome:

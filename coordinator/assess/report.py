@@ -13,6 +13,7 @@ from coordinator.assess.findings import Assessment, Finding
 from coordinator.assess.recorded_run import RecordedRun
 from coordinator.assess.sites import Site, Source
 from coordinator.assess.verdicts import Kind, SiteVerdict
+from coordinator.assess.whole_run import WholeRun
 from coordinator.formats import join_words, plural
 from coordinator.results.conditions import accepted_sentence
 
@@ -51,6 +52,10 @@ class Report:
     callers: tuple[Caller, ...]
     run: RecordedRun | None = None
     """Of a command that was recorded; None of code that was read."""
+    whole: WholeRun | None = None
+    """The same command on the target itself; None: it was not asked for, or could not be run."""
+    why_not_whole: str | None = None
+    """The reason for which it could not be run, if it was asked for."""
 
     @property
     def first_line(self) -> str:
@@ -89,8 +94,24 @@ class Report:
         return (
             f"{target.framework} {target.version} on {target.device} ({target.hardware}), "
             f"charted on {day(target.charted_at)}, {'suites' if len(target.suites) > 1 else 'suite'} "
-            f"{join_words(target.suites)}; {self.origin}"
+            f"{join_words(target.suites)}; {self.whole_origin}"
         )
+
+    @property
+    def whole_origin(self) -> str:
+        """Where the evidence is from; if some of it ships with Portolan and some does not, how much."""
+        target, shipped_names = self.target, self.target.shipped_functions
+        if not shipped_names:
+            return self.origin
+        charted_at = max(map(target.function_charted_at, shipped_names))
+        return (
+            f"{plural(len(target.functions) - len(shipped_names), 'function')} {self.origin}, and "
+            f"{len(shipped_names):,} that ship with Portolan (charted by {day(charted_at)})"
+        )
+
+    def has_shipped(self, verdict: SiteVerdict) -> bool:
+        """Whether the evidence of a verdict ships with Portolan, beside other evidence that does not."""
+        return verdict.charted_as in self.target.shipped_functions
 
     @property
     def charted_line(self) -> str:

@@ -20,6 +20,7 @@ from coordinator.assess.findings import assess as assess_source
 from coordinator.assess.formats.written import Format, written
 from coordinator.assess.gate import Gate
 from coordinator.assess.installed import installed_version
+from coordinator.assess.mended import with_versions
 from coordinator.assess.merging import extended
 from coordinator.assess.names import names_of
 from coordinator.assess.reached import Coverage, with_reached
@@ -29,9 +30,10 @@ from coordinator.assess.report import Report
 from coordinator.assess.silencing import baseline_of, read_baseline, silence
 from coordinator.assess.sites import Source
 from coordinator.assess.sources import located, read_sources
+from coordinator.assess.whole_run import WholeRun
 from coordinator.cli.evidence_source import find_evidence
 from coordinator.cli.output import writing
-from coordinator.cli.recorded_command import Replayed, record, replay
+from coordinator.cli.recorded_command import WHOLE_LIMIT_S, Replayed, record, replay, watch
 from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import DataDir, Url, connect
 from coordinator.cli.unknown_functions import chart_unknown
@@ -40,6 +42,7 @@ from coordinator.formats import plural
 from coordinator.targets.selectors import Selector
 from coordinator.variables import variables
 from protocol.host_only import load_host_only
+from protocol.watched_run import WatchedRun
 
 FOUND = 1
 """Exit code if there is a finding for which it is to fail."""
@@ -74,7 +77,10 @@ def assess(
     data: Annotated[Path | None, typer.Option(help="A file of evidence, as `portolan evidence` writes it.")] = None,
     format: Annotated[Format, typer.Option(help="text is for a terminal.")] = "text",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
-    whole: Annotated[bool, typer.Option("--all", help="List notes and unknown functions to the last.")] = False,
+    is_full: Annotated[bool, typer.Option("--all", help="List notes and unknown functions to the last.")] = False,
+    is_whole: Annotated[
+        bool, typer.Option("--whole", help="With --run: also run it on the target itself, and show what became of it.")
+    ] = False,
     fail_on: Annotated[
         str, typer.Option(metavar="KINDS", help="End with 1 if there is such: wrong,fails,accepts,falls-back,slow:10.")
     ] = "",
@@ -101,10 +107,13 @@ def assess(
     is_recording = recording is not None and recording.suffix == recordings.SUFFIX and recording.is_file()
     if (path is None) == (run is None):
         raise AssessmentError("name the PATH of code or of a recording, or a command with --run: one of them")
+    if is_whole and run is None:
+        raise AssessmentError("--whole runs the command of --run on the target: give one")
     if (coverage or chart) and (run is not None or is_recording):
         raise AssessmentError("--coverage and --chart are for code that is read: leave them out for a recording")
     if run is not None:
-        recording = record(run, _one_target(selector).framework)
+        one = _one_target(selector)
+        recording = record(run, one.framework, one.device)
     if path is None or is_recording:
         assert recording is not None
         assessed = _assess_run(recording, selector, evidence, gate.slow, data)
@@ -120,6 +129,7 @@ def assess(
     known = read_baseline(baseline.read_bytes(), str(baseline), target.short) if baseline else None
     code = Code(assessed.place)
     silenced = silence(assessment, code.line, known)
+    whole = watch(run, target.framework, target.device, WHOLE_LIMIT_S) if is_whole and run is not None else None
     report = Report(
         path=assessed.path,
         prefix=_prefix(assessed.place),
@@ -133,9 +143,11 @@ def assess(
         known=silenced.known,
         callers=callers(silenced.assessment, assessed.source),
         run=assessed.run,
+        whole=_beside(whole, assessed) if isinstance(whole, WatchedRun) else None,
+        why_not_whole=whole if isinstance(whole, str) else None,
     )
     with writing(output) as sink:
-        sink.write(written(report, format, code, whole=whole))
+        sink.write(written(report, format, code, whole=is_full))
     if gate.failing(silenced.assessment):
         raise typer.Exit(FOUND)
 
@@ -154,6 +166,7 @@ def _assess_code(
     if coverage is not None:
         source = with_reached(source, Coverage.read(coverage), place if place.is_dir() else place.parent)
     assessment = assess_source(source, choice.chosen, names_of(choice.chosen), slow, load_host_only())
+    assessment = with_versions(assessment, choice.chosen, found.targets)
     return _Assessed(path, place, choice.chosen, choice.others, found.origin, installed, source, assessment)
 
 
@@ -192,6 +205,12 @@ def _assess_run(
     return _Assessed(
         str(file), place, choice.chosen, choice.others, found.origin, recording.version, source, assessment, run
     )
+
+
+def _beside(run: WatchedRun, assessed: _Assessed) -> WholeRun:
+    """The whole run beside the predictions, those that are silenced as well."""
+    assert assessed.run is not None
+    return WholeRun(run, assessed.assessment.findings, assessed.run.recording.seconds)
 
 
 def _one_target(selector: Selector) -> Selector:

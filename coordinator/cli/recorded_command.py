@@ -17,9 +17,12 @@ from coordinator.cli.processes import ChildProcess
 from coordinator.errors import AssessmentError
 from coordinator.variables import variables
 from protocol.enums import HOST
+from protocol.watched_run import WatchedRun
 
 REPLAY_LIMIT_S = 120.0
 """Seconds for one replay of a call."""
+WHOLE_LIMIT_S = 1800.0
+"""Seconds for the whole command on the target."""
 COULD_NOT = 2
 """Exit code of the runner's where it could not do it."""
 
@@ -32,18 +35,20 @@ class Replayed:
     why_not: str | None = None
 
 
-def record(command: str, framework: str) -> Path:
-    """Run a command under a recorder; returns the recording, which stays, so that its calls can be repeated.
+def record(command: str, framework: str, device: str) -> Path:
+    """Run a command under a recorder, for a device; returns the recording.
 
-    What the command prints goes to stderr. Raises ``AssessmentError`` if nothing was recorded.
+    The file stays, so that its calls can be repeated. What the command prints goes to stderr. Raises
+    ``AssessmentError`` if nothing was recorded.
     """
     try:
         words = shlex.split(command)
     except ValueError as error:
         raise AssessmentError(f"--run {command!r} is not a command line: {error}") from error
-    out = _folder() / f"recording_{hashlib.sha256(f'{Path.cwd()} {command}'.encode()).hexdigest()[:8]}.json"
+    digest = hashlib.sha256(f"{Path.cwd()} {command} {device}".encode()).hexdigest()[:8]
+    out = _folder() / f"recording_{digest}.json"
     out.unlink(missing_ok=True)
-    code, complaint = _run("record", framework, "--out", str(out), "--", *words)
+    code, complaint = _run("record", framework, "--target", device, "--out", str(out), "--", *words)
     if code == COULD_NOT or not out.exists():
         raise AssessmentError(f"--run: {complaint}")
     return out
@@ -64,6 +69,17 @@ def replay(recording: Path, framework: str, device: str) -> Replayed:
             bundles.append(bundle)
         evidence = from_bundles(bundles)
     return Replayed(evidence[0]) if evidence else Replayed(None, "the CPU is what other targets are compared to")
+
+
+def watch(command: str, framework: str, device: str, limit_s: float) -> WatchedRun | str:
+    """Run a command on the target itself and watch it there; returns what became of it, or why it cannot be run."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "run.json"
+        options = ("--out", str(out), "--timeout-s", f"{limit_s:g}")
+        code, complaint = _run("watch", framework, device, *options, "--", *shlex.split(command))
+        if code == COULD_NOT or not out.exists():
+            return complaint
+        return WatchedRun.model_validate_json(out.read_bytes())
 
 
 def _run(*arguments: str) -> tuple[int, str]:

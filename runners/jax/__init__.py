@@ -31,5 +31,6 @@ FRAMEWORK = Framework(
         excluded={"jax.extend.mlir": "the bindings of the compiler's dialects, generated with it"},
     ),
     recorder="runners.jax.recorder:recording",
+    watcher="runners.jax.recorder:watching",
     replay="runners.jax.replay:case_of",
 )

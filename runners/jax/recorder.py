@@ -3,7 +3,8 @@
 Jaxprs are not used. They hold primitives, which have other names than what the user called, and neither values nor
 how often a program runs. With ``jit`` switched off the user's own functions run as they are written, loops too: each
 call has its values, its time and its count, and one by which the program differentiates shows by its tracers. Within a
-recorded call ``jit`` is on, so that JAX's own functions are what they always are.
+recorded call ``jit`` is on, so that JAX's own functions are what they always are. A function that the user compiled
+runs so twice for each signature, and compiled from then on (``compiled_functions.py``).
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax._src import core
+from jax._src import config, core
 from jax._src.array import ArrayImpl
 from jax._src.interpreters.ad import JVPTracer, LinearizeTracer
 
 from runners.errors import UnfreezableError
+from runners.jax.compiled_functions import compiling
 from runners.jax.devices import update
 from runners.jax.recordable import (
     ARRAY,
@@ -36,12 +38,14 @@ from runners.jax.recordable import (
     value_classes,
 )
 from runners.jax.writing import KEY, plain
+from runners.suite.device import Device
 from runners.suite.frozen import BFLOAT16, Slot
 from runners.suite.recording import arrays as recorded_arrays
 from runners.suite.recording.arrays import RecordedArray
 from runners.suite.recording.book import Book
-from runners.suite.recording.recorder import Recorder
+from runners.suite.recording.recorder import Recorder, RecordingOptions, StandIn
 from runners.suite.recording.sites import Sites
+from runners.suite.recording.watcher import Watcher
 from runners.suite.recording.wrapping import Mode, Place, wrapped
 
 FOLDERS = (os.path.dirname(os.path.abspath(jax.__file__)),)
@@ -56,11 +60,11 @@ _WRITTEN = frozenset(
 
 
 @contextmanager
-def recording(book: Book, folder: str, with_values: bool) -> Iterator[Callable[[], None]]:
+def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Callable[[], None]]:
     """Record the calls of this process into the book; gives the way to stop."""
-    recorder = Recorder(book, Sites(folder, FOLDERS), JaxDialect(), with_values)
+    recorder = Recorder(book, Sites(folder, FOLDERS), JaxDialect(), options.with_values)
     before = jax.config.jax_disable_jit
-    with wrapped(_places(), recorder, Mode(computing=_compiled)):
+    with wrapped(_places(), recorder, Mode(_compiled, is_on=_is_eager)), compiling(book):
         jax.config.update("jax_disable_jit", True)
         try:
             yield recorder.stop
@@ -68,8 +72,24 @@ def recording(book: Book, folder: str, with_values: bool) -> Iterator[Callable[[
             jax.config.update("jax_disable_jit", before)
 
 
+@contextmanager
+def watching(book: Book, folder: str, device: Device) -> Iterator[Callable[[], None]]:
+    """Watch the calls of a program on the device, the only one that JAX has here; gives the way to stop."""
+    watcher = Watcher(book, Sites(folder, FOLDERS), device, READS)
+    device.prime()
+    # What is traced does not run yet.
+    with wrapped(_places(), watcher, Mode(is_on=core.trace_state_clean)):
+        yield watcher.stop
+
+
 def _compiled() -> AbstractContextManager[Any]:
-    return jax.disable_jit(False)  # type: ignore[no-any-return]
+    # Not ``jax.disable_jit``, which takes three times as long, for every call.
+    return config.disable_jit(False)  # type: ignore[no-any-return]
+
+
+def _is_eager() -> bool:
+    """Whether the user's functions run as they are written."""
+    return bool(config.disable_jit.value)
 
 
 def _places() -> Iterator[Place]:
@@ -99,6 +119,7 @@ class JaxDialect:
     by_value = frozenset({type, type(jnp.float32), np.dtype})
     reads = READS
     not_computing: frozenset[str] = frozenset()
+    stand_in: StandIn | None = None
     carriers = frozenset({"array", "asarray", "device_put"})
 
     def form(self, value: Any) -> Any:

@@ -12,11 +12,14 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from importlib import import_module
 from typing import Any
 
 from runners import frameworks
-from runners.recording.command import FILE, MODULE
+from runners.errors import FrameworkError
+from runners.recording.command import AT, FILE, MODULE, RECORD_VALUES, WATCH
+from runners.suite.framework import Framework
 from runners.suite.recording.book import Book
 
 FORKED = "It forked processes (workers of a DataLoader are such): their calls are not recorded."
@@ -25,24 +28,43 @@ STARTED = "It started other programs: their calls are not recorded."
 
 def main(arguments: list[str]) -> int:
     """Run the command; returns its exit code."""
-    descriptor, framework, with_values, kind, target, *own = arguments
+    descriptor, framework, job, kind, target, *own = arguments
     pipe = _Pipe(int(descriptor))
-    declared = frameworks.load(framework)
-    module, _, name = str(declared.recorder).partition(":")
     try:
-        recording = getattr(import_module(module), name)
-    except ImportError as error:
-        pipe.tell({"type": "broken", "reason": f"{framework} cannot be imported: {error}"})
+        seeing = _seeing(frameworks.load(framework), job)
+    except (ImportError, FrameworkError) as error:
+        pipe.tell({"type": "broken", "reason": f"{framework} cannot be used here: {error}"})
         return 2
     # By the module: the packages that bring TensorFlow have several names.
     pipe.tell({"version": str(import_module(framework).__version__).partition("+")[0]})
     book = Book(pipe.tell)
     sys.argv = [target, *own]
-    with recording(book, os.getcwd(), with_values == "1") as stop:
+    with seeing(book, os.getcwd()) as stop:
         _watch_processes(pipe, stop)
         code = _run(kind, target)
         book.tell_counts()
     return code
+
+
+def _seeing(framework: Framework, job: str) -> Callable[[Book, str], AbstractContextManager[Callable[[], None]]]:
+    """The context that sees the calls which are made within, and gives the way to stop."""
+    what, _, word = job.partition(AT)
+    if what == WATCH:
+        watching = _imported(framework.watcher)
+        device = frameworks.load_device(framework, word)
+        device.describe()
+        return lambda book, folder: watching(book, folder, device)
+    recording = _imported(framework.recorder)
+    from runners.suite.recording.recorder import RecordingOptions
+
+    options = RecordingOptions(what == RECORD_VALUES, word or None)
+    return lambda book, folder: recording(book, folder, options)
+
+
+def _imported(place: str | None) -> Callable[..., AbstractContextManager[Callable[[], None]]]:
+    module, _, name = str(place).partition(":")
+    function: Callable[..., AbstractContextManager[Callable[[], None]]] = getattr(import_module(module), name)
+    return function
 
 
 class _Pipe:

@@ -14,6 +14,10 @@ _WITH_VALUE = ("-W", "-X")
 _FLAGS = re.compile(r"-[bBdEIiOPqRsSuvx]+")
 FILE, MODULE, TEXT = "file", "module", "text"
 """The kinds of targets that Python runs."""
+RECORD, RECORD_VALUES, WATCH = "record", "record-values", "watch"
+"""The jobs of a child: record a command, with values too, or watch it on a device."""
+AT = "@"
+"""Between that and the word of the device: on which it is watched, or for which it is recorded."""
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,11 @@ class Framework:
     """Packages that an environment may go without."""
     recorder: str | None = None
     """``package.module:function``, a context that records the calls made within; None where that cannot be done."""
+    spoken_devices: frozenset[str] = frozenset()
+    """The devices for which a recorder has arrays say that they are there."""
+    watcher: str | None = None
+    """``package.module:function``, a context that runs what is made within on a device, and watches its calls; None
+    where that cannot be done."""
     replay: str | None = None
     """``package.module:function``, which makes the case of a recorded call."""
 

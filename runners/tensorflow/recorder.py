@@ -28,7 +28,7 @@ from runners.suite.frozen import BFLOAT16, Named, Slot
 from runners.suite.recording import arrays as recorded_arrays
 from runners.suite.recording.arrays import RecordedArray
 from runners.suite.recording.book import Book
-from runners.suite.recording.recorder import Recorder
+from runners.suite.recording.recorder import Recorder, RecordingOptions, StandIn
 from runners.suite.recording.sites import Sites
 from runners.suite.recording.wrapping import Mode, Place, wrapped
 from runners.tensorflow.left_open import is_random
@@ -41,9 +41,9 @@ _EAGER_BASE = EagerTensor.__mro__[1]
 
 
 @contextmanager
-def recording(book: Book, folder: str, with_values: bool) -> Iterator[Callable[[], None]]:
+def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Callable[[], None]]:
     """Record the calls of this process into the book; gives the way to stop."""
-    recorder = Recorder(book, Sites(folder, FOLDERS), TensorFlowDialect(), with_values)
+    recorder = Recorder(book, Sites(folder, FOLDERS), TensorFlowDialect(), options.with_values)
     before = tf.config.functions_run_eagerly()
     with wrapped(_places(), recorder, Mode(is_on=tf.executing_eagerly)):
         tf.config.run_functions_eagerly(True)
@@ -55,7 +55,7 @@ def recording(book: Book, folder: str, with_values: bool) -> Iterator[Callable[[
 
 def _places() -> Iterator[Place]:
     for home, module in modules():
-        for name in functions_in(module):
+        for name in functions_in(home, module):
             yield Place(module, name, f"{home}.{name}")
     # A class of variables has copies of what it inherits.
     names = [*(f"{TENSOR}.{name}" for name in (*OPERATORS, *READS)), *(f"{VARIABLE}.{name}" for name in ASSIGNMENTS)]
@@ -83,6 +83,7 @@ class TensorFlowDialect:
     by_value = frozenset({type, np.dtype, tf.DType})
     reads = READS
     not_computing: frozenset[str] = frozenset()
+    stand_in: StandIn | None = None
     carriers = frozenset({"constant", "convert_to_tensor"})
 
     def form(self, value: Any) -> Any:

@@ -36,5 +36,8 @@ FRAMEWORK = Framework(
         r"nvidia-.*|cuda-.*|(pytorch-)?triton", used_by=frozenset({"cuda"}), stand_in="runners.torch.stubs.place:place"
     ),
     recorder="runners.torch.recorder:recording",
+    # Not "cuda": code that is told so goes on to call torch.cuda, which is not there.
+    spoken_devices=frozenset({"tpu", "xla"}),
+    watcher="runners.torch.recorder:watching",
     replay="runners.torch.replay:case_of",
 )

@@ -4,14 +4,15 @@ A dispatch mode is not used. It would be called for every operation inside of ea
 pass, which have no public name to be charted under. That a program goes backward through a call is noticed by a hook on
 the call's own node of the graph.
 
-Arrays do not say that they are on the target: a recorder's tensors that answer ``device.type`` otherwise than where
-their memory is go wrong in whatever reads both, such as NumPy, ``torch.load`` and C++ extensions. So a branch on the
-device is taken as on the CPU.
+Where the target is known, arrays say that they are on it to whoever asks from outside of torch's own Python
+(``spoken_device.py``), so that a branch on the device is taken as there. A call that the CPU refuses then, for a dtype
+that such a branch chose, is recorded, and made in float32 instead so that the program goes on.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,14 +23,17 @@ import torch
 from torch.overrides import TorchFunctionMode, resolve_name
 from torch.utils._python_dispatch import _disable_current_modes
 
+from runners.suite.device import Device
 from runners.suite.frozen import Slot
 from runners.suite.recording import arrays as recorded_arrays
 from runners.suite.recording.arrays import RecordedArray
 from runners.suite.recording.book import Book
-from runners.suite.recording.recorder import Recorder
+from runners.suite.recording.recorder import Recorder, RecordingOptions, StandIn
 from runners.suite.recording.sites import Sites
+from runners.suite.recording.watcher import Watcher
 from runners.torch.placement.threads import entered_by_threads
 from runners.torch.recordable import NOT_COMPUTING, READS, public_name, recordable
+from runners.torch.spoken_device import SpokenDevice, in_float32, spoken_device
 from runners.torch.writing import dtype_of, numpy_of, plain, strides_of
 
 FOLDERS = (os.path.dirname(os.path.abspath(torch.__file__)),)
@@ -40,26 +44,62 @@ OWN_CLASS = "an array of a class of its own"
 
 _Tensor = torch.Tensor
 _BACKWARD = torch.Tensor.backward
+_GETTER = "__get__"
 _PLAIN_CLASSES = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 
 @contextmanager
-def recording(book: Book, folder: str, with_values: bool) -> Iterator[Callable[[], None]]:
+def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Callable[[], None]]:
     """Record the calls of this thread, and of those that it starts, into the book; gives the way to stop."""
-    recorder = Recorder(book, Sites(folder, FOLDERS), TorchDialect(), with_values)
+    spoken = spoken_device(options.target, FOLDERS)
+    dialect = TorchDialect(stand_in=None if spoken is None else in_float32)
+    recorder = Recorder(book, Sites(folder, FOLDERS), dialect, options.with_values)
     names: dict[Any, tuple[str, str | None]] = {}
-    with entered_by_threads(lambda: _Mode(recorder, names)), _Mode(recorder, names):
+    with entered_by_threads(lambda: _Mode(recorder, names, spoken)), _Mode(recorder, names, spoken):
         yield recorder.stop
+
+
+@contextmanager
+def watching(book: Book, folder: str, device: Device) -> Iterator[Callable[[], None]]:
+    """Make arrays on the device unless the program says where, and watch its calls; gives the way to stop."""
+    unwatched = READS | (NOT_COMPUTING - {"backward"})
+    watcher = Watcher(book, Sites(folder, FOLDERS), device, unwatched)
+    names: dict[Any, tuple[str, str | None]] = {}
+    device.prime()
+    torch.set_default_device(device.handle)
+    try:
+        with entered_by_threads(lambda: _WatchMode(watcher, names)), _WatchMode(watcher, names):
+            yield watcher.stop
+    finally:
+        torch.set_default_device(None)
+
+
+class _WatchMode(TorchFunctionMode):  # type: ignore[misc]
+    """Hands each call of its thread to the watcher; a backward pass is one."""
+
+    def __init__(self, watcher: Watcher, names: dict[Any, tuple[str, str | None]]) -> None:
+        super().__init__()
+        self._watcher = watcher
+        self._names = names
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
+        names = self._names.get(func)
+        if names is None:
+            names = self._names[func] = ("backward", "torch.Tensor.backward") if func is _BACKWARD else _names(func)
+        return self._watcher.call(func, *names, args, kwargs or {})
 
 
 class _Mode(TorchFunctionMode):  # type: ignore[misc]
     """Hands each call of its thread to the recorder."""
 
-    def __init__(self, recorder: Recorder, names: dict[Any, tuple[str, str | None]]) -> None:
-        """``names`` keeps the names of functions that were met."""
+    def __init__(
+        self, recorder: Recorder, names: dict[Any, tuple[str, str | None]], spoken: SpokenDevice | None
+    ) -> None:
+        """``names`` keeps the names of functions that were met; ``spoken`` is the device that arrays say."""
         super().__init__()
         self._recorder = recorder
         self._names = names
+        self._spoken = spoken
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         if func is _BACKWARD:
@@ -70,7 +110,13 @@ class _Mode(TorchFunctionMode):  # type: ignore[misc]
         names = self._names.get(func)
         if names is None:
             names = self._names[func] = _names(func)
-        return self._recorder.call(func, *names, args, kwargs or {})
+        kwargs = kwargs or {}
+        # The name of a device alone is not a call on it.
+        if self._spoken is not None and func is not torch.device:
+            if names[0] == _GETTER and self._spoken.answers(func, sys._getframe(1)):
+                return self._spoken.answer(func)
+            args, kwargs = self._spoken.on_host(args, kwargs)
+        return self._recorder.call(func, *names, args, kwargs)
 
 
 def _names(func: Any) -> tuple[str, str | None]:
@@ -99,6 +145,9 @@ class TorchDialect:
     reads = READS
     not_computing = NOT_COMPUTING
     carriers = frozenset({"to", "cuda", "tensor", "as_tensor"})
+
+    def __init__(self, stand_in: StandIn | None = None) -> None:
+        self.stand_in = stand_in
 
     def form(self, value: Any) -> Any:
         return (value.dtype, value.shape) if isinstance(value, torch.Tensor) else None

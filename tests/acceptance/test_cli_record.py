@@ -17,6 +17,7 @@ import pytest
 from protocol.bundle import BundledOutcome
 from protocol.enums import Ending, Placement, Verdict
 from protocol.recording import Recording
+from protocol.watched_run import WatchedRun
 from tests.portolan_process import COMMAND
 from tests.runner_process import environment
 
@@ -256,3 +257,54 @@ def test_ctrl_c_ends_the_command_and_keeps_what_it_called(tmp_path: Path) -> Non
     _, stderr = recording.communicate(timeout=LIMIT_S)
     assert recording.returncode == 130, stderr
     assert read(tmp_path).calls[0].function == "torch.ones"
+
+
+def watched(folder: Path, script: str, *arguments: str, options: tuple[str, ...] = ()) -> tuple[int, WatchedRun]:
+    """The exit code of a script that was run whole on XLA, and what became of it there."""
+    (folder / "whole.py").write_text(script)
+    process = run(
+        folder, "watch", "torch", "xla", "--out", "run.json", *options, "--", "python", "whole.py", *arguments
+    )
+    assert (folder / "run.json").exists(), process.stderr
+    return process.returncode, WatchedRun.model_validate_json((folder / "run.json").read_bytes())
+
+
+def test_a_whole_run_on_xla_shows_which_line_falls_back_there(tmp_path: Path) -> None:
+    code, told = watched(tmp_path, TRAIN, "2")
+    assert (code, told.exit_code, told.device) == (0, 0, "xla")
+    fell_back = {event.function: [(site.file, site.line) for site in event.sites] for event in told.events}
+    assert fell_back["torch.nonzero"] == [("whole.py", NONZERO_LINE)]
+    assert {event.kind for event in told.events} == {"fell_back"}
+
+
+HOSTILE = """\
+import os, signal, subprocess, sys, time
+import torch
+x = torch.ones(3) + 1
+if sys.argv[1] == "hangs":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    subprocess.Popen(["sleep", "1000"], start_new_session=True)
+    time.sleep(1000)
+if sys.argv[1] == "forks":
+    if os.fork() == 0:
+        os._exit(7)
+    os.wait()
+if sys.argv[1] == "dies":
+    os.kill(os.getpid(), signal.SIGKILL)
+if sys.argv[1] == "raises":
+    torch.ones(2) @ torch.ones(3)
+"""
+
+
+@pytest.mark.level(2)
+@pytest.mark.parametrize(
+    ("how", "code", "exit_code"), [("hangs", 3, None), ("forks", 0, 0), ("dies", 1, -9), ("raises", 1, 1)]
+)
+def test_a_whole_run_that_misbehaves_is_contained_and_told(
+    tmp_path: Path, how: str, code: int, exit_code: int | None
+) -> None:
+    ended, told = watched(tmp_path, HOSTILE, how, options=("--timeout-s", "90") if how == "hangs" else ())
+    assert (ended, told.exit_code) == (code, exit_code)
+    assert any("forked" in note for note in told.notes) == (how == "forks")
+    raised = [(event.function, event.sites[0].line) for event in told.events if event.kind == "raised"]
+    assert raised == ([("torch.Tensor.__matmul__", len(HOSTILE.splitlines()))] if how == "raises" else [])

@@ -11,6 +11,7 @@ from coordinator.assess.findings import Finding
 from coordinator.assess.recorded_run import RecordedRun
 from coordinator.assess.report import Report
 from coordinator.assess.sites import Site
+from coordinator.assess.whole_run import WholeRun
 
 FORMAT = 1
 """Counts up when a reader of the last one could not read what is written."""
@@ -36,7 +37,7 @@ def json_of(report: Report) -> bytes:
                     "suites": target.suites,
                     "sentences": target.sentences,
                 },
-                "origin": report.origin,
+                "origin": report.whole_origin,
                 "installed": report.installed,
                 "findings": [_finding(finding, report) for finding in report.assessment.findings],
                 "callers": [
@@ -54,6 +55,8 @@ def json_of(report: Report) -> bytes:
                 "files": report.source.files,
                 "star_imports": report.source.star_imports,
                 "run": None if report.run is None else _run(report.run),
+                "whole": None if report.whole is None else _whole(report.whole),
+                "why_not_whole": report.why_not_whole,
                 "ignored": report.ignored,
                 "in_baseline": report.known,
             },
@@ -80,12 +83,24 @@ def _run(run: RecordedRun) -> dict[str, Any]:
     }
 
 
+def _whole(whole: WholeRun) -> dict[str, Any]:
+    return {
+        "exit_code": whole.run.exit_code,
+        "seconds": whole.run.seconds,
+        "host_seconds": whole.host_seconds,
+        "events": [asdict(event) for event in whole.events],
+        "unmet": [asdict(prediction) for prediction in whole.unmet],
+        "notes": whole.run.notes,
+    }
+
+
 def _finding(finding: Finding, report: Report) -> dict[str, Any]:
     verdict = asdict(finding.verdict)
     verdict.pop("chart")
     return {
         **verdict,
         "repeat": report.repeat(finding.verdict),
+        "ships": report.has_shipped(finding.verdict),
         "guarded": finding.is_guarded,
         "unreached": finding.is_unreached,
         "places": [_place(site) for site in finding.places],

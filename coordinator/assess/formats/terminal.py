@@ -44,6 +44,7 @@ def _lines(report: Report, whole: bool) -> Iterator[str]:
         yield from _finding(finding, report)
     if report.run is not None:
         yield from _run(report.run, whole)
+    yield from _whole_run(report)
     yield from _conditions(report, whole)
     yield from _notes(report, whole)
     yield from _callers(report)
@@ -55,6 +56,8 @@ def _finding(finding: Finding, report: Report) -> Iterator[str]:
     marks = [plural(len(finding.places), "place")]
     if verdict.charted_as != verdict.function:
         marks.append(f"charted as {verdict.charted_as}")
+    if report.has_shipped(verdict):
+        marks.append("by evidence that ships with Portolan")
     if finding.is_guarded:
         marks.append(f"only under {_guards(finding)}")
     if finding.is_unreached:
@@ -134,6 +137,29 @@ def _run(run: RecordedRun, whole: bool) -> Iterator[str]:
         for line in textwrap.wrap(clause, WIDTH - 4, subsequent_indent="  ", break_on_hyphens=False):
             yield f"│ {line:<{WIDTH - 4}} │"
     yield f"└{'─' * (WIDTH - 2)}┘"
+
+
+def _whole_run(report: Report) -> Iterator[str]:
+    """The command on the target itself, and its predictions."""
+    if report.why_not_whole is not None:
+        yield ""
+        yield from _wrapped(f"The whole command could not be run on {report.target.short}: {report.why_not_whole}.")
+    if report.whole is None:
+        return
+    yield ""
+    yield from _wrapped(f"The whole command on {report.target.short}: {report.whole.ended_line}.")
+    for event in report.whole.events:
+        mark = "predicted" if event.is_predicted else "not predicted"
+        yield from _wrapped(f"  {LABELS[event.kind]:<6}{event.function} ({mark}): {event.said}", hanging=" " * 8)
+        yield from _indented(f"at {join_words(list(event.places), SHOWN_PLACES)}")
+    for prediction in report.whole.unmet:
+        yield from _wrapped(
+            f"  {LABELS[prediction.kind]:<6}{prediction.function} (predicted, did not happen) [{prediction.place}]",
+            hanging=" " * 8,
+        )
+    yield from _wrapped(f"{report.whole.score_line[:1].upper()}{report.whole.score_line[1:]}.")
+    for note in report.whole.run.notes:
+        yield from _wrapped(note)
 
 
 def _callers(report: Report) -> Iterator[str]:

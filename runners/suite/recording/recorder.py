@@ -13,7 +13,8 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -37,6 +38,20 @@ NO_NAME = "it is no public function that computes"
 NO_FORM = "it returns what has no written form"
 
 Key = Any
+
+
+@dataclass(frozen=True)
+class RecordingOptions:
+    """How a command is recorded."""
+
+    with_values: bool = False
+    """Whether the values of floating arrays are kept too."""
+    target: str | None = None
+    """The word of the device that arrays say they are on, where the framework can have them say so."""
+
+
+StandIn = Callable[[Any, Sequence[Any], Mapping[str, Any]], Any]
+"""Makes a call of the function with these arguments in another way."""
 Array = Any
 """An array of the framework's."""
 _CALLER = 2
@@ -56,6 +71,8 @@ class Dialect(Protocol):
     """Last names of functions that are not recorded at all."""
     carriers: frozenset[str]
     """Last names of functions that may carry an array to a device."""
+    stand_in: StandIn | None
+    """Makes a call that the CPU refuses, in another way, if arrays say that they are elsewhere; None: they do not."""
 
     def form(self, value: Any) -> Any:
         """The form of a value of any other class."""
@@ -157,7 +174,12 @@ class Recorder:
         if known is None:
             return func(*args, **kwargs)
         start = perf_counter()
-        result = func(*args, **kwargs)
+        try:
+            result = func(*args, **kwargs)
+        except Exception as error:
+            if dialect.stand_in is None:
+                raise
+            result = _stood_in(dialect.stand_in, error, func, args, kwargs)
         dialect.settle(result)
         ended = perf_counter()
         known.entry.met(self._sites.of(sys._getframe(_CALLER)), ended - start)
@@ -189,7 +211,12 @@ class Recorder:
             before = list(map(dialect.content, given))
             has_drawn = dialect.draws(last, name)
         start = perf_counter()
-        result = func(*args, **kwargs)
+        try:
+            result = func(*args, **kwargs)
+        except Exception as error:
+            if dialect.stand_in is None:
+                raise
+            result = _stood_in(dialect.stand_in, error, func, args, kwargs)
         dialect.settle(result)
         seconds = perf_counter() - start
         with dialect.quiet():
@@ -300,6 +327,13 @@ class Recorder:
 
     def _site(self) -> Site:
         return self._sites.of(sys._getframe(_CALLER))
+
+
+def _stood_in(stand_in: StandIn, error: Exception, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """The result of what stands in for a call that raised; raises the call's own error if that raises too."""
+    with suppress(Exception):
+        return stand_in(func, args, kwargs)
+    raise error
 
 
 class _New:

@@ -9,14 +9,19 @@ from __future__ import annotations
 import functools
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any
-
-from runners.suite.recording.recorder import Recorder
+from typing import Any, Protocol
 
 _MISSING: Any = object()
+
+
+class Caller(Protocol):
+    """Makes the calls that are handed to it: a recorder or a watcher."""
+
+    def call(self, func: Any, last: str, name: str | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Make a call of the user's. ``name`` is its public name, if it has one, and ``last`` its end."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +58,14 @@ class _Inside(threading.local):
 
 
 @contextmanager
-def wrapped(places: Iterable[Place], recorder: Recorder, mode: Mode) -> Iterator[None]:
+def wrapped(places: Iterable[Place], caller: Caller, mode: Mode) -> Iterator[None]:
     """Wrap the functions at these places."""
     inside, before = _Inside(), []
     try:
         for place in places:
             function = getattr(place.owner, place.attribute)
             before.append((place, vars(place.owner).get(place.attribute, _MISSING)))
-            setattr(place.owner, place.attribute, _wrapper(function, place, recorder, mode, inside))
+            setattr(place.owner, place.attribute, _wrapper(function, place, caller, mode, inside))
         yield
     finally:
         for place, value in reversed(before):
@@ -73,7 +78,7 @@ def wrapped(places: Iterable[Place], recorder: Recorder, mode: Mode) -> Iterator
 def _wrapper(
     function: Any,
     place: Place,
-    recorder: Recorder,
+    caller: Caller,
     mode: Mode,
     inside: _Inside,
 ) -> Callable[..., Any]:
@@ -93,7 +98,7 @@ def _wrapper(
             return function(*args, **kwargs)
         inside.yes = True
         try:
-            return recorder.call(computed, last, place.name, place.take_apart(args), kwargs)
+            return caller.call(computed, last, place.name, place.take_apart(args), kwargs)
         finally:
             inside.yes = False
 

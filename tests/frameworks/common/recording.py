@@ -13,15 +13,21 @@ from runners.suite.cases import Case
 from runners.suite.device import Device
 from runners.suite.recording.book import CALL, Book
 from runners.suite.recording.reading import RecordedCall, functions_of
+from runners.suite.recording.recorder import RecordingOptions
 from tests.frameworks.common.running import run
 
 Entries = list[dict[str, Any]]
-Recording = Callable[[Book, str, bool], AbstractContextManager[Callable[[], None]]]
+Recording = Callable[[Book, str, RecordingOptions], AbstractContextManager[Callable[[], None]]]
 """The context in which a framework's recorder is at work."""
 
 
 def recorded(
-    recording: Recording, work: Callable[[], object], *, folder: Path | None = None, with_values: bool = False
+    recording: Recording,
+    work: Callable[[], object],
+    *,
+    folder: Path | None = None,
+    with_values: bool = False,
+    target: str | None = None,
 ) -> Entries:
     """All that is told of the work: of each entry its kind, its facts, its count and its sites."""
     entries: dict[int, dict[str, Any]] = {}
@@ -35,7 +41,7 @@ def recorded(
             entry.update(message.get("facts", message.get("more")), kind=message.get("kind", entry.get("kind")))
 
     book = Book(tell)
-    with recording(book, str(folder), with_values):
+    with recording(book, str(folder), RecordingOptions(with_values, target)):
         work()
         book.tell_counts()
     return list(entries.values())

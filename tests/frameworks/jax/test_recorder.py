@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,53 @@ def test_calls_in_compiled_functions_and_loops_are_told_with_their_count_line_an
     ((file, line, _),) = calls["jax.numpy.tanh"]["sites"]
     assert file == Path(__file__).name
     assert "jnp.tanh(row)" in Path(__file__).read_text().splitlines()[line - 1]
+
+
+def test_from_its_third_call_on_a_compiled_function_runs_compiled_and_counts_as_the_second_did() -> None:
+    runs: list[object] = []
+
+    def work() -> None:
+        @partial(jax.jit, static_argnames="power")
+        def step(x: Any, power: int) -> Any:
+            runs.append(x)
+            return jnp.tanh(x) ** power + jnp.sum(jnp.array([1.0, 2.0]))
+
+        for number in range(10):
+            step(jnp.full((3, 3), float(number)), power=2)
+        step(jnp.ones((2, 2)), power=2)
+        step(jnp.ones((3, 3)), power=3)
+        jax.grad(lambda x: step(x, power=2).sum())(jnp.ones((3, 3)))
+
+    entries = recorded(work)
+    tanh = [entry for entry in of_kind(entries, CALL) if entry["function"] == "jax.numpy.tanh"]
+    shapes: dict[tuple[int, ...], int] = {}
+    for entry in tanh:
+        shape = tuple(entry["arrays"][0]["shape"])
+        shapes[shape] = shapes.get(shape, 0) + entry["count"]
+    assert shapes == {(3, 3): 12, (2, 2): 1}
+    assert any(entry["gradient"] for entry in tanh)
+    # Twice as written, once to be traced, once for each other signature, once where a gradient is taken.
+    assert len(runs) == 6
+    assert counts(entries, CROSSING) == {"jax.numpy.array": 5}
+
+
+def test_a_compiled_method_is_bound_and_keeps_what_jax_offers_of_it() -> None:
+    def work() -> None:
+        class Model:
+            scale = 2.0
+
+            @partial(jax.jit, static_argnums=0)
+            def apply(self, x: Any) -> Any:
+                return jnp.tanh(x) * self.scale
+
+        model = Model()
+        results = [float(model.apply(jnp.ones(3))[0]) for _ in range(4)]
+        assert results == [results[0]] * 4
+        assert Model.apply.lower(model, jnp.ones(3)).as_text()
+        assert jax.jit(static_argnums=1)(lambda x, number: x * number)(jnp.ones(2), 3)[0] == 3.0
+
+    # Once more where it is only lowered.
+    assert counts(recorded(work))["jax.numpy.tanh"] == 5
 
 
 def test_what_jax_calls_within_a_public_function_is_no_call_of_the_users() -> None:
@@ -198,7 +246,7 @@ def test_a_recording_calls_nothing_but_what_computes(
     (attack,) = cases([attacked(entry, function, str(mark))], tmp_path)
     outcome = run(Cpu(), attack)
     assert outcome.verdict is Verdict.skipped
-    assert "no such function that a recording may call" in str(outcome.evidence and outcome.evidence.reason)
+    assert "a recording may not make this call" in str(outcome.evidence and outcome.evidence.reason)
     assert not mark.exists()
 
 

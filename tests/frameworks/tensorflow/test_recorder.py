@@ -208,7 +208,7 @@ def test_a_recording_calls_nothing_but_what_computes(
     (attack,) = cases([attacked(entry, function, str(mark))], tmp_path)
     outcome = run(Cpu(), attack)
     assert outcome.verdict is Verdict.skipped
-    assert "no such function that a recording may call" in str(outcome.evidence and outcome.evidence.reason)
+    assert "a recording may not make this call" in str(outcome.evidence and outcome.evidence.reason)
     assert not mark.exists()
 
 
@@ -218,4 +218,4 @@ def test_a_recording_hands_no_function_to_one_that_computes(tmp_path: Path) -> N
     (attack,) = cases([{**entry, "call": call}], tmp_path)
     outcome = run(Cpu(), attack)
     assert outcome.verdict is Verdict.skipped
-    assert "names nothing but dtypes" in str(outcome.evidence and outcome.evidence.reason)
+    assert "names no function among arguments" in str(outcome.evidence and outcome.evidence.reason)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -225,7 +226,7 @@ def test_a_recording_calls_nothing_but_what_computes(
     (attack,) = cases([{**entry, "function": function, "call": call}], tmp_path)
     outcome = run(Cpu(), attack)
     assert outcome.verdict is Verdict.skipped
-    assert "no such function that a recording may call" in str(outcome.evidence and outcome.evidence.reason)
+    assert "a recording may not make this call" in str(outcome.evidence and outcome.evidence.reason)
     assert not mark.exists()
 
 
@@ -238,3 +239,44 @@ def test_a_recording_hands_no_function_to_one_that_computes(tmp_path: Path) -> N
     outcome = run(Cpu(), attack)
     assert outcome.verdict is Verdict.skipped
     assert "names no function among arguments" in str(outcome.evidence and outcome.evidence.reason)
+
+
+def chosen_by_device() -> None:
+    """As transformers' Mixtral counts the tokens of its experts."""
+    experts = torch.tensor([0, 2, 2, 1])
+    counted = experts.float() if experts.device.type == "cpu" else experts.int()
+    counts = torch.histc(counted, bins=3, min=0, max=2)
+    places = torch.arange(3, device=counts.device)
+    torch.zeros(3).to(experts.device).add_(places)
+    assert counts.tolist() == [1, 1, 2]
+    assert (counted.is_cuda, counted.is_xla) == (False, counted.device.type == "xla")
+
+
+@pytest.mark.parametrize(("target", "dtype"), [(None, "float32"), ("xla", "int32")])
+def test_a_branch_on_the_device_of_an_array_is_taken_as_on_the_target(target: str | None, dtype: str) -> None:
+    entries = recording.recorded(recorder.recording, chosen_by_device, folder=Path(__file__).parent, target=target)
+    calls = {entry["function"]: entry for entry in of_kind(entries, CALL)}
+    (array,) = calls["torch.histc"]["arrays"]
+    assert array["dtype"] == dtype
+    # What is made on the device by its name is there, as what is moved to it.
+    assert {"torch.arange", "torch.Tensor.add_"} <= calls.keys()
+    assert counts(entries, CROSSING)["torch.Tensor.to"] == 1
+
+
+def test_what_reads_memory_sees_where_it_is_whatever_arrays_say(tmp_path: Path) -> None:
+    def work() -> None:
+        x = torch.arange(6.0).reshape(2, 3)
+        assert x.device == torch.device("xla:0")
+        assert np.asarray(x).sum() == torch.from_numpy(x.numpy()).sum().item() == 15
+        torch.save(x, tmp_path / "x.pt")
+        assert torch.equal(torch.load(tmp_path / "x.pt"), x)
+        assert "device" not in repr(x)
+        layer = torch.nn.Linear(3, 2).to("xla")
+        assert next(layer.parameters()).device.type == "xla"
+        layer(x).sum().backward()
+        with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+            x @ x
+
+    entries = recording.recorded(recorder.recording, work, folder=Path(__file__).parent, target="xla")
+    assert counts(entries)["torch.nn.functional.linear"] == 1
+    assert torch.ones(1).device == torch.device("cpu")

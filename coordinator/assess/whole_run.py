@@ -1,0 +1,101 @@
+"""The whole of a command on the target itself, beside what the replays of its calls predicted. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from coordinator.assess.findings import Finding
+from coordinator.assess.recorded_run import place_of
+from coordinator.assess.verdicts import Kind
+from protocol.watched_run import WatchedEvent, WatchedRun
+
+KINDS: Mapping[str, Kind] = {"raised": Kind.fails, "fell_back": Kind.falls_back}
+"""The kind of a finding that predicts an event. Wrong values and times are not seen in a whole run."""
+
+
+@dataclass(frozen=True)
+class WholeEvent:
+    """A function that fell back or raised in the whole run."""
+
+    function: str
+    kind: Kind
+    said: str
+    places: tuple[str, ...]
+    is_predicted: bool
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A function that a finding says to fall back or to fail, which the whole run did not show."""
+
+    function: str
+    kind: Kind
+    place: str
+
+
+@dataclass(frozen=True)
+class WholeRun:
+    """A watched run, and the findings of the recording."""
+
+    run: WatchedRun
+    findings: tuple[Finding, ...]
+    host_seconds: float
+    """Of the same command on the CPU, under the recorder."""
+
+    @cached_property
+    def predicted(self) -> Mapping[tuple[str, Kind], Finding]:
+        """The findings that a whole run can show, by function and kind."""
+        kinds = KINDS.values()
+        findings = (finding for finding in self.findings if finding.verdict.kind in kinds)
+        return {(finding.verdict.function, finding.verdict.kind): finding for finding in findings}
+
+    @cached_property
+    def events(self) -> tuple[WholeEvent, ...]:
+        """Each function and kind once, in the order in which they came first."""
+        by_key: dict[tuple[str, Kind], list[WatchedEvent]] = {}
+        for event in self.run.events:
+            by_key.setdefault((event.function, KINDS[event.kind]), []).append(event)
+        return tuple(
+            WholeEvent(function, kind, events[0].said, _places(events), (function, kind) in self.predicted)
+            for (function, kind), events in by_key.items()
+        )
+
+    @cached_property
+    def unmet(self) -> tuple[Prediction, ...]:
+        """The predictions that the run did not show."""
+        met = {(event.function, event.kind) for event in self.events}
+        return tuple(
+            Prediction(*key, f"{finding.places[0].path}:{finding.places[0].line}")
+            for key, finding in self.predicted.items()
+            if key not in met
+        )
+
+    @property
+    def ended_line(self) -> str:
+        """``It ended with exit code 0 after 12.3 s; on the CPU it took 3.1 s under the recorder``"""
+        code = self.run.exit_code
+        if code is None:
+            ending = "was killed"
+        elif code < 0:
+            ending = f"ended with signal {-code}"
+        else:
+            ending = f"ended with exit code {code}"
+        return (
+            f"it {ending} after {self.run.seconds:.1f} s; on the CPU it took {self.host_seconds:.1f} s while recorded"
+        )
+
+    @property
+    def score_line(self) -> str:
+        """``of 3 that fell back or raised, 3 were predicted; of 4 predicted, 3 did``"""
+        events, predicted = self.events, self.predicted
+        met = sum(event.is_predicted for event in events)
+        line = (
+            f"of {len(events)} that fell back or raised, {met} were predicted; of {len(predicted)} predicted, {met} did"
+        )
+        return line if self.run.exit_code == 0 else f"{line}, and what comes after its early end had no chance to"
+
+
+def _places(events: Iterable[WatchedEvent]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(place_of(site) for event in events for site in event.sites))

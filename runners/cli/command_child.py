@@ -1,0 +1,162 @@
+"""A user's command in a child under a recorder or a watcher, until its end, its deadline or a Ctrl-C.
+
+The child tells at once what it sees. So one that crashes, hangs or is killed leaves what was told by then.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from runners import frameworks
+from runners.errors import RecordingError
+from runners.isolation import fork_server, processes
+from runners.isolation.fork_server import Interpreter
+from runners.recording.command import Command
+from runners.settings import inherited
+
+CHILD = "runners.recording.child"
+_PIECE = 1 << 16
+_LOOK_EVERY_S = 0.2
+FAILED, LATE, INTERRUPTED = 1, 3, 130
+"""Exit codes where the command failed, was killed at its deadline, or was ended by Ctrl-C."""
+
+
+@dataclass(frozen=True)
+class ChildOrder:
+    """A command, and what is done with it."""
+
+    framework: str
+    device: str
+    job: str
+    """As ``runners.recording.child`` takes it."""
+    interpreter: Interpreter
+    command: Command
+    timeout_s: float
+    variables: Mapping[str, str]
+    """Of the environment, beside those of the device."""
+
+
+@dataclass
+class Entry:
+    """A distinct call, a crossing, a reason, a fallback or an error, and where it was met."""
+
+    kind: str
+    facts: dict[str, Any]
+    seconds: float = 0.0
+    sites: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass
+class Told:
+    """All that a child has told so far."""
+
+    version: str | None = None
+    broken: str | None = None
+    notes: list[str] = field(default_factory=list)
+    entries: dict[int, Entry] = field(default_factory=dict)
+
+    def take(self, line: bytes) -> None:
+        match json.loads(line):
+            case {"entry": int(number), "kind": str(kind), "facts": dict(facts)}:
+                self.entries[number] = Entry(kind, facts)
+            case {"entry": int(number), "more": dict(facts)}:
+                self.entries[number].facts.update(facts)
+            case {"counts": list(counts)}:
+                for number, seconds, sites in counts:
+                    entry = self.entries[number]
+                    entry.seconds = seconds
+                    entry.sites = [{"file": file, "line": line, "count": count} for file, line, count in sites]
+            case {"note": str(sentence)}:
+                self.notes.append(sentence)
+            case {"version": str(version)}:
+                self.version = version
+            case {"type": "broken", "reason": str(reason)}:
+                self.broken = reason
+
+    def of_kind(self, kind: str) -> Iterator[Entry]:
+        return (entry for entry in self.entries.values() if entry.kind == kind and entry.sites)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The end of the command."""
+
+    exit_code: int | None
+    """Its own; None: we killed it."""
+    words: str
+    code: int
+    """The exit code of ours."""
+
+
+def run_child(order: ChildOrder, told: Told) -> Ended:
+    """Run the command to its end, to its deadline or to a Ctrl-C."""
+    ours, theirs = os.pipe()
+    device = frameworks.variables(frameworks.load(order.framework), order.device)
+    command = order.command
+    try:
+        process = subprocess.Popen(
+            [
+                order.interpreter.path, *command.options, str(fork_server.LAUNCHER), CHILD, str(theirs),
+                order.framework, order.job, command.kind, command.target, *command.arguments,
+            ],
+            env={**fork_server.environment(inherited()), **device, **order.variables},
+            pass_fds=[theirs],
+            start_new_session=True,
+        )  # fmt: skip
+    except OSError as error:
+        os.close(ours)
+        raise RecordingError(f"{order.interpreter.path} cannot be run: {error.strerror}") from error
+    finally:
+        os.close(theirs)
+    deadline = time.monotonic() + order.timeout_s
+    killed: Ended | None = None
+    try:
+        for line in _lines(ours, process, deadline):
+            with suppress(ValueError, KeyError, TypeError):
+                told.take(line)
+        if process.poll() is None:
+            killed = Ended(None, f"the command was killed after {order.timeout_s:g} s", LATE)
+    except KeyboardInterrupt:
+        killed = Ended(None, "the command was interrupted", INTERRUPTED)
+    finally:
+        _end(process)
+        os.close(ours)
+    code = process.returncode
+    how = f"signal {-code}" if code < 0 else f"exit code {code}"
+    return killed or Ended(code, f"the command ended with {how}", FAILED if code else 0)
+
+
+def _lines(pipe: int, process: subprocess.Popen[bytes], deadline: float) -> Iterator[bytes]:
+    """The lines of a pipe until its process has ended, or until the deadline. A process that it left holds no pipe."""
+    rest = b""
+    while time.monotonic() < deadline:
+        has_ended = process.poll() is not None
+        ready, _, _ = select.select([pipe], [], [], 0.0 if has_ended else _LOOK_EVERY_S)
+        piece = os.read(pipe, _PIECE) if ready else b""
+        if not piece and (has_ended or ready):
+            if has_ended:
+                return
+            # The pipe is closed, and the command goes on without a recorder.
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(max(0.0, deadline - time.monotonic()))
+            return
+        *lines, rest = (rest + piece).split(b"\n")
+        yield from lines
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill the command with all that it started, if it still runs."""
+    if process.poll() is None:
+        processes.kill(lambda table: processes.descendants([process.pid], table))
+    process.wait()
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)

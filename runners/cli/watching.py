@@ -1,0 +1,67 @@
+"""``portolan-runner watch``: a user's command on the device itself, and which of its calls fall back or raise there."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+
+from protocol.watched_run import WatchedEvent, WatchedRun
+from runners import frameworks
+from runners.cli.command_child import ChildOrder, Told, run_child
+from runners.cli.recording import require_writable, write
+from runners.errors import RecordingError, UsageError
+from runners.isolation.fork_server import Interpreter
+from runners.recording.command import AT, WATCH, Command
+from runners.suite.recording.book import FELL_BACK, RAISED
+
+
+@dataclass(frozen=True)
+class WatchOrder:
+    """The options of one watched run."""
+
+    framework: str
+    device: str
+    interpreter: Interpreter
+    command: Command
+    words: Sequence[str]
+    """The command as it was typed."""
+    out: Path
+    timeout_s: float
+
+
+def watch(order: WatchOrder) -> int:
+    """Run the command and write what became of it; returns the exit code. Raises ``RecordingError`` if it cannot."""
+    if frameworks.load(order.framework).watcher is None:
+        raise UsageError(f"no whole command can be run on a device of {order.framework}; of jax and torch it can")
+    require_writable(order.out)
+    begun, moment, told = time.monotonic(), datetime.now(UTC), Told()
+    job = f"{WATCH}{AT}{order.device}"
+    ended = run_child(
+        ChildOrder(order.framework, order.device, job, order.interpreter, order.command, order.timeout_s, {}), told
+    )
+    if told.version is None:
+        raise RecordingError(told.broken or f"no command runs under {order.interpreter.path}: it ended at once")
+    run = WatchedRun(
+        portolan=metadata.version("portolan"),
+        framework=order.framework,
+        version=told.version,
+        device=order.device,
+        command=list(order.words),
+        watched_at=moment,
+        seconds=time.monotonic() - begun,
+        exit_code=ended.exit_code,
+        notes=told.notes,
+        events=[
+            WatchedEvent.model_validate({"kind": kind, **entry.facts, "sites": entry.sites})
+            for kind in (RAISED, FELL_BACK)
+            for entry in told.of_kind(kind)
+        ],
+    )
+    write(order.out, run)
+    print(f"{order.out}: {ended.words} on {order.framework}/{order.device}", file=sys.stderr)
+    return ended.code

@@ -1,0 +1,57 @@
+"""The watcher: a user's command on the device itself, and each of its calls that falls back or raises there.
+
+It stands where a recorder stands, and keeps no calls. Each call is made under the instruments under which a case runs,
+and waited for. It does not see whether a value is right: nothing in a program says so.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence, Set
+from time import perf_counter
+from typing import Any
+
+from runners.suite.device import Device, Proof
+from runners.suite.recording.book import Book
+from runners.suite.recording.sites import Sites
+from runners.suite.trees import numbers_in
+
+MOST_SAID = 300
+"""Characters of an error."""
+
+
+class Watcher:
+    """Makes the calls of a process on a device."""
+
+    def __init__(self, book: Book, sites: Sites, device: Device, unwatched: Set[str]) -> None:
+        """``unwatched`` are the last names of functions by which a program itself carries values to the host, and of
+        those that compute nothing."""
+        self._book = book
+        self._sites = sites
+        self._device = device
+        self._unwatched = unwatched
+        self._is_on = True
+
+    def stop(self) -> None:
+        """Watch nothing any more, as in a process that the command has forked."""
+        self._is_on = False
+
+    def call(self, func: Any, last: str, name: str | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Make a call of the user's, and note what becomes of it. As ``Recorder.call``."""
+        if not self._is_on or last in self._unwatched:
+            return func(*args, **kwargs)
+        site, proof = self._sites.of(sys._getframe(1)), Proof()
+        try:
+            with self._device.counting(proof):
+                result = func(*args, **kwargs)
+                self._device.wait(result)
+                proof.returned = numbers_in(result)
+        except Exception as error:
+            text = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            self._book.raise_in(name or last, text[:MOST_SAID].encode(errors="replace").decode(), site)
+            raise
+        for operation in proof.fallbacks:
+            self._book.fall_back(name or last, operation, site)
+        if perf_counter() > self._book.tell_at:
+            self._book.tell_counts()
+        return result

@@ -1,0 +1,78 @@
+"""The device that arrays say they are on while a command is recorded: the target, though their memory is the host's.
+
+Code that asks an array for its device then goes the way that it goes on the target. Only the user's code and its
+packages are answered so. Torch's own Python, NumPy and extensions in C++ see where the memory is, since they read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import FrameType
+from typing import Any
+
+import torch
+
+from runners.suite.trees import mapped
+from runners.torch import FRAMEWORK
+
+HOST = torch.device("cpu")
+
+
+class SpokenDevice:
+    """The answers of arrays, and what is made of the device where a call names it."""
+
+    def __init__(self, device: torch.device, framework_folders: Sequence[str]) -> None:
+        self._type = device.type
+        self._folders = tuple(framework_folders)
+        kinds = ("cpu", "cuda", "xla", "mps", "xpu")
+        self._answers = {
+            torch.Tensor.device.__get__: device,
+            **{getattr(torch.Tensor, f"is_{kind}").__get__: device.type == kind for kind in kinds},
+        }
+
+    def answers(self, function: Any, frame: FrameType) -> bool:
+        """Whether a question about the device, asked in this frame, is answered otherwise than torch does."""
+        return function in self._answers and not frame.f_code.co_filename.startswith(self._folders)
+
+    def answer(self, function: Any) -> Any:
+        return self._answers[function]
+
+    def on_host(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
+        """The arguments of a call, with the host in the place of the device."""
+        if any(map(self._is_it, args)):
+            args = [HOST if self._is_it(value) else value for value in args]
+        if kwargs and any(map(self._is_it, kwargs.values())):
+            kwargs = {name: HOST if self._is_it(value) else value for name, value in kwargs.items()}
+        return args, kwargs
+
+    def _is_it(self, value: Any) -> bool:
+        if type(value) is torch.device:
+            return bool(value.type == self._type)
+        return type(value) is str and value.partition(":")[0] == self._type
+
+
+def spoken_device(word: str | None, framework_folders: Sequence[str]) -> SpokenDevice | None:
+    """The device that arrays say in a recording for this one; None: the CPU."""
+    if word is None:
+        return None
+    declaration = FRAMEWORK.devices[word]
+    from runners.torch import devices
+
+    device = getattr(devices, declaration.implementation.partition(":")[2])
+    return SpokenDevice(torch.device(device.handle_name), framework_folders)
+
+
+def in_float32(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """The result of a call that the CPU has for float32 alone, in the dtype of its first array.
+
+    It stands in for the target's, so that the program goes on.
+    """
+    dtypes: list[torch.dtype] = []
+
+    def widened(tensor: torch.Tensor) -> torch.Tensor:
+        dtypes.append(tensor.dtype)
+        return tensor.float()
+
+    wide_args, wide_kwargs = mapped((list(args), dict(kwargs)), widened, torch.Tensor)
+    result = func(*wide_args, **wide_kwargs)
+    return mapped(result, lambda tensor: tensor.to(dtypes[0]) if tensor.is_floating_point() else tensor, torch.Tensor)
