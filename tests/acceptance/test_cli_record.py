@@ -269,6 +269,7 @@ def watched(folder: Path, script: str, *arguments: str, options: tuple[str, ...]
     return process.returncode, WatchedRun.model_validate_json((folder / "run.json").read_bytes())
 
 
+@pytest.mark.level(2)
 def test_a_whole_run_on_xla_shows_which_line_falls_back_there(tmp_path: Path) -> None:
     code, told = watched(tmp_path, TRAIN, "2")
     assert (code, told.exit_code, told.device) == (0, 0, "xla")
