@@ -18,46 +18,57 @@ class Bounds:
     """Every bound, with its default. ``PORTOLAN_LIMITS`` changes them by name."""
 
     body_bytes: int = 1 << 20
-    """The largest body of a request. Bundles have their own limit."""
+    """Body of a request; bundles have a limit of their own. Beyond it: 413."""
     body_seconds: int = 30
-    """For the whole body, however its bytes come."""
+    """Time for a body to arrive. Beyond it: 408."""
     stranger_body_bytes: int = 1 << 16
-    """The largest body of a request without a token (sign in, enrol)."""
+    """Body of a request without a token (to sign in or enrol). Beyond it: 413."""
     stranger_body_seconds: int = 5
+    """Time for that body to arrive. Beyond it: 408."""
     bundle_seconds: int = 600
+    """Time for a bundle to arrive. Beyond it: 408."""
     recording_bytes: int = 16 << 20
-    """The largest recording that an operator may send to a runner."""
+    """A recording that an operator sends to a runner. Beyond it: 413."""
     recording_members: int = 1_000_000
+    """Values in all lists and objects of a recording. Beyond it: 422."""
     json_depth: int = 32
+    """Nesting of lists and objects in a body. Beyond it: 422."""
     json_members: int = 20_000
-    """The most members of a body: all values of its lists and objects, or the fields of a form."""
+    """Values in all lists and objects of a body; fields of a form. Beyond it: 422."""
     header_seconds: int = 10
-    """From a connection, or from the first byte of its next request, to the end of the headers."""
+    """Time for the headers of a request (at most 64 KiB) to arrive. Beyond it: the connection is closed; 400 for
+    larger ones."""
     stalled_seconds: int = 30
-    """After this a client that takes nothing of its answer is gone."""
+    """Time during which a client may read nothing of its answer. Beyond it: the connection is closed."""
     connections: int = 1000
-    """Past it the connection that has been idle for the longest makes room, or the oldest unfinished request."""
+    """Open connections of clients. Beyond it: the longest idle one is closed, else the oldest with an incomplete
+    request; 503 if all are busy."""
     runner_connections: int = 250
-    """The most of these at the port for runners."""
+    """Connections at the port for runners. Beyond it: the same, among these."""
     address_connections: int = 500
-    """The most of these from one address at one port."""
+    """Connections from one address at one port. Beyond it: the same, among these."""
     exports: int = 2
-    """Made at a time: files of outcomes, tables, figures and reports."""
+    """Files of outcomes, tables, figures and reports made at a time. Beyond it: waits up to 60 s."""
     exports_waiting: int = 30
+    """Waiting ones; at most this number plus `exports` are being sent to clients. Beyond it: 429."""
     exports_each: int = 16
-    """The most exports of one caller, waiting ones included; all callers without a token count as one."""
+    """Running and waiting files of one caller; callers without a token count as one. Beyond it: 429."""
     export_seconds: int = 600
+    """Time to write a parquet file. Beyond it: 500."""
     assessments: int = 1
-    """Scripts that are assessed at a time."""
+    """Scripts assessed at a time. Beyond it: waits up to 60 s."""
     assessments_waiting: int = 8
+    """Scripts that wait to be assessed. Beyond it: 429."""
     assessments_each: int = 2
-    """The most assessments of one caller, waiting ones included."""
+    """Running and waiting assessments of one caller. Beyond it: 429."""
     streams: int = 500
-    """Event streams that are open at a time."""
+    """Open event streams. Beyond it: 429."""
     streams_each: int = 250
+    """Open event streams of one caller. Beyond it: 429."""
     campaign_jobs: int = 1_000_000
+    """Jobs of one campaign. Beyond it: 422."""
     user_jobs: int = 2_000_000
-    """Jobs of one submitter that have no outcome yet."""
+    """Unfinished jobs of one submitter; without access control everybody counts as one. Beyond it: 429."""
 
     @classmethod
     def parse(cls, text: str) -> Bounds:

@@ -22,81 +22,82 @@ class Times:
     # Runners
 
     silence_s: float = 30.0
-    """Without a word for this long, a runner is silent: its attempts are lost. Heartbeats come within 10 s, so two
-    may be missing."""
+    """Without any sign of a runner; then it is silent, and its attempts are lost. Heartbeats come within 10 s, so
+    two may be missing."""
     stream_silence_s: float = 25.0
-    """A stream without even a heartbeat for this long is dead, and another is asked for. Less than ``silence_s``, so
+    """Without an event or heartbeat on an open stream; then a new stream is requested. Less than ``silence_s``, so
     that one broken connection is no silence."""
     start_s: float = 180.0
-    """A runner that holds jobs and none that runs begins one within this: 120 s to prime its device, and some
-    for making a process. Longer, and it has forgotten them."""
+    """Until a runner that has jobs and runs none starts one. It takes up to 120 s to prime its device, and some for
+    making a process. Longer, and it has forgotten them."""
     absent_s: float = 12.0
-    """For this long heartbeats have named a job neither as running nor as waiting: the runner no longer has it.
-    Two heartbeats at the least lie in it, and one that left before the job came cannot do it alone."""
+    """Until a heartbeat names a job that the runner took. Two heartbeats at the least lie in it, and one that left
+    before the job came cannot do it alone."""
     full_pause_s: float = 5.0
-    """Wait before retrying a runner that is full of another client's jobs, which are being stopped."""
+    """Before a runner with a full queue is asked again. Its queue holds another client's jobs, which are being
+    stopped."""
     grace_s: float = 10.0
-    """Past its deadline by this much, a job that the runner has not ended is stopped by the coordinator; as long
-    again, and it is a timeout."""
+    """From a job's deadline to DELETE, and from there to a timeout."""
     lock_wait_s: float = 3600.0
-    """The wait for the timing lock is on no deadline, up to this: four others on the host may hold it for 900 s
-    each."""
+    """Maximum wait for the timing lock, which does not count for a deadline. Four others on the host may hold it
+    for 900 s each."""
     quarantine_s: float = 10.0
-    """A runner that misbehaves is left alone for so long, which doubles up to ``longest_quarantine_s``."""
+    """Of a quarantine; doubles."""
     longest_quarantine_s: float = 3600.0
     elsewhere_s: float = 30.0
-    """How long a runner that also serves another coordinator is left alone."""
+    """Before a runner that serves another coordinator is checked again."""
     answer_s: float = 10.0
-    """A runner that is silent for longer than this before or in a plain answer is unreachable."""
+    """For the next part of a runner's answer."""
     whole_answer_s: float = 30.0
-    """So is one whose plain answer has not ended by then, however it trickles."""
+    """For the whole answer."""
     probe_s: float = 30.0
-    """So is one that has not said by then what it is and what it offers."""
+    """For a runner's description and catalogue."""
     reconnect_s: float = 0.1
-    """Before a runner that broke off is asked again; it doubles up to ``longest_reconnect_s``."""
+    """Before reconnecting to a runner; doubles."""
     longest_reconnect_s: float = 2.0
 
     # What a coordinator does again and again
 
     tick_s: float = 1.0
-    """Between two looks at the deadlines of a runner's jobs, and at what is to be acknowledged."""
+    """Between checks of the deadlines of a runner's jobs."""
     poll_s: float = 2.0
-    """Work is announced by NOTIFY; this only catches what an announcement missed."""
+    """Between polls for work that was not announced. NOTIFY announces work, so this only catches what it missed."""
     sweep_s: float = 15.0
-    """Interval between comparisons of the jobs in flight with the leases in the database."""
+    """Between comparisons of jobs in flight with leases in the database."""
     renew_s: float = 5.0
-    """Between two renewals of ownership and of leases: some may fail before either ends."""
+    """Between renewals of ownership and leases; less than both. Some may fail before either ends."""
 
     # Ownership
 
     ownership_s: float = 30.0
-    """An owner that has not renewed for this long has lost its runners. A killed coordinator's runners wait for it."""
+    """Without a renewal; then another coordinator may serve the runner. A killed coordinator's runners wait for it."""
     lease_s: float = 120.0
-    """The time that a lease holds without being renewed by the runner's owner: several owners may come and go in it."""
+    """Without a renewal of a job's lease. Several owners of the runner may come and go in it."""
 
     # The outcome writer
 
     store_apart_s: float = 0.1
-    """Batches begin so far apart unless one is due. A batch costs nearly the same however many reports it has, and
+    """Between batches of reports that can wait. A batch costs nearly the same however many reports it has, and
     cases of half a millisecond report all the time."""
     store_retry_s: float = 0.05
-    """Before a batch is stored again that could not be; it doubles up to ``longest_store_retry_s``."""
+    """Before a batch is stored again; doubles."""
     longest_store_retry_s: float = 5.0
     stuck_s: float = 30.0
-    """A batch is stored in milliseconds; one that takes this long is a fault that ``GET /readyz`` shows."""
+    """For a batch to finish; then `GET /readyz` fails. A batch is stored in milliseconds."""
 
     # Long tasks
 
     restart_s: float = 0.5
-    """Before a long task that ended is started again; it doubles up to ``longest_restart_s``."""
+    """Before a long-running task that ended is restarted; doubles."""
     longest_restart_s: float = 30.0
     longest_away_s: float = 2.0
-    """The longest such pause while the database is away: afterwards work is to go on soon, and trying costs little."""
+    """Maximum of that pause while the database is unreachable. Afterwards work is to go on soon, and trying costs
+    little."""
     settled_s: float = 5.0
-    """A task that has run for so long since its last start is up."""
+    """Until a restarted task counts as running."""
     fault_s: float = 60.0
-    """After the last statement that failed because the database's disk is full, ``GET /readyz`` says so for this
-    long: nothing tells that the next one would not fail."""
+    """During which `GET /readyz` fails after a statement failed because the database's disk is full. Nothing tells
+    that the next one would not fail."""
 
     def __post_init__(self) -> None:
         for shorter, longer in _ORDER:

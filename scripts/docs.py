@@ -6,23 +6,33 @@ heading, which stands once on its page; the rest of the page is written by hand.
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
+from coordinator.bounds import Bounds
 from coordinator.conformance.contract import CLAUSES
+from coordinator.conformance.times import CheckTimes
 from coordinator.counting import RULES
+from coordinator.database.views import VIEWS, View
+from coordinator.times import Times
 from protocol import catalogue, events, jobs, outcomes, problems, runner
 from protocol.limits import NO_SLASH
 from protocol.option_limits import MAX_VALUE
 from runners.suite.placement import Unproven
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+PROMISED_COLUMNS = ROOT / "tests" / "integration" / "coordinator" / "database" / "promised_columns.txt"
+"""View, column and type of each column that readers may rely on, as a test compares them with the database."""
 MESSAGES: dict[str, type[BaseModel]] = {
     name: value
     for module in (runner, catalogue, jobs, events, outcomes, problems)
@@ -48,19 +58,26 @@ class Table:
     """The first line of the table."""
     rows: Callable[[], Iterator[str]]
     """The lines below the heading and its rule."""
+    section: str = ""
+    """The heading of its section, where another section has a table with the same heading."""
 
-    def written(self, text: str) -> str:
+    def rewrite(self, text: str) -> str:
         """The text of the page with the rows of the code.
 
         Raises:
-            ValueError: the heading does not stand exactly once on the page.
+            ValueError: the heading does not stand exactly once on the page, or in the section.
         """
-        before, found, after = text.partition(f"\n{self.heading}\n")
-        if not found or f"\n{self.heading}\n" in after:
-            raise ValueError(f"docs/{self.page} must have one table with the heading {self.heading}")
+        start = text.find(f"\n{self.section}\n") if self.section else 0
+        end = text.find("\n## ", start + 1) if self.section else len(text)
+        section = text[start:] if end < 0 else text[start:end]
+        before, heading, after = section.partition(f"\n{self.heading}\n")
+        if start < 0 or not heading or heading in after:
+            where = f" in {self.section}" if self.section else ""
+            raise ValueError(f"docs/{self.page} must have one table with the heading {self.heading}{where}")
         rule, *lines = after.split("\n")
-        end = next((number for number, line in enumerate(lines) if not line.startswith("|")), len(lines))
-        return "\n".join([before, self.heading, rule, *self.rows(), *lines[end:]])
+        rest = next((number for number, line in enumerate(lines) if not line.startswith("|")), len(lines))
+        new_section = "\n".join([before, self.heading, rule, *self.rows(), *lines[rest:]])
+        return text[:start] + new_section + text[start + len(section) :]
 
 
 def counting_rules() -> Iterator[str]:
@@ -84,13 +101,13 @@ def limits() -> Iterator[str]:
             default = f"`{json.dumps(field['default'])}`" if "default" in field and "const" not in field else ""
             if not default and "const" not in field and member not in schema.get("required", []):
                 default = "empty"
-            yield f"| `{name}.{member}` | {_allowed(field, schema.get('$defs', {}))} | {default} |"
+            yield f"| `{name}.{member}` | {_in_words(field, schema.get('$defs', {}))} | {default} |"
 
 
-def _allowed(field: dict[str, Any], definitions: dict[str, Any]) -> str:
+def _in_words(field: dict[str, Any], definitions: dict[str, Any]) -> str:
     """The allowed values of a member, in words, from its JSON schema."""
     if "anyOf" in field:
-        return " or ".join(_allowed(choice, definitions) for choice in field["anyOf"])
+        return " or ".join(_in_words(choice, definitions) for choice in field["anyOf"])
     if "$ref" in field:
         name = field["$ref"].rpartition("/")[2]
         if name == "JsonValue":
@@ -114,13 +131,66 @@ def _allowed(field: dict[str, Any], definitions: dict[str, Any]) -> str:
             return f"{text} {_number(field.get('maxLength'))} characters{only}{none}"
         case "array":
             least = f"{field['minItems']} to" if "minItems" in field else "at most"
-            return f"a list of {least} {_number(field.get('maxItems'))}, each {_allowed(field['items'], definitions)}"
+            return f"a list of {least} {_number(field.get('maxItems'))}, each {_in_words(field['items'], definitions)}"
         case "object":
             values = field.get("patternProperties", {"": field.get("additionalProperties")})
-            inner = _allowed(next(iter(values.values())), definitions)
+            inner = _in_words(next(iter(values.values())), definitions)
             return f"an object of at most {_number(field.get('maxProperties'))} members, each {inner}"
         case other:
             return {"boolean": "true or false", "null": "null"}[other]
+
+
+def columns(view: View) -> Iterator[str]:
+    for line in PROMISED_COLUMNS.read_text().splitlines():
+        name, column, kind = line.split(" ", 2)
+        if name == view.name:
+            yield f"| `{column}` | {kind} | {view.columns[column]} |"
+
+
+def bounds() -> Iterator[str]:
+    for setting in settings_of(Bounds):
+        limit, _, consequence = setting.text.partition(". Beyond it: ")
+        yield f"| {setting.names} | {setting.defaults} | {_cell(limit)} | {_cell(consequence)} |"
+
+
+def times(kind: type) -> Iterator[str]:
+    for setting in settings_of(kind):
+        sentence, _, _ = setting.text.partition(". ")
+        yield f"| {setting.names} | {setting.defaults} | {_cell(sentence)} |"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A field of a settings object; with it the fields that follow and have no text of their own."""
+
+    names: str
+    defaults: str
+    text: str
+
+
+def settings_of(kind: type) -> list[Setting]:
+    """The fields of a dataclass of settings, each with the text under it, in their order."""
+    (definition,) = ast.parse(inspect.getsource(kind)).body
+    assert isinstance(definition, ast.ClassDef)
+    default_settings = kind()
+    settings: list[Setting] = []
+    for statement, text in zip(definition.body, [*definition.body[1:], None], strict=True):
+        if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
+            continue
+        name, default = f"`{statement.target.id}`", f"{getattr(default_settings, statement.target.id):,.10g}"
+        match text:
+            case ast.Expr(value=ast.Constant(value=str(words))):
+                settings.append(Setting(name, default, " ".join(words.split())))
+            case _:
+                first = settings.pop()
+                settings.append(Setting(f"{first.names}, {name}", f"{first.defaults}, {default}", first.text))
+    return settings
+
+
+def _cell(sentence: str) -> str:
+    """A sentence of a docstring as a table shows it."""
+    text = sentence.removesuffix(".").replace("``", "`")
+    return text[:1].lower() + text[1:]
 
 
 def _number(value: float | None) -> str:
@@ -133,22 +203,29 @@ TABLES = (
     Table("reference/conformance.md", "| id | sentence | level |", clauses),
     Table("reference/words.md", "| `unproven` | meaning |", reasons_without_proof),
     Table("reference/runner-api.md", "| member | what it may be | if left out |", limits),
+    Table("reference/settings.md", "| name | default | limits | beyond it |", bounds),
+    Table("reference/settings.md", "| name | default | time |", partial(times, Times), "## Times"),
+    Table("reference/settings.md", "| name | default | time |", partial(times, CheckTimes), "## Times of a check"),
+    *(
+        Table("reference/database.md", "| column | type | meaning |", partial(columns, view), f"## {view.name}")
+        for view in VIEWS
+    ),
 )
 
 
 def main(arguments: list[str]) -> int:
-    outdated = []
+    outdated_pages: list[str] = []
     for table in TABLES:
         page = DOCS / table.page
         text = page.read_text()
-        current = table.written(text)
+        current = table.rewrite(text)
         if current != text:
-            outdated.append(table.page)
+            outdated_pages.append(table.page)
             if "--check" not in arguments:
                 page.write_text(current)
-    for name in outdated:
+    for name in outdated_pages:
         print(f"docs/{name} " + ("differs from the code: run make docs" if "--check" in arguments else "written"))
-    return 1 if outdated and "--check" in arguments else 0
+    return 1 if outdated_pages and "--check" in arguments else 0
 
 
 if __name__ == "__main__":

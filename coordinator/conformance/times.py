@@ -17,34 +17,33 @@ class CheckTimes:
     """Every time in seconds, with its default and its reason. ``PORTOLAN_CHECK_TIMES`` changes them by name."""
 
     answer_s: float = 30.0
-    """For a plain answer; longer than a coordinator waits, because no clause is about speed."""
+    """For the next part of an answer. Longer than a coordinator waits, because no clause is about speed."""
     whole_answer_s: float = 90.0
-    """For all of a plain answer; longer than a coordinator waits, as for each part of it."""
+    """For the whole answer. Longer than a coordinator waits, as for each part of it."""
     look_s: float = 12.0
-    """For a sign of life of a runner that was used before: a heartbeat comes within 10 s."""
+    """For a sign of life of a runner that was used before. A heartbeat comes within 10 s."""
     outcome_s: float = 60.0
-    """For the outcome of a case that passes at once: a process may have to be made first."""
+    """For the outcome of a case that passes at once. A process may have to be made first."""
     heartbeat_s: float = 10.0
-    """From one heartbeat to the next at most, by the contract."""
+    """Between heartbeats, by the contract."""
     slack_s: float = 1.0
-    """For the way of a heartbeat that leaves in time."""
+    """For the transfer of a heartbeat."""
     stop_s: float = 10.0
-    """From a DELETE, or past a deadline, to the finished event."""
+    """From a DELETE or a deadline to the finished event."""
     hanging_s: float = 15.0
-    """The deadline of a hung case whose check is about something else; past it the runner is rid of it anyway."""
+    """Deadline of a hung case. Past it the runner is rid of a case whose check is about something else."""
     running_s: float = 40.0
-    """The deadline of the case that heartbeats are watched of: longer than the three that are waited for."""
+    """Deadline of the case whose heartbeats are checked. Longer than the three that are waited for."""
     lasting_s: float = 60.0
-    """For so long heartbeats must go on: longer than a coordinator waits for a silent stream."""
+    """During which heartbeats must continue. Longer than a coordinator waits for a silent stream."""
     sample_s: float = 45.0
-    """Past it no further one of the runner's own cases is posted;"""
+    """To draw and run the runner's own cases. Past it no further one is posted."""
     probe_sample_s: float = 20.0
-    """of a probe, past this."""
+    """The same, with `--probe`."""
     case_s: float = 5.0
-    """The deadline of each: one that takes longer is timed_out, which is as good an outcome to look at."""
+    """Deadline of each of these. One that takes longer is timed_out, which is as good an outcome to look at."""
     restart_s: float = 180.0
-    """Until the command that restarts a runner has ended, and until a new boot answers: importing a framework may
-    take a minute."""
+    """For `--restart-command`, and for the new boot to answer. Importing a framework may take a minute."""
 
     def __post_init__(self) -> None:
         if not self.heartbeat_s < self.lasting_s:

@@ -31,7 +31,7 @@ class View:
     name: str
     comment: str
     columns: Mapping[str, str]
-    """Comments on columns whose meaning the name does not carry."""
+    """A comment on each column. ``make docs`` writes them into ``docs/reference/database.md``."""
     query: str
 
     def statements(self) -> list[str]:
@@ -80,59 +80,108 @@ CASE WHEN {outcomes}.verdict <> 'passed'
                                           ELSE {outcomes}.ending END) END"""
 
 
+COMMON_COMMENTS: Mapping[str, str] = {
+    "campaign_id": "the campaign's number",
+    "revision": "the suite's revision",
+    "framework": "`torch`, `tensorflow`, `jax`, or the name that another runner gives (`node`)",
+    "version": "the framework's version",
+    "device": "`cpu`, `xla`, …",
+    "hardware": "the model name that the device reports",
+    "environment": "hash of the installed versions",
+    "simulated": "imitated hardware: exclude it from comparisons",
+    "function": "public dotted name",
+    "case": "the case's id, `function/name`",
+    "target_id": "internal",
+    "case_id": "internal",
+    "suite": "name of the suite; rows are comparable within one revision of it",
+}
+"""Comments on columns that mean the same in every view."""
+
+
+def common_comments(*columns: str) -> dict[str, str]:
+    return {name: COMMON_COMMENTS[name] for name in columns}
+
+
 OUTCOME_ROWS = View(
     "outcome_rows",
     "One row an outcome: the single accepted result of a job. What arrived late is not here.",
-    {
-        "suite": "name of the suite; rows are comparable within one revision of it, or where case_digest is the same",
+    common_comments(
+        "campaign_id",
+        "revision",
+        "framework",
+        "version",
+        "device",
+        "hardware",
+        "environment",
+        "simulated",
+        "function",
+        "case",
+        "target_id",
+        "case_id",
+    )
+    | {
+        "job_id": "the job; primary key",
+        "campaign": "name",
+        "suite": "name of the suite; rows are comparable within one revision of it, or where `case_digest` is the same",
+        "device_class": "`cpu`, `gpu`, `tpu`, `other`",
+        "run": "number of the run",
+        "attempt": "number of the accepted attempt",
         "host_only": "declared in the catalogue: the function never touches a device",
         "verdict": "passed, failed, skipped or incomplete; a fallback to the host passes",
-        "verdict_on_device": "as verdict, but what passed by falling back failed, and what passed without proof of "
-        "where is unknown; null if host_only",
-        "cause": "why it did not pass; null if it passed",
-        "cause_on_device": "as cause, with placement where only verdict_on_device failed; null if host_only",
-        "rule": "which rule named the cause; overridden if a person did",
+        "verdict_on_device": "as `verdict`, but a fallback is failed, and a pass without proof of placement is "
+        "unknown; null if `host_only`",
+        "cause": "cause of not passing; null if passed",
+        "cause_on_device": "as `cause`, but `placement` if only `verdict_on_device` failed; null if `host_only`",
+        "rule": "the rule that named the cause; `overridden` if a person did",
+        "ending": "the ending that the runner observed",
         "placement": "on_device, fell_back, host_only or unknown",
-        "init_ms": "priming of the device in this process, before any clock",
-        "cold_ms": "first call of the case; it holds compilation, and at position 0 whatever the first call of a "
-        "process does once",
-        "steady_ms": "median of the samples after warm-up, of one call",
+        "init_ms": "priming of the device in this process",
+        "cold_ms": "first call of the case; includes compilation and, at position 0, what a process does once",
+        "steady_ms": "median of the samples after warm-up, per call",
         "iqr_ms": "interquartile range of the same samples",
         "samples": "number of samples",
-        "lock_wait_ms": "waited for others to finish timing on the same host; in no other figure",
-        "position": "cases that ran in the same process before this one",
-        "duration_s": "the whole case, on the clock of its timeout",
-        "right_at": "the narrower float type at whose tolerance the values would have been right",
-        "fallbacks": "operations that ran on the host unasked, with their count",
-        "devices": "where the arrays that went in and came out were",
-        "log_bytes": "how much the case printed",
-        "fingerprint": "everything known of the machine and the installation that produced it",
-        "overridden_by": "who named the cause, if no rule did",
+        "lock_wait_ms": "wait for the host's timing lock; in no other figure",
+        "position": "number of cases that ran in the same process before",
+        "duration_s": "duration of the whole case, as the timeout counts it",
+        "exception": "qualified type of the exception",
+        "message": "its message",
+        "mismatch": "which value was wrong, and by how much",
+        "signal": "signal that ended the process",
+        "exit_code": "exit code of a process that exited",
+        "right_at": "the narrower float type at whose tolerance the values would be right",
+        "fallbacks": "operations that silently ran on the host, with their count",
+        "devices": "devices of the input and output arrays",
+        "log_bytes": "bytes of output of the case",
+        "runner_id": "the runner; null if imported in a bundle",
+        "host": "the machine",
+        "fingerprint": "the machine and the installation that produced it",
+        "finished_at": "when it was stored; in a bundle, when it finished",
+        "overridden_by": "the person who named the cause, if any",
         "overridden_why": "their reason",
-        "overridden_at": "when they named it",
-        "case_digest": "of all that decides the case's result: the same under two revisions is the same case; null if "
-        "its runner has none",
-        "executed": "executions on the device that its runner counted; null if nothing counts them there",
-        "refuses": "the case expects a refusal: that it passes is no evidence of a port",
+        "overridden_at": "when",
+        "case_digest": "digest of what decides the case's result: equal digests under two revisions are the same "
+        "case; null if the runner has none",
+        "executed": "counted executions on the device; null if not counted",
+        "refuses": "the case expects a refusal, so passing proves nothing about the device",
         "low_ms": "level of the run: the 5 % quantile of its samples",
-        "noisy": f"contended, or steady_ms is more than {NOISY:g} times low_ms: it is the host's as much as the call's",
-        "contended": "threads of the case waited in most samples for a core that others had: low_ms is no less than "
-        "the call's own time, and more by nobody knows how much",
-        "operation": "the framework's name of the operation that failed, or that first gave a wrong value",
-        "after_others": "how the case failed after other cases of its process, set against this outcome, which it had "
-        "alone: failed_alike or failed_otherwise; null if it did not fail there, or was not repeated",
-        "judged_by": "the reference that the expected values are of: numpy and decomposition are independent, "
-        "reference is that of the function's own tests, differences are of a gradient, float64 "
-        "and itself are the same function on the CPU, form is none; null if the suite does not say",
-        "input_kinds": "of the case's inputs, such as `empty 0-dim`; null if the suite does not say",
-        "options": "how the case calls its function: kind, dtypes of its arrays, and of each call the number of "
-        "positional arguments, the keywords with their values, and the receiver of a method; null if its runner "
-        "does not say",
-        "said": "why it did not pass, as every page has it: the mismatch, else the message, the signal, the reason or "
-        "the ending; null if it passed",
-        "contended_share": "share of all samples taken, those left out among them, in which threads waited for a core "
-        "that others had; null if nobody counted",
-        "unproven": "why the placement is unknown, see the words; null where known, or if its runner gives no reason",
+        "noisy": f"contended, or `steady_ms` is more than {NOISY:g} times `low_ms`",
+        "contended": "in most samples, threads waited for a core that other processes used: `low_ms` is longer "
+        "than the call's own time by an unknown amount",
+        "operation": "the framework operation that failed, or first gave a wrong value",
+        "after_others": "how the case failed after other cases of its process, compared with this outcome, which "
+        "it had alone: `failed_alike` or `failed_otherwise`; null if it did not, or was not repeated",
+        "judged_by": "source of the expected values: `numpy` and `decomposition` are independent; `reference` is "
+        "from the function's own tests; `differences` are for a gradient; `float64` and `itself` are the same "
+        "function on the CPU; `form` means none; null if the suite does not say",
+        "input_kinds": "kinds of the case's inputs, such as `empty 0-dim`; null if the suite does not say",
+        "options": "how the case calls its function: kind, dtypes of arrays, and for each call the number of "
+        "positional arguments, the keywords with values, and the receiver of a method; null if the runner does not "
+        "say",
+        "said": "error text, as on every page: the mismatch, else the message, the signal, the reason or the "
+        "ending; null if passed",
+        "contended_share": "share of all samples, including discarded ones, in which threads waited for a core; "
+        "null if not counted",
+        "unproven": "why the placement is unknown; null if known, or if the runner gives no reason",
         "case_class": "forward, gradient or sixteen_bit (float16 or bfloat16, without a gradient)",
     },
     f"""\
@@ -531,53 +580,62 @@ FUNCTION_VERDICTS = View(
     in no denominator if it has none. All counts are of cases.
     A function without any outcome yet has no row, unless its campaign was cancelled. Two targets that differ in
     their environment alone have a row each.""",
-    {
+    common_comments(
+        "campaign_id",
+        "suite",
+        "revision",
+        "framework",
+        "version",
+        "device",
+        "hardware",
+        "function",
+        "environment",
+        "simulated",
+        "target_id",
+    )
+    | {
         "host_only": "declared in the catalogue: the function never touches a device",
         "verdict": "success: every case passed; complete: every case failed; partial: some failed; unknown: none "
-        "failed and some are incomplete, or total is 0. A fallback to the host passes, as in the study",
-        "verdict_on_device": "the same of total_on_device: a run that passed by falling back to the host failed, and "
-        "a case that passed without proof of where is in no count; null if host_only",
-        "passed": "cases of which every counted run passed, but those that expect a refusal",
-        "failed": "cases of which at least one run failed, and not by accepting what the host refuses",
-        "refused": "cases of which every counted run passed, and that expect a refusal: no evidence of a port, so they "
-        "are in no other count",
+        "failed and some are incomplete, or total is 0. A fallback passes, as in the study",
+        "verdict_on_device": "the same over `total_on_device`: a fallback is failed, and a pass without proof of "
+        "placement is not counted; null if `host_only`",
+        "passed": "cases whose counted runs all passed, except those that expect a refusal",
+        "failed": "cases with a failed run, which did not fail by accepting what the host refuses",
         "total": "cases with a counted run: passed + failed",
-        "skipped": "cases without a counted run, and without an incomplete one: removed or not applicable",
-        "incomplete": "cases without a counted run and with an incomplete one: environment, infrastructure, or "
-        "cancelled before they ran",
-        "cause": "the most frequent cause of the failed cases, and of each case the most frequent of its "
-        "failed runs; the alphabet decides between equals",
-        "passed_on_device": "cases of which every counted run passed, proven on the device; null if host_only",
-        "failed_on_device": "as failed, for verdict_on_device; null if host_only",
-        "cause_on_device": "as cause, for verdict_on_device: placement for a run that passed by falling "
-        "back, else the run's own; null if host_only",
-        "not_counted_cause": "as cause, of the skipped and incomplete cases (removed, environment, …); not_lowered if "
-        "any of them has no lowering",
-        "flaky": "cases whose counted runs disagree; they are among the failed",
+        "skipped": "cases with neither a counted nor an incomplete run: removed or not applicable",
+        "incomplete": "cases with incomplete and no counted runs: environment, infrastructure, or cancelled before "
+        "they ran",
+        "cause": "the most frequent cause of failed cases (of each case the most frequent cause of its failed "
+        "runs); ties are resolved alphabetically",
+        "passed_on_device": "cases whose counted runs all passed, proven on the device; null if `host_only`",
+        "failed_on_device": "as `failed`, for `verdict_on_device`; null if `host_only`",
+        "cause_on_device": "as `cause`, for `verdict_on_device`: `placement` for a fallback, else the run's cause; "
+        "null if `host_only`",
+        "not_counted_cause": "as `cause`, of skipped and incomplete cases (removed, environment, …); `not_lowered` "
+        "if any has no lowering",
+        "flaky": "cases whose counted runs disagree; included in `failed`",
         "fell_back": "cases with a run that passed by falling back to the host",
         "total_on_device": "passed_on_device + failed_on_device; null if host_only",
-        "unknown_placement": "cases of which every counted run passed, none by falling back, and one or more without "
-        "proof of where: neither passed nor failed on the device; null if host_only",
-        "unknown_cause": "failed cases whose cause is that no rule knows it",
-        "host_work": "failed cases whose cause is host_work: data sets, strings, tables and prints, which no device or "
-        "compiler is made for",
-        "verdict_without_host_work": "as verdict, without those cases",
-        "of_another_device": "failed cases whose failed runs all say that they need a device that the target is not "
-        "(rule needs-another-device)",
-        "lowered": "cases that were lowered for the target's platform and not run; in no other count but skipped",
-        "not_lowered": "cases that compute something without a lowering there; in no other count but skipped",
-        "lowering": "not_lowered if a case has no lowering there, lowered if all have that were lowered; null if none "
-        "was, as on every target that runs its cases",
-        "missing_lowering": "the operation without a lowering at which most of those cases end",
-        "verdict_independent": "as verdict, of the cases that an independent reference judged (numpy, decomposition)",
-        "cause_independent": "as cause, of those cases",
-        "passed_independent": "as passed, of those cases",
-        "failed_independent": "as failed, of those cases",
+        "unknown_placement": "cases whose counted runs all passed, none by fallback, and some without proof of "
+        "placement: neither passed nor failed on the device; null if `host_only`",
+        "unknown_cause": "failed cases with cause `unknown`",
+        "refused": "cases that expect a refusal and whose counted runs all passed; in no other count",
+        "host_work": "failed cases with cause `host_work`: data sets, strings, tables, files, prints",
+        "verdict_without_host_work": "as `verdict`, without those cases",
+        "of_another_device": "failed cases that need another device than the target's (rule `needs-another-device`)",
+        "lowered": "cases lowered for the target's platform and not run; otherwise only counted in `skipped`",
+        "not_lowered": "cases with an operation without a lowering; otherwise only counted in `skipped`",
+        "lowering": "`not_lowered` if a case has no lowering, else `lowered`; null on targets that run their cases",
+        "missing_lowering": "the most frequent operation without a lowering",
+        "verdict_independent": "as `verdict`, over cases judged by an independent reference (numpy, decomposition)",
+        "cause_independent": "as `cause`, over those cases",
+        "passed_independent": "as `passed`, over those cases",
+        "failed_independent": "as `failed`, over those cases",
         "total_independent": "passed_independent + failed_independent",
-        "failed_inputs": "kinds of input of the failed cases, each combination once; null if none says its own",
-        "passed_inputs": "the same of the passed cases",
-        "accepted": "cases that returned a result where the host refuses the call (cause silently_accepted): neither a "
-        "pass nor a wrong value, so they are in no other count",
+        "failed_inputs": "kinds of input of failed cases, each combination once; null if not stated",
+        "passed_inputs": "the same for passed cases",
+        "accepted": "cases that returned a result where the host refuses the call (cause `silently_accepted`): neither "
+        "a pass nor a wrong value, so they are in no other count",
     },
     f"""\
 {_HEAD},
@@ -635,15 +693,28 @@ FUNCTION_COUNTS = View(
     """One row a function, target, campaign and counting rule: what the rule makes of the function's cases.
     function_verdicts has the counts of some rules side by side. A rule by which the function has no verdict, such as
     on_device of a function that never touches a device, has no row.""",
-    {
+    common_comments(
+        "campaign_id",
+        "suite",
+        "revision",
+        "framework",
+        "version",
+        "device",
+        "hardware",
+        "environment",
+        "simulated",
+        "function",
+        "target_id",
+    )
+    | {
         "rule": "name of the counting rule",
-        "verdict": "success: every case that the rule counts passed; complete: every one failed; partial: some failed; "
-        "unknown: none failed and some are incomplete, or total is less than the rule asks for",
-        "cause": "the most frequent cause of the failed cases; the alphabet decides between equals",
-        "passed": "cases that the rule counts and that passed by it",
-        "failed": "the same of failed cases",
+        "verdict": "success: all cases counted by the rule passed; complete: all failed; partial: some failed; "
+        "unknown: none failed and some are incomplete, or `total` is less than the rule requires",
+        "cause": "the most frequent cause of failed cases; ties are resolved alphabetically",
+        "passed": "counted cases that passed",
+        "failed": "counted cases that failed",
         "total": "passed + failed",
-        "unknown": "cases that passed without proof of where, which the rule counts as neither",
+        "unknown": "cases that passed without proof of placement, counted as neither",
     },
     f"""\
 {_HEAD},
@@ -676,21 +747,34 @@ FUNCTION_LATENCIES = View(
     by that column). Each time is the median over cases: of a case's best run for low_ms, of the median over its
     runs for the others. The cases behind two rows can differ: a ratio of two devices is made per case, over the
     cases that both measured (from case_latencies), never from these medians.""",
-    {
-        "host_only": "declared in the catalogue; such functions stay out of latency ratios",
-        "cold_ms": "first call of a case in its process; it holds compilation; first_cold_ms and later_cold_ms mixed",
-        "steady_ms": "one call after warm-up; of each run it is the median of its samples",
-        "iqr_ms": "interquartile range of a run's samples: the spread within a process, not between runs",
+    common_comments(
+        "campaign_id",
+        "suite",
+        "revision",
+        "framework",
+        "version",
+        "device",
+        "hardware",
+        "function",
+        "environment",
+        "simulated",
+        "target_id",
+    )
+    | {
+        "host_only": "declared in the catalogue; such functions are excluded from latency ratios",
+        "cold_ms": "first call of a case in its process, including compilation; mixes `first_cold_ms` and "
+        "`later_cold_ms`",
+        "steady_ms": "one call after warm-up: for each run the median of its samples",
+        "iqr_ms": "interquartile range of a run's samples: the variation within a process, not between runs",
         "samples": "number of samples behind steady_ms, over all cases and runs",
         "cases": "cases with a measured run",
         "runs": "measured runs of those cases",
-        "low_ms": "one call after warm-up, undisturbed: the level of a case, its best run's 5 % quantile",
-        "noisy": f"cases whose steady_ms is more than {NOISY:g} times their low_ms",
-        "first_cold_ms": "first call of the first case of a process, with whatever a process does once; null if no run "
-        "of the function began one",
+        "low_ms": "level of a call after warm-up: the 5 % quantile of the case's best run",
+        "noisy": f"cases whose `steady_ms` is more than {NOISY:g} times their `low_ms`",
+        "first_cold_ms": "first call of the first case of a process, including what a process does once; null if "
+        "there is none",
         "later_cold_ms": "first call of a case after other cases of its process",
-        "unconfirmed": "half of the cases with a low_ms or more are unconfirmed, and so is low_ms here; null if of "
-        "none is anything known",
+        "unconfirmed": "half or more of the cases with a `low_ms` are unconfirmed; null if unknown for all",
     },
     function_latencies(f"({_indent(cases_measured('outcomes'), 16)})"),
 )
@@ -699,21 +783,36 @@ CASE_LATENCIES = View(
     "case_latencies",
     """One row a case, target and campaign with something measured, its runs put together. Only runs that passed
     count, and of those only the ones proven on the device, or of functions declared host_only.""",
-    {
-        "host_only": "declared in the catalogue; such functions stay out of latency ratios",
-        "cold_ms": "first call of the case in its process, the median over runs; it holds compilation; first_cold_ms "
-        "and later_cold_ms mixed",
-        "steady_ms": "one call after warm-up, the median over runs",
-        "iqr_ms": "interquartile range of a run's samples, the median over runs",
-        "mean_cold_ms": "first call, the mean over runs: the study's rule",
+    common_comments(
+        "campaign_id",
+        "suite",
+        "revision",
+        "framework",
+        "version",
+        "device",
+        "hardware",
+        "environment",
+        "simulated",
+        "function",
+        "case",
+        "target_id",
+        "case_id",
+    )
+    | {
+        "host_only": "declared in the catalogue; such functions are excluded from latency ratios",
+        "cold_ms": "median over runs of the first call, including compilation; mixes `first_cold_ms` and "
+        "`later_cold_ms`",
+        "steady_ms": "median over runs of a call after warm-up",
+        "iqr_ms": "median over runs of the interquartile range of the samples",
+        "mean_cold_ms": "mean over runs of the first call: the study's rule",
         "samples": "number of samples behind steady_ms, over all runs",
         "runs": "measured runs",
-        "fingerprint_id": "of one of the runs: the machine and the installation",
-        "low_ms": "level of the case: that of its best run, the 5 % quantile of its samples",
-        "noisy": f"steady_ms is more than {NOISY:g} times low_ms: it is the host's as much as the call's",
-        "first_cold_ms": "first call of the runs that began their process, with whatever a process does once",
-        "later_cold_ms": "first call of the runs after other cases of their process",
-        "unconfirmed": f"of low_ms: {UNCONFIRMED}; null of one run alone that did not wait",
+        "fingerprint_id": "fingerprint of one of the runs: the machine and the installation",
+        "low_ms": "level of the case: the 5 % quantile of its best run's samples",
+        "noisy": f"`steady_ms` is more than {NOISY:g} times `low_ms`",
+        "first_cold_ms": "first call in runs that began their process, including what a process does once",
+        "later_cold_ms": "first call in runs after other cases of their process",
+        "unconfirmed": f"of `low_ms`: {UNCONFIRMED}; null for a single run that did not wait",
     },
     f"""\
 {_HEAD},
@@ -749,9 +848,10 @@ CPU_BASES = View(
     """One row a target and campaign: the one CPU target that its latencies are set against. It is one of the same
     version, neither of the two is simulated, and both have measured a case. Of several it is the one on the same
     host, else on the same hardware, else in the same environment, else with the most common cases, else the oldest.""",
-    {
+    common_comments("campaign_id", "target_id")
+    | {
         "cpu_target_id": "the CPU target",
-        "common_cases": "cases that both measured, of functions that touch a device",
+        "common_cases": "cases that both measured, of functions that use a device",
     },
     cpu_bases("case_latencies"),
 )
@@ -761,10 +861,23 @@ FUNCTION_RATIOS = View(
     "function_ratios",
     """One row a function, target and campaign with a case that was measured on the target and on its CPU target
     (cpu_bases): how many times as long a call after warm-up takes as there. Functions declared host_only have none.""",
-    {
-        "ratio": "geometric mean, over the cases that both measured, of low_ms here to low_ms there",
-        "cases": "the cases that both measured",
+    common_comments(
+        "campaign_id",
+        "suite",
+        "revision",
+        "framework",
+        "version",
+        "device",
+        "hardware",
+        "environment",
+        "function",
+        "target_id",
+    )
+    | {
+        "ratio": "geometric mean over common cases of `low_ms` on the target divided by `low_ms` on the CPU target",
+        "cases": "number of common cases",
         "cpu_hardware": "hardware of the CPU target",
+        "cpu_target_id": "the CPU target (`target_id` there)",
     },
     ratios("case_latencies", "cpu_bases"),
 )
