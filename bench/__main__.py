@@ -43,15 +43,15 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def run(name: str) -> int:
-    wanted = BENCHES[name]
+    bench = BENCHES[name]
     try:
-        apart = wanted and not any(map(importlib.util.find_spec, wanted))
+        apart = bench and not any(map(importlib.util.find_spec, bench))
         if not apart or name in HERE_TOO:
             where = here()
             for figure in importlib.import_module(f"bench.{name}").run():
                 print(figure.line(name, where), flush=True)
         if apart:
-            return max([_elsewhere(name, framework) for framework in wanted])
+            return max([_elsewhere(name, framework) for framework in bench])
     except CannotRunError as error:
         print(f"bench {name} cannot run: {error}", file=sys.stderr)
         return 2
@@ -70,8 +70,8 @@ def _elsewhere(name: str, framework: str) -> int:
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     # What a framework warns of is for whoever writes its cases.
     command = [str(environment / "bin" / "python"), "-W", "ignore", "-m", "bench", name]
-    done = subprocess.run(command, env=variables, cwd=PROJECT, check=False)
-    return 0 if done.returncode == 0 else 2
+    completed_process = subprocess.run(command, env=variables, cwd=PROJECT, check=False)
+    return 0 if completed_process.returncode == 0 else 2
 
 
 if __name__ == "__main__":

@@ -51,23 +51,25 @@ async def run(dsn: str, cases: int, runs: int) -> int:
     # A statement is its own transaction, on a connection that is kept: no round trip besides.
     alone = engine.execution_options(isolation_level="AUTOCOMMIT")
     try:
-        offered = service(cases)
-        suite = Catalogue.model_validate_json(offered.catalogue).suites[0]
+        instant_service = service(cases)
+        suite = Catalogue.model_validate_json(instant_service.catalogue).suites[0]
         async with engine.begin() as connection:
-            suite_id = await suites.store_suite(connection, offered.info.framework, suite)
-            url = f"http://nobody/{offered.info.boot_id}"
-            runner_id = await registry.store_runner(connection, None, offered.info, url=url, secret="")
+            suite_id = await suites.store_suite(connection, instant_service.info.framework, suite)
+            url = f"http://nobody/{instant_service.info.boot_id}"
+            runner_id = await registry.store_runner(connection, None, instant_service.info, url=url, secret="")
             await registry.store_offer(connection, runner_id, [suite_id])
-            owned = await ownership.own(connection, runner_id, "bench")
-            assert owned is not None
-            target = TargetName(owned.target_id, owned.framework, offered.info.version, owned.device)
+            ownership_row = await ownership.own(connection, runner_id, "bench")
+            assert ownership_row is not None
+            target = TargetName(
+                ownership_row.target_id, ownership_row.framework, instant_service.info.version, ownership_row.device
+            )
             (offer,) = await campaigns.offers(connection, suite.name, [target])
-            chosen = tuple(case.id for case in offer.cases)
-            plan = Plan((TargetPlan(target, suite_id, chosen, frozenset()),), runs)
+            case_ids = tuple(case.id for case in offer.cases)
+            plan = Plan((TargetPlan(target, suite_id, case_ids, frozenset()),), runs)
             campaign = await campaigns.create(connection, CampaignRequest(suite=suite.name), plan, None)
-        claimed: asyncio.Queue[list[HeldJob]] = asyncio.Queue(2 * BATCH // MAX_CLAIM)
+        batches: asyncio.Queue[list[HeldJob]] = asyncio.Queue(2 * BATCH // MAX_CLAIM)
         outcome = ordinary_outcome("0123456789")
-        model = record(Key(0, 0), outcome, framework=owned.framework, device=owned.device)
+        model = record(Key(0, 0), outcome, framework=ownership_row.framework, device=ownership_row.device)
 
         async def claim() -> None:
             jobs: list[HeldJob] | None = None
@@ -76,13 +78,13 @@ async def run(dsn: str, cases: int, runs: int) -> int:
                     jobs = await queue.claim(
                         connection,
                         runner_id=runner_id,
-                        boot_id=owned.boot_id,
+                        boot_id=ownership_row.boot_id,
                         token="bench",
-                        target_id=owned.target_id,
+                        target_id=ownership_row.target_id,
                         suites=[suite_id],
                         limit=MAX_CLAIM,
                     )
-                    await claimed.put(jobs)
+                    await batches.put(jobs)
 
         async def finish() -> None:
             n = 0
@@ -91,15 +93,15 @@ async def run(dsn: str, cases: int, runs: int) -> int:
             async with alone.connect() as connection:
                 while more or waiting:
                     while more and len(waiting) < BATCH:
-                        jobs = await claimed.get()
+                        jobs = await batches.get()
                         more = bool(jobs)
                         waiting.extend(jobs)
                     batch = [waiting.popleft() for _ in range(min(BATCH, len(waiting)))]
                     n += 2 * len(batch)
                     rows = [model._replace(job_id=job.key.job, attempt=job.key.attempt) for job in batch]
                     if rows:
-                        ended = [Finish(row, runner_id, "bench") for row in rows]
-                        await finishes.finish(connection, ended, [Cursor(runner_id, owned.boot_id, n)])
+                        batch_finishes = [Finish(row, runner_id, "bench") for row in rows]
+                        await finishes.finish(connection, batch_finishes, [Cursor(runner_id, ownership_row.boot_id, n)])
 
         async with asyncio.TaskGroup() as group:
             group.create_task(claim())

@@ -51,23 +51,23 @@ def tasks_per_second() -> Baseline:
                     "--without-gossip", "--without-mingle", "--without-heartbeat",
                 ]  # fmt: skip
                 with process(worker, place / "celery.log", variables):
-                    said = _run([str(python), "-m", "bench.celery_tasks", "wait", str(TASKS)], variables)
+                    output = _run([str(python), "-m", "bench.celery_tasks", "wait", str(TASKS)], variables)
         except CannotRunError as error:
             raise NotRunError(str(error)) from error
-    version, rate = said.split()
+    version, rate = output.split()
     return Baseline(float(rate), TASKS, f"Celery {version}, {workers} prefork workers, results in Redis, no-op tasks")
 
 
 def _redis_server() -> str:
-    found = shutil.which("redis-server")
-    if found is None and os.environ.get(INSTALL) == "1" and os.geteuid() == 0 and shutil.which("apt-get"):
+    redis_server = shutil.which("redis-server")
+    if redis_server is None and os.environ.get(INSTALL) == "1" and os.geteuid() == 0 and shutil.which("apt-get"):
         quiet = {"DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
         subprocess.run(["apt-get", "update", "-qq"], stdout=sys.stderr, check=False)
         _run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", "redis-server"], quiet)
-        found = shutil.which("redis-server")
-    if found is None:
+        redis_server = shutil.which("redis-server")
+    if redis_server is None:
         raise NotRunError(f"redis-server not found (install it, or set {INSTALL}=1 as root where apt-get is)")
-    return found
+    return redis_server
 
 
 def _environment(path: Path) -> Path:
@@ -82,7 +82,7 @@ def _environment(path: Path) -> Path:
 
 def _run(command: Sequence[str], variables: dict[str, str] | None = None) -> str:
     try:
-        done = subprocess.run(
+        completed_process = subprocess.run(
             command,
             env={**os.environ, **(variables or {})},
             capture_output=True,
@@ -92,7 +92,9 @@ def _run(command: Sequence[str], variables: dict[str, str] | None = None) -> str
         )
     except subprocess.TimeoutExpired as error:
         raise NotRunError(f"{command[0]} took longer than {LIMIT_S:.0f} s") from error
-    if done.returncode:
-        last = (done.stderr.strip() or done.stdout.strip() or "it said nothing").splitlines()[-1]
+    if completed_process.returncode:
+        last = (completed_process.stderr.strip() or completed_process.stdout.strip() or "it said nothing").splitlines()[
+            -1
+        ]
         raise NotRunError(f"{' '.join(command[:3])} failed: {last}")
-    return done.stdout
+    return completed_process.stdout

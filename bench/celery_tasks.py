@@ -34,14 +34,14 @@ def wait(count: int) -> float:
     """Results a second, by counting the keys under which Celery stores them."""
     store = redis.Redis.from_url(URL)
 
-    def stored() -> int:
+    def count_stored() -> int:
         return sum(1 for _ in store.scan_iter("celery-task-meta-*", count=10_000))
 
     give_up = time.monotonic() + LIMIT_S
-    while (first := stored()) == 0:
+    while (first := count_stored()) == 0:
         time.sleep(0.01)
     began = time.monotonic()
-    while (last := stored()) < count:
+    while (last := count_stored()) < count:
         if time.monotonic() > give_up:
             raise SystemExit(f"only {last} of {count} results after {LIMIT_S:.0f} s")
         time.sleep(0.1)

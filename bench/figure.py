@@ -38,7 +38,7 @@ class Figure:
     detail: dict[str, Any] = field(default_factory=dict)
 
     def line(self, bench: str, where: dict[str, Any]) -> str:
-        values = {name: _rounded(value) for name, value in asdict(self).items()}
+        values = {name: _round(value) for name, value in asdict(self).items()}
         return json.dumps({"bench": bench, **values, "where": where}, ensure_ascii=False)
 
 
@@ -50,14 +50,14 @@ def spread(values: Sequence[float]) -> tuple[float, float]:
     return min(values), max(values)
 
 
-def _rounded(value: Any) -> Any:
+def _round(value: Any) -> Any:
     """Four digits say all that a measurement here can."""
     if isinstance(value, float):
         return float(f"{value:.4g}")
     if isinstance(value, dict):
-        return {key: _rounded(each) for key, each in value.items()}
+        return {key: _round(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_rounded(each) for each in value]
+        return [_round(each) for each in value]
     return value
 
 

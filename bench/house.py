@@ -68,12 +68,12 @@ class House:
     def wait(self, campaign: int, limit_s: float = CAMPAIGN_LIMIT_S) -> dict[str, Any]:
         """Until the campaign is done. Polled: thousands of jobs pass between two looks."""
         give_up = time.monotonic() + limit_s
-        while (told := self._read("GET", f"/campaigns/{campaign}"))["state"] == "running":
+        while (campaign_state := self._read("GET", f"/campaigns/{campaign}"))["state"] == "running":
             if time.monotonic() > give_up:
-                counters = told["counters"]
+                counters = campaign_state["counters"]
                 raise CannotRunError(f"campaign {campaign} is not done after {limit_s:.0f} s: {counters}")
             time.sleep(POLL_S)
-        return told
+        return campaign_state
 
     def export(self, campaign: int, format: str) -> int:
         """Read the whole file, and say how large it is."""
@@ -85,8 +85,8 @@ class House:
         answer = self.http.request(method, path, json=body)
         if not answer.is_success:
             raise CannotRunError(f"{method} {path} answered {answer.status_code}: {answer.text[:300]}")
-        told: dict[str, Any] = answer.json()
-        return told
+        content: dict[str, Any] = answer.json()
+        return content
 
 
 @contextlib.contextmanager
@@ -135,8 +135,8 @@ def runner(
     python = str(environment / "bin" / "python")
     command = [python, "-m", module, "serve", framework, device, "--port", "0", "--ready-file", str(ready)]
     with process([*command, *options], log, variables) as child:
-        told = wait_until(lambda: json.loads(ready.read_text()) if ready.exists() else None, child, log)
-        yield told["url"], told["secret"], child.pid
+        ready_line = wait_until(lambda: json.loads(ready.read_text()) if ready.exists() else None, child, log)
+        yield ready_line["url"], ready_line["secret"], child.pid
 
 
 @contextlib.contextmanager

@@ -42,28 +42,28 @@ LIMIT_S = 600.0
 
 def run() -> Iterator[Figure]:
     seed = int(os.environ.get(SEED) or random.SystemRandom().randrange(10_000))
-    measured = asyncio.run(_measure(seed))
-    alone = middle(measured.isolated)
-    count = len(measured.functions)
-    everything = sum(measured.fresh) / len(measured.fresh) * count
-    detail = {"functions": count, "cases": measured.cases, "verdicts": measured.verdicts}
+    measurements = asyncio.run(_measure(seed))
+    alone = middle(measurements.isolated)
+    count = len(measurements.functions)
+    everything = sum(measurements.fresh) / len(measurements.fresh) * count
+    detail = {"functions": count, "cases": measurements.cases, "verdicts": measurements.verdicts}
     yield Figure(
         "against_interpreters",
-        measured.start_s + alone,
+        measurements.start_s + alone,
         "s",
         target=f"at least {TIMES_FASTER:g} times less than a fresh interpreter per function",
-        met=everything / (measured.start_s + alone) >= TIMES_FASTER,
-        baseline=f"{len(measured.fresh)} functions drawn with seed {seed}, extrapolated to {count}",
+        met=everything / (measurements.start_s + alone) >= TIMES_FASTER,
+        baseline=f"{len(measurements.fresh)} functions drawn with seed {seed}, extrapolated to {count}",
         baseline_value=everything,
-        ratio=everything / (measured.start_s + alone),
-        n=len(measured.fresh),
-        spread=[each * count / (measured.start_s + alone) for each in spread(measured.fresh)],
+        ratio=everything / (measurements.start_s + alone),
+        n=len(measurements.fresh),
+        spread=[each * count / (measurements.start_s + alone) for each in spread(measurements.fresh)],
         detail={
             **detail,
-            "start_once_s": measured.start_s,
+            "start_once_s": measurements.start_s,
             "cases_s": alone,
             "ratio_without_start": everything / alone,
-            "fresh_s": dict(zip(measured.drawn, measured.fresh, strict=True)),
+            "fresh_s": dict(zip(measurements.drawn, measurements.fresh, strict=True)),
         },
     )
     # What a forked child pays for every page that it writes to first; virtual machines differ tenfold.
@@ -73,11 +73,16 @@ def run() -> Iterator[Figure]:
             "against_one_process",
             TIMES_SHARED,
             "the same runner with all cases in one child: what the fresh processes cost",
-            measured.together,
+            measurements.together,
         ),
-        ("against_a_loop", None, "all cases in a loop, with the same harness and without a runner", measured.looped),
+        (
+            "against_a_loop",
+            None,
+            "all cases in a loop, with the same harness and without a runner",
+            measurements.looped,
+        ),
     ):
-        ratios = [one / other for one, other in zip(measured.isolated, rounds, strict=True)]
+        ratios = [one / other for one, other in zip(measurements.isolated, rounds, strict=True)]
         yield Figure(
             name,
             alone,
@@ -91,7 +96,7 @@ def run() -> Iterator[Figure]:
             spread=spread(ratios),
             detail={
                 **detail,
-                "rounds": measured.isolated,
+                "rounds": measurements.isolated,
                 "baseline_rounds": rounds,
                 "page_copy_us": copied_us,
             },
@@ -100,18 +105,18 @@ def run() -> Iterator[Figure]:
 
 def page_copy_us(pages: int = 20_000) -> float:
     """Microseconds that a forked child's first write to an inherited page takes on this machine."""
-    inherited = mmap.mmap(-1, pages * mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    _write_each_page(inherited)
+    memory = mmap.mmap(-1, pages * mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    _write_each_page(memory)
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
-        first, again = _write_each_page(inherited), _write_each_page(inherited)
+        first, again = _write_each_page(memory), _write_each_page(memory)
         os.write(writing, str((first - again) / pages * 1e6).encode())
         os._exit(0)
     os.waitpid(pid, 0)
     os.close(writing)
-    with os.fdopen(reading) as said:
-        return float(said.read())
+    with os.fdopen(reading) as answer:
+        return float(answer.read())
 
 
 def _write_each_page(memory: mmap.mmap) -> float:
@@ -144,38 +149,42 @@ async def _measure(seed: int) -> Measured:
     supervisor = Supervisor(FRAMEWORK, DEVICE, log)
     began = time.monotonic()
     try:
-        offered = await supervisor.open()
+        catalogue = await supervisor.open()
         await supervisor.look()
     except FrameworkBrokenError as error:
         raise CannotRunError(str(error)) from error
     start_s = time.monotonic() - began
     try:
-        (suite,) = (each for each in offered.suites if each.name == SUITE)
+        (suite,) = (each for each in catalogue.suites if each.name == SUITE)
         functions = list(dict.fromkeys(case.function for case in suite.cases))
-        measured = Measured(start_s, functions, len(suite.cases))
+        measurements = Measured(start_s, functions, len(suite.cases))
         say("isolation", f"{len(functions)} functions, {len(suite.cases)} cases, ready after {start_s:.1f} s")
         for number in range(1, ROUNDS + 1):
             began = time.monotonic()
-            measured.verdicts = await _executed(supervisor, log, suite.cases, 2 * number)
-            measured.isolated.append(time.monotonic() - began)
+            measurements.verdicts = await _execute(supervisor, log, suite.cases, 2 * number)
+            measurements.isolated.append(time.monotonic() - began)
             began = time.monotonic()
-            await _executed(supervisor, log, suite.cases, 2 * number + 1, together=True)
-            measured.together.append(time.monotonic() - began)
-            measured.looped.append((await _interpreter([]))["cases_s"])
-            isolated, together, looped = measured.isolated[-1], measured.together[-1], measured.looped[-1]
-            say("isolation", f"{isolated:.1f} s isolated, {together:.1f} s in one child, {looped:.1f} s in a loop")
+            await _execute(supervisor, log, suite.cases, 2 * number + 1, together=True)
+            measurements.together.append(time.monotonic() - began)
+            measurements.looped.append((await _interpreter([]))["cases_s"])
+            isolated_s, together_s, loop_s = (
+                measurements.isolated[-1],
+                measurements.together[-1],
+                measurements.looped[-1],
+            )
+            say("isolation", f"{isolated_s:.1f} s isolated, {together_s:.1f} s in one child, {loop_s:.1f} s in a loop")
     finally:
         await supervisor.close()
-    measured.drawn = random.Random(seed).sample(functions, min(SAMPLE, len(functions)))
-    for function in measured.drawn:
+    measurements.drawn = random.Random(seed).sample(functions, min(SAMPLE, len(functions)))
+    for function in measurements.drawn:
         began = time.monotonic()
         await _interpreter([function])
-        measured.fresh.append(time.monotonic() - began)
-        say("isolation", f"{measured.fresh[-1]:.1f} s in an interpreter of its own: {function}")
-    return measured
+        measurements.fresh.append(time.monotonic() - began)
+        say("isolation", f"{measurements.fresh[-1]:.1f} s in an interpreter of its own: {function}")
+    return measurements
 
 
-async def _executed(
+async def _execute(
     supervisor: Supervisor, log: EventLog, cases: Sequence[CatalogueCase], run: int, *, together: bool = False
 ) -> dict[str, int]:
     """All cases once, as the runner has them share processes or all in one; how many ended with which verdict."""
@@ -206,8 +215,8 @@ async def _interpreter(functions: Sequence[str]) -> dict[str, float]:
         sys.executable, "-m", "bench.one_process", FRAMEWORK, DEVICE, SUITE, *functions,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, cwd=PROJECT,
     )  # fmt: skip
-    said, _ = await child.communicate()
+    output, _ = await child.communicate()
     if child.returncode:
         raise CannotRunError(f"the baseline's process ended with {child.returncode}; run python -m bench.one_process")
-    told: dict[str, float] = json.loads(said.splitlines()[-1])
-    return told
+    seconds_by_part: dict[str, float] = json.loads(output.splitlines()[-1])
+    return seconds_by_part

@@ -40,52 +40,52 @@ def run() -> Iterator[Figure]:
     ):
         house.register(*served[:2])
         for suite in ("library", "library_quick"):
-            charted, looped, counters = _rounds(house, target, suite, place)
-            ratios = [one / other for one, other in zip(charted, looped, strict=True)]
+            chart_s, loop_s, counters = _rounds(house, target, suite, place)
+            ratios = [one / other for one, other in zip(chart_s, loop_s, strict=True)]
             limit = LIMITS_S.get(device, {}).get(suite)
             yield Figure(
                 suite,
-                middle(charted),
+                middle(chart_s),
                 "s",
                 target=f"at most {limit:g} s (median of {ROUNDS})" if limit else "nothing promised",
-                met=middle(charted) <= limit if limit else None,
+                met=middle(chart_s) <= limit if limit else None,
                 n=ROUNDS,
-                spread=spread(charted),
-                detail={"target": target, "slots": slots, "rounds": charted, "counters": counters},
+                spread=spread(chart_s),
+                detail={"target": target, "slots": slots, "rounds": chart_s, "counters": counters},
             )
             yield Figure(
                 f"{suite}_against_a_loop",
-                middle(charted),
+                middle(chart_s),
                 "s",
                 target=f"at most {MOST_OVERHEAD:g} times (median of {ROUNDS} rounds in turn)",
                 met=middle(ratios) <= MOST_OVERHEAD,
                 baseline="the same cases in a loop, with the same harness; the import counts on neither side",
-                baseline_value=middle(looped),
+                baseline_value=middle(loop_s),
                 ratio=middle(ratios),
                 n=ROUNDS,
                 spread=spread(ratios),
-                detail={"target": target, "slots": slots, "rounds": charted, "baseline_rounds": looped},
+                detail={"target": target, "slots": slots, "rounds": chart_s, "baseline_rounds": loop_s},
             )
 
 
 def _rounds(house: House, target: str, suite: str, place: Path) -> tuple[list[float], list[float], dict[str, int]]:
     """Seconds of each round through the product and in the loop, and the jobs of the last campaign by state."""
-    charted: list[float] = []
-    looped: list[float] = []
+    chart_s: list[float] = []
+    loop_s: list[float] = []
     counters: dict[str, int] = {}
     for _ in range(ROUNDS):
-        looped.append(_loop(target, suite, place))
-        told = house.wait(house.submit(runs=1, suite=suite), limit_s=3600.0)
-        counters = told["counters"]
-        charted.append(_seconds(told))
-        say("library", f"{suite} on {target}: {charted[-1]:.1f} s, {looped[-1]:.1f} s in a loop")
-    return charted, looped, counters
+        loop_s.append(_loop(target, suite, place))
+        campaign = house.wait(house.submit(runs=1, suite=suite), limit_s=3600.0)
+        counters = campaign["counters"]
+        chart_s.append(_seconds(campaign))
+        say("library", f"{suite} on {target}: {chart_s[-1]:.1f} s, {loop_s[-1]:.1f} s in a loop")
+    return chart_s, loop_s, counters
 
 
-def _seconds(told: dict[str, Any]) -> float:
+def _seconds(campaign: dict[str, Any]) -> float:
     """From the submission to the last stored outcome, by the coordinator: it is looked at once a second only."""
-    began, ended = (datetime.fromisoformat(told[name]) for name in ("created_at", "finished_at"))
-    return (ended - began).total_seconds()
+    began, end = (datetime.fromisoformat(campaign[name]) for name in ("created_at", "finished_at"))
+    return (end - began).total_seconds()
 
 
 def _loop(target: str, suite: str, place: Path) -> float:

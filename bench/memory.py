@@ -33,13 +33,13 @@ def run() -> Iterator[Figure]:
 def _coordinator(house: House, place: Path) -> Iterator[Figure]:
     idle = held_mb(house.pid)
     with instant_runner(CASES, place) as (url, _):
-        registered = house.register(url, SECRET)
+        runner_id = house.register(url, SECRET)
         campaign = house.submit(runs=RUNS, suite="instant")
         house.wait(campaign)
         after_campaign = held_mb(house.pid)
-        exported = {format: house.export(campaign, format) for format in ("csv", "parquet")}
+        exports = {format: house.export(campaign, format) for format in ("csv", "parquet")}
         after_export = held_mb(house.pid)
-        house.remove(registered)
+        house.remove(runner_id)
     say("memory", f"coordinator: {idle:.0f}, {after_campaign:.0f}, {after_export:.0f} MB")
     yield _figure("coordinator_idle", idle, COORDINATOR_MB, {"measure": measure(house.pid)})
     yield _figure(
@@ -50,7 +50,7 @@ def _coordinator(house: House, place: Path) -> Iterator[Figure]:
             "measure": measure(house.pid),
             "jobs": CASES * RUNS,
             "after_campaign_mb": after_campaign,
-            "exported_bytes": exported,
+            "exported_bytes": exports,
         },
     )
 
@@ -85,20 +85,20 @@ def _figure(name: str, value: float, limit: float, detail: dict[str, object]) ->
 
 
 def held_mb(pid: int) -> float:
-    for line in _told(pid).splitlines():
+    for line in _read_rollup(pid).splitlines():
         if line.startswith(("Pss:", "VmRSS:")):
             return int(line.split()[1]) * 1024 / MB
     raise CannotRunError(f"the memory of process {pid} cannot be read: has it ended?")
 
 
 def measure(pid: int) -> str:
-    return "PSS" if "Pss:" in _told(pid) else "RSS"
+    return "PSS" if "Pss:" in _read_rollup(pid) else "RSS"
 
 
-def _told(pid: int) -> str:
+def _read_rollup(pid: int) -> str:
     with contextlib.suppress(OSError):
-        if told := Path(f"/proc/{pid}/smaps_rollup").read_text():
-            return told
+        if rollup := Path(f"/proc/{pid}/smaps_rollup").read_text():
+            return rollup
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/status").read_text()
     return ""

@@ -26,14 +26,14 @@ class NoLock:
 
 
 def main(arguments: list[str]) -> None:
-    framework, name, suite, *wanted = arguments
+    framework, name, suite, *functions = arguments
     # The cases' output belongs to nobody here, and may be long.
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     module = frameworks.load(framework)
     os.environ.update(frameworks.variables(module, name))
     device = frameworks.load_device(module, name)
-    cases = [case for case in module.load_suites()[suite].cases if not wanted or case.function in wanted]
+    cases = [case for case in module.load_suites()[suite].cases if not functions or case.function in functions]
     numpy_threads.compute_on_one_thread()
     device.prime()
     began = time.monotonic()

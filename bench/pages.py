@@ -221,34 +221,34 @@ def _matrix(house: House, campaign: int) -> Figure:
     if path is None:
         raise CannotRunError(chromium.MISSING)
     address = f"{_site(house)}/campaigns/{campaign}/matrix"
-    with chromium.launched(path) as browser:
+    with chromium.launch(path) as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.goto(f"{_site(house)}/campaigns")
         devtools = page.context.new_cdp_session(page)
         devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
-        taken = []
+        durations_ms = []
         for _ in range(READS):
             page.goto(address, wait_until="load")
-            taken.append(float(page.evaluate(PAINTED)))
+            durations_ms.append(float(page.evaluate(PAINTED)))
         rows = page.locator("table tbody tr").count()
         metrics = {each["name"]: each["value"] for each in devtools.send("Performance.getMetrics")["metrics"]}
-    say("pages", f"matrix: interactive after {middle(taken):.0f} ms")
+    say("pages", f"matrix: interactive after {middle(durations_ms):.0f} ms")
     return Figure(
         "matrix_interactive",
-        middle(taken),
+        middle(durations_ms),
         "ms",
         target=f"under {INTERACTIVE_MS:g} ms from the click to a painted page that takes input (median of {READS})",
-        met=middle(taken) < INTERACTIVE_MS,
+        met=middle(durations_ms) < INTERACTIVE_MS,
         n=READS,
-        spread=spread(taken),
-        detail={"functions": WIDE.functions, "targets": WIDE.targets, "rows_on_page": rows, **_spent(metrics)},
+        spread=spread(durations_ms),
+        detail={"functions": WIDE.functions, "targets": WIDE.targets, "rows_on_page": rows, **_browser_ms(metrics)},
     )
 
 
-def _spent(metrics: dict[str, float]) -> dict[str, float]:
+def _browser_ms(metrics: dict[str, float]) -> dict[str, float]:
     """What the browser itself computed for one load of the page: its own time, however busy the machine is."""
     parts = {"LayoutDuration": "layout_ms", "RecalcStyleDuration": "style_ms", "TaskDuration": "all_ms"}
-    return {said: 1000 * metrics[name] for name, said in parts.items()}
+    return {label: 1000 * metrics[name] for name, label in parts.items()}
 
 
 def _report(house: House, campaign: int, size: Size, name: str = "") -> Figure:
@@ -307,10 +307,10 @@ def _job(dsn: str, campaign: int) -> int:
     async def ask() -> int:
         connection = await asyncpg.connect(dsn)
         try:
-            found = await connection.fetchval(
+            job_id = await connection.fetchval(
                 "SELECT job_id FROM outcomes WHERE campaign_id = $1 AND verdict = 'failed' LIMIT 1", campaign
             )
-            return int(found)
+            return int(job_id)
         finally:
             await connection.close()
 

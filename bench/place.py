@@ -71,12 +71,12 @@ def process(
 def wait_until(look: Callable[[], T | None], child: subprocess.Popen[bytes], log: Path) -> T:
     """Poll until ``look`` finds something; the child's last words if it ends before that."""
     give_up = time.monotonic() + START_LIMIT_S
-    while (found := look()) is None:
+    while (value := look()) is None:
         if child.poll() is not None or time.monotonic() > give_up:
             words = log.read_text(errors="replace").strip().splitlines()[-1:] or ["it said nothing"]
             raise CannotRunError(f"{Path(str(child.args[0])).name} did not start: {words[0]}")  # type: ignore[index]
         time.sleep(0.02)
-    return found
+    return value
 
 
 def free_port() -> int:

@@ -72,41 +72,41 @@ def run() -> Iterator[Figure]:
         for loops in loads:
             with busy(loops * len(os.sched_getaffinity(0)), place):
                 trials.append(_trial(house, place, dsn, target, loops, seed))
-            yield from judged(trials[-1], {"target": target, "seed": seed})
+            yield from judge(trials[-1], {"target": target, "seed": seed})
     if len(trials) > 1:
         yield between_loads(trials, {"target": target, "seed": seed})
 
 
-def judged(trial: Trial, detail: dict[str, object]) -> list[Figure]:
+def judge(trial: Trial, detail: dict[str, object]) -> list[Figure]:
     """False alarms between equal campaigns, planted slowdowns that were found, and functions without enough data."""
     same = compare_latencies(trial.before.levels, trial.again.levels)
-    changed = compare_latencies(trial.before.levels, trial.slower.levels)
+    changes = compare_latencies(trial.before.levels, trial.slower.levels)
     cases = len({measurement.case for measurement in trial.before.levels})
     detail = {**detail, "loops": trial.loops, "runs": RUNS, "cases": cases}
     return [
         _false_alarms(same, paper_ratios(trial.before.cold, trial.again.cold), detail),
-        _found(changed, paper_ratios(trial.before.cold, trial.slower.cold), trial.planted, detail),
+        _planted_share(changes, paper_ratios(trial.before.cold, trial.slower.cold), trial.planted, detail),
         _insufficient(same, detail),
     ]
 
 
 def between_loads(trials: Sequence[Trial], detail: dict[str, object]) -> Figure:
     """False alarms between the campaigns of each two loads."""
-    compared = [
+    changes = [
         (f"{one.loops} and {other.loops} loops a core: {change.function}", change)
         for one, other in itertools.combinations(trials, 2)
         for change in compare_latencies(one.before.levels, other.before.levels)
     ]
-    alarms = {name: change.ratio for name, change in compared if change.changed}
-    told = sum(change.change != "insufficient data" for _, change in compared)
+    alarms = {name: change.ratio for name, change in changes if change.changed}
+    decided_count = sum(change.change != "insufficient data" for _, change in changes)
     return Figure(
         "false_alarms_between_loads",
-        len(alarms) / len(compared),
+        len(alarms) / len(changes),
         "share of functions",
         target=f"at most {FALSE_ALARMS:.0%} of functions reported as changed between equal campaigns at other loads",
-        met=len(alarms) <= FALSE_ALARMS * len(compared),
-        n=len(compared),
-        detail={**detail, "changed": alarms, "not_insufficient": told},
+        met=len(alarms) <= FALSE_ALARMS * len(changes),
+        n=len(changes),
+        detail={**detail, "changed": alarms, "not_insufficient": decided_count},
     )
 
 
@@ -117,90 +117,99 @@ def planted_among(functions: Sequence[str], seed: int) -> list[str]:
 
 def _trial(house: House, place: Path, dsn: str, target: str, loops: int, seed: int) -> Trial:
     first, again = (_campaign(house, place, target, []) for _ in range(2))
-    before = _measured(dsn, first, target)
-    planted = planted_among(list({measurement.function for measurement in before.levels}), seed)
-    slower = _campaign(house, place, target, planted)
-    return Trial(loops, before, _measured(dsn, again, target), _measured(dsn, slower, target), planted)
+    before = _read_campaign(dsn, first, target)
+    planted_functions = planted_among(list({measurement.function for measurement in before.levels}), seed)
+    slower = _campaign(house, place, target, planted_functions)
+    return Trial(
+        loops, before, _read_campaign(dsn, again, target), _read_campaign(dsn, slower, target), planted_functions
+    )
 
 
 def _at(name: str, detail: dict[str, object]) -> str:
     return f"{name}_beside_{detail['loops']}_loops_a_core"
 
 
-def _false_alarms(compared: Sequence[LatencyChange], paper: dict[str, float], detail: dict[str, object]) -> Figure:
-    alarms = {change.function: change.ratio for change in compared if change.changed}
+def _false_alarms(changes: Sequence[LatencyChange], paper: dict[str, float], detail: dict[str, object]) -> Figure:
+    alarms = {change.function: change.ratio for change in changes if change.changed}
     study = [name for name, ratio in paper.items() if not 1 / FACTOR < ratio < FACTOR]
     return Figure(
         _at("false_alarms", detail),
-        len(alarms) / len(compared),
+        len(alarms) / len(changes),
         "share of functions",
         target=f"at most {FALSE_ALARMS:.0%} of functions reported as changed between two equal campaigns",
-        met=len(alarms) <= FALSE_ALARMS * len(compared),
+        met=len(alarms) <= FALSE_ALARMS * len(changes),
         baseline=f"functions whose mean of {RUNS} first calls (the study's rule) differs by more than {FACTOR:g} times",
         baseline_value=len(study) / max(len(paper), 1),
-        n=len(compared),
+        n=len(changes),
         detail={**detail, "changed": alarms, "changed_by_the_studys_rule": sorted(study)},
     )
 
 
-def _found(
-    compared: Sequence[LatencyChange], paper: dict[str, float], planted: Sequence[str], detail: dict[str, object]
+def _planted_share(
+    changes: Sequence[LatencyChange],
+    paper: dict[str, float],
+    planted_functions: Sequence[str],
+    detail: dict[str, object],
 ) -> Figure:
-    told = {change.function: change for change in compared}
-    found = [name for name in planted if told[name].change == "slower"]
-    study = [name for name in planted if paper.get(name, 1.0) >= FACTOR]
-    the_same = [name for name in planted if told[name].change == "same"]
+    change_of = {change.function: change for change in changes}
+    found_functions = [name for name in planted_functions if change_of[name].change == "slower"]
+    study = [name for name in planted_functions if paper.get(name, 1.0) >= FACTOR]
+    the_same = [name for name in planted_functions if change_of[name].change == "same"]
     target = f"at least {FEWEST_FOUND} of {PLANTED} functions slowed by {FACTOR:g} times"
-    met = len(found) >= FEWEST_FOUND and len(planted) == PLANTED
+    met = len(found_functions) >= FEWEST_FOUND and len(planted_functions) == PLANTED
     if detail["loops"]:
         target = f"at most {MOST_CALLED_THE_SAME} of {PLANTED} functions slowed by {FACTOR:g} times called the same"
-        met = len(the_same) <= MOST_CALLED_THE_SAME and len(planted) == PLANTED
+        met = len(the_same) <= MOST_CALLED_THE_SAME and len(planted_functions) == PLANTED
     return Figure(
         _at("planted_slowdowns_found", detail),
-        float(len(found)),
-        f"of {len(planted)} functions",
+        float(len(found_functions)),
+        f"of {len(planted_functions)} functions",
         target=target,
         met=met,
         baseline=f"of those, seen by the study's rule: its mean of {RUNS} is {FACTOR:g} times larger or more",
         baseline_value=float(len(study)),
-        n=len(planted),
+        n=len(planted_functions),
         detail={
             **detail,
-            "missed": {name: [told[name].change, told[name].ratio] for name in planted if name not in found},
-            "ratios": {name: told[name].ratio for name in planted},
+            "missed": {
+                name: [change_of[name].change, change_of[name].ratio]
+                for name in planted_functions
+                if name not in found_functions
+            },
+            "ratios": {name: change_of[name].ratio for name in planted_functions},
             "others_changed": [
-                change.function for change in compared if change.changed and change.function not in planted
+                change.function for change in changes if change.changed and change.function not in planted_functions
             ],
         },
     )
 
 
-def _insufficient(compared: Sequence[LatencyChange], detail: dict[str, object]) -> Figure:
-    unknown = {change.function: change.why for change in compared if change.change == "insufficient data"}
+def _insufficient(changes: Sequence[LatencyChange], detail: dict[str, object]) -> Figure:
+    unknown = {change.function: change.why for change in changes if change.change == "insufficient data"}
     return Figure(
         _at("insufficient_data", detail),
-        len(unknown) / len(compared),
+        len(unknown) / len(changes),
         "share of functions",
         target="nothing promised" if detail["loops"] else f"at most {INSUFFICIENT:.0%} of functions",
-        met=None if detail["loops"] else len(unknown) <= INSUFFICIENT * len(compared),
-        n=len(compared),
+        met=None if detail["loops"] else len(unknown) <= INSUFFICIENT * len(changes),
+        n=len(changes),
         detail={**detail, "functions": unknown},
     )
 
 
-def _measured(dsn: str, campaign: int, target: str) -> Campaign:
+def _read_campaign(dsn: str, campaign: int, target: str) -> Campaign:
     async def read() -> Campaign:
         engine = make_engine(dsn)
         try:
             async with engine.connect() as connection:
-                (measured,) = [
-                    found.id
-                    for found in await of_campaign(connection, campaign)
-                    if f"{found.framework}/{found.device}" == target
+                (target_id,) = [
+                    row.id
+                    for row in await of_campaign(connection, campaign)
+                    if f"{row.framework}/{row.device}" == target
                 ]
                 return Campaign(
-                    await measurements(connection, campaign, measured, "low_ms"),
-                    await measurements(connection, campaign, measured, "cold_ms"),
+                    await measurements(connection, campaign, target_id, "low_ms"),
+                    await measurements(connection, campaign, target_id, "cold_ms"),
                 )
         finally:
             await engine.dispose()
@@ -208,15 +217,19 @@ def _measured(dsn: str, campaign: int, target: str) -> Campaign:
     return asyncio.run(read())
 
 
-def _campaign(house: House, place: Path, target: str, slowed: Sequence[str]) -> int:
+def _campaign(house: House, place: Path, target: str, slowed_functions: Sequence[str]) -> int:
     """A new runner of the target (its functions slowed as asked), and a whole campaign on it."""
-    variables = {VARIABLE: json.dumps(list(slowed))}
+    variables = {VARIABLE: json.dumps(list(slowed_functions))}
     with runner(target, place, module="bench.slowed", variables=variables) as (url, secret, _):
-        registered = house.register(url, secret)
+        runner_id = house.register(url, secret)
         functions = [glob] if (glob := os.environ.get(FUNCTIONS)) else None
         campaign = house.submit(runs=RUNS, functions=functions, suite="paper", timing="steady")
-        say("repeatability", f"campaign {campaign} on {target}" + (f", {len(slowed)} functions slowed" * bool(slowed)))
+        say(
+            "repeatability",
+            f"campaign {campaign} on {target}"
+            + (f", {len(slowed_functions)} functions slowed" * bool(slowed_functions)),
+        )
         counters = house.wait(campaign, CAMPAIGN_LIMIT_S)["counters"]
         say("repeatability", f"campaign {campaign}: {counters['done']} jobs, {counters['passed']} passed")
-        house.remove(registered)
+        house.remove(runner_id)
     return campaign

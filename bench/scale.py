@@ -99,15 +99,15 @@ def _idle_fleet(place: Path, dsn: str, house: House, meter: Meter) -> Iterator[F
         house.wait(house.submit(runs=1))
         before, began = meter.read(), time.monotonic()
         time.sleep(IDLE_S)
-        used, took_s = meter.read().since(before), time.monotonic() - began
-        say("scale", f"{RUNNERS} idle runners: {used.all / took_s:.2f} cores")
+        usage, took_s = meter.read().since(before), time.monotonic() - began
+        say("scale", f"{RUNNERS} idle runners: {usage.all / took_s:.2f} cores")
         yield Figure(
             "idle_runners",
-            used.all / took_s,
+            usage.all / took_s,
             "cores",
             target=f"{RUNNERS} idle runners and two coordinators: under {MOST_IDLE_CORES:g} cores",
-            met=used.all / took_s < MOST_IDLE_CORES,
-            detail={"seconds": took_s, "coordinators_cpu_s": used.coordinators, "postgres_cpu_s": used.postgres},
+            met=usage.all / took_s < MOST_IDLE_CORES,
+            detail={"seconds": took_s, "coordinators_cpu_s": usage.coordinators, "postgres_cpu_s": usage.postgres},
         )
         starts = [submit_to_start(house, dsn) for _ in range(STARTS)]
         yield Figure(
@@ -127,16 +127,16 @@ def _outcomes(place: Path, dsn: str, house: House, meter: Meter) -> Iterator[Fig
     """A campaign of as many outcomes as a survey of whole frameworks has, beside a small one in the same run."""
     with instant_runner(CASES, place, [f"cpu{number}" for number in range(TARGETS)]) as (url, _):
         runners = [house.register(f"{url}/{number}", SECRET) for number in range(TARGETS)]
-        rates, used = [], []
+        rates, usages = [], []
         for functions in (["instant.function_??", "instant.function_???"], ["*"]):
             before = meter.read()
             campaign = house.submit(runs=1, functions=functions)
-            told = house.wait(campaign, limit_s=1_800.0)
-            jobs = told["counters"]["done"]
-            used.append((meter.read().since(before), jobs))
-            rates.append(jobs / used[-1][0].all)
-            say("scale", f"{jobs} outcomes: {used[-1][0].all:.0f} s of CPU")
-        (small, _), (large, jobs) = used
+            campaign_state = house.wait(campaign, limit_s=1_800.0)
+            jobs = campaign_state["counters"]["done"]
+            usages.append((meter.read().since(before), jobs))
+            rates.append(jobs / usages[-1][0].all)
+            say("scale", f"{jobs} outcomes: {usages[-1][0].all:.0f} s of CPU")
+        (small, _), (large, jobs) = usages
         yield Figure(
             "outcomes_per_cpu_second",
             rates[1],
@@ -164,32 +164,32 @@ def _million_jobs(place: Path, dsn: str, house: House, meter: Meter) -> Iterator
         asyncio.run(vacuum(dsn))
         before, began = meter.read(), time.monotonic()
         campaign = house.submit(runs=MILLION_RUNS)
-        used, took_s = meter.read().since(before), time.monotonic() - began
+        usage, took_s = meter.read().since(before), time.monotonic() - began
         house.remove(runner)
-        say("scale", f"a million jobs: {used.all:.1f} s of CPU, {took_s:.0f} s")
+        say("scale", f"a million jobs: {usage.all:.1f} s of CPU, {took_s:.0f} s")
     plain = asyncio.run(_plain_insert(dsn))
     yield Figure(
         "submit_a_million",
-        used.all,
+        usage.all,
         "CPU s",
         target=f"under {MOST_SUBMIT_CPU_S:g} CPU s",
-        met=used.all < MOST_SUBMIT_CPU_S,
+        met=usage.all < MOST_SUBMIT_CPU_S,
         baseline="INSERT … SELECT of as many rows into a bare queue table with one index",
         baseline_value=plain,
-        ratio=used.all / plain,
-        detail={"seconds": took_s, "coordinators_cpu_s": used.coordinators, "postgres_cpu_s": used.postgres},
+        ratio=usage.all / plain,
+        detail={"seconds": took_s, "coordinators_cpu_s": usage.coordinators, "postgres_cpu_s": usage.postgres},
     )
     asyncio.run(vacuum(dsn))
     before, began = meter.read(), time.monotonic()
     house.cancel(campaign)
-    used, took_s = meter.read().since(before), time.monotonic() - began
+    usage, took_s = meter.read().since(before), time.monotonic() - began
     yield Figure(
         "cancel_a_million",
-        used.all,
+        usage.all,
         "CPU s",
         target="none",
         met=None,
-        detail={"seconds": took_s, "coordinators_cpu_s": used.coordinators, "postgres_cpu_s": used.postgres},
+        detail={"seconds": took_s, "coordinators_cpu_s": usage.coordinators, "postgres_cpu_s": usage.postgres},
     )
 
 
@@ -207,8 +207,8 @@ async def _plain_insert(dsn: str) -> float:
             "INSERT INTO plain (task, run) SELECT 'task ' || n % 10000, n / 10000 FROM generate_series(0, $1) n",
             MILLION - 1,
         )
-        used = _cpu_s(backend) - before
+        cpu_s = _cpu_s(backend) - before
         await connection.execute("DROP TABLE plain")
-        return used
+        return cpu_s
     finally:
         await connection.close()

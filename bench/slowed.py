@@ -46,11 +46,11 @@ class SlowedFramework:
             suite.revision  # noqa: B018
         for function in (function for suite in suites.values() for function in suite.functions):
             if function.name in self._functions:
-                function.cases[:] = [slowed(case, self._framework) for case in function.cases]
+                function.cases[:] = [slow_down(case, self._framework) for case in function.cases]
         return suites
 
 
-def slowed(case: Case, framework: Framework) -> Case:
+def slow_down(case: Case, framework: Framework) -> Case:
     def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
         call = case.prepare(context, *arguments, **options)
         wait = framework.load_device(context.target).wait

@@ -17,7 +17,7 @@ from typing import Any
 
 from bench.figure import Figure, middle, spread
 from bench.place import CannotRunError, say
-from bench.tools import TOOLS, prepared
+from bench.tools import TOOLS, prepare
 from runners import frameworks
 from runners.isolation import timing as clock
 from runners.suite.cases import Case
@@ -53,17 +53,17 @@ def run() -> Iterator[Figure]:
     if framework is None:
         raise CannotRunError("no framework is installed here; run: portolan-runner setup torch")
     module = frameworks.load(framework)
-    unwaited = UNWAITED.get(framework, "cpu")
-    os.environ.update(frameworks.variables(module, unwaited))
+    unwaited_device = UNWAITED.get(framework, "cpu")
+    os.environ.update(frameworks.variables(module, unwaited_device))
     cases = module.load_suites()["paper"].cases
     yield from _against_their_tool(framework, module.load_device("cpu"), cases)
-    yield _without_wait(framework, module.load_device(unwaited), cases)
+    yield _without_wait(framework, module.load_device(unwaited_device), cases)
 
 
 def _against_their_tool(framework: str, device: Device, cases: Sequence[Case]) -> Iterator[Figure]:
     baseline = f"{TOOLS[framework].words}, in turn, same calls, same threads"
-    compared = _compare(framework, device, cases)
-    ratios = [each.ratio for each in compared]
+    comparisons = _compare(framework, device, cases)
+    ratios = [each.ratio for each in comparisons]
     detail = {"framework": framework, "rounds": ROUNDS}
     yield Figure(
         f"{framework}_median_ratio",
@@ -74,13 +74,13 @@ def _against_their_tool(framework: str, device: Device, cases: Sequence[Case]) -
         baseline=baseline,
         baseline_value=1.0,
         ratio=middle(ratios),
-        n=len(compared),
+        n=len(comparisons),
         spread=spread(ratios),
-        detail={**detail, "cheapest_us": compared[0].theirs_us, "dearest_us": compared[-1].theirs_us},
+        detail={**detail, "cheapest_us": comparisons[0].theirs_us, "dearest_us": comparisons[-1].theirs_us},
     )
-    counted = [each for each in compared if each.theirs_us > CHEAPEST_US]
-    near = within([each.ratio for each in counted], EACH_WITHIN)
-    far = {each.case: each.ratio for each in counted if abs(each.ratio - 1) > EACH_WITHIN}
+    long_enough = [each for each in comparisons if each.theirs_us > CHEAPEST_US]
+    near = within([each.ratio for each in long_enough], EACH_WITHIN)
+    far = {each.case: each.ratio for each in long_enough if abs(each.ratio - 1) > EACH_WITHIN}
     yield Figure(
         f"{framework}_calls_that_agree",
         near,
@@ -90,13 +90,13 @@ def _against_their_tool(framework: str, device: Device, cases: Sequence[Case]) -
         baseline=baseline,
         baseline_value=1.0,
         ratio=near,
-        n=len(counted),
-        spread=spread([each.ratio for each in counted]),
+        n=len(long_enough),
+        spread=spread([each.ratio for each in long_enough]),
         detail={
             **detail,
             "further_off": far,
             "their_tool_agrees_with_itself": within(
-                [each.theirs_again_us / each.theirs_us for each in counted], EACH_WITHIN
+                [each.theirs_again_us / each.theirs_us for each in long_enough], EACH_WITHIN
             ),
         },
     )
@@ -107,12 +107,12 @@ def within(ratios: Sequence[float], limit: float) -> float:
     return sum(abs(ratio - 1) <= limit for ratio in ratios) / len(ratios)
 
 
-def spaced(costs: Sequence[tuple[float, str]], count: int) -> list[str]:
+def pick_spaced(costs: Sequence[tuple[float, str]], count: int) -> list[str]:
     """``count`` names over the whole range of cost, evenly by rank."""
-    ranked = [name for _, name in sorted(costs)]
-    if len(ranked) <= count:
-        return ranked
-    return [ranked[round(step * (len(ranked) - 1) / (count - 1))] for step in range(count)]
+    names = [name for _, name in sorted(costs)]
+    if len(names) <= count:
+        return names
+    return [names[round(step * (len(names) - 1) / (count - 1))] for step in range(count)]
 
 
 def _compare(framework: str, device: Device, cases: Sequence[Case]) -> list[Compared]:
@@ -125,8 +125,8 @@ def _compare(framework: str, device: Device, cases: Sequence[Case]) -> list[Comp
         if cost is not None and cost < LONGEST_US:
             costs.append((cost, case.id))
     say("timing", f"{framework}: {len(costs)} of {len(cases)} cases can be called over and over by both")
-    compared = []
-    for name in spaced(costs, CALLS):
+    comparisons = []
+    for name in pick_spaced(costs, CALLS):
         with device.scope(by_id[name].dtype):
             call, theirs_of = TOOLS[framework].timed(device, by_id[name])
             ours, theirs, again = [], [], []
@@ -138,8 +138,8 @@ def _compare(framework: str, device: Device, cases: Sequence[Case]) -> list[Comp
         # process on the core is in more of them.
         each = Compared(name, min(ours), min(theirs), min(again))
         say("timing", f"{each.ours_us:10.1f} µs, theirs {each.theirs_us:10.1f} µs, {each.ratio:.3f}  {name}")
-        compared.append(each)
-    return sorted(compared, key=lambda each: each.theirs_us)
+        comparisons.append(each)
+    return sorted(comparisons, key=lambda each: each.theirs_us)
 
 
 def _cost_us(framework: str, device: Device, case: Case) -> float | None:
@@ -163,9 +163,9 @@ def _without_wait(framework: str, device: Device, cases: Sequence[Case]) -> Figu
     for case in [each for each in cases if each.kind == "value"][:: max(1, len(cases) // CALLS)]:
         try:
             with device.scope(case.dtype):
-                call = prepared(device, case)
-                waited = clock.median(clock.steady(call, device.wait, budget_s=BUDGET_S).milliseconds)
-                shares[case.id] = middle([_unwaited_ms(call, device.wait) for _ in range(10)]) / waited
+                call = prepare(device, case)
+                waiting_ms = clock.median(clock.steady(call, device.wait, budget_s=BUDGET_S).milliseconds)
+                shares[case.id] = middle([_unwaited_ms(call, device.wait) for _ in range(10)]) / waiting_ms
         except Exception:
             continue
     return Figure(

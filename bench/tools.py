@@ -33,7 +33,7 @@ class Tool:
     timed: Callable[[Device, Case], Timed]
 
 
-def prepared(device: Device, case: Case) -> clock.Call:
+def prepare(device: Device, case: Case) -> clock.Call:
     """What the harness would time, made the same way."""
     context = _on(device, case)
     return case.prepare(context, *device.to_device(_inputs(case), case.dtype), **case.options)
@@ -58,7 +58,7 @@ def torch(device: Device, case: Case) -> Timed:
     import torch as framework
     from torch.utils import benchmark
 
-    call = prepared(device, case)
+    call = prepare(device, case)
     timer = benchmark.Timer("call()", globals={"call": call}, num_threads=framework.get_num_threads())
     return call, lambda budget_s: 1e6 * timer.blocked_autorange(min_run_time=budget_s).median
 
@@ -66,7 +66,7 @@ def torch(device: Device, case: Case) -> Timed:
 def jax(device: Device, case: Case) -> Timed:
     from jax import block_until_ready
 
-    call = prepared(device, case)
+    call = prepare(device, case)
     timer = timeit.Timer("wait(call())", globals={"call": call, "wait": block_until_ready})
 
     def median(budget_s: float) -> float:
@@ -88,8 +88,8 @@ def tensorflow(device: Device, case: Case) -> Timed:
     host = [device.to_host(device.to_device(each, case.dtype)) for each in _inputs(case)]
     with graph.as_default(), tf.device(context.device):
         arguments = [_placeholder(each) for each in host]
-        fetched = tf.nest.flatten(context.function(*arguments, **case.options), expand_composites=True)
-        operation = tf.group(*[each.op for each in fetched if tf.is_tensor(each)])
+        leaves = tf.nest.flatten(context.function(*arguments, **case.options), expand_composites=True)
+        operation = tf.group(*[each.op for each in leaves if tf.is_tensor(each)])
     session = tf.compat.v1.Session(graph=graph)
 
     def median(budget_s: float) -> float:
@@ -98,10 +98,10 @@ def tensorflow(device: Device, case: Case) -> Timed:
         count = max(10, round(budget_s / max(timeit.default_timer() - began, 1e-6)))
         # It also prints what it found.
         with graph.as_default(), contextlib.redirect_stdout(None):
-            told = tf.test.Benchmark().run_op_benchmark(
+            benchmark = tf.test.Benchmark().run_op_benchmark(
                 session, operation, burn_iters=2, min_iters=min(count, 2_000), store_memory_usage=False
             )
-        return 1e6 * float(told["wall_time"])
+        return 1e6 * float(benchmark["wall_time"])
 
     return lambda: session.run(operation), median
 
@@ -111,8 +111,8 @@ def _placeholder(value: Any) -> Any:
 
     if not isinstance(value, Leaf):
         return value
-    given = tf.constant(value.values, dtype=value.dtype)
-    return tf.compat.v1.placeholder_with_default(given, value.values.shape)
+    constant = tf.constant(value.values, dtype=value.dtype)
+    return tf.compat.v1.placeholder_with_default(constant, value.values.shape)
 
 
 TOOLS: Mapping[str, Tool] = {

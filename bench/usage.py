@@ -31,15 +31,15 @@ def run() -> Iterator[Figure]:
     with folder() as place:
         corpus = place / "corpus"
         files = _write(corpus)
-        plain, counted = [], []
+        plain, counted_s = [], []
         for number in range(ROUNDS):
             plain.append(files / _core_seconds(lambda: _walk(corpus)))
-            counted.append(files / _core_seconds(lambda: _count(corpus)))
-            say("usage", f"round {number + 1}: {counted[-1]:.0f} files a core second, plain {plain[-1]:.0f}")
-    ratios = [ours / theirs for ours, theirs in zip(counted, plain, strict=True)]
+            counted_s.append(files / _core_seconds(lambda: _count(corpus)))
+            say("usage", f"round {number + 1}: {counted_s[-1]:.0f} files a core second, plain {plain[-1]:.0f}")
+    ratios = [ours / theirs for ours, theirs in zip(counted_s, plain, strict=True)]
     yield Figure(
         "files_counted",
-        middle(counted),
+        middle(counted_s),
         "files per second of a core",
         target="as many as a plain walk",
         met=middle(ratios) >= 1,
@@ -55,15 +55,15 @@ def run() -> Iterator[Figure]:
 def _write(corpus: Path) -> int:
     """Copy installed files into a corpus, no two of them equal."""
     corpus.mkdir()
-    installed = Path(sysconfig.get_path("purelib"))
-    found = (source for source in sources(installed) if source.refusal is None and _parses(source.content))
+    packages = Path(sysconfig.get_path("purelib"))
+    readable_sources = (source for source in sources(packages) if source.refusal is None and _parses(source.content))
     number = 0
-    for number, source in enumerate(islice(found, FILES), 1):
+    for number, source in enumerate(islice(readable_sources, FILES), 1):
         # At the end, so that a `from __future__` stays the first statement.
         content = source.content + b"\n" + IMPORT + f"# {number}\n".encode()
         (corpus / f"{number:05}.py").write_bytes(content)
     if number < FILES // 2:
-        raise CannotRunError(f"{installed} has {number} Python files, and {FILES} are wanted")
+        raise CannotRunError(f"{packages} has {number} Python files, and {FILES} are wanted")
     return number
 
 
@@ -78,15 +78,15 @@ def _parses(content: bytes) -> bool:
 
 
 def _core_seconds(work: Callable[[], None]) -> float:
-    before = _spent()
+    before = _cpu_s()
     work()
-    return _spent() - before
+    return _cpu_s() - before
 
 
-def _spent() -> float:
+def _cpu_s() -> float:
     """CPU seconds of this process and of its children that have ended."""
-    spent = os.times()
-    return spent.user + spent.system + spent.children_user + spent.children_system
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 def _walk(corpus: Path) -> None:

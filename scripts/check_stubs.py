@@ -78,8 +78,8 @@ def _check(places: Mapping[str, Path], suite: str, device: str, functions: Seque
     comparison = _compare(places, suite, device, functions, "")
     again: list[str] = []
     if comparison.differing:
-        repeated = sorted({case.rpartition("/")[0] for case in comparison.differing})
-        twice = _compare(places, suite, device, repeated, "-again").differing
+        functions_to_repeat = sorted({case.rpartition("/")[0] for case in comparison.differing})
+        twice = _compare(places, suite, device, functions_to_repeat, "-again").differing
         again = [case for case in comparison.differing if case in twice]
     cases = len(comparison.whole)
     print(
@@ -99,16 +99,18 @@ def _compare(places: Mapping[str, Path], suite: str, device: str, functions: Seq
 
 def _bundle(kind: str, place: Path, suite: str, device: str, functions: Sequence[str], name: str) -> Path:
     """The bundle of a suite in one environment, made unless it is there."""
-    chosen = "" if list(functions) == ["*"] else f"-{zlib.crc32(' '.join(functions).encode()):08x}"
-    out = KEPT / f"{place.name}-{suite}-{device}{chosen}{name}.portolan"
+    suffix = "" if list(functions) == ["*"] else f"-{zlib.crc32(' '.join(functions).encode()):08x}"
+    out = KEPT / f"{place.name}-{suite}-{device}{suffix}{name}.portolan"
     if name:
         out.unlink(missing_ok=True)
     if not _is_complete(out):
         command = [sys.executable, "-P", "-m", "runners", "run", "torch", device, "--suite", suite, "--timing", "off"]
         command += ["--runs", "1", "--slots", str(SLOTS), "--python", str(place / "bin" / "python")]
         print(f"{suite} on torch/{device}, {NAMES[kind]} CUDA's packages", file=sys.stderr, flush=True)
-        done = subprocess.run([*command, "--out", str(out), "--functions", *functions], cwd=ROOT, check=False)
-        if done.returncode != 0:
+        completed_process = subprocess.run(
+            [*command, "--out", str(out), "--functions", *functions], cwd=ROOT, check=False
+        )
+        if completed_process.returncode != 0:
             sys.exit(f"check-stubs: {suite} on torch/{device} did not end, for the reason above; run it again to go on")
     return out
 

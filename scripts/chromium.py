@@ -29,7 +29,7 @@ def find() -> str | None:
 
 
 @contextlib.contextmanager
-def launched(path: str) -> Iterator[Browser]:
+def launch(path: str) -> Iterator[Browser]:
     """A browser with an empty profile. Root must go without its sandbox; it only sees pages of ours."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(ALONE), chromium_sandbox=False)

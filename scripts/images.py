@@ -30,11 +30,11 @@ COMPOSE = ["docker", "compose", "-f", "compose.yaml", "--profile", "*", "config"
 def main(arguments: list[str]) -> None:
     began = time.monotonic()
     variables = {**read_env(ENV), **os.environ, **labels()}
-    services = composed(variables)
-    wanted = needed(arguments[1:], services) if arguments[:1] == ["--for"] else arguments
+    services = read_compose(variables)
+    image_names = find_needed(arguments[1:], services) if arguments[:1] == ["--for"] else arguments
     secret_files.make(secret_files.folder())
-    bake = ["docker", "buildx", "bake", "-f", "docker/bake.hcl", *wanted]
-    targets: dict[str, Any] = printed([*bake, "--print"], variables, "docker buildx does not work here")["target"]
+    bake = ["docker", "buildx", "bake", "-f", "docker/bake.hcl", *image_names]
+    targets: dict[str, Any] = read_output([*bake, "--print"], variables, "docker buildx does not work here")["target"]
     begun_with = bases(targets, services)
     write_env(ENV, begun_with)
     variables |= begun_with
@@ -46,19 +46,19 @@ def main(arguments: list[str]) -> None:
     digests = {}
     for name, target in targets.items():
         (tag, *_) = target["tags"]
-        image = inspected(tag)
+        image = inspect_image(tag)
         digests[variable(name)] = digest(image)
         print(f"images: {tag}  {image['Size'] / 1e9:.2f} GB  {image['Id'][:19]}")
     write_env(ENV, digests)
     print(f"images: ready after {time.monotonic() - began:.0f} s; {ENV.name} has their digests")
 
 
-def composed(variables: Mapping[str, str]) -> dict[str, Any]:
+def read_compose(variables: Mapping[str, str]) -> dict[str, Any]:
     """The services of compose.yaml, of every profile, with these variables filled in."""
-    return dict(printed(COMPOSE, variables, "docker compose does not work here")["services"])
+    return dict(read_output(COMPOSE, variables, "docker compose does not work here")["services"])
 
 
-def needed(names: list[str], services: Mapping[str, Any]) -> list[str]:
+def find_needed(names: list[str], services: Mapping[str, Any]) -> list[str]:
     """The images of the services of these names, and the coordinator's, on which every service depends."""
     images = {
         name: service["image"].partition("/")[2].partition(":")[0]
@@ -74,9 +74,9 @@ def needed(names: list[str], services: Mapping[str, Any]) -> list[str]:
 def bases(targets: Mapping[str, Any], services: Mapping[str, Any]) -> dict[str, str]:
     """The images that others begin with or run beside, each with its digest, by the variable that names it."""
     target = next(iter(targets.values()))
-    named = dict(zip(BASES, (services["postgres"]["image"], target["args"]["PYTHON"]), strict=True))
-    digests = {name: digest_of_registry(image) for name, image in named.items() if "@" not in image}
-    return {name: f"{named[name]}@{digest}" for name, digest in digests.items() if digest}
+    base_of = dict(zip(BASES, (services["postgres"]["image"], target["args"]["PYTHON"]), strict=True))
+    digests = {name: digest_of_registry(image) for name, image in base_of.items() if "@" not in image}
+    return {name: f"{base_of[name]}@{digest}" for name, digest in digests.items() if digest}
 
 
 def digest_of_registry(reference: str) -> str | None:
@@ -85,21 +85,23 @@ def digest_of_registry(reference: str) -> str | None:
         print(f"images: pulling {reference}", flush=True)
         if subprocess.run(["docker", "pull", "--quiet", reference], check=False).returncode != 0:
             sys.exit(f"images: {reference} cannot be had, for the reason above")
-    for known in inspected(reference)["RepoDigests"] or ():
-        return str(known.partition("@")[2])
+    for digest in inspect_image(reference)["RepoDigests"] or ():
+        return str(digest.partition("@")[2])
     print(f"images: {reference} was made on this machine, so no digest can name it elsewhere")
     return None
 
 
-def printed(command: list[str], variables: Mapping[str, str], otherwise: str) -> dict[str, Any]:
+def read_output(command: list[str], variables: Mapping[str, str], otherwise: str) -> dict[str, Any]:
     """The JSON that a command of Docker's prints, without an engine."""
     try:
-        done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
+        completed_process = subprocess.run(
+            command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False
+        )
     except FileNotFoundError:
         sys.exit("images: docker is not installed; without it, `make demo` charts this machine as processes")
-    if done.returncode != 0:
-        sys.exit(f"images: {(done.stderr.strip().splitlines() or [otherwise])[-1]}")
-    return dict(json.loads(done.stdout))
+    if completed_process.returncode != 0:
+        sys.exit(f"images: {(completed_process.stderr.strip().splitlines() or [otherwise])[-1]}")
+    return dict(json.loads(completed_process.stdout))
 
 
 def labels() -> dict[str, str]:
@@ -112,7 +114,7 @@ def variable(name: str) -> str:
     return f"PORTOLAN_IMAGE_{name.upper().replace('-', '_')}"
 
 
-def inspected(tag: str) -> dict[str, Any]:
+def inspect_image(tag: str) -> dict[str, Any]:
     (image,) = json.loads(
         subprocess.run(["docker", "image", "inspect", tag], stdout=subprocess.PIPE, check=True).stdout
     )
@@ -135,9 +137,11 @@ def read_env(path: Path) -> dict[str, str]:
 def write_env(path: Path, new: dict[str, str]) -> None:
     """Replaces the lines of these variables and keeps all others."""
     lines = path.read_text().splitlines() if path.exists() else []
-    kept = [line for line in lines if line.partition("=")[0] not in new]
+    kept_lines = [line for line in lines if line.partition("=")[0] not in new]
     draft = path.with_name(f"{path.name}.part")
-    draft.write_text("".join(f"{line}\n" for line in [*kept, *(f"{name}={value}" for name, value in new.items())]))
+    draft.write_text(
+        "".join(f"{line}\n" for line in [*kept_lines, *(f"{name}={value}" for name, value in new.items())])
+    )
     draft.replace(path)
 
 

@@ -48,25 +48,25 @@ def main(options: list[str]) -> int:
     # A wheel that lies on this machine may be of this machine alone, and a lock is for every machine.
     variables = {**index_variables(os.environ), "UV_FIND_LINKS": ""}
     uv = Path(sys.executable).with_name("uv")
-    supported = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["uv"]["environments"]
+    environments = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["uv"]["environments"]
     for lock in locks():
         command = [str(uv), "pip", "compile", "--quiet", "--universal", "--python-version", "3.11"]
         command += ["--generate-hashes", "--no-header", "--no-annotate", "--output-file", str(lock.file)]
-        done = subprocess.run([*command, *lock.options, *options], cwd=ROOT, env=variables, check=False)
-        if done.returncode:
+        completed_process = subprocess.run([*command, *lock.options, *options], cwd=ROOT, env=variables, check=False)
+        if completed_process.returncode:
             print(f"lock: {lock.file} could not be made, for the reason above", file=sys.stderr)
-            return done.returncode
+            return completed_process.returncode
         lines = lock.file.read_text().removeprefix(HEADER).splitlines(keepends=True)
-        lock.file.write_text(HEADER + "".join(without_marker(line, supported) for line in lines))
+        lock.file.write_text(HEADER + "".join(without_marker(line, environments) for line in lines))
         print(f"lock: {lock.file.relative_to(ROOT)}: {sum('==' in line for line in lines)} packages")
     return 0
 
 
-def without_marker(line: str, supported: list[str]) -> str:
+def without_marker(line: str, environments: list[str]) -> str:
     """A line of a lock without the marker that each line has: that of all machines for which the lock is made."""
     package, separator, marker = line.partition(" ; ")
     if separator and any(
-        set(marker.removesuffix(" \\\n").split(" and ")) == set(env.split(" and ")) for env in supported
+        set(marker.removesuffix(" \\\n").split(" and ")) == set(env.split(" and ")) for env in environments
     ):
         return f"{package} \\\n"
     return line

@@ -41,15 +41,15 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--data-dir", type=Path, help="of an instance that has charted something")
     options.add_argument("--targets", default=TARGETS, help="what to chart instead")
-    asked = options.parse_args()
+    options_of_command = options.parse_args()
     # Whoever ends this ends the instance too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     path = chromium.find()
     if path is None:
         sys.exit(f"screenshots: {chromium.MISSING}")
-    with _folder(asked.data_dir) as folder, _instance(folder, asked.targets) as url:
-        if asked.data_dir is None:
-            print("screenshots: charting", asked.targets, flush=True)
+    with _folder(options_of_command.data_dir) as folder, _instance(folder, options_of_command.targets) as url:
+        if options_of_command.data_dir is None:
+            print("screenshots: charting", options_of_command.targets, flush=True)
             _portolan(
                 folder,
                 "submit",
@@ -62,7 +62,7 @@ def main() -> None:
                 " ".join(FUNCTIONS),
             )
         IMAGES.mkdir(parents=True, exist_ok=True)
-        with chromium.launched(path) as browser:
+        with chromium.launch(path) as browser:
             for scheme in ("light", "dark"):
                 page = browser.new_page(viewport=SIZE, color_scheme=scheme, device_scale_factor=1.5)
                 for name, address in pages(url).items():
@@ -80,12 +80,12 @@ def pages(url: str) -> dict[str, str]:
     if not rows:
         sys.exit("screenshots: the newest campaign has no outcome yet: wait for it, or run `portolan watch`")
     # A function that has something to tell: it failed somewhere, and was timed elsewhere.
-    told = max(rows, key=lambda row: sum(_worth(cell) for cell in row["cells"].values()))
+    best_row = max(rows, key=lambda row: sum(_worth(cell) for cell in row["cells"].values()))
     return {
         "atlas": "/",
         "campaign": campaign,
         "matrix": f"{campaign}/matrix",
-        "function": f"{campaign}/functions/{told['framework']}/{quote(told['function'])}",
+        "function": f"{campaign}/functions/{best_row['framework']}/{quote(best_row['function'])}",
         "figures": f"{campaign}/figures",
         "runners": "/runners",
     }
@@ -102,11 +102,11 @@ def _take(page: Page, address: str, path: Path) -> None:
         figures.first.scroll_into_view_if_needed()
         figures.first.locator(".interactive").wait_for()
         page.evaluate("document.querySelector('figure').scrollIntoView()")
-    path.write_bytes(optimised(page.screenshot()))
+    path.write_bytes(optimise(page.screenshot()))
     print(f"screenshots: {path.relative_to(ROOT)}, {path.stat().st_size:,} bytes", flush=True)
 
 
-def optimised(png: bytes) -> bytes:
+def optimise(png: bytes) -> bytes:
     """With as many colours as it may have and be small."""
     for colours in COLOURS:
         out = io.BytesIO()
@@ -118,19 +118,19 @@ def optimised(png: bytes) -> bytes:
 
 
 @contextlib.contextmanager
-def _folder(given: Path | None) -> Iterator[Path]:
-    if given is not None:
-        if not given.is_dir():
-            sys.exit(f"screenshots: there is no data directory {given}: give one that `portolan up` has made")
-        yield given
+def _folder(folder: Path | None) -> Iterator[Path]:
+    if folder is not None:
+        if not folder.is_dir():
+            sys.exit(f"screenshots: there is no data directory {folder}: give one that `portolan up` has made")
+        yield folder
         return
-    made = Path(tempfile.mkdtemp(prefix="portolan-screenshots-"))
+    temporary_folder = Path(tempfile.mkdtemp(prefix="portolan-screenshots-"))
     # PostgreSQL's user must get through.
-    made.chmod(0o711)
+    temporary_folder.chmod(0o711)
     try:
-        yield made / "data"
+        yield temporary_folder / "data"
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(temporary_folder, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -157,15 +157,17 @@ def _instance(folder: Path, targets: str) -> Iterator[str]:
 
 
 def _portolan(folder: Path, *arguments: str) -> None:
-    done = subprocess.run([str(PORTOLAN), *arguments, "--data-dir", str(folder)], env={**os.environ}, check=False)
-    if done.returncode != 0:
-        sys.exit(f"screenshots: `portolan {arguments[0]}` ended with {done.returncode}: see above")
+    completed_process = subprocess.run(
+        [str(PORTOLAN), *arguments, "--data-dir", str(folder)], env={**os.environ}, check=False
+    )
+    if completed_process.returncode != 0:
+        sys.exit(f"screenshots: `portolan {arguments[0]}` ended with {completed_process.returncode}: see above")
 
 
 def _read(address: str) -> dict[str, Any]:
     with urllib.request.urlopen(address) as answer:
-        told: dict[str, Any] = json.load(answer)
-    return told
+        content: dict[str, Any] = json.load(answer)
+    return content
 
 
 if __name__ == "__main__":

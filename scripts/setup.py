@@ -41,7 +41,7 @@ def main(stamp):
     )
     say("installing uv")
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as own:
-        own.write(locked("uv", any_build(os.environ)))
+        own.write(lock_of("uv", any_build(os.environ)))
         own.flush()
         call([PYTHON, "-m", "pip", "install", "--quiet", "--no-deps", "-r", own.name], os.environ, again)
     say("installing the coordinator and the development tools")
@@ -57,14 +57,14 @@ def main(stamp):
 
 def require_cache(variables):
     """End with what to do where packages can be kept nowhere, as for a user without a home."""
-    named = [name for name in ("UV_CACHE_DIR", "XDG_CACHE_HOME") if variables.get(name)]
+    set_names = [name for name in ("UV_CACHE_DIR", "XDG_CACHE_HOME") if variables.get(name)]
     home = os.path.expanduser("~")
-    folder = variables[named[0]] if named else os.path.join(home, ".cache")
+    folder = variables[set_names[0]] if set_names else os.path.join(home, ".cache")
     there = folder
     while not os.path.exists(there):
         there = os.path.dirname(there) or "."
     # A home is there or not; nobody makes one for a cache.
-    if os.access(there, os.W_OK | os.X_OK) and (named or there in (folder, home)):
+    if os.access(there, os.W_OK | os.X_OK) and (set_names or there in (folder, home)):
         return
     sys.exit(
         f"set-up keeps packages in {folder}, where nothing can be written: name a folder of yours, "
@@ -72,7 +72,7 @@ def require_cache(variables):
     )
 
 
-def locked(package, any_build):
+def lock_of(package, any_build):
     """The lines of the lock for one package, without its hashes if any build of that version will do."""
     with open(LOCK) as file:
         block = re.search(f"^{package}==.*\n(?:    .*\n)*", file.read(), re.MULTILINE)[0]

@@ -45,7 +45,7 @@ def main() -> None:
     nodes = nodes_of_the_swarm()
     files = [*(str(ROOT / each) for each in FILES), *options.file]
     config = json.loads(
-        called("docker", "compose", "--project-name", options.name, *(f"--file={each}" for each in files),
+        call("docker", "compose", "--project-name", options.name, *(f"--file={each}" for each in files),
                "config", "--format", "json")
     )  # fmt: skip
     stack = as_stack(config)
@@ -67,47 +67,54 @@ def as_stack(config: Config) -> Config:
     return {"version": "3.9", **stack, "services": {name: service(each) for name, each in config["services"].items()}}
 
 
-def service(given: Mapping[str, Any]) -> Config:
-    kept = {
+def service(definition: Mapping[str, Any]) -> Config:
+    members = {
         key: value
-        for key, value in given.items()
+        for key, value in definition.items()
         if value is not None and key not in UNREAD | TRANSLATED | LIMITS.keys()
     }
-    scratches = [*given.get("tmpfs", ()), *(f"/dev/shm:size={given[key]}" for key in ("shm_size",) if key in given)]
-    volumes = [*map(volume, given.get("volumes", ())), *map(scratch, scratches)]
-    ports = [{**each, "published": int(each["published"])} for each in given.get("ports", ()) if not is_loopback(each)]
-    if "healthcheck" in kept:
-        kept["healthcheck"] = {key: value for key, value in kept["healthcheck"].items() if key != "start_interval"}
-    kept["deploy"] = deployment(given)
-    return kept | ({"volumes": volumes} if volumes else {}) | ({"ports": ports} if ports else {})
+    scratches = [
+        *definition.get("tmpfs", ()),
+        *(f"/dev/shm:size={definition[key]}" for key in ("shm_size",) if key in definition),
+    ]
+    volumes = [*map(volume, definition.get("volumes", ())), *map(scratch, scratches)]
+    ports = [
+        {**each, "published": int(each["published"])} for each in definition.get("ports", ()) if not is_loopback(each)
+    ]
+    if "healthcheck" in members:
+        members["healthcheck"] = {
+            key: value for key, value in members["healthcheck"].items() if key != "start_interval"
+        }
+    members["deploy"] = deployment(definition)
+    return members | ({"volumes": volumes} if volumes else {}) | ({"ports": ports} if ports else {})
 
 
-def deployment(given: Mapping[str, Any]) -> Config:
-    deploy = {key: value for key, value in given.get("deploy", {}).items() if value is not None}
+def deployment(definition: Mapping[str, Any]) -> Config:
+    deploy = {key: value for key, value in definition.get("deploy", {}).items() if value is not None}
     resources = deploy.get("resources", {})
-    limits = {word: given[key] for key, word in LIMITS.items() if key in given} | resources.get("limits", {})
-    reserved = dict(resources.get("reservations", {}))
-    reserved.pop("devices", None)  # a stack has them by the node's own runtime, or by generic resources
-    for each in (limits, reserved):
+    limits = {word: definition[key] for key, word in LIMITS.items() if key in definition} | resources.get("limits", {})
+    reservations = dict(resources.get("reservations", {}))
+    reservations.pop("devices", None)  # a stack has them by the node's own runtime, or by generic resources
+    for each in (limits, reservations):
         if "cpus" in each:
             each["cpus"] = str(each["cpus"])
-    kinds = {"limits": limits, "reservations": reserved}
+    kinds = {"limits": limits, "reservations": reservations}
     deploy["resources"] = {kind: each for kind, each in kinds.items() if each}
     return deploy
 
 
-def volume(given: Mapping[str, Any]) -> Config:
-    if given["type"] != "tmpfs":
-        return dict(given)
-    size = given.get("tmpfs", {}).get("size")
+def volume(definition: Mapping[str, Any]) -> Config:
+    if definition["type"] != "tmpfs":
+        return dict(definition)
+    size = definition.get("tmpfs", {}).get("size")
     if size is None:
-        give_up(f"the tmpfs on {given['target']} has no size: give it one, or it may fill the node's memory")
-    return {"type": "tmpfs", "target": given["target"], "tmpfs": {"size": in_bytes(str(size))}}
+        give_up(f"the tmpfs on {definition['target']} has no size: give it one, or it may fill the node's memory")
+    return {"type": "tmpfs", "target": definition["target"], "tmpfs": {"size": in_bytes(str(size))}}
 
 
-def scratch(given: str) -> Config:
+def scratch(mount: str) -> Config:
     """``/tmp:size=1g,mode=1777``, which Swarm does not read, as the volume that it does."""
-    target, _, options = given.partition(":")
+    target, _, options = mount.partition(":")
     says = dict(each.partition("=")[::2] for each in options.split(",") if each)
     return volume({"type": "tmpfs", "target": target, "tmpfs": {"size": says.get("size")}})
 
@@ -137,33 +144,33 @@ def with_content_in_name(name: str, secret: Mapping[str, Any]) -> Config:
 
 def waiting(services: Mapping[str, Config], nodes: Iterable[Mapping[str, str]]) -> list[str]:
     """A line for every label that a service wants of its node, and no node has."""
-    wanted: dict[tuple[str, str], list[str]] = {}
+    images: dict[tuple[str, str], list[str]] = {}
     for name, each in services.items():
         for constraint in each["deploy"].get("placement", {}).get("constraints", ()):
             if match := LABELLED.fullmatch(constraint):
-                wanted.setdefault((match["label"], match["value"]), []).append(name)
+                images.setdefault((match["label"], match["value"]), []).append(name)
     labels = list(nodes)
     return [
         f"{', '.join(names)} waits for a node: docker node update --label-add {label}={value} NODE"
-        for (label, value), names in wanted.items()
+        for (label, value), names in images.items()
         if not any(each.get(label) == value for each in labels)
     ]
 
 
 def nodes_of_the_swarm() -> list[dict[str, str]]:
     """The labels of each node."""
-    ids = called("docker", "node", "ls", "--quiet").split()
-    return [each["Spec"].get("Labels") or {} for each in json.loads(called("docker", "node", "inspect", *ids))]
+    ids = call("docker", "node", "ls", "--quiet").split()
+    return [each["Spec"].get("Labels") or {} for each in json.loads(call("docker", "node", "inspect", *ids))]
 
 
-def called(*command: str) -> str:
+def call(*command: str) -> str:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        completed_process = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
         give_up(f"{command[0]}: {error.strerror}")
-    if done.returncode:
-        give_up(last_line(done.stderr.splitlines()) or f"{' '.join(command[:3])} failed")
-    return done.stdout
+    if completed_process.returncode:
+        give_up(last_line(completed_process.stderr.splitlines()) or f"{' '.join(command[:3])} failed")
+    return completed_process.stdout
 
 
 def last_line(lines: Sequence[str]) -> str:

@@ -17,8 +17,8 @@ FRAMEWORKS = ("torch", "tensorflow", "jax")
 
 
 def run() -> Iterator[Figure]:
-    installed = [framework for framework in FRAMEWORKS if importlib.util.find_spec(framework)]
-    if not installed:
+    frameworks = [framework for framework in FRAMEWORKS if importlib.util.find_spec(framework)]
+    if not frameworks:
         from bench.truth import accusations, causes
 
         yield from causes.figures()
@@ -26,7 +26,7 @@ def run() -> Iterator[Figure]:
         return
     from bench.truth import accusations, mutants, plants
 
-    if installed[0] in accusations.FRAMEWORKS:
-        yield accusations.kept(installed[0])
-    yield mutants.score(installed[0])
-    yield from plants.shares(installed[0])
+    if frameworks[0] in accusations.FRAMEWORKS:
+        yield accusations.check_kept(frameworks[0])
+    yield mutants.score(frameworks[0])
+    yield from plants.shares(frameworks[0])

@@ -78,50 +78,52 @@ def figures() -> Iterator[Figure]:
             yield _share(f"accusations_{draw}_{stratum}", of_stratum, is_promised=False)
 
 
-def _share(name: str, judged: Sequence[Label], *, is_promised: bool) -> Figure:
-    share = sum(label.label.holds for label in judged) / len(judged)
+def _share(name: str, labels: Sequence[Label], *, is_promised: bool) -> Figure:
+    share = sum(label.label.holds for label in labels) / len(labels)
     return Figure(
         name,
         share,
         "share of accusations",
         target=f"at least {TARGET:.0%} true, or by design and marked" if is_promised else "nothing promised of a part",
         met=share >= TARGET if is_promised else None,
-        n=len(judged),
+        n=len(labels),
         detail={
-            "labels": dict(Counter(label.label.value for label in judged)),
-            "kinds": _per_kind(judged),
-            "wrong": sorted(label.case for label in judged if not label.label.holds),
+            "labels": dict(Counter(label.label.value for label in labels)),
+            "kinds": _per_kind(labels),
+            "wrong": sorted(label.case for label in labels if not label.label.holds),
         },
     )
 
 
-def _per_kind(judged: Sequence[Label]) -> dict[str, str]:
-    total = Counter(label.kind for label in judged)
-    held = Counter(label.kind for label in judged if label.label.holds)
-    return {kind: f"{held[kind]} of {count}" for kind, count in total.most_common()}
+def _per_kind(labels: Sequence[Label]) -> dict[str, str]:
+    total = Counter(label.kind for label in labels)
+    right_counts = Counter(label.kind for label in labels if label.label.holds)
+    return {kind: f"{right_counts[kind]} of {count}" for kind, count in total.most_common()}
 
 
-def kept(framework: str) -> Figure:
+def check_kept(framework: str) -> Figure:
     """The share of a framework's labelled cases that its suites still have: a label of another says nothing.
 
     A case that accused wrongly may have been left out for that.
     """
     mine = [label for label in labels() if label.framework == framework]
     suites = importlib.import_module(f"runners.{framework}").FRAMEWORK.load_suites()
-    known = {
+    known_cases = {
         (name, case.id)
         for name in {label.suite for label in mine}
         for function in suites[name].functions
         for case in function.cases
     }
-    gone = sorted(label.case for label in mine if label.label.holds and (label.suite, label.case) not in known)
-    share = 1 - len(gone) / len(mine)
+    missing_cases = sorted(
+        label.case for label in mine if label.label.holds and (label.suite, label.case) not in known_cases
+    )
+    share = 1 - len(missing_cases) / len(mine)
     return Figure(
         f"accusations_kept_{framework}",
         share,
         "share of labelled cases",
         target="all: those that are gone are to be drawn anew",
-        met=not gone,
+        met=not missing_cases,
         n=len(mine),
-        detail={"gone": gone},
+        detail={"gone": missing_cases},
     )

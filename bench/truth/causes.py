@@ -48,17 +48,17 @@ class Label:
     @property
     def outcome(self) -> Outcome:
         """What a runner would report of it; what a dying process printed stands in its log."""
-        raised, mismatched = self.ending is Ending.raised, self.ending is Ending.mismatched
+        has_raised, has_mismatched = self.ending is Ending.raised, self.ending is Ending.mismatched
         return Outcome(
             verdict=Verdict.failed,
             ending=self.ending,
             duration_s=1.0,
             evidence=Evidence(
                 exception=self.exception,
-                message=self.message if raised else None,
-                mismatch=self.message if mismatched else None,
+                message=self.message if has_raised else None,
+                mismatch=self.message if has_mismatched else None,
             ),
-            log_tail="" if raised or mismatched else self.message,
+            log_tail="" if has_raised or has_mismatched else self.message,
         )
 
     @property
@@ -82,27 +82,27 @@ def _label(row: dict[str, Any]) -> Label:
 
 def figures() -> Iterator[Figure]:
     for name in SETS:
-        labelled = labels(name)
-        yield accuracy(name, labelled)
-        yield accuracy(f"{name}_sure", [label for label in labelled if label.sure])
+        examples = labels(name)
+        yield accuracy(name, examples)
+        yield accuracy(f"{name}_sure", [label for label in examples if label.sure])
 
 
-def accuracy(name: str, labelled: Sequence[Label]) -> Figure:
+def accuracy(name: str, examples: Sequence[Label]) -> Figure:
     """The share of failures that the rules name rightly; the confusion stands in the detail.
 
     Ids are told of the sets that everybody may read, and of the others only counts.
     """
-    causes = {label.id: label.named_cause for label in labelled}
-    missed = [label for label in labelled if not label.accepts(causes[label.id])]
+    causes = {label.id: label.named_cause for label in examples}
+    missed = [label for label in examples if not label.accepts(causes[label.id])]
     wrong = [label for label in missed if causes[label.id] != Cause.unknown]
-    right = 1 - len(missed) / len(labelled)
-    exactly = sum(causes[label.id] == label.cause for label in labelled) / len(labelled)
+    right = 1 - len(missed) / len(examples)
+    exactly = sum(causes[label.id] == label.cause for label in examples) / len(examples)
     detail: dict[str, Any] = {
         "rules": RULES_REVISION,
         "first_choice": exactly,
         "unknown": len(missed) - len(wrong),
         "another_cause": len(wrong),
-        "per_cause": _per_cause(labelled, causes),
+        "per_cause": _per_cause(examples, causes),
         "confusion": dict(Counter(f"{label.cause} as {causes[label.id]}" for label in missed)),
     }
     target = TARGETS.get(name.removesuffix("_sure"))
@@ -115,14 +115,14 @@ def accuracy(name: str, labelled: Sequence[Label]) -> Figure:
         target="nothing promised: rules may be written from these"
         if target is None
         else f"at least {target:.0%}, and another cause for less than {MOST_WRONG:.0%}",
-        met=None if target is None else right >= target and len(wrong) / len(labelled) < MOST_WRONG,
-        n=len(labelled),
+        met=None if target is None else right >= target and len(wrong) / len(examples) < MOST_WRONG,
+        n=len(examples),
         detail=detail,
     )
 
 
-def _per_cause(labelled: Sequence[Label], causes: Mapping[str, str]) -> dict[str, str]:
+def _per_cause(examples: Sequence[Label], causes: Mapping[str, str]) -> dict[str, str]:
     """Of each cause, how many of its failures were named rightly."""
-    total = Counter(label.cause for label in labelled)
-    right = Counter(label.cause for label in labelled if label.accepts(causes[label.id]))
+    total = Counter(label.cause for label in examples)
+    right = Counter(label.cause for label in examples if label.accepts(causes[label.id]))
     return {cause: f"{right[cause]} of {count}" for cause, count in total.most_common()}

@@ -37,7 +37,7 @@ def kind_of(row: Row) -> str | None:
     return FALLS_BACK if row["verdict"] == "passed" and row["placement"] == "fell_back" else None
 
 
-def drawn(rows: Iterable[Row], number: int, seed: int) -> Iterator[Row]:
+def draw(rows: Iterable[Row], number: int, seed: int) -> Iterator[Row]:
     """At random, as many of each kind as there are; what one kind has too few of is drawn from the others."""
     chance = random.Random(seed)
     waiting = {kind: _one_a_function(rows_of_kind, chance) for kind, rows_of_kind in _by_kind(rows).items()}
@@ -49,12 +49,12 @@ def drawn(rows: Iterable[Row], number: int, seed: int) -> Iterator[Row]:
 
 
 def _by_kind(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {kind: [] for kind in KINDS}
+    rows_by_kind: dict[str, list[Row]] = {kind: [] for kind in KINDS}
     for row in rows:
         kind = kind_of(row)
         if kind is not None:
-            found[kind].append(row)
-    return found
+            rows_by_kind[kind].append(row)
+    return rows_by_kind
 
 
 def _one_a_function(rows: Sequence[Row], chance: random.Random) -> list[Row]:
@@ -66,9 +66,9 @@ def _one_a_function(rows: Sequence[Row], chance: random.Random) -> list[Row]:
     return chance.sample(one_each, len(one_each))
 
 
-def unlabelled(row: Row) -> dict[str, Any]:
+def without_label(row: Row) -> dict[str, Any]:
     """The accusation as a label keeps it: the case, and what the chart says of it."""
-    said = row["message"] or row["mismatch"] or row["signal"] or ", ".join(sorted(row["fallbacks"]))
+    failure_text = row["message"] or row["mismatch"] or row["signal"] or ", ".join(sorted(row["fallbacks"]))
     return {
         "case": row["case"],
         "suite": row["suite"],
@@ -76,15 +76,15 @@ def unlabelled(row: Row) -> dict[str, Any]:
         "target": f"{row['framework']}@{row['version']}/{row['device']}",
         "kind": kind_of(row),
         "cause": row["cause"] or row["cause_on_device"],
-        "said": _FOLDERS.sub("", " ".join(said.split()))[:SHOWN],
+        "said": _FOLDERS.sub("", " ".join(failure_text.split()))[:SHOWN],
     }
 
 
 def main(arguments: Sequence[str]) -> None:
     seed, number, *exports = arguments
     for export in exports:
-        for row in drawn(json.loads(Path(export).read_text()), int(number), int(seed)):
-            print(json.dumps(unlabelled(row)))
+        for row in draw(json.loads(Path(export).read_text()), int(number), int(seed)):
+            print(json.dumps(without_label(row)))
 
 
 if __name__ == "__main__":

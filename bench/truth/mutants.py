@@ -26,21 +26,24 @@ def score(framework: str) -> Figure:
     seed = int(os.environ.get(SEED) or random.SystemRandom().randrange(10_000))
     trials = _trials(framework)
     cases = list(trials.cases)
-    drawn = cases if os.environ.get(WHOLE) else random.Random(seed).sample(cases, min(DRAWN, len(cases)))
-    say("truth", f"mutants of {len(drawn)} of {len(cases)} cases of {framework}, seed {seed}")
-    noticed: Counter[str] = Counter()
-    applied: Counter[str] = Counter()
-    missed: list[str] = []
-    for number, case in enumerate(drawn, 1):
+    drawn_cases = cases if os.environ.get(WHOLE) else random.Random(seed).sample(cases, min(DRAWN, len(cases)))
+    say("truth", f"mutants of {len(drawn_cases)} of {len(cases)} cases of {framework}, seed {seed}")
+    noticed_counts: Counter[str] = Counter()
+    applied_counts: Counter[str] = Counter()
+    missed_mutants: list[str] = []
+    for number, case in enumerate(drawn_cases, 1):
         for operator, was_noticed in trials.of(case):
-            applied[operator] += 1
-            noticed[operator] += was_noticed
+            applied_counts[operator] += 1
+            noticed_counts[operator] += was_noticed
             if not was_noticed:
-                missed.append(f"{case.id}: {operator}")
+                missed_mutants.append(f"{case.id}: {operator}")
         if number % 20 == 0:
-            say("truth", f"{number} cases, {sum(noticed.values())} of {sum(applied.values())} mutants noticed")
-    total = sum(applied.values())
-    share = sum(noticed.values()) / total
+            say(
+                "truth",
+                f"{number} cases, {sum(noticed_counts.values())} of {sum(applied_counts.values())} mutants noticed",
+            )
+    total = sum(applied_counts.values())
+    share = sum(noticed_counts.values()) / total
     return Figure(
         f"mutants_{framework}",
         share,
@@ -50,10 +53,10 @@ def score(framework: str) -> Figure:
         n=total,
         detail={
             "seed": seed,
-            "cases": len(drawn),
+            "cases": len(drawn_cases),
             "of": len(cases),
-            "operators": {name: f"{noticed[name]} of {count}" for name, count in applied.most_common()},
-            "missed": missed,
+            "operators": {name: f"{noticed_counts[name]} of {count}" for name, count in applied_counts.most_common()},
+            "missed": missed_mutants,
         },
     )
 

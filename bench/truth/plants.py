@@ -32,7 +32,7 @@ def shares(framework: str) -> Iterator[Figure]:
 
 
 def _share(name: str, what: str, verdicts: Mapping[str, bool], ending: str) -> Figure:
-    mine = {test: passed for test, passed in verdicts.items() if is_one_of(test, ending)}
+    mine = {test: has_passed for test, has_passed in verdicts.items() if is_one_of(test, ending)}
     if not mine:
         raise CannotRunError(f"no test in {' or '.join(FILES)} has a name that ends in {ending}")
     wrong = sorted(test for test, passed in mine.items() if not passed)
@@ -52,7 +52,7 @@ def _verdicts(folder: Path) -> dict[str, bool]:
     with tempfile.TemporaryDirectory() as place:
         report = Path(place) / "plants.xml"
         command = [sys.executable, "-m", "pytest", "-q", "-c", str(folder / "pytest.ini"), f"--junitxml={report}"]
-        done = subprocess.run(
+        process = subprocess.run(
             [*command, *(str(folder / file) for file in FILES)],
             cwd=PROJECT,
             capture_output=True,
@@ -61,7 +61,9 @@ def _verdicts(folder: Path) -> dict[str, bool]:
         )
         verdicts = verdicts_of(report.read_text()) if report.exists() else {}
     if not verdicts:
-        raise CannotRunError(f"the plants of {folder.name} did not run: {done.stdout[-300:]} {done.stderr[-300:]}")
+        raise CannotRunError(
+            f"the plants of {folder.name} did not run: {process.stdout[-300:]} {process.stderr[-300:]}"
+        )
     return verdicts
 
 

@@ -113,7 +113,7 @@ def signed_in(base: str) -> StorageState:
 @pytest.fixture(scope="session")
 def browser(browser_path: str, house: House) -> Iterator[Browser]:
     """Started after the house is: while Playwright runs, this thread cannot run another event loop."""
-    with chromium.launched(browser_path) as browser:
+    with chromium.launch(browser_path) as browser:
         expect.set_options(timeout=WITHIN_S * 1e3)
         yield browser
 

@@ -177,7 +177,8 @@ def test_a_demo_of_some_targets_builds_their_images_and_the_coordinators_alone(d
     planned = subprocess.run(make, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert "scripts/images.py --for jax-cpu tensorflow-xla\n" in planned
     assert "docker compose up --detach --wait jax-cpu tensorflow-xla\n" in planned
-    code = "import images, os; print(*images.needed(['jax-cpu', 'tensorflow-xla'], images.composed(os.environ)))"
+    services = "['jax-cpu', 'tensorflow-xla']"
+    code = f"import images, os; print(*images.find_needed({services}, images.read_compose(os.environ)))"
     asked = [sys.executable, "-c", code]
     built = subprocess.run(asked, cwd=ROOT / "scripts", capture_output=True, text=True, check=True).stdout
     assert built.split() == ["coordinator", "jax-cpu", "tensorflow-cpu"]
@@ -200,10 +201,10 @@ def test_an_image_to_begin_with_keeps_the_digest_that_stands_in_the_file(docker:
 import json, os, pathlib, sys, images
 variables = {**os.environ, **images.read_env(pathlib.Path(sys.argv[1]))}
 bake = ["docker", "buildx", "bake", "-f", "docker/bake.hcl", "--print", "runner", "torch-cpu"]
-targets = images.printed(bake, variables, "")["target"]
+targets = images.read_output(bake, variables, "")["target"]
 print([target["args"]["PYTHON"] for target in targets.values()])
-variables["PORTOLAN_POSTGRES"] = images.inspected("portolan/runner")["RepoTags"][0]
-print(images.bases(targets, images.composed(variables)))
+variables["PORTOLAN_POSTGRES"] = images.inspect_image("portolan/runner")["RepoTags"][0]
+print(images.bases(targets, images.read_compose(variables)))
 """
     asked = [sys.executable, "-c", code, str(env)]
     said = subprocess.run(asked, cwd=ROOT / "scripts", capture_output=True, text=True, check=True).stdout.splitlines()

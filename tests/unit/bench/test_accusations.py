@@ -43,17 +43,18 @@ def test_what_accuses_a_device(changes: dict[str, Any], kind: str | None) -> Non
 def test_a_draw_is_repeated_by_its_seed_and_takes_one_case_of_a_function_within_a_kind() -> None:
     rows = [row(f"torch.f{number}", name) for number in range(20) for name in "ab"]
     rows += [row(f"torch.g{number}", ending="mismatched") for number in range(3)]
-    first, again, other = ([one["case"] for one in drawing.drawn(rows, 10, seed)] for seed in (1, 1, 2))
+    first, again, other = ([one["case"] for one in drawing.draw(rows, 10, seed)] for seed in (1, 1, 2))
     assert first == again != other
-    kinds = Counter(drawing.kind_of(one) for one in drawing.drawn(rows, 10, 1))
+    kinds = Counter(drawing.kind_of(one) for one in drawing.draw(rows, 10, 1))
     assert kinds == {drawing.FAILS: 7, drawing.WRONG: 3}
     functions = [case.partition("/")[0] for case in first]
     assert len(set(functions)) == len(functions) == 10
-    assert len(list(drawing.drawn(rows, 100, 1))) == 23
+    assert len(list(drawing.draw(rows, 100, 1))) == 23
 
 
 def test_a_line_to_be_labelled_becomes_a_label() -> None:
-    line = drawing.unlabelled(row("torch.exp", **{**FELL_BACK, "fallbacks": {"aten::exp": 1}, "cause_on_device": "p"}))
+    fallback = {**FELL_BACK, "fallbacks": {"aten::exp": 1}, "cause_on_device": "p"}
+    line = drawing.without_label(row("torch.exp", **fallback))
     assert (line["target"], line["cause"], line["said"]) == ("torch@2.9.0/xla", "p", "aten::exp")
     label = Label(**json.loads(json.dumps(line)), label=Judgement.true, why="it does", draw=1)
     assert (label.stratum, label.label.holds) == ("library_torch", True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from bench.figure import Figure, here
-from bench.timing import spaced, within
+from bench.timing import pick_spaced, within
 
 
 def test_a_figure_is_one_line_with_all_that_is_promised() -> None:
@@ -31,11 +31,11 @@ def test_where_names_the_machine_and_what_is_installed() -> None:
 
 def test_calls_are_chosen_over_the_whole_range_of_cost() -> None:
     costs = [(float(number), f"case {number}") for number in range(100)]
-    chosen_calls = spaced(costs, 10)
+    chosen_calls = pick_spaced(costs, 10)
     assert chosen_calls[0] == "case 0"
     assert chosen_calls[-1] == "case 99"
     assert len(set(chosen_calls)) == 10
-    assert spaced(costs[:3], 10) == ["case 0", "case 1", "case 2"]
+    assert pick_spaced(costs[:3], 10) == ["case 0", "case 1", "case 2"]
 
 
 def test_slower_and_faster_are_both_disagreement() -> None:

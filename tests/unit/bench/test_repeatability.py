@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from bench.busy import busy
-from bench.repeatability import FEWEST_FOUND, PLANTED, Campaign, Trial, between_loads, judged, planted_among
+from bench.repeatability import FEWEST_FOUND, PLANTED, Campaign, Trial, between_loads, judge, planted_among
 from tests.unit.coordinator.results.noisy_host import CORES, Host
 
 
@@ -24,7 +24,7 @@ def trial(loops: int, factor: float = 1.5, runs: int = 3) -> Trial:
 
 @pytest.mark.parametrize("loops", [0, 2])
 def test_on_a_simulated_host_every_target_is_met(loops: int) -> None:
-    figures = judged(trial(loops), {"seed": 3})
+    figures = judge(trial(loops), {"seed": 3})
     assert [figure.name for figure in figures] == [
         f"{name}_beside_{loops}_loops_a_core"
         for name in ("false_alarms", "planted_slowdowns_found", "insufficient_data")
@@ -40,13 +40,13 @@ def test_a_busier_host_is_no_false_alarm_and_a_slower_function_is_one() -> None:
 
 
 def test_a_slowdown_that_is_none_is_not_found() -> None:
-    alarms, detection, _ = judged(trial(0, factor=1.0), {})
+    alarms, detection, _ = judge(trial(0, factor=1.0), {})
     assert alarms.met
     assert (detection.value, detection.met) == (0.0, False)
 
 
 def test_one_run_a_side_is_insufficient() -> None:
-    _, detection, unknown = judged(trial(0, runs=1), {})
+    _, detection, unknown = judge(trial(0, runs=1), {})
     assert not detection.met
     assert (unknown.value, unknown.met) == (1.0, False)
 
