@@ -132,8 +132,8 @@ def verdicts_on(
             usual = usual_cases(counted, dtypes)
             seen = _Seen(function, charted_as, kind, is_failing, counted, usual, call, dtypes)
             yield seen.verdict()
-    if accepted := [case for case in every if case.end == "accepted"]:
-        yield _acceptance(function, charted_as, accepted)
+    if accepted_cases := [case for case in every if case.end == "accepted"]:
+        yield _acceptance(function, charted_as, accepted_cases)
     usual = usual_cases(cases, dtypes)
     timed = (matching(call, usual) if call else []) or usual
     if (found := slowness(function, charted_as, timed, target, slow)) is not None:
@@ -323,17 +323,17 @@ def _met_if(is_met: bool) -> Meets:
     return Meets.met if is_met else Meets.not_met
 
 
-def _acceptance(function: str, charted_as: str, accepted: Sequence[CaseEvidence]) -> SiteVerdict:
+def _acceptance(function: str, charted_as: str, accepted_cases: Sequence[CaseEvidence]) -> SiteVerdict:
     """The verdict that a call is accepted where the host refuses it, if it is one of those."""
-    first = accepted[0]
+    first = accepted_cases[0]
     return SiteVerdict(
         kind=Kind.accepts,
         function=function,
         charted_as=charted_as,
         weight=Weight.condition,
         meets=Meets.may_be_met,
-        failing=len(accepted),
-        of=len(accepted),
+        failing=len(accepted_cases),
+        of=len(accepted_cases),
         basis="cases that the host refuses",
         condition="",
         why_note="",

@@ -110,11 +110,11 @@ def cell_of(cases: Iterable[CaseEvidence]) -> Cell | None:
 
 def cell_words(cell: Cell, *, is_lowered: bool) -> str:
     """``3 of 12 cases fail; 1 of 12 falls back to the host``; of a target that runs nothing what was lowered for it."""
-    ended = [_ended(cell, is_lowered=is_lowered)] if cell.total or cell.host_work else []
-    return "; ".join([*ended, *([accepted_sentence(cell.accepted)] if cell.accepted else [])])
+    end_words = [_end_words(cell, is_lowered=is_lowered)] if cell.total or cell.host_work else []
+    return "; ".join([*end_words, *([accepted_sentence(cell.accepted)] if cell.accepted else [])])
 
 
-def _ended(cell: Cell, *, is_lowered: bool) -> str:
+def _end_words(cell: Cell, *, is_lowered: bool) -> str:
     count = cell.total or cell.host_work
     cases = f"all {count} cases" if count > 1 else "its only case"
     wrong = _wrong(cell)

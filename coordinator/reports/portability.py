@@ -62,7 +62,8 @@ def classes(data: ReportData) -> Table:
     rows: list[Row] = []
     for target in data.run_targets:
         verdicts = [row for row in data.by_target[target.id] if row.is_rated]
-        tallies = [Counter(row.verdict_by(rule) for row in verdicts) for rule in rules]
+        words = [[row.verdict_by(rule) for row in verdicts] for rule in rules]
+        tallies = [Counter(word for word in of_rule if word is not None) for of_rule in words]
         rates = (_rate(tally, "success") for tally in tallies)
         rows.append((data.name, data.labels[target.id], target.hardware, len(verdicts), *rates))
     columns = (

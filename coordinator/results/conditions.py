@@ -211,8 +211,8 @@ class FunctionCondition:
             for verb, count, condition in parts
             if count
         )
-        accepted = (accepted_sentence(self.accepted),) if self.accepted else ()
-        return (*texts, *accepted, *((self.judges,) if self.total else ()))
+        acceptance = (accepted_sentence(self.accepted),) if self.accepted else ()
+        return (*texts, *acceptance, *((self.judges,) if self.total else ()))
 
 
 def dtypes_tried(dtypes: Collection[str]) -> str:
@@ -230,7 +230,7 @@ def accepted_sentence(cases: int) -> str:
 
 def function_condition(cases: Sequence[EndedCase]) -> FunctionCondition:
     """The condition of a function from its cases, in any order."""
-    accepted = sum(case.end == "accepted" for case in cases)
+    accepted_cases = sum(case.end == "accepted" for case in cases)
     dtypes = tuple(sorted({dtype for case in cases if case.options for dtype in case.options.dtypes}))
     cases = [case for case in cases if case.end != "accepted"]
     cases_with_placement = [case for case in cases if case.end in ("passed", "fell_back")]
@@ -242,7 +242,7 @@ def function_condition(cases: Sequence[EndedCase]) -> FunctionCondition:
         judged=sum(case.judged_by is not None for case in cases),
         fails=condition_of(cases, lambda case: case.end == "failed"),
         falls_back=condition_of(cases_with_placement, lambda case: case.end == "fell_back"),
-        accepted=accepted,
+        accepted=accepted_cases,
         dtypes=dtypes,
     )
 

@@ -117,7 +117,7 @@ def _of_target(data: ReportData, target: Target, comparisons: Sequence[TargetRat
     rated_verdicts = [verdict for verdict in verdicts if verdict.is_rated]
     if not rated_verdicts:
         nothing = "No function has a verdict here, so portability is unknown."
-        return [where, *notes, nothing, *_accepted(verdicts), *_of_another_device(verdicts), *_unknown(verdicts)]
+        return [where, *notes, nothing, *_acceptances(verdicts), *_of_another_device(verdicts), *_unknown(verdicts)]
     return [
         where,
         *notes,
@@ -131,7 +131,7 @@ def _of_target(data: ReportData, target: Target, comparisons: Sequence[TargetRat
         ),
         *_by_class(rated_verdicts),
         *_causes(rated_verdicts),
-        *_accepted(verdicts),
+        *_acceptances(verdicts),
         *_of_another_device(verdicts),
         *_unknown(verdicts),
         *_slow(data, target, comparisons, tolerable),
@@ -339,7 +339,7 @@ def _causes(rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
     ]
 
 
-def _accepted(verdicts: Sequence[FunctionVerdict]) -> list[str]:
+def _acceptances(verdicts: Sequence[FunctionVerdict]) -> list[str]:
     """The cases that no rate counts, because a result where the host raises an error is neither right nor wrong."""
     accepting = sorted((row for row in verdicts if row.accepted), key=lambda row: (-row.accepted, row.function))
     if not accepting:

@@ -73,8 +73,8 @@ def drawn(draw: random.Random, campaigns: int, targets: int) -> Iterator[Planned
                     if draw.random() < 0.05:
                         continue
                     verdict = draw.choices(list(Verdict), weights)[0]
-                    refuses, accepted = case % 4 == 0, Cause.silently_accepted
-                    causes = [accepted] * 20 if refuses and verdict == "failed" else []
+                    refuses, acceptance = case % 4 == 0, Cause.silently_accepted
+                    causes = [acceptance] * 20 if refuses and verdict == "failed" else []
                     measured = draw.random() < 0.8
                     yield Planned(
                         job=job,
