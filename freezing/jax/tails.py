@@ -68,44 +68,6 @@ def _at_limits(call: Call, rng: np.random.Generator) -> Call:
     return call.having({number: of(call.arrays[number]) for number in call.integers})
 
 
-WRONG = "wrong"
-"""It ends the name of a case that fails on the CPU."""
-CLEARLY = 100
-"""A result is clearly wrong where it is off by so many tolerances: processors differ in less."""
-
-
-def _spread(call: Call, rng: np.random.Generator) -> Call:
-    """Numbers of both signs from all orders of magnitude of the dtype, and as many between 1 and 1000."""
-    most = int(np.log10(MOST[call.dtype]))
-
-    def of(array: Array) -> Array:
-        orders = np.where(rng.random(array.shape) < 0.5, rng.uniform(1 - most, most, array.shape), 0.0)
-        magnitudes = np.where(orders == 0, rng.uniform(0, 3, array.shape), orders)
-        return np.asarray(10**magnitudes * rng.choice((-1.0, 1.0), array.shape), array.dtype)
-
-    return call.having({number: of(call.arrays[number]) for number in call.floats})
-
-
-def _moderate(call: Call, rng: np.random.Generator) -> Call:
-    """Numbers between -40 and 40: past most drawn ones, and where what decays has not vanished yet."""
-
-    def of(array: Array) -> Array:
-        return np.asarray(rng.uniform(-40, 40, array.shape), array.dtype)
-
-    return call.having({number: of(call.arrays[number]) for number in call.floats})
-
-
-def _at_limits(call: Call, rng: np.random.Generator) -> Call:
-    """Zero, ones and both ends of the dtype among the integers."""
-
-    def of(array: Array) -> Array:
-        limits = np.iinfo(array.dtype)
-        values = [0, 1, limits.min, limits.max, *([-1] if limits.min else [])]
-        return np.where(rng.random(array.shape) < 0.5, rng.choice(values, array.shape), array).astype(array.dtype)
-
-    return call.having({number: of(call.arrays[number]) for number in call.integers})
-
-
 OF_FLOATS: Sequence[Variant] = (
     Variant("spread", TAILS, lambda call: bool(call.floats), _spread),
     Variant("moderate", TAILS, lambda call: bool(call.floats), _moderate),
