@@ -39,7 +39,7 @@ class ChildState:
     status: int | None = None
     """Its wait status once it is gone; null if its zygote died with it."""
     inbox: deque[MessageEvent | ChannelLostEvent | ExitedEvent] = field(default_factory=deque)
-    """What it said out of turn, such as of the case ahead."""
+    """Its messages out of turn, such as those of the case ahead."""
 
     @property
     def is_being_made(self) -> bool:

@@ -63,7 +63,7 @@ class SlotDriver:
         self._kernel_kills: dict[int, int] = {}
         """By child, counted before its first case: a child that dies later may have died of those that follow."""
         self._tasks: set[asyncio.Task[None]] = set()
-        """What goes on beside the loop and can be left undone."""
+        """Work beside the loop that can be left undone."""
         self._ending: set[asyncio.Task[None]] = set()
         self._events: deque[Event] = deque()
         self._is_handling = False

@@ -10,7 +10,7 @@ from runners.isolation.channel import Message
 
 
 class Instruction:
-    """What the driver is to do."""
+    """An order to the driver."""
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,7 @@ KILLED = 9
 
 @dataclass
 class Shared:
-    """What the slots of a supervisor share."""
+    """The state that the slots of a supervisor share."""
 
     threads: int | None = None
     """The threads of a child that runs cases beside others; null: as many as it takes."""
