@@ -127,7 +127,7 @@ def only_child(world: World) -> int:
     return number
 
 
-def started(*functions: str, timing: TimingPolicy = TimingPolicy.off, slots: int = 1) -> World:
+def begin_cases(*functions: str, timing: TimingPolicy = TimingPolicy.off, slots: int = 1) -> World:
     """A world in which one case of each function was submitted, and the first have begun."""
     world = World(slots)
     world.submit(*(make_task(str(number), function, timing) for number, function in enumerate(functions)))
@@ -138,7 +138,7 @@ def started(*functions: str, timing: TimingPolicy = TimingPolicy.off, slots: int
 
 
 def test_cases_of_one_child_follow_each_other_and_one_is_sent_ahead() -> None:
-    world = started("f", "f", "f")
+    world = begin_cases("f", "f", "f")
     assert [order.turn for order in world.orders()] == [0, 1]
     world.run_all()
     assert [order.turn for order in world.orders()] == [0, 1, 2]
@@ -146,7 +146,7 @@ def test_cases_of_one_child_follow_each_other_and_one_is_sent_ahead() -> None:
 
 
 def test_a_case_past_its_deadline_is_timed_out_and_the_next_runs_in_another_child() -> None:
-    world = started("f", "f")
+    world = begin_cases("f", "f")
     world.wait(99.0)
     assert not world.ended
     world.wait(1.0)
@@ -157,7 +157,7 @@ def test_a_case_past_its_deadline_is_timed_out_and_the_next_runs_in_another_chil
 
 
 def test_the_wait_for_the_timing_lock_is_not_charged() -> None:
-    world = started("f", timing=TimingPolicy.steady)
+    world = begin_cases("f", timing=TimingPolicy.steady)
     number = only_child(world)
     world.say(number, {"type": "waiting", "at": world.now})
     world.wait(1_000.0)
@@ -169,7 +169,7 @@ def test_the_wait_for_the_timing_lock_is_not_charged() -> None:
 
 
 def test_beside_others_a_case_gets_a_share_of_its_time_and_alone_the_rest() -> None:
-    world = started("f", "g", slots=2)
+    world = begin_cases("f", "g", slots=2)
     first, second = world.busy
     world.wait(25.0)
     assert world.ended == {first, second}
@@ -193,7 +193,7 @@ def test_that_share_is_limited_in_seconds() -> None:
 
 
 def test_a_closed_channel_is_followed_by_the_exit_if_that_comes_soon() -> None:
-    world = started("f")
+    world = begin_cases("f")
     world.exit(only_child(world), SEGFAULT)
     world.run_all()
     evidence = world.outcomes["0"].evidence
@@ -202,7 +202,7 @@ def test_a_closed_channel_is_followed_by_the_exit_if_that_comes_soon() -> None:
 
 
 def test_a_closed_channel_without_an_exit_is_an_end_all_the_same() -> None:
-    world = started("f")
+    world = begin_cases("f")
     world.lose_channel(only_child(world))
     assert not world.ended
     world.wait(EXIT_GRACE_S)
@@ -214,7 +214,7 @@ def test_a_closed_channel_without_an_exit_is_an_end_all_the_same() -> None:
 
 
 def test_a_channel_that_cannot_be_read_is_no_fault_of_the_device() -> None:
-    world = started("f")
+    world = begin_cases("f")
     world.lose_channel(only_child(world), NOT_JSON)
     world.exit(only_child(world), KILLED, is_heard=False)
     world.answer_all()
@@ -222,7 +222,7 @@ def test_a_channel_that_cannot_be_read_is_no_fault_of_the_device() -> None:
 
 
 def test_a_child_that_could_not_report_says_so_by_its_exit_code() -> None:
-    world = started("f")
+    world = begin_cases("f")
     world.exit(only_child(world), CHANNEL_LOST << 8)
     world.answer_all()
     evidence = world.outcomes["0"].evidence
@@ -235,7 +235,7 @@ def test_a_child_that_could_not_report_says_so_by_its_exit_code() -> None:
     [(KILLED, True, Ending.out_of_memory), (KILLED, False, Ending.signalled), (SEGFAULT, True, Ending.signalled)],
 )
 def test_only_the_kernels_kill_is_a_lack_of_memory(status: int, kernel_killed: bool, ending: Ending) -> None:
-    world = started("f")
+    world = begin_cases("f")
     number = only_child(world)
     world.exit(number, status)
     world.answer(End(number, 0), fails=kernel_killed)
@@ -243,7 +243,7 @@ def test_only_the_kernels_kill_is_a_lack_of_memory(status: int, kernel_killed: b
 
 
 def test_a_failure_that_was_reported_stands_however_its_explanation_ends() -> None:
-    world = started("f")
+    world = begin_cases("f")
     number = only_child(world)
     world.say(number, {"type": "failed", "at": world.now, "outcome": RAISED.model_dump()})
     world.wait(EXPLAIN_LIMIT_S)
@@ -253,7 +253,7 @@ def test_a_failure_that_was_reported_stands_however_its_explanation_ends() -> No
 
 
 def test_a_failure_after_other_cases_is_confirmed_in_a_fresh_child() -> None:
-    world = started("f", "f", "f")
+    world = begin_cases("f", "f", "f")
     number = only_child(world)
     world.finish(number)
     world.answer_all()
@@ -271,7 +271,7 @@ def test_a_failure_after_other_cases_is_confirmed_in_a_fresh_child() -> None:
 
 
 def test_a_failure_of_the_first_case_stands() -> None:
-    world = started("f")
+    world = begin_cases("f")
     world.finish(only_child(world), RAISED)
     world.answer_all()
     assert world.outcomes["0"].ending is Ending.raised
@@ -279,7 +279,7 @@ def test_a_failure_of_the_first_case_stands() -> None:
 
 
 def test_a_confirmation_that_time_no_longer_allows_is_not_begun() -> None:
-    world = started("f", "f")
+    world = begin_cases("f", "f")
     number = only_child(world)
     world.finish(number)
     world.answer_all()
@@ -291,7 +291,7 @@ def test_a_confirmation_that_time_no_longer_allows_is_not_begun() -> None:
 
 
 def test_what_a_case_leaves_behind_costs_the_child() -> None:
-    world = started("f", "f")
+    world = begin_cases("f", "f")
     number = only_child(world)
     world.finish(number)
     world.answer(LookForProcesses(number, 0), fails=True)
@@ -303,20 +303,20 @@ def test_what_a_case_leaves_behind_costs_the_child() -> None:
 
 
 def test_a_case_of_the_papers_rule_has_its_child_to_itself() -> None:
-    world = started("f", "f", timing=TimingPolicy.paper)
+    world = begin_cases("f", "f", timing=TimingPolicy.paper)
     world.run_all()
     assert len(world.children) == 2
 
 
 def test_a_running_case_that_is_cancelled_ends_with_its_child_and_the_next_runs_in_another() -> None:
-    world = started("f", "f")
+    world = begin_cases("f", "f")
     world.cancel("0")
     world.run_all()
     assert [world.outcomes[id].ending for id in "01"] == [Ending.cancelled, Ending.returned]
 
 
 def test_a_case_that_was_sent_ahead_is_cancelled_when_its_turn_comes() -> None:
-    world = started("f", "f", "f")
+    world = begin_cases("f", "f", "f")
     world.cancel("1")
     assert "1" not in world.outcomes
     world.run_all()
@@ -325,13 +325,13 @@ def test_a_case_that_was_sent_ahead_is_cancelled_when_its_turn_comes() -> None:
 
 
 def test_a_case_that_waits_is_cancelled_at_once() -> None:
-    world = started("f", "g", "h")
+    world = begin_cases("f", "g", "h")
     world.cancel("2")
     assert world.outcomes["2"].ending is Ending.cancelled
 
 
 def test_one_that_waits_to_be_alone_can_be_cancelled_and_holds_up_nobody() -> None:
-    world = started("f", slots=2)
+    world = begin_cases("f", slots=2)
     world.submit(make_task("timed", "g", TimingPolicy.steady), make_task("untimed", "h"))
     world.answer_all()
     assert len(world.busy) == 1
@@ -395,7 +395,7 @@ def test_a_spare_is_made_before_the_childs_last_function() -> None:
 
 
 def test_a_full_log_holds_up_the_next_task_and_not_the_present_one() -> None:
-    world = started("f", "g")
+    world = begin_cases("f", "g")
     world.feed(LogFullEvent(world.now))
     world.run_all()
     assert list(world.outcomes) == ["0"]
