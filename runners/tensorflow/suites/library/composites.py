@@ -154,14 +154,16 @@ def gathering(*indices: int) -> Prepare:
 
 def writing(index: int) -> Prepare:
     return with_function(
-        lambda function, values: function(tf.TensorArray(values.dtype, size=3), index, values[0]).size()
+        lambda function, values: function(
+            tf.TensorArray(values.dtype, size=3).unstack(values), index, values[0]
+        ).stack()
     )
 
 
 for name, reference, right, wrong in (
     ("tf.TensorArray.read", lambda values: values[1], reading(1), {"far": reading(7), "below": reading(-7)}),
     ("tf.TensorArray.gather", lambda values: values[[2, 0]], gathering(2, 0), {"far": gathering(0, 7)}),
-    ("tf.TensorArray.write", lambda values: np.array(3, "int32"), writing(1), {"far": writing(7)}),
+    ("tf.TensorArray.write", lambda values: values[[0, 0, 2]], writing(1), {"far": writing(7)}),
 ):
     of_array = charted(name, reference, right)
     of_array.value("float32-rows", lambda inputs: [inputs.normal(3, 4)], tags=TAGS)

@@ -13,7 +13,7 @@ from runners.suite.cases import Function
 from runners.suite.options import options_of
 from runners.torch.suites.library import FUNCTIONS
 
-DRAWN = 150
+DRAWN = 400
 LEAST_CASES = 8
 
 
