@@ -109,7 +109,7 @@ class Drawing:
         self.pack.cases += gate.cases
 
     def varied(self, variants: Sequence[Variant], samples: Sequence[Sample]) -> Iterator[Derive]:
-        """What makes each variant of each sample."""
+        """A function for each sample and variant, which makes that variant."""
         from freezing.jax.derived import varied
 
         for variant in variants:
@@ -117,7 +117,7 @@ class Drawing:
                 yield partial(varied, sample, variant, self.name, self.pack)
 
     def of_kind(self, kind: str) -> Iterator[Derive]:
-        """What makes each variant of a kind, of a few samples."""
+        """The same for the variants of one kind, of a few samples."""
         chosen = [variant for variant in variants.VARIANTS if variant.kind == kind]
         return self.varied(chosen, self.samples[:MOST_TRIED])
 
@@ -222,7 +222,7 @@ def _again(first: Callable[[], Sample], pack: PackWriter) -> Sample:
 
 
 def gradients_of(drawing: Drawing) -> Iterator[Callable[[], Sample]]:
-    """What makes the samples of gradients: of each way in which the function is called, one."""
+    """Functions that make the samples of gradients: one for each way in which the function is called."""
     from freezing.jax.derived import DTYPE, differentiated
     from freezing.jax.functions import JaxFunction
 
@@ -327,7 +327,7 @@ KINDS: Mapping[str, Callable[[Drawing], None]] = {
     SIZED_LARGE: partial(draw_sized, kind=SIZED_LARGE),
     REFUSES: draw_refused,
 }
-"""What draws the variants of one function, by kind."""
+"""By kind, the function that draws the variants of one function."""
 GROUPS = (
     (JIT, GRADIENT, SECOND_ORDER, NON_FINITE, TAILS, f"{GRADIENT}-{TAILS}"),
     (DTYPES, SIZED_ODD, REFUSES),
