@@ -45,8 +45,6 @@ SHARE_OF_TAILS = 4
 """One function of so many is asked for a gradient at the tails; all of them for one where a value is NaN."""
 UNASKED = frozenset({"other-dtype"})
 """Variants that TensorFlow decides in Python, before any device."""
-ROUNDED_ELSEWHERE = frozenset({TAILS, SIZED_ODD, SIZED_LARGE})
-"""Kinds of which a result may hang on the last digits of its inputs."""
 INDEPENDENT = frozenset(judge for judge in Judge if judge.is_independent)
 """The only judges of NaN, infinity and large values: the same function in float64 shares what it makes of these."""
 PROMISES_NOTHING = re.compile(r"(?i)fft|dct|svd|qr|eig|chol|lu_|inv$|inverse|det$|solve|expm|logm|sqrtm")
@@ -210,7 +208,7 @@ def draw_variants(name: str, path: Path, deadly: Collection[str], note: Note, *,
 
 
 def _is_admitted(gate: Gate, subject: Subject, sample: Sample, pack: PackWriter) -> bool:
-    from freezing.tensorflow.varied import require_determined
+    from freezing.common.determined import ROUNDED_ELSEWHERE, require_determined
 
     if REFUSES in sample.kinds:
         return gate.admit_refused([sample], 1) == 1

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from freezing.common.agreement import tolerance_of
-from freezing.common.gate import Arguments, Subject
 from freezing.common.kinds import kinds_of
 from freezing.common.samples import Sample
-from freezing.common.variants import Array, Call, Variant
-from runners.errors import LeftOutError
+from freezing.common.variants import Call, Variant
 from runners.suite.frozen import PackSet, PackWriter
-from runners.suite.rounding import dtype_on_device, rounded
-from runners.suite.sequences import aligned
-
-LAST_DIGIT = 2.0**-23
-"""Of a float32, by which an input is moved to see whether its result is determined."""
-DIGITS = np.array([-2, -1, 1, 2])
-"""How far: neighbors differently, so that what they lose by cancellation shows."""
+from runners.suite.rounding import dtype_on_device
 
 
 def _rows(call: Call) -> int:
@@ -59,49 +50,3 @@ def sample_of(case: Mapping[str, Any], changed: Call, variant: Variant, pack: Pa
         (*kinds_of(shapes, changed.dtype), *variant.tags),
         sum(array.size for array in changed.arrays),
     )
-
-
-def require_determined(subject: Subject, sample: Sample, pack: PackWriter, *, together: bool) -> None:
-    """Raise ``LeftOutError`` if the last digits of the inputs decide the result: every device rounds otherwise.
-
-    ``together``: all inputs are moved by one factor, as what is left of equal numbers is determined.
-    """
-    rng = np.random.default_rng(0)
-    arrays = [pack.array(digest) for digest in sample.arrays]
-
-    def moved(array: Array) -> Array:
-        if array.dtype.kind != "f":
-            return array
-        digits = DIGITS[rng.permutation(array.size) % DIGITS.size].reshape(array.shape)
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(array * (1 + LAST_DIGIT * (1 if together else digits)))
-
-    pairs = zip(
-        subject.references(sample.dtype, lambda: _fresh(subject, sample, arrays)),
-        subject.references(sample.dtype, lambda: _fresh(subject, sample, list(map(moved, arrays)))),
-    )
-    # The function itself comes last, and fits every call; NumPy's may only have the same name.
-    for (_, reference), (_, other) in reversed(list(pairs)):
-        try:
-            with np.errstate(all="ignore"):
-                one, again = reference(), other()
-        except Exception:  # it has no float64
-            continue
-        if len(one) != len(again) or not all(_close(a, b, sample.dtype) for a, b in aligned(one, again)):
-            raise LeftOutError("not determined", "the last digits of its inputs decide its result")
-        return
-
-
-def _fresh(subject: Subject, sample: Sample, arrays: Sequence[Array]) -> Arguments:
-    return subject.arguments(sample.call, subject.device.to_device(rounded(list(arrays), sample.dtype), sample.dtype))
-
-
-def _close(one: Any, other: Any, dtype: str) -> bool:
-    if one is None or other is None:
-        return one is other
-    # What the dtype cannot hold is infinite in both.
-    a, b = rounded(np.asarray(one), dtype), rounded(np.asarray(other), dtype)
-    tolerance = tolerance_of(dtype, [])
-    if a.shape != b.shape or a.dtype.kind not in "biufc":
-        return False
-    return bool(np.isclose(a, b, tolerance.relative, tolerance.absolute, equal_nan=True).all())

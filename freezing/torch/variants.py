@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from freezing.common.determined import ROUNDED_ELSEWHERE, determined
 from freezing.common.gate import Gate, Subject
 from freezing.common.hashes import fix_hashes
 from freezing.common.kinds import kinds_of, said
@@ -187,7 +188,10 @@ def freeze(kind: str, base_cases: FrozenCases, functions_of: Draw, path: Path) -
             for place, variant in enumerate(variants_of(kind)):
                 if len(gate.cases) == most:
                     break
-                _admit_first(gate, variant, _samples(gate, of_mode, variant, place, base_cases, pack))
+                samples = _samples(gate, of_mode, variant, place, base_cases, pack)
+                if kind in ROUNDED_ELSEWHERE:
+                    samples = determined(gate, one.subject, samples, pack)
+                _admit_first(gate, variant, samples)
         pack.cases += gate.cases
         left_out += [(one.subject.name, *reason) for reason in gate.left_out]
     write_part(pack, left_out, path)

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from freezing.common.determined import require_determined
 from freezing.common.gate import Gate
 from freezing.common.variants import VARIANTS, Call, Variant
 from freezing.tensorflow.functions import PublicFunction
-from freezing.tensorflow.varied import require_determined, sample_of
+from freezing.tensorflow.varied import sample_of
 from protocol.enums import REFUSES
 from runners.errors import LeftOutError
 from runners.suite.frozen import PackWriter
