@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.assess import store
 from coordinator.assess.evidence import CaseEvidence, Chart, Evidence, TargetEvidence, TargetKey
-from coordinator.assess.merging import Charted, merged
+from coordinator.assess.merging import Charted, complete, merged
 from coordinator.assess.runs import Run, RunCase, case_evidence
 from coordinator.assess.script import (
     AssessedScript,
@@ -70,7 +70,7 @@ async def each_evidence(engine: AsyncEngine) -> AsyncIterator[TargetEvidence]:
 async def assess_script(engine: AsyncEngine, script: Script, selector: Selector) -> AssessedScript:
     """Set a script against the newest evidence of each target but the CPU that the selector matches.
 
-    A framework that no campaign charted is set against the evidence that ships. Raises ``RequestError``.
+    It is completed by the evidence that ships, as on the command line. Raises ``RequestError``.
     """
     source = await asyncio.to_thread(read_script, script)
     evidence = []
@@ -80,7 +80,7 @@ async def assess_script(engine: AsyncEngine, script: Script, selector: Selector)
             rows = [row for row in charts if row.framework == framework]
             names = await asyncio.to_thread(names_in, source, framework)
             targets = [*await _read(connection, rows, names), *_without_cases(rows)]
-            evidence.append(Evidence(newest(targets), ORIGIN) if targets else shipped_of(framework, selector))
+            evidence.append(complete(Evidence(newest(targets), ORIGIN), shipped_of(framework, selector)))
     return await asyncio.to_thread(assess_script_on, script, source, evidence)
 
 

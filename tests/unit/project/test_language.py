@@ -62,7 +62,7 @@ CEILINGS = {
     "protocol": (0.0, 0.0),
     "coordinator": (1.1, 1.7),
     "runners": (8.3, 13.7),
-    "freezing": (8.0, 14.9),
+    "freezing": (8.0, 15.0),
     "portolan": (0.0, 0.0),
     "bench": (0.4, 0.0),
     "scripts": (0.1, 0.0),
