@@ -98,6 +98,13 @@ COMMON_COMMENTS: Mapping[str, str] = {
 """Comments on columns that mean the same in every view."""
 
 
+OF_A_FUNCTION = (
+    *("campaign_id", "suite", "revision", "framework", "version", "device", "hardware"),
+    *("function", "environment", "simulated", "target_id"),
+)
+"""The columns that say of which function a row is, on which target and in which campaign."""
+
+
 def common_comments(*columns: str) -> dict[str, str]:
     return {name: COMMON_COMMENTS[name] for name in columns}
 
@@ -580,19 +587,7 @@ FUNCTION_VERDICTS = View(
     in no denominator if it has none. All counts are of cases.
     A function without any outcome yet has no row, unless its campaign was cancelled. Two targets that differ in
     their environment alone have a row each.""",
-    common_comments(
-        "campaign_id",
-        "suite",
-        "revision",
-        "framework",
-        "version",
-        "device",
-        "hardware",
-        "function",
-        "environment",
-        "simulated",
-        "target_id",
-    )
+    common_comments(*OF_A_FUNCTION)
     | {
         "host_only": "declared in the catalogue: the function never touches a device",
         "verdict": "success: every case passed; complete: every case failed; partial: some failed; unknown: none "
@@ -693,19 +688,7 @@ FUNCTION_COUNTS = View(
     """One row a function, target, campaign and counting rule: what the rule makes of the function's cases.
     function_verdicts has the counts of some rules side by side. A rule by which the function has no verdict, such as
     on_device of a function that never touches a device, has no row.""",
-    common_comments(
-        "campaign_id",
-        "suite",
-        "revision",
-        "framework",
-        "version",
-        "device",
-        "hardware",
-        "environment",
-        "simulated",
-        "function",
-        "target_id",
-    )
+    common_comments(*OF_A_FUNCTION)
     | {
         "rule": "name of the counting rule",
         "verdict": "success: all cases counted by the rule passed; complete: all failed; partial: some failed; "
@@ -747,19 +730,7 @@ FUNCTION_LATENCIES = View(
     by that column). Each time is the median over cases: of a case's best run for low_ms, of the median over its
     runs for the others. The cases behind two rows can differ: a ratio of two devices is made per case, over the
     cases that both measured (from case_latencies), never from these medians.""",
-    common_comments(
-        "campaign_id",
-        "suite",
-        "revision",
-        "framework",
-        "version",
-        "device",
-        "hardware",
-        "function",
-        "environment",
-        "simulated",
-        "target_id",
-    )
+    common_comments(*OF_A_FUNCTION)
     | {
         "host_only": "declared in the catalogue; such functions are excluded from latency ratios",
         "cold_ms": "first call of a case in its process, including compilation; mixes `first_cold_ms` and "
@@ -783,21 +754,7 @@ CASE_LATENCIES = View(
     "case_latencies",
     """One row a case, target and campaign with something measured, its runs put together. Only runs that passed
     count, and of those only the ones proven on the device, or of functions declared host_only.""",
-    common_comments(
-        "campaign_id",
-        "suite",
-        "revision",
-        "framework",
-        "version",
-        "device",
-        "hardware",
-        "environment",
-        "simulated",
-        "function",
-        "case",
-        "target_id",
-        "case_id",
-    )
+    common_comments(*OF_A_FUNCTION, "case", "case_id")
     | {
         "host_only": "declared in the catalogue; such functions are excluded from latency ratios",
         "cold_ms": "median over runs of the first call, including compilation; mixes `first_cold_ms` and "
