@@ -171,6 +171,11 @@ class LatencyDifference(NamedTuple):
     def interval(self) -> tuple[float, float]:
         return math.exp(self.low), math.exp(self.high)
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether runs were alike enough, and enough, to say how far the ratio may be off."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
     def direction(self, least: float) -> Speed | None:
         """None where the intervals of the two sides do not part, or by too little."""
         if abs(self.value) <= least:
@@ -325,7 +330,8 @@ def _latency_change(function: _Function, scale: ChangeScale) -> LatencyChange:
     own = _changed_cases(function, scale)
     change = _decide(estimate, own, scale)
     why = _advice(function, scale) if change == "insufficient data" else None
-    return LatencyChange(function.name, change, estimate.ratio, estimate.interval, cases, runs, contended, own, why)
+    interval = estimate.interval if estimate.is_bounded else None
+    return LatencyChange(function.name, change, estimate.ratio, interval, cases, runs, contended, own, why)
 
 
 def _decide(estimate: LatencyDifference, own: Sequence[CaseLatencyChange], scale: ChangeScale) -> Speed:
