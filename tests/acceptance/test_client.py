@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 
 import portolan
 from coordinator.errors import CoordinatorError, UnknownNameError
+from protocol.recording import Recording
 from tests import bundles
 from tests.acceptance.conftest import SECRET
 from tests.admin import ADMIN_TOKEN
@@ -33,6 +35,21 @@ WITHOUT_A_METHOD = {
     "GET /campaigns/{campaign_id}/report": "get_bytes",
 }
 """Who else calls an operation, or by which methods without a model of the answer it can be called."""
+
+EMPTY = Recording(
+    portolan="0.1.0",
+    framework="hazards",
+    version="1.0",
+    command=["python", "train.py"],
+    folder="/home/me/project",
+    recorded_at=datetime(2026, 1, 2, tzinfo=UTC),
+    seconds=1.0,
+    exit_code=0,
+    notes=[],
+    calls=[],
+    crossings=[],
+    left_out=[],
+)
 
 
 @pytest.fixture
@@ -102,6 +119,8 @@ class Noted:
         return getattr(self._client, name)
 
 
+# A method that is added far from here fails it.
+@pytest.mark.every_change
 def test_every_method_is_an_operation_of_the_openapi_and_answers_as_it_says(
     client: portolan.Client, coordinator: CoordinatorProcess, runner: RunnerProcess, bundle: Path
 ) -> None:
@@ -175,6 +194,8 @@ def call_everything(client: Any, runner: RunnerProcess, bundle: Path) -> None:
         client.cancel(campaign)
     (registered,) = client.runners()
     assert client.runner(registered.id) == registered
+    with pytest.raises(CoordinatorError, match="accept"):
+        client.send_recording(registered.id, EMPTY)
     client.remove(registered.id)
     client.register(runner.ready["url"], SECRET)
     assert client.get_bytes(f"/campaigns/{campaign}/tables", {})
