@@ -111,7 +111,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(ListenerMiddleware, listeners=Listeners(settings.runners_port, settings.rest_address))
     app.add_middleware(problems.CancelledRequests)
     # Straight into the application: a router between them would keep a copy of every route.
-    responses = problem_responses(401, 403, 408, 413, 415, 421, 422, 429, 503)
+    responses = problem_responses(400, 401, 403, 408, 413, 415, 421, 422, 429, 503)
     for router in (
         access,
         campaigns,

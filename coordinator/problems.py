@@ -57,7 +57,8 @@ def install(app: FastAPI, page: ProblemPage) -> None:
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> Response:
-        detail = f"{request.method} {request.url.path}: {error.detail}; see /docs for the existing paths"
+        advice = "send it as UTF-8" if error.status_code == 400 else "see /docs for the existing paths"
+        detail = f"{request.method} {request.url.path}: {error.detail}; {advice}"
         headers = {"Allow": _allowed_methods(request)} if error.status_code == 405 else error.headers
         return problem(request, error.status_code, str(error.detail), detail, headers=headers)
 

@@ -62,7 +62,6 @@ async def list_tokens(context: Context) -> TokenList:
     "/tokens",
     status_code=status.HTTP_201_CREATED,
     dependencies=[needs(Role.admin)],
-    responses=problem_responses(400),
 )
 async def create(request: TokenRequest, caller: CurrentCaller, context: Context, response: Response) -> NewToken:
     """Create a token. Only this response contains its secret."""

@@ -32,7 +32,6 @@ router = RestRouter(prefix="/campaigns", tags=["campaigns"])
     dependencies=[needs(Role.submitter)],
     responses={
         200: {"model": DryRun | CampaignDetail, "description": "the plan, or the campaign that the same key has made"},
-        **problem_responses(400),
     },
 )
 async def submit(
@@ -74,7 +73,7 @@ async def detail(campaign_id: CampaignId, context: Context) -> CampaignDetail:
     return await service.detail(context.engine, campaign_id)
 
 
-@router.post("/{campaign_id}/cancel", dependencies=[needs(Role.submitter)], responses=problem_responses(400, 404, 409))
+@router.post("/{campaign_id}/cancel", dependencies=[needs(Role.submitter)], responses=problem_responses(404, 409))
 async def cancel(
     campaign_id: CampaignId, context: Context, caller: CurrentCaller, part: Cancellation | None = None
 ) -> CampaignDetail:

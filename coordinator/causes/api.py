@@ -41,7 +41,7 @@ async def overrides(campaign_id: CampaignId, context: Context) -> OverrideList:
 @router.put(
     "/campaigns/{campaign_id}/overrides",
     dependencies=[needs(Role.operator)],
-    responses=problem_responses(400, 404, 409),
+    responses=problem_responses(404, 409),
 )
 async def override(
     campaign_id: CampaignId, request: OverrideRequest, context: Context, caller: CurrentCaller

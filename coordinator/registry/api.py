@@ -34,7 +34,7 @@ router = RestRouter(prefix="/runners", tags=["runners"])
     "",
     status_code=status.HTTP_201_CREATED,
     dependencies=[needs(Role.operator)],
-    responses=problem_responses(400, 409, 502),
+    responses=problem_responses(409, 502),
 )
 async def register(registration: RunnerRegistration, context: Context) -> Runner:
     """Probe the runner and register it. Registering its URL again updates the registration."""
@@ -68,7 +68,7 @@ async def _enrolment_token(
     return token
 
 
-@router.post("/enrol", responses={201: {"model": EnrolledRunner}, **problem_responses(400, 401, 403, 409, 502)})
+@router.post("/enrol", responses={201: {"model": EnrolledRunner}, **problem_responses(409, 502)})
 async def enrol(
     token: Annotated[EnrolmentToken, Depends(_enrolment_token)],
     body: Enrolment,
