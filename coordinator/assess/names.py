@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,13 @@ TWINS: Mapping[str, tuple[str, ...]] = {
 }
 """By the class of arrays, the modules whose functions do the same as its methods of that name."""
 
+_CLASS_WITH_METHOD = re.compile(
+    r"(torch\.optim\.\w+)\.step"
+    r"|(torch\.(?:amp\.)?GradScaler)\.(?:get_scale|scale|step|update)"
+    r"|(tf\.(?:keras\.)?optimizers\.\w+)\.(?:apply|apply_gradients)"
+)
+"""A method that every case of its class calls; the group is the class."""
+
 
 @dataclass(frozen=True)
 class ChartedName:
@@ -26,9 +34,13 @@ class ChartedName:
     name: str
     is_twin: bool = False
     """It is the function that does the same as a method, which has the method's receiver as its first argument."""
+    is_class: bool = False
+    """It is the class of the method; its cases have the arguments of the class."""
 
-    def call(self, call: CallSite) -> CallSite:
-        """A call of the method as one of the function."""
+    def call(self, call: CallSite) -> CallSite | None:
+        """A call of the method as one of the function; None where its arguments say nothing of the cases."""
+        if self.is_class:
+            return None
         return CallSite(call.positional + 1, call.keywords) if self.is_twin else call
 
 
@@ -41,13 +53,17 @@ class Names:
     """Of the release, which knows aliases."""
 
     def charted(self, function: str) -> ChartedName | None:
-        """The function itself, one of its aliases, or the twin of a method; None if none of them is charted."""
+        """The function, one of its aliases, the twin of a method, or its class; None if none of them is charted."""
         if (name := self._by_any_name(function)) is not None:
             return ChartedName(name)
         owner, _, method = function.rpartition(".")
         for module in TWINS.get(owner, ()):
             if (name := self._by_any_name(f"{module}.{method}")) is not None:
                 return ChartedName(name, is_twin=True)
+        if match := _CLASS_WITH_METHOD.fullmatch(function):
+            (class_name,) = filter(None, match.groups())
+            if (name := self._by_any_name(class_name)) is not None:
+                return ChartedName(name, is_class=True)
         return None
 
     def _by_any_name(self, function: str) -> str | None:

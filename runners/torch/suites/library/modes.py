@@ -310,14 +310,37 @@ zero_grad.value(
 )
 
 
-def follow_schedule(context: Context, values: Any, gradient: Any) -> Callable[[], Any]:
-    """Two steps of descent, the second at half the rate."""
+def continue_descent(context: Context, values: Any, gradient: Any, momentum: Any) -> Callable[[], Any]:
+    """A step of descent with the momentum of an earlier one, as a program continues from what it has saved."""
+    import torch
+
+    def call() -> Any:
+        parameter = torch.nn.Parameter(values.clone())
+        optimizer = torch.optim.SGD([parameter], lr=0.5, momentum=0.5)
+        groups = optimizer.state_dict()["param_groups"]
+        context.function(optimizer, {"state": {0: {"momentum_buffer": momentum.clone()}}, "param_groups": groups})
+        parameter.grad = gradient.clone()
+        optimizer.step()
+        return parameter.detach()
+
+    return call
+
+
+charted(
+    "torch.optim.Optimizer.load_state_dict",
+    lambda values, gradient, momentum: values - 0.5 * (0.5 * momentum + gradient),
+    continue_descent,
+).value("float32-momentum", lambda inputs: [inputs.normal(3, 4) for _ in range(3)], tags=TAGS)
+
+
+def follow_schedule(context: Context, values: Any, gradient: Any, **options: Any) -> Callable[[], Any]:
+    """Two steps of descent, the second at the rate that the schedule has changed."""
     import torch
 
     def call() -> Any:
         parameter = torch.nn.Parameter(values.clone())
         optimizer = torch.optim.SGD([parameter], lr=0.5)
-        schedule = context.function(optimizer, lambda epoch: 0.5**epoch)
+        schedule = context.function(optimizer, **options)
         for _ in range(2):
             parameter.grad = gradient.clone()
             optimizer.step()
@@ -327,7 +350,20 @@ def follow_schedule(context: Context, values: Any, gradient: Any) -> Callable[[]
     return call
 
 
-charted("torch.optim.lr_scheduler.LambdaLR", lambda values, gradient: values - 0.75 * gradient, follow_schedule).value(
-    "float32-3x4", lambda inputs: [inputs.normal(3, 4), inputs.normal(3, 4)], tags=TAGS
-)
+SCHEDULES: dict[str, tuple[float, dict[str, Any]]] = {
+    "CosineAnnealingLR": (0.75, {"T_max": 2}),
+    "ExponentialLR": (0.75, {"gamma": 0.5}),
+    "LambdaLR": (0.75, {"lr_lambda": lambda epoch: 0.5**epoch}),
+    "LinearLR": (0.625, {"start_factor": 0.5, "total_iters": 2}),
+    "MultiStepLR": (0.55, {"milestones": [1]}),
+    "StepLR": (0.55, {"step_size": 1}),
+}
+"""By the name of a schedule, the sum of the rates of its first two steps, and its options."""
+
+for name, (both_rates, options) in SCHEDULES.items():
+    charted(
+        f"torch.optim.lr_scheduler.{name}",
+        lambda values, gradient, both_rates=both_rates, **_: values - both_rates * gradient,
+        follow_schedule,
+    ).value("float32-3x4", lambda inputs: [inputs.normal(3, 4), inputs.normal(3, 4)], tags=TAGS, **options)
 charted("torch.Tensor.cpu", np.array).value("float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS)

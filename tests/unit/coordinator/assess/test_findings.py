@@ -188,6 +188,18 @@ def test_a_method_has_the_cases_of_the_function_that_does_the_same() -> None:
     assert only(assessment_of(cases, site("torch.Tensor.topk", positional=2))).verdict.weight is Weight.note
 
 
+def test_a_method_that_each_case_of_its_class_calls_has_the_cases_of_the_class() -> None:
+    cases = {"torch.optim.Adam": several(3, "usual", "failed", positional=2)}
+    step = only(assessment_of(cases, site("torch.optim.Adam.step", positional=0))).verdict
+    assert (step.function, step.charted_as, step.failing, step.of) == (
+        "torch.optim.Adam.step",
+        "torch.optim.Adam",
+        3,
+        3,
+    )
+    assert assessment_of(cases, site("torch.optim.Adam.state_dict")).unknown == {"torch.optim.Adam.state_dict": 1}
+
+
 def test_the_judge_is_named_where_it_is_the_same_framework() -> None:
     verdict = only(assessment_of(several(3, "usual", "failed", judged_by=Judge.itself))).verdict
     assert verdict.judges == "judged only by the same framework"
