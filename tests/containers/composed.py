@@ -75,23 +75,23 @@ class Composed:
         return request
 
     def up(self, *services: str) -> None:
-        done = self.compose("up", "--detach", "--wait", *services, limit_s=UP_LIMIT_S)
-        assert done.returncode == 0, done.stderr + self.compose("logs", "--tail", "20").stdout
+        answer = self.compose("up", "--detach", "--wait", *services, limit_s=UP_LIMIT_S)
+        assert answer.returncode == 0, answer.stderr + self.compose("logs", "--tail", "20").stdout
 
     def container(self, service: str) -> str:
         """Its id; it must be there."""
-        done = self.compose("ps", "--all", "--quiet", service)
-        assert done.stdout.strip(), (service, done.stderr)
-        return done.stdout.strip()
+        answer = self.compose("ps", "--all", "--quiet", service)
+        assert answer.stdout.strip(), (service, answer.stderr)
+        return answer.stdout.strip()
 
-    def inspected(self, service: str) -> dict[str, Any]:
-        done = subprocess.run([*self.docker, "inspect", self.container(service)], capture_output=True, check=True)
-        (container,) = json.loads(done.stdout)
+    def inspect(self, service: str) -> dict[str, Any]:
+        answer = subprocess.run([*self.docker, "inspect", self.container(service)], capture_output=True, check=True)
+        (container,) = json.loads(answer.stdout)
         return dict(container)
 
     def address(self, service: str, network: str = "") -> str:
         """On the network whose name ends so."""
-        networks = self.inspected(service)["NetworkSettings"]["Networks"]
+        networks = self.inspect(service)["NetworkSettings"]["Networks"]
         (address, *_) = [each["IPAddress"] for name, each in networks.items() if name.endswith(network)]
         return str(address)
 
@@ -111,8 +111,8 @@ class Composed:
             answer = self.http.get("/runners")
         except httpx.TransportError:
             return None
-        found = answer.json()["runners"] if answer.is_success else []
-        return next((each for each in found if each["name"] == name), None)
+        runners = answer.json()["runners"] if answer.is_success else []
+        return next((each for each in runners if each["name"] == name), None)
 
     def wait_online(self, *names: str) -> None:
         for name in names:
@@ -131,7 +131,7 @@ class Composed:
             return {}
         return dict(answer.json()) if answer.is_success else {}
 
-    def done(self, campaign: int) -> int:
+    def count_done(self, campaign: int) -> int:
         return int(self.campaign(campaign).get("counters", {}).get("done", 0))
 
     def wait_ended(self, campaign: int) -> dict[str, Any]:

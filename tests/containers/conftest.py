@@ -25,8 +25,8 @@ def docker() -> list[str]:
     """The client's command, for the engine of this machine."""
     command = ["docker"]
     try:
-        answered = subprocess.run([*command, "info"], capture_output=True, text=True, timeout=60, check=False)
-        why = answered.stderr.strip().splitlines()[-1] if answered.returncode else None
+        answer = subprocess.run([*command, "info"], capture_output=True, text=True, timeout=60, check=False)
+        why = answer.stderr.strip().splitlines()[-1] if answer.returncode else None
     except (OSError, subprocess.TimeoutExpired) as error:
         why = str(error)
     if why is not None:

@@ -98,23 +98,23 @@ def _stems_from_first(pid: int, parents: dict[int, int]) -> bool:
 
 def look_inside(docker: Sequence[str], container: str, *addresses: str) -> Inside:
     """Run the probe in it. ``docker`` is the client's command, with the host of the engine."""
-    done = subprocess.run(
+    answer = subprocess.run(
         [*docker, "exec", "-i", container, "python3", "-", *addresses],
         input=PROBE.read_bytes(),
         capture_output=True,
         timeout=ANSWERS_WITHIN_S,
         check=False,
     )
-    assert done.returncode == 0, done.stderr.decode()
-    found = json.loads(done.stdout)
+    assert answer.returncode == 0, answer.stderr.decode()
+    facts = json.loads(answer.stdout)
     return Inside(
-        processes=tuple(Process(**each) for each in found["processes"]),
-        mounts=tuple(found["mounts"]),
-        **found["limits"],
-        writable=tuple(found["writable"]),
-        secrets=found["secrets"],
-        default_route=found["default_route"],
-        reached=found["reached"],
+        processes=tuple(Process(**each) for each in facts["processes"]),
+        mounts=tuple(facts["mounts"]),
+        **facts["limits"],
+        writable=tuple(facts["writable"]),
+        secrets=facts["secrets"],
+        default_route=facts["default_route"],
+        reached=facts["reached"],
     )
 
 

@@ -29,7 +29,7 @@ UNLIMITED_BYTES = 1 << 60
 
 def processes() -> list[dict[str, Any]]:
     """Every process of the container but this one."""
-    found = []
+    rows = []
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit() or int(folder.name) == os.getpid():
             continue
@@ -38,7 +38,7 @@ def processes() -> list[dict[str, Any]]:
         except OSError:
             continue
         says = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
-        found.append(
+        rows.append(
             {
                 "pid": int(folder.name),
                 "parent": int(says["PPid"]),
@@ -49,19 +49,19 @@ def processes() -> list[dict[str, Any]]:
                 "seccomp": says["Seccomp"].strip() == "2",
             }
         )
-    return found
+    return rows
 
 
 def mounts() -> list[dict[str, Any]]:
-    found = []
+    rows = []
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         here, _, below = line.partition(" - ")
         target, options = here.split()[4:6]
         kind, _, of_filesystem = below.split()[:3]
-        found.append(
+        rows.append(
             {"target": target, "kind": kind, "options": options.split(","), "of_filesystem": of_filesystem.split(",")}
         )
-    return found
+    return rows
 
 
 def limits() -> dict[str, float | None]:
@@ -88,7 +88,7 @@ def limits() -> dict[str, float | None]:
 
 def writable() -> list[str]:
     """Those of the image's folders that take a new file."""
-    found = []
+    folders = []
     for folder in WRITTEN_TO:
         path = Path(folder) / ".written-by-a-test"
         try:
@@ -96,11 +96,11 @@ def writable() -> list[str]:
             path.unlink()
         except OSError:
             continue
-        found.append(folder)
-    return found
+        folders.append(folder)
+    return folders
 
 
-def reached(address: str) -> bool:
+def reaches(address: str) -> bool:
     host, _, port = address.rpartition(":")
     try:
         with socket.create_connection((host, int(port)), CONNECTS_WITHIN_S):
@@ -112,27 +112,27 @@ def reached(address: str) -> bool:
 def secrets() -> dict[str, bool]:
     """The files of secrets, and whether the words of one stand in the environment as well."""
     folder = Path("/run/secrets")
-    found = {}
+    is_readable = {}
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         try:
             word = path.read_text().strip()
         except OSError:
             word = ""
-        found[path.name] = bool(word) and any(word in value for value in os.environ.values())
-    return found
+        is_readable[path.name] = bool(word) and any(word in value for value in os.environ.values())
+    return is_readable
 
 
 def main(addresses: list[str]) -> None:
-    found = {
+    facts = {
         "processes": processes(),
         "mounts": mounts(),
         "limits": limits(),
         "writable": writable(),
         "secrets": secrets(),
         "default_route": any(line.split()[1] == "00000000" for line in _routes()),
-        "reached": {address: reached(address) for address in addresses},
+        "reached": {address: reaches(address) for address in addresses},
     }
-    print(json.dumps(found))
+    print(json.dumps(facts))
 
 
 def _routes() -> list[str]:

@@ -30,7 +30,7 @@ COMMAND_LIMIT_S = 180.0
 COORDINATOR = "portolan/coordinator:latest"
 
 
-def called(*command: str, limit_s: float = COMMAND_LIMIT_S, **variables: str) -> subprocess.CompletedProcess[str]:
+def call(*command: str, limit_s: float = COMMAND_LIMIT_S, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command,
         cwd=ROOT,
@@ -43,10 +43,10 @@ def called(*command: str, limit_s: float = COMMAND_LIMIT_S, **variables: str) ->
     )
 
 
-def said(*command: str, limit_s: float = COMMAND_LIMIT_S, **variables: str) -> str:
-    done = called(*command, limit_s=limit_s, **variables)
-    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
-    return done.stdout.strip()
+def output_of(*command: str, limit_s: float = COMMAND_LIMIT_S, **variables: str) -> str:
+    answer = call(*command, limit_s=limit_s, **variables)
+    assert answer.returncode == 0, f"{command}: {answer.stdout}{answer.stderr}"
+    return answer.stdout.strip()
 
 
 class Swarm:
@@ -61,7 +61,7 @@ class Swarm:
         # What a test that was killed left behind is in the way.
         self.down()
         try:
-            said(self._program, "up", str(ENGINES), *self._images, limit_s=UP_LIMIT_S)
+            output_of(self._program, "up", str(ENGINES), *self._images, limit_s=UP_LIMIT_S)
         except BaseException:
             self.down()
             raise
@@ -71,27 +71,27 @@ class Swarm:
         self.down()
 
     def down(self) -> None:
-        called(self._program, "down", limit_s=UP_LIMIT_S)
+        call(self._program, "down", limit_s=UP_LIMIT_S)
 
     def host(self, engine: int) -> str:
-        return said(self._program, "host", str(engine))
+        return output_of(self._program, "host", str(engine))
 
     def address(self, engine: int) -> str:
-        return said(self._program, "ip", str(engine))
+        return output_of(self._program, "ip", str(engine))
 
     def docker(self, engine: int) -> list[str]:
         """The client's command for this engine."""
         return ["docker", "--host", self.host(engine)]
 
     def label(self, engine: int, *labels: str) -> None:
-        node = said(*self.docker(engine), "info", "--format", "{{.Swarm.NodeID}}")
-        added = [f"--label-add=portolan.{each}=true" for each in labels]
-        said(*self.docker(1), "node", "update", *added, node)
+        node = output_of(*self.docker(engine), "info", "--format", "{{.Swarm.NodeID}}")
+        label_options = [f"--label-add=portolan.{each}=true" for each in labels]
+        output_of(*self.docker(1), "node", "update", *label_options, node)
 
     def kill(self, engine: int) -> None:
         """Tried until it is so: on a busy machine processes vanish while the program looks for them."""
-        until(lambda: called(self._program, "kill", str(engine)).returncode == 0, f"engine {engine} is killed", 120.0)
-        assert called(*self.docker(engine), "info").returncode != 0
+        until(lambda: call(self._program, "kill", str(engine)).returncode == 0, f"engine {engine} is killed", 120.0)
+        assert call(*self.docker(engine), "info").returncode != 0
         self.alive.discard(engine)
 
 
@@ -116,23 +116,23 @@ class Stack:
     def deploy(self, *files: str) -> str:
         """What the command said."""
         variables = {"PORTOLAN_SECRETS": str(self.secrets), "DOCKER_HOST": self.swarm.host(1)}
-        said(sys.executable, "scripts/secret_files.py", "hazards=hazards/cpu", **variables)
+        output_of(sys.executable, "scripts/secret_files.py", "hazards=hazards/cpu", **variables)
         more = [f"--file={each}" for each in files]
-        return said(sys.executable, "scripts/stack.py", self.name, *more, **variables)
+        return output_of(sys.executable, "scripts/stack.py", self.name, *more, **variables)
 
     def open_console(self) -> None:
-        joined = ["--network", f"{self.name}_outside", "--env", "PORTOLAN_URL=http://coordinator:8642"]
-        joined += ["--env", f"PORTOLAN_TOKEN={(self.secrets / 'admin').read_text().strip()}"]
+        options = ["--network", f"{self.name}_outside", "--env", "PORTOLAN_URL=http://coordinator:8642"]
+        options += ["--env", f"PORTOLAN_TOKEN={(self.secrets / 'admin').read_text().strip()}"]
         sleeping = ["--entrypoint", "sleep", COORDINATOR, "infinity"]
-        said(*self.manager, "run", "--detach", "--rm", "--name", "console", *joined, *sleeping)
+        output_of(*self.manager, "run", "--detach", "--rm", "--name", "console", *options, *sleeping)
 
     def portolan(self, *arguments: str) -> str:
-        return said(*self.manager, "exec", "console", "python", "-m", "coordinator", *arguments)
+        return output_of(*self.manager, "exec", "console", "python", "-m", "coordinator", *arguments)
 
     def runners(self) -> dict[str, dict[str, Any]]:
         """Name → registration, once the coordinator answers; nothing before."""
-        done = called(*self.manager, "exec", "console", "python", "-m", "coordinator", "runner", "list", "--json")
-        return {each["name"]: each for each in json.loads(done.stdout)} if done.returncode == 0 else {}
+        answer = call(*self.manager, "exec", "console", "python", "-m", "coordinator", "runner", "list", "--json")
+        return {each["name"]: each for each in json.loads(answer.stdout)} if answer.returncode == 0 else {}
 
     def online(self, name: str) -> bool:
         runner = self.runners().get(name)
@@ -146,23 +146,23 @@ class Stack:
 
     def has_ended(self, campaign: int) -> bool:
         """As far as can be told: perhaps the coordinator itself is on its way."""
-        done = called(
+        answer = call(
             *self.manager, "exec", "console", "python", "-m", "coordinator", "status", str(campaign), "--json"
         )
-        return done.returncode == 0 and json.loads(done.stdout)["state"] != "running"
+        return answer.returncode == 0 and json.loads(answer.stdout)["state"] != "running"
 
     def outcomes(self, campaign: int) -> list[dict[str, Any]]:
         return list(json.loads(self.portolan("results", str(campaign), "--format", "json")))
 
     def places(self, service: str) -> list[Place]:
         """Where it runs, on the engines that are alive."""
-        found = []
+        containers = []
         for engine in sorted(self.swarm.alive):
             docker = self.swarm.docker(engine)
             of_service = f"label=com.docker.swarm.service.name={self.name}_{service}"
-            ids = said(*docker, "ps", "--quiet", "--filter", of_service).split()
-            found += [Place(engine, docker, each) for each in ids]
-        return found
+            ids = output_of(*docker, "ps", "--quiet", "--filter", of_service).split()
+            containers += [Place(engine, docker, each) for each in ids]
+        return containers
 
     def place(self, service: str) -> Place:
         (only,) = self.places(service)

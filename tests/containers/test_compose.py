@@ -19,17 +19,17 @@ pytestmark = pytest.mark.usefixtures("images")
 
 
 @pytest.fixture(scope="module")
-def composed(docker: list[str], images: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Composed]:
-    with Composed(docker, tmp_path_factory.mktemp("composed")) as composed:
-        composed.up(*PLAIN)
-        composed.wait_online("hazards")
-        yield composed
+def project(docker: list[str], images: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Composed]:
+    with Composed(docker, tmp_path_factory.mktemp("composed")) as project:
+        project.up(*PLAIN)
+        project.wait_online("hazards")
+        yield project
 
 
 @pytest.fixture(autouse=True)
-def _settled(composed: Composed) -> None:
+def _heal(project: Composed) -> None:
     """What one test broke on purpose has healed before the next begins."""
-    composed.wait_online("hazards")
+    project.wait_online("hazards")
 
 
 @contextmanager
@@ -40,28 +40,28 @@ def listening_on(address: str) -> Iterator[int]:
 
 
 def own_addresses() -> list[str]:
-    said = subprocess.run(["ip", "-4", "-o", "addr"], capture_output=True, text=True, check=True).stdout
-    return [each for each in re.findall(r"inet ([\d.]+)", said) if not each.startswith("127.")]
+    addresses = subprocess.run(["ip", "-4", "-o", "addr"], capture_output=True, text=True, check=True).stdout
+    return [each for each in re.findall(r"inet ([\d.]+)", addresses) if not each.startswith("127.")]
 
 
-def test_a_runner_is_held_in(composed: Composed) -> None:
+def test_a_runner_is_held_in(project: Composed) -> None:
     """The kernel is asked, and every way out is tried: to the database, to this machine, to another network."""
     other = ["run", "--detach", "--rm", "--entrypoint", "python", "portolan/runner:latest", "-m", "http.server", "80"]
-    neighbour = subprocess.run([*composed.docker, *other], capture_output=True, text=True, check=True).stdout.strip()
+    neighbour = subprocess.run([*project.docker, *other], capture_output=True, text=True, check=True).stdout.strip()
     try:
         elsewhere = subprocess.run(
-            [*composed.docker, "inspect", "--format", "{{.NetworkSettings.IPAddress}}", neighbour],
+            [*project.docker, "inspect", "--format", "{{.NetworkSettings.IPAddress}}", neighbour],
             capture_output=True,
             text=True,
             check=True,
         ).stdout.strip()
         with listening_on("0.0.0.0") as port:
-            ways = [f"{composed.address('postgres')}:5432", f"{elsewhere}:80", "postgres:5432"]
+            ways = [f"{project.address('postgres')}:5432", f"{elsewhere}:80", "postgres:5432"]
             ways += [f"{address}:{port}" for address in own_addresses()]
-            inside = look_inside(composed.docker, composed.container("hazards"), *ways)
-            here = look_inside(composed.docker, composed.container("coordinator"), "postgres:5432")
+            inside = look_inside(project.docker, project.container("hazards"), *ways)
+            here = look_inside(project.docker, project.container("coordinator"), "postgres:5432")
     finally:
-        subprocess.run([*composed.docker, "rm", "--force", neighbour], capture_output=True, check=True)
+        subprocess.run([*project.docker, "rm", "--force", neighbour], capture_output=True, check=True)
     assert here.reached == {"postgres:5432": True}
     # Engines before 28 leave a route to where the bridge would be; no address was reached by it.
     assert [each for each in shortcomings(inside) if each != "there is a way out"] == []
@@ -69,71 +69,73 @@ def test_a_runner_is_held_in(composed: Composed) -> None:
     assert (inside.memory, inside.swap, inside.pids) == (1 << 30, 0, 200)
 
 
-def test_no_name_leads_out(composed: Composed) -> None:
+def test_no_name_leads_out(project: Composed) -> None:
     """Not even as a question: an engine that asks the host's resolver would carry words out."""
-    assert composed.inspected("hazards")["HostConfig"]["Dns"] == ["192.0.2.1"]
-    done = composed.run_in("hazards", "import socket; socket.gethostbyname('www.debian.org')")
-    assert "gaierror" in done.stderr
-    done = composed.run_in("hazards", "import socket; print(socket.gethostbyname('coordinator'))")
-    assert done.stdout.strip() == composed.address("coordinator", "fleet")
+    assert project.inspect("hazards")["HostConfig"]["Dns"] == ["192.0.2.1"]
+    answer = project.run_in("hazards", "import socket; socket.gethostbyname('www.debian.org')")
+    assert "gaierror" in answer.stderr
+    answer = project.run_in("hazards", "import socket; print(socket.gethostbyname('coordinator'))")
+    assert answer.stdout.strip() == project.address("coordinator", "fleet")
 
 
-def test_a_case_reaches_enrolment_and_no_rest(composed: Composed) -> None:
+def test_a_case_reaches_enrolment_and_no_rest(project: Composed) -> None:
     """It may ask as it likes; from outside, the same coordinator answers."""
-    done = composed.run_in("hazards", ASK)
-    assert done.stdout.split() == ENROLMENT_ALONE, done.stderr
-    assert composed.http.get("/campaigns").status_code == 200
+    answer = project.run_in("hazards", ASK)
+    assert answer.stdout.split() == ENROLMENT_ALONE, answer.stderr
+    assert project.http.get("/campaigns").status_code == 200
 
 
-def test_a_case_reads_its_own_token_and_no_other(composed: Composed) -> None:
+def test_a_case_reads_its_own_token_and_no_other(project: Composed) -> None:
     code = "import pathlib; print(*[f.read_text() for f in pathlib.Path('/run/secrets').iterdir()])"
-    done = composed.run_in("hazards", code)
-    assert done.stdout.strip() == (composed.secrets / "enrolment-hazards").read_text()
-    assert "~hazards~hazards/cpu~" in done.stdout
+    answer = project.run_in("hazards", code)
+    assert answer.stdout.strip() == (project.secrets / "enrolment-hazards").read_text()
+    assert "~hazards~hazards/cpu~" in answer.stdout
 
 
-def test_a_runner_cannot_become_root(composed: Composed) -> None:
-    done = composed.run_in("hazards", "import os; os.setuid(0)")
-    assert "PermissionError" in done.stderr
+def test_a_runner_cannot_become_root(project: Composed) -> None:
+    answer = project.run_in("hazards", "import os; os.setuid(0)")
+    assert "PermissionError" in answer.stderr
 
 
-def test_only_the_coordinator_can_be_reached_and_only_from_this_machine(composed: Composed) -> None:
-    published = {
-        service: composed.inspected(service)["NetworkSettings"]["Ports"]
+def test_only_the_coordinator_can_be_reached_and_only_from_this_machine(project: Composed) -> None:
+    ports_by_service = {
+        service: project.inspect(service)["NetworkSettings"]["Ports"]
         for service in ("postgres", "hazards", "coordinator")
     }
-    ports = {service: [each for bound in of.values() if bound for each in bound] for service, of in published.items()}
+    ports = {
+        service: [each for bound in of.values() if bound for each in bound] for service, of in ports_by_service.items()
+    }
     assert ports == {
         "postgres": [],
         "hazards": [],
-        "coordinator": [{"HostIp": "127.0.0.1", "HostPort": str(composed.port)}],
+        "coordinator": [{"HostIp": "127.0.0.1", "HostPort": str(project.port)}],
     }
 
 
-def test_the_digest_of_the_image_is_in_the_fingerprint(composed: Composed) -> None:
-    runner = composed.runner("hazards")
+def test_the_digest_of_the_image_is_in_the_fingerprint(project: Composed) -> None:
+    runner = project.runner("hazards")
     assert runner is not None
-    assert runner["fingerprint"]["image"] == composed.variables["PORTOLAN_IMAGE_HAZARDS"]
+    assert runner["fingerprint"]["image"] == project.variables["PORTOLAN_IMAGE_HAZARDS"]
 
 
 @pytest.mark.drawn(2)
 @pytest.mark.parametrize("hazard", ["eat_memory", "fill_disk", "fork_many", "hang_ignoring_signals"])
-def test_a_case_that_goes_wrong_costs_that_case_only(composed: Composed, hazard: str) -> None:
-    before = composed.inspected("hazards")
-    campaign = composed.submit(
+def test_a_case_that_goes_wrong_costs_that_case_only(project: Composed, hazard: str) -> None:
+    before = project.inspect("hazards")
+    campaign = project.submit(
         suite="hazards", functions=["hazards.add", f"hazards.{hazard}", "hazards.nap"], runs=1, timeout_s=5
     )
-    ended = composed.wait_ended(campaign)
-    assert ended["state"] == "done"
-    verdicts = composed.verdicts(campaign)
+    after_end = project.wait_ended(campaign)
+    assert after_end["state"] == "done"
+    verdicts = project.verdicts(campaign)
     # A disk that is full is nobody's fault but the machine's.
-    of_hazard = [row for row in composed.outcomes(campaign) if row["function"] == f"hazards.{hazard}"]
+    of_hazard = [row for row in project.outcomes(campaign) if row["function"] == f"hazards.{hazard}"]
     assert verdicts.pop(f"hazards.{hazard}/0") == ("incomplete" if hazard == "fill_disk" else "failed"), of_hazard
     assert verdicts.pop("hazards.add/wrong") == "failed"
     assert set(verdicts.values()) == {"passed"}
     if hazard == "fill_disk":
-        assert composed.causes(campaign)[f"hazards.{hazard}/0"] == "environment"
-    after = composed.inspected("hazards")
+        assert project.causes(campaign)[f"hazards.{hazard}/0"] == "environment"
+    after = project.inspect("hazards")
     assert (after["RestartCount"], after["State"]["StartedAt"]) == (
         before["RestartCount"],
         before["State"]["StartedAt"],
@@ -144,31 +146,31 @@ def test_a_case_that_goes_wrong_costs_that_case_only(composed: Composed, hazard:
 @pytest.mark.drawn(3)
 @pytest.mark.parametrize("how", ["restart", "kill"])
 @pytest.mark.parametrize("service", ["postgres", "coordinator", "hazards"])
-def test_the_restart_of_a_container_in_mid_campaign_loses_nothing(composed: Composed, service: str, how: str) -> None:
+def test_the_restart_of_a_container_in_mid_campaign_loses_nothing(project: Composed, service: str, how: str) -> None:
     runs = 60
-    campaign = composed.submit(suite="hazards", functions=["hazards.nap"], runs=runs)
-    until(lambda: composed.done(campaign) >= 5, "the campaign is under way")
+    campaign = project.submit(suite="hazards", functions=["hazards.nap"], runs=runs)
+    until(lambda: project.count_done(campaign) >= 5, "the campaign is under way")
     if how == "kill":
-        assert composed.compose("kill", service).returncode == 0
-        composed.up(*PLAIN)
+        assert project.compose("kill", service).returncode == 0
+        project.up(*PLAIN)
     else:
-        assert composed.compose("restart", "--timeout", "20", service).returncode == 0
-    ended = composed.wait_ended(campaign)
-    assert ended["state"] == "done"
-    assert ended["counters"]["passed"] == runs
-    outcomes = composed.outcomes(campaign)
+        assert project.compose("restart", "--timeout", "20", service).returncode == 0
+    after_end = project.wait_ended(campaign)
+    assert after_end["state"] == "done"
+    assert after_end["counters"]["passed"] == runs
+    outcomes = project.outcomes(campaign)
     assert sorted(each["run"] for each in outcomes) == list(range(1, runs + 1))
 
 
-def test_a_port_that_is_taken_is_said(composed: Composed, tmp_path: Path) -> None:
+def test_a_port_that_is_taken_is_said(project: Composed, tmp_path: Path) -> None:
     with (
-        Composed(composed.docker, tmp_path, "-port") as second,
-        listening_on("127.0.0.1") as taken,
+        Composed(project.docker, tmp_path, "-port") as second,
+        listening_on("127.0.0.1") as busy_port,
     ):
-        second.variables["PORTOLAN_PORT"] = str(taken)
-        done = second.compose("up", "--detach", "--wait", *PLAIN)
-    assert done.returncode != 0
-    assert "address already in use" in done.stderr.splitlines()[-1]
+        second.variables["PORTOLAN_PORT"] = str(busy_port)
+        answer = second.compose("up", "--detach", "--wait", *PLAIN)
+    assert answer.returncode != 0
+    assert "address already in use" in answer.stderr.splitlines()[-1]
 
 
 def test_what_a_killed_run_of_the_tests_left_is_removed_first(docker: list[str], tmp_path: Path) -> None:
@@ -181,10 +183,10 @@ def test_what_a_killed_run_of_the_tests_left_is_removed_first(docker: list[str],
     assert volume not in volumes.stdout.split()
 
 
-def test_a_secret_that_is_missing_is_said(composed: Composed, tmp_path: Path) -> None:
-    with Composed(composed.docker, tmp_path, "-secret") as second:
+def test_a_secret_that_is_missing_is_said(project: Composed, tmp_path: Path) -> None:
+    with Composed(project.docker, tmp_path, "-secret") as second:
         (second.secrets / "enrolment-key").unlink()
-        done = second.compose("up", "--detach", "--wait", *PLAIN)
-    assert done.returncode != 0
-    assert str(second.secrets / "enrolment-key") in done.stderr.splitlines()[-1]
-    assert "exist" in done.stderr.splitlines()[-1]
+        answer = second.compose("up", "--detach", "--wait", *PLAIN)
+    assert answer.returncode != 0
+    assert str(second.secrets / "enrolment-key") in answer.stderr.splitlines()[-1]
+    assert "exist" in answer.stderr.splitlines()[-1]

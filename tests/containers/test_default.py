@@ -22,26 +22,26 @@ SAMPLES = {"jax": "jax.numpy.compress", "tensorflow": "tf.math.reduce_mean", "to
 
 
 @pytest.fixture(scope="module")
-def composed(docker: list[str], default_images: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Composed]:
+def project(docker: list[str], default_images: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Composed]:
     with Composed(docker, tmp_path_factory.mktemp("default"), "-default", ("compose.yaml",)) as stack:
         stack.up()
         yield stack
 
 
-def test_every_runner_has_enrolled_with_the_digest_of_its_image(composed: Composed) -> None:
-    composed.wait_online(*RUNNERS)
-    listed = {name: composed.runner(name) or {} for name in RUNNERS}
+def test_every_runner_has_enrolled_with_the_digest_of_its_image(project: Composed) -> None:
+    project.wait_online(*RUNNERS)
+    runners = {name: project.runner(name) or {} for name in RUNNERS}
     # Of a CPU build, the version goes on after a plus sign.
-    versions = {name: each["version"].partition("+")[0] for name, each in listed.items()}
-    targets = {name: f"{each['framework']}@{versions[name]}/{each['device']}" for name, each in listed.items()}
+    versions = {name: each["version"].partition("+")[0] for name, each in runners.items()}
+    targets = {name: f"{each['framework']}@{versions[name]}/{each['device']}" for name, each in runners.items()}
     assert targets == RUNNERS
-    for name, each in listed.items():
-        assert each["fingerprint"]["image"] == composed.inspected(name)["Image"]
+    for name, each in runners.items():
+        assert each["fingerprint"]["image"] == project.inspect(name)["Image"]
 
 
-def test_every_runner_is_held_in(composed: Composed) -> None:
-    database = f"{composed.address('postgres')}:5432"
-    lacking = {name: shortcomings(look_inside(composed.docker, composed.container(name), database)) for name in RUNNERS}
+def test_every_runner_is_held_in(project: Composed) -> None:
+    database = f"{project.address('postgres')}:5432"
+    lacking = {name: shortcomings(look_inside(project.docker, project.container(name), database)) for name in RUNNERS}
     # Engines before 28 leave a route to where the bridge would be; what can be reached is tried elsewhere.
     assert {name: [each for each in of if each != "there is a way out"] for name, of in lacking.items()} == {
         name: [] for name in RUNNERS
@@ -49,11 +49,11 @@ def test_every_runner_is_held_in(composed: Composed) -> None:
 
 
 @pytest.mark.parametrize("framework", SAMPLES)
-def test_a_campaign_runs_on_every_target(composed: Composed, framework: str) -> None:
-    composed.wait_online(*RUNNERS)
-    campaign = composed.submit(functions=[SAMPLES[framework]], runs=1, timing="steady", targets=[f"{framework}/*"])
-    ended = composed.wait_ended(campaign)
-    assert (ended["state"], ended["counters"]["incomplete"]) == ("done", 0)
-    passed = {each["target"]: each["counters"]["passed"] for each in ended["by_target"]}
-    assert len(passed) == len([name for name in RUNNERS if name.startswith(framework)])
-    assert all(passed.values())
+def test_a_campaign_runs_on_every_target(project: Composed, framework: str) -> None:
+    project.wait_online(*RUNNERS)
+    campaign = project.submit(functions=[SAMPLES[framework]], runs=1, timing="steady", targets=[f"{framework}/*"])
+    after_end = project.wait_ended(campaign)
+    assert (after_end["state"], after_end["counters"]["incomplete"]) == ("done", 0)
+    passed_by_target = {each["target"]: each["counters"]["passed"] for each in after_end["by_target"]}
+    assert len(passed_by_target) == len([name for name in RUNNERS if name.startswith(framework)])
+    assert all(passed_by_target.values())

@@ -43,10 +43,10 @@ def build(docker: list[str]) -> Iterator[Build]:
 
     def build(name: str, dockerfile: str) -> str:
         tag = f"portolan/fleet-{name}:test"
-        done = subprocess.run(
+        answer = subprocess.run(
             [*docker, "build", "-q", "-t", tag, "-"], input=dockerfile, capture_output=True, text=True, check=False
         )
-        assert done.returncode == 0, done.stderr
+        assert answer.returncode == 0, answer.stderr
         tags.append(tag)
         return tag
 
@@ -90,17 +90,17 @@ class Fleet:
         return ["--image", f"hazards/cpu={image}", "--first-port", str(self.first_port), *more]
 
     def up(self, image: str, *more: str) -> str:
-        done = self.call("up", *self.up_words(image, *more))
-        assert done.returncode == 0, done.stderr
-        return done.stdout + done.stderr
+        answer = self.call("up", *self.up_words(image, *more))
+        assert answer.returncode == 0, answer.stderr
+        return answer.stdout + answer.stderr
 
-    def refused(self, command: str, *arguments: str) -> str:
+    def refusal(self, command: str, *arguments: str) -> str:
         return self.portolan.refused("fleet", command, "--name", self.name, *arguments)
 
     def status(self) -> list[dict[str, Any]]:
-        done = self.call("status", "--json")
-        assert done.returncode == 0, done.stderr
-        return list(json.loads(done.stdout))
+        answer = self.call("status", "--json")
+        assert answer.returncode == 0, answer.stderr
+        return list(json.loads(answer.stdout))
 
     def one(self) -> dict[str, Any]:
         (row,) = self.status()
@@ -145,10 +145,10 @@ def fleet(docker: list[str], place: Path, database: str) -> Iterator[Fleet]:
 
 
 def test_up_puts_a_hardened_runner_on_the_chart_that_charts(fleet: Fleet, hazards: str) -> None:
-    said = fleet.up(hazards)
+    output = fleet.up(hazards)
 
     row = fleet.one()
-    assert (row["state"], row["restarts"], row["runner_state"]) == ("running", 0, "online"), said
+    assert (row["state"], row["restarts"], row["runner_state"]) == ("running", 0, "online"), output
     assert row["memory_bytes"] > 0
     inside = look_inside(fleet.docker, row["container"], "1.1.1.1:443", "172.17.0.1:8642")
     # Its network is not an internal one, which would publish no port; but nothing answers beyond it.
@@ -173,11 +173,11 @@ def test_up_again_changes_nothing_and_another_limit_replaces_the_container_alone
     assert [each["id"] for each in fleet.runners()] == [runner["id"]]
 
     assert "replacing it" in fleet.up(quick, "--memory", "2G", "--pids", "300")
-    (replaced,) = fleet.containers()
-    assert replaced != container
-    assert fleet.inspect(replaced, ".HostConfig.Memory") == str(2 << 30)
-    assert fleet.inspect(replaced, ".HostConfig.PidsLimit") == "300"
-    assert fleet.inspect(replaced, ".HostConfig.Dns") == "[192.0.2.1]"
+    (replacement,) = fleet.containers()
+    assert replacement != container
+    assert fleet.inspect(replacement, ".HostConfig.Memory") == str(2 << 30)
+    assert fleet.inspect(replacement, ".HostConfig.PidsLimit") == "300"
+    assert fleet.inspect(replacement, ".HostConfig.Dns") == "[192.0.2.1]"
     assert [(each["id"], each["url"]) for each in fleet.runners()] == [(runner["id"], runner["url"])]
 
 
@@ -190,8 +190,8 @@ def test_each_runner_has_a_secret_of_its_own_that_no_other_user_of_the_host_can_
 
 def test_down_takes_the_runner_off_the_chart_and_leaves_nothing_but_the_volume(fleet: Fleet, quick: str) -> None:
     fleet.up(quick)
-    done = fleet.call("down")
-    assert done.returncode == 0, done.stderr
+    answer = fleet.call("down")
+    assert answer.returncode == 0, answer.stderr
     assert (fleet.containers(), fleet.runners(), fleet.status()) == ([], [], [])
     assert f"portolan-{fleet.name}" not in fleet.ask("network", "ls", "--format", "{{.Name}}").split()
     volumes = ["volume", "ls", "--format", "{{.Name}}"]
@@ -205,9 +205,9 @@ def test_down_takes_the_runner_off_the_chart_and_leaves_nothing_but_the_volume(f
 def test_down_ends_the_containers_of_a_coordinator_that_is_gone(fleet: Fleet, quick: str) -> None:
     fleet.up(quick)
     fleet.coordinator.kill()
-    done = fleet.call("down")
-    assert done.returncode == 2
-    assert "it still lists the runners" in done.stderr
+    answer = fleet.call("down")
+    assert answer.returncode == 2
+    assert "it still lists the runners" in answer.stderr
     assert fleet.containers() == []
 
 
@@ -224,8 +224,8 @@ def test_a_runner_that_dies_is_started_again_and_found_again_without_any_help(fl
     assert fleet.inspect(container, ".State.StartedAt") != began
     assert [(each["id"], each["state"]) for each in fleet.runners()] == [(runner["id"], "online")]
     assert fleet.one()["restarts"] == 1
-    logged = fleet.call("logs", "hazards/cpu").stdout
-    assert [json.loads(line)["framework"] for line in logged.splitlines()] == ["hazards", "hazards"]
+    log = fleet.call("logs", "hazards/cpu").stdout
+    assert [json.loads(line)["framework"] for line in log.splitlines()] == ["hazards", "hazards"]
 
 
 def test_an_unhealthy_runner_is_replaced_by_the_next_call(fleet: Fleet, quick: str) -> None:
@@ -235,8 +235,8 @@ def test_an_unhealthy_runner_is_replaced_by_the_next_call(fleet: Fleet, quick: s
     os.kill(int(fleet.inspect(container, ".State.Pid")), signal.SIGSTOP)
     until(lambda: fleet.one()["health"] == "unhealthy", "it is unhealthy", UP_WITHIN_S)
     assert "it is unhealthy, replacing it" in fleet.up(quick)
-    (replaced,) = fleet.containers()
-    assert replaced != container
+    (replacement,) = fleet.containers()
+    assert replacement != container
     assert [(each["id"], each["url"]) for each in fleet.runners()] == [(runner["id"], runner["url"])]
 
 
@@ -252,10 +252,10 @@ def test_a_container_that_cannot_be_killed_is_reported_and_removed_once_it_can(f
     os.kill(pid, signal.SIGSTOP)
     os.kill(shim, signal.SIGSTOP)
     try:
-        done = fleet.call("down")
-        assert done.returncode == 2
-        assert "1 container could not be stopped: portolan-" in done.stderr
-        assert "restart the Docker Engine or the host" in done.stderr
+        answer = fleet.call("down")
+        assert answer.returncode == 2
+        assert "1 container could not be stopped: portolan-" in answer.stderr
+        assert "restart the Docker Engine or the host" in answer.stderr
         assert fleet.runners() == []
     finally:
         os.kill(shim, signal.SIGCONT)
@@ -267,11 +267,11 @@ def test_a_container_that_never_gets_healthy_is_told_with_its_log_and_the_others
     fleet: Fleet, build: Build, quick: str
 ) -> None:
     absent = build("absent", f"FROM {quick}\nLABEL org.portolan.device=absent\n")
-    done = fleet.call("up", *fleet.up_words(quick), "--image", f"hazards/absent={absent}")
-    assert done.returncode == 2
-    assert "hazards/absent: it exits as soon as it starts" in done.stderr
-    assert "no hazard was found on the bus" in done.stderr
-    assert done.stderr.splitlines()[-1].endswith("1 of 2 targets did not come up: hazards/absent")
+    answer = fleet.call("up", *fleet.up_words(quick), "--image", f"hazards/absent={absent}")
+    assert answer.returncode == 2
+    assert "hazards/absent: it exits as soon as it starts" in answer.stderr
+    assert "no hazard was found on the bus" in answer.stderr
+    assert answer.stderr.splitlines()[-1].endswith("1 of 2 targets did not come up: hazards/absent")
     assert [each["target"] for each in fleet.runners()] == ["hazards@1.0/cpu"]
     assert [(each["target"], each["state"]) for each in fleet.status()] == [("hazards/cpu", "running")]
 
@@ -284,10 +284,10 @@ def test_an_image_of_another_protocol_is_refused_and_its_container_removed_again
         f"FROM {quick}\nUSER root\nRUN sed -i 's/^PROTOCOL_VERSION = .*/PROTOCOL_VERSION = 99/' "
         "/opt/portolan/protocol/__init__.py && rm -rf /opt/portolan/protocol/__pycache__\nUSER portolan\n",
     )
-    done = fleet.call("up", *fleet.up_words(other))
-    assert done.returncode == 2
-    assert "speaks protocol 99" in done.stderr
-    assert "its container was removed" in done.stderr
+    answer = fleet.call("up", *fleet.up_words(other))
+    assert answer.returncode == 2
+    assert "speaks protocol 99" in answer.stderr
+    assert "its container was removed" in answer.stderr
     assert (fleet.containers(), fleet.runners()) == ([], [])
 
 
@@ -301,15 +301,15 @@ def test_a_port_that_another_program_has_is_passed_over_and_left_when_it_is_lost
     fleet.ask("stop", *fleet.containers())
     with socket.create_server(("127.0.0.1", port)):
         assert "taking another" in fleet.up(quick)
-        (moved,) = fleet.runners()
-        assert moved["url"] != runner["url"]
+        (runner_elsewhere,) = fleet.runners()
+        assert runner_elsewhere["url"] != runner["url"]
         assert len(fleet.containers()) == 1
 
 
 def test_two_calls_at_the_same_time_make_one_fleet(fleet: Fleet, quick: str) -> None:
     both = [fleet.background("up", *fleet.up_words(quick)) for _ in range(2)]
-    said = [each.communicate(timeout=UP_WITHIN_S)[0] for each in both]
-    assert [each.returncode for each in both] == [0, 0], said
+    outputs = [each.communicate(timeout=UP_WITHIN_S)[0] for each in both]
+    assert [each.returncode for each in both] == [0, 0], outputs
     assert len(fleet.containers()) == 1
     assert len(fleet.runners()) == 1
 
@@ -337,25 +337,25 @@ def test_bad_input_is_one_line_and_starts_nothing(fleet: Fleet, hazards: str, bu
         (["--targets", "hazards/cpu", "--memory", "lots"], "is not a size"),
         (["--targets", "hazards/cpu", "--url", "http://127.0.0.1:9"], "no coordinator answers"),
     ):
-        assert words in fleet.refused("up", *arguments)
+        assert words in fleet.refusal("up", *arguments)
     assert "not a name for a fleet" in fleet.portolan.refused("fleet", "status", "--name", "A b")
     for command in ("logs", "down"):
-        assert "has no container of torch/cpu; it has none" in fleet.refused(command, "torch/cpu")
+        assert "has no container of torch/cpu; it has none" in fleet.refusal(command, "torch/cpu")
     assert fleet.containers() == []
 
 
 def test_a_token_that_may_not_register_runners_is_told_and_starts_nothing(fleet: Fleet, hazards: str) -> None:
-    made = fleet.coordinator.http.post("/tokens", json={"name": "ada", "role": "submitter"})
-    fleet.portolan.variables["PORTOLAN_TOKEN"] = made.json()["secret"]
-    assert "ada may not put runners on the chart" in fleet.refused("up", *fleet.up_words(hazards))
+    answer = fleet.coordinator.http.post("/tokens", json={"name": "ada", "role": "submitter"})
+    fleet.portolan.variables["PORTOLAN_TOKEN"] = answer.json()["secret"]
+    assert "ada may not put runners on the chart" in fleet.refusal("up", *fleet.up_words(hazards))
     del fleet.portolan.variables["PORTOLAN_TOKEN"]
-    assert "token" in fleet.refused("up", *fleet.up_words(hazards))
+    assert "token" in fleet.refusal("up", *fleet.up_words(hazards))
     assert fleet.containers() == []
 
 
 def test_an_engine_that_does_not_answer_is_told(fleet: Fleet, place: Path) -> None:
     fleet.portolan.variables["DOCKER_HOST"] = f"unix://{place}/nothing.sock"
-    assert "no Docker Engine answers" in fleet.refused("status")
+    assert "no Docker Engine answers" in fleet.refusal("status")
 
 
 def test_an_engine_that_this_user_may_not_use_is_told(fleet: Fleet, place: Path) -> None:
@@ -366,17 +366,17 @@ def test_an_engine_that_this_user_may_not_use_is_told(fleet: Fleet, place: Path)
         path.chmod(0o000)
         fleet.portolan.variables["DOCKER_HOST"] = f"unix://{path}"
         # Root may use any socket; without this one capability it is as anybody else.
-        unprivileged = ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override"]
-        done = subprocess.run(
-            [*(unprivileged if os.geteuid() == 0 else []), *COMMAND, "fleet", "status", "--name", fleet.name],
+        drop_capabilities = ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override"]
+        answer = subprocess.run(
+            [*(drop_capabilities if os.geteuid() == 0 else []), *COMMAND, "fleet", "status", "--name", fleet.name],
             env=fleet.portolan.variables,
             capture_output=True,
             text=True,
             check=False,
             timeout=60,
         )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "may not use the Docker Engine's socket" in done.stderr
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert "may not use the Docker Engine's socket" in answer.stderr
 
 
 def test_a_device_that_vanished_is_told_and_leaves_no_container(fleet: Fleet, quick: str, place: Path) -> None:

