@@ -27,12 +27,12 @@ SECRET = "a secret of the tests"
 
 @pytest.fixture(scope="session")
 def browser_path() -> str:
-    found = chromium.find()
-    if found is None:
+    path = chromium.find()
+    if path is None:
         if os.environ.get(REQUIRED) == "1":
             pytest.fail(f"{REQUIRED}=1 is set, and {chromium.MISSING}")
         pytest.skip(chromium.MISSING)
-    return found
+    return path
 
 
 @dataclass(frozen=True)
@@ -56,35 +56,35 @@ def house(
 ) -> Iterator[House]:
     note = tmp_path_factory.mktemp("note") / "low"
     coordinator = CoordinatorProcess(new_database())
-    told = [_told(device, note) for device in ("cpu", "xla")]
+    enrolled_runners = [_start_told_runner(device, note) for device in ("cpu", "xla")]
     hazards = RunnerProcess(PORTOLAN_RUNNER_SECRET=SECRET)
-    unregistered = RunnerProcess(PORTOLAN_RUNNER_SECRET=SECRET, HAZARDS_NOTE=os.devnull)
+    unregistered_runner = RunnerProcess(PORTOLAN_RUNNER_SECRET=SECRET, HAZARDS_NOTE=os.devnull)
     try:
-        for _, url in told:
+        for _, url in enrolled_runners:
             assert coordinator.register(url, told_runner.SECRET).is_success
         assert coordinator.register(hazards.ready["url"], SECRET).is_success
-        high = _charted(coordinator, "High water")
+        high = _chart(coordinator, "High water")
         note.touch()
-        low = _charted(coordinator, "Low water <b>& bold</b>")
+        low = _chart(coordinator, "Low water <b>& bold</b>")
         base = f"http://127.0.0.1:{coordinator.port}"
-        yield House(coordinator, base, high, low, signed_in(base), unregistered)
+        yield House(coordinator, base, high, low, signed_in(base), unregistered_runner)
     finally:
         coordinator.stop()
-        for process, _ in told:
+        for process, _ in enrolled_runners:
             process.kill()
             process.communicate()
         hazards.stop()
-        unregistered.stop()
+        unregistered_runner.stop()
 
 
-def _told(device: str, note: Path) -> tuple[subprocess.Popen[str], str]:
+def _start_told_runner(device: str, note: Path) -> tuple[subprocess.Popen[str], str]:
     command = [sys.executable, "-m", "tests.browser.told_runner", device, str(note)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     return process, process.stdout.readline().strip()
 
 
-def _charted(coordinator: CoordinatorProcess, name: str) -> int:
+def _chart(coordinator: CoordinatorProcess, name: str) -> int:
     campaign = coordinator.submit("*", suite=told_runner.SUITE, targets=["tales/*"], runs=3, timing="steady", name=name)
     coordinator.wait_ended(campaign)
     return campaign
@@ -123,7 +123,7 @@ def visit(browser: Browser, house: House) -> Iterator[Watched]:
     """A visitor with an empty profile; at the end, nothing may have gone wrong in the page."""
     context = browser.new_context(viewport=DESK, storage_state=house.session)
     context.set_default_timeout(WITHIN_S * 1e3)
-    watched = Watched(context.new_page(), house.base)
-    yield watched
+    reader = Watched(context.new_page(), house.base)
+    yield reader
     context.close()
-    assert watched.faults == []
+    assert reader.faults == []

@@ -20,20 +20,20 @@ def _function(name: str) -> Address:
 
 
 def _outcome(function: str) -> Address:
-    return lambda house: f"/campaigns/{house.low}/outcomes/{failed(house, function)}"
+    return lambda house: f"/campaigns/{house.low}/outcomes/{failed_job(house, function)}"
 
 
-def failed(house: House, function: str) -> int:
+def failed_job(house: House, function: str) -> int:
     """The job of one of the function's cases that failed on xla."""
     rows = house.coordinator.outcomes(house.low, function=function, verdict="failed")
     return int(next(row["job_id"] for row in rows if row["device"] == "xla"))
 
 
 def _runner(house: House) -> str:
-    (found,) = [
+    (runner,) = [
         each for each in house.coordinator.http.get("/runners").json()["runners"] if each["target"].endswith("xla")
     ]
-    return f"/runners/{found['id']}"
+    return f"/runners/{runner['id']}"
 
 
 def _of_atlas(name: str) -> Address:
@@ -90,7 +90,7 @@ FIGURES = {"figures": 100}
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_keeps_nobody_out_and_complains_of_nothing(visit: Watched, house: House, name: str) -> None:
     visit.open(PAGES[name](house))
-    visit.settled(most=FIGURES.get(name, 2))
+    visit.wait_settled(most=FIGURES.get(name, 2))
     for scheme in ("light", "dark"):
         visit.page.emulate_media(color_scheme=scheme)
         assert visit.accessibility_faults() == [], scheme
@@ -98,7 +98,7 @@ def test_a_page_keeps_nobody_out_and_complains_of_nothing(visit: Watched, house:
 
 
 @pytest.mark.parametrize(
-    ("path", "status", "said"),
+    ("path", "status", "message"),
     [
         ("/campaigns/987654", 404, "there is no campaign 987654"),
         ("/campaigns/1/matrix?q=fails:nowhere", 422, "^ here"),
@@ -106,10 +106,10 @@ def test_a_page_keeps_nobody_out_and_complains_of_nothing(visit: Watched, house:
     ],
 )
 def test_a_page_that_cannot_be_shown_says_so_and_keeps_nobody_out(
-    visit: Watched, path: str, status: int, said: str
+    visit: Watched, path: str, status: int, message: str
 ) -> None:
     with visit.expecting(status):
         visit.open(path)
-    assert said in visit.page.inner_text("main")
+    assert message in visit.page.inner_text("main")
     assert visit.accessibility_faults() == []
     assert visit.too_wide() == []

@@ -37,10 +37,10 @@ class Quiet(SimpleHTTPRequestHandler):
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("published") / "site"
     Portolan(folder.parent / "data").ask("publish", str(folder))
-    yield from served(folder)
+    yield from serve(folder)
 
 
-def served(folder: Path) -> Iterator[str]:
+def serve(folder: Path) -> Iterator[str]:
     server = ThreadedServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -54,10 +54,10 @@ def served(folder: Path) -> Iterator[str]:
 def site(browser: Browser, address: str) -> Iterator[Watched]:
     context = browser.new_context(viewport=DESK)
     context.set_default_timeout(WITHIN_S * 1e3)
-    watched = Watched(context.new_page(), address)
-    yield watched
+    reader = Watched(context.new_page(), address)
+    yield reader
     context.close()
-    assert watched.faults == []
+    assert reader.faults == []
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -76,24 +76,24 @@ def address_of_versions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
     old = charted_target({"torch.a": ["failed"], "torch.b": ["passed"], "torch.gone": ["passed"]}, "2.8.0")
     new = charted_target({"torch.a": ["passed"], "torch.b": ["passed"], "torch.new": ["passed"]}, "2.9.0")
     publish(site_files(atlas(old, new), []), folder)
-    yield from served(folder)
+    yield from serve(folder)
 
 
 def test_a_reader_follows_what_changed_from_the_front_to_the_older_version(
     browser: Browser, address_of_versions: str
 ) -> None:
     context = browser.new_context(viewport=DESK)
-    watched = Watched(context.new_page(), address_of_versions)
-    watched.open("/index.html")
-    lately = watched.page.get_by_role("region", name="What changed lately")
+    reader = Watched(context.new_page(), address_of_versions)
+    reader.open("/index.html")
+    lately = reader.page.get_by_role("region", name="What changed lately")
     expect(lately.get_by_role("listitem").first).to_contain_text("torch.a: fails in 2.8.0, works in 2.9.0")
-    assert watched.accessibility_faults() == []
+    assert reader.accessibility_faults() == []
     for target in ("torch@2.9.0/xla", "torch@2.8.0/xla"):
-        watched.page.get_by_role("link", name=target, exact=True).last.click()
-        expect(watched.page.locator("h1")).to_have_text(target)
-        assert watched.accessibility_faults() == []
+        reader.page.get_by_role("link", name=target, exact=True).last.click()
+        expect(reader.page.locator("h1")).to_have_text(target)
+        assert reader.accessibility_faults() == []
     context.close()
-    assert watched.faults == []
+    assert reader.faults == []
 
 
 def test_a_function_is_found_by_typing_a_part_of_its_name(site: Watched) -> None:
@@ -117,20 +117,20 @@ def test_tiles_are_walked_by_keyboard(site: Watched) -> None:
     figure = site.page.locator("figure.tiles[data-framework=torch]")
     figure.locator("canvas").focus()
     site.page.keyboard.press("ArrowRight")
-    told = figure.locator("figcaption")
-    expect(told).to_contain_text("torch.")
-    name = told.inner_text().partition(":")[0]
+    caption = figure.locator("figcaption")
+    expect(caption).to_contain_text("torch.")
+    name = caption.inner_text().partition(":")[0]
     site.page.keyboard.press("Enter")
     expect(site.page.locator("h1")).to_have_text(name)
 
 
 def test_without_scripts_every_function_is_reached_by_links(browser: Browser, address: str) -> None:
     context = browser.new_context(viewport=DESK, java_script_enabled=False)
-    watched = Watched(context.new_page(), address)
-    watched.open("/index.html")
-    watched.page.locator("section[aria-labelledby=torch]").get_by_role("link", name="functions by module").click()
-    watched.page.get_by_role("link", name="torch.nn.functional", exact=True).click()
-    watched.page.get_by_role("link", name="torch.nn.functional.relu", exact=True).click()
-    expect(watched.page.locator("h1")).to_have_text("torch.nn.functional.relu")
+    reader = Watched(context.new_page(), address)
+    reader.open("/index.html")
+    reader.page.locator("section[aria-labelledby=torch]").get_by_role("link", name="functions by module").click()
+    reader.page.get_by_role("link", name="torch.nn.functional", exact=True).click()
+    reader.page.get_by_role("link", name="torch.nn.functional.relu", exact=True).click()
+    expect(reader.page.locator("h1")).to_have_text("torch.nn.functional.relu")
     context.close()
-    assert watched.faults == []
+    assert reader.faults == []

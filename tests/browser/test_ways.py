@@ -146,7 +146,7 @@ def test_a_report_is_read_from_disk_without_its_coordinator(
     context.set_default_timeout(WITHIN_S * 1e3)
     read = Watched(context.new_page(), "nowhere")
     read.page.goto(path.as_uri())
-    read.settled()
+    read.wait_settled()
     for scheme in ("light", "dark"):
         read.page.emulate_media(color_scheme=scheme)
         assert read.accessibility_faults() == [], scheme
@@ -217,16 +217,16 @@ def test_pages_say_the_same_without_scripts(browser: Browser, house: House) -> N
     context.close()
 
 
-def _tab_to(page: Page, wanted: Locator) -> None:
+def _tab_to(page: Page, target: Locator) -> None:
     """Press Tab until it has the focus, and see where that is."""
-    expect(wanted).to_be_visible()
+    expect(target).to_be_visible()
     for _ in range(MOST_TABS):
         page.keyboard.press("Tab")
-        if wanted.evaluate("each => each === document.activeElement"):
-            style = wanted.evaluate("each => getComputedStyle(each).outlineStyle")
+        if target.evaluate("each => each === document.activeElement"):
+            style = target.evaluate("each => getComputedStyle(each).outlineStyle")
             assert style != "none", "one cannot see where the focus is"
             return
-    raise AssertionError(f"{MOST_TABS} times Tab do not lead to {wanted}")
+    raise AssertionError(f"{MOST_TABS} times Tab do not lead to {target}")
 
 
 SCRIPT = "import torch\n\n\ndef step(x):\n    return torch.cumsum(x, 0)\n"

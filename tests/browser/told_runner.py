@@ -102,14 +102,14 @@ class Teller:
 def outcome(tale: Tale, device: str, task: Task, *, low: bool) -> Outcome:
     here = device == "xla" or tale.raises_everywhere
     log = tale.log[:LOG_CHARACTERS]
-    ended = partial(Outcome, duration_s=0.01, log_tail=log, log_bytes=len(log))
+    make_outcome = partial(Outcome, duration_s=0.01, log_tail=log, log_bytes=len(log))
     if tale.raises_on_xla and (low if tale.noted else here):
         evidence = Evidence(exception=tale.raises_on_xla, message=tale.says, stage="call", frames=["tales.py:1 call"])
-        return ended(verdict=Verdict.failed, ending=Ending.raised, evidence=evidence)
+        return make_outcome(verdict=Verdict.failed, ending=Ending.raised, evidence=evidence)
     fell = tale.falls_back_on_xla and device == "xla"
     placement = Placement.fell_back if fell else Placement.host_only if tale.host_only else Placement.on_device
     middle = (3.0 if device == "xla" else 1.0) * (1 + task.job.run / 50)
-    return ended(
+    return make_outcome(
         verdict=Verdict.passed,
         ending=Ending.returned,
         placement=placement,

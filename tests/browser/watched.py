@@ -32,7 +32,7 @@ class Watched:
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.faults.append(f"uncaught: {error}"))
         page.on("request", self._request)
-        page.on("requestfailed", self._failed)
+        page.on("requestfailed", self._note_failure)
         page.on("response", self._response)
         page.on("dialog", self._dialog)
 
@@ -47,7 +47,7 @@ class Watched:
         yield
         self._expected = None
 
-    def settled(self, most: int = 2) -> None:
+    def wait_settled(self, most: int = 2) -> None:
         """The first figures that are to become interactive have, or the page has none."""
         figures = self.page.locator("[data-figure]")
         for number in range(min(most, figures.count())):
@@ -56,10 +56,10 @@ class Watched:
 
     def accessibility_faults(self) -> list[str]:
         """What axe finds that keeps somebody out, one line each."""
-        found: list[dict[str, Any]] = Axe().run(self.page, options=RULES).response["violations"]
+        violations: list[dict[str, Any]] = Axe().run(self.page, options=RULES).response["violations"]
         return [
             f"{each['id']} ({each['impact']}): {each['help']}: {each['nodes'][0]['html'][:300]}"
-            for each in found
+            for each in violations
             if each["impact"] in SERIOUS
         ]
 
@@ -68,9 +68,9 @@ class Watched:
         page = self.page
         page.set_viewport_size(PHONE)
         wide = page.evaluate("document.documentElement.scrollWidth") > PHONE["width"]
-        found: list[str] = page.evaluate(OUTSIDE) or ["the page"] if wide else []
+        selectors: list[str] = page.evaluate(OUTSIDE) or ["the page"] if wide else []
         page.set_viewport_size(DESK)
-        return found
+        return selectors
 
     def _console(self, message: ConsoleMessage) -> None:
         # What a server refused is heard of by its status.
@@ -82,7 +82,7 @@ class Watched:
         if address.scheme in ("http", "https", "ws", "wss") and not request.url.startswith(f"{self.base}/"):
             self.faults.append(f"asked elsewhere: {request.url}")
 
-    def _failed(self, request: Request) -> None:
+    def _note_failure(self, request: Request) -> None:
         # Leaving a page ends what it still read.
         if request.failure != "net::ERR_ABORTED":
             self.faults.append(f"{request.url}: {request.failure}")

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from tests.mutation.areas import AREAS
 from tests.mutation.candidates import CandidateError, candidates, draw
-from tests.mutation.equivalents import declared
+from tests.mutation.equivalents import read_equivalents
 from tests.mutation.trial import TreeCopy
 
 LIMIT_S = 900.0
@@ -23,27 +23,27 @@ def main(arguments: Sequence[str]) -> int:
     options = parse(arguments)
     try:
         mutants = [mutant for area in options.area or AREAS for mutant in candidates(area)]
-        equivalent = declared(mutants, options.area)
+        equivalent = read_equivalents(mutants, options.area)
     except CandidateError as error:
         print(f"the mutants cannot be made: {error}", file=sys.stderr)
         return 2
     # Skipped after the draw, so that a new entry does not change what else a seed draws.
-    drawn = draw(mutants, options.mutants, options.seed, equivalent)
-    drawn = [mutant for mutant in drawn if options.only in str(mutant)]
-    print(f"{len(drawn)} of {len(mutants)} mutants, seed {options.seed}", flush=True)
+    drawn_mutants = draw(mutants, options.mutants, options.seed, equivalent)
+    drawn_mutants = [mutant for mutant in drawn_mutants if options.only in str(mutant)]
+    print(f"{len(drawn_mutants)} of {len(mutants)} mutants, seed {options.seed}", flush=True)
     if options.list:
-        print("\n".join(map(str, drawn)))
+        print("\n".join(map(str, drawn_mutants)))
         return 0
     # A shell has what it starts in the background ignore it, and then nothing would remove the copy.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     survivors = 0
     with TreeCopy(is_quick=options.quick) as copy:
-        for number, mutant in enumerate(drawn, 1):
+        for number, mutant in enumerate(drawn_mutants, 1):
             result = copy.test(mutant, options.limit_s)
             survivors += not result.is_noticed
             print(f"{number:2} {mutant}: {result}", flush=True)
-    print(f"{len(drawn) - survivors} noticed, {survivors} survived (seed {options.seed})")
+    print(f"{len(drawn_mutants) - survivors} noticed, {survivors} survived (seed {options.seed})")
     return 1 if survivors else 0
 
 

@@ -63,7 +63,7 @@ def _of_predicate(source: bytes, predicate: Predicate) -> Change:
     return Change(line, start, start + len(predicate.text.encode()), predicate.replacement.encode(), operator)
 
 
-def draw(mutants: Sequence[Mutant], number: int, seed: int, skipped: Set[Mutant] = frozenset()) -> list[Mutant]:
+def draw(mutants: Sequence[Mutant], number: int, seed: int, left_out: Set[Mutant] = frozenset()) -> list[Mutant]:
     """That many mutants: the areas in turn, and within an area its modules, however long each is."""
     chance = random.Random(seed)
     by_area: dict[str, dict[str, list[Mutant]]] = defaultdict(lambda: defaultdict(list))
@@ -72,9 +72,9 @@ def draw(mutants: Sequence[Mutant], number: int, seed: int, skipped: Set[Mutant]
         group = "SQL" if " becomes " in mutant.change.operator and _is_predicate(mutant) else mutant.file
         by_area[mutant.area][group].append(mutant)
     turns = [_in_turn(list(groups.values()), chance) for groups in by_area.values()]
-    programs = (mutant for mutant in _alternate(turns) if mutant not in skipped and mutant.is_program)
-    drawn = list(islice(programs, number))
-    return sorted(drawn, key=lambda mutant: (mutant.area, mutant.file, mutant.change.start))
+    programs = (mutant for mutant in _alternate(turns) if mutant not in left_out and mutant.is_program)
+    drawn_mutants = list(islice(programs, number))
+    return sorted(drawn_mutants, key=lambda mutant: (mutant.area, mutant.file, mutant.change.start))
 
 
 def _is_predicate(mutant: Mutant) -> bool:

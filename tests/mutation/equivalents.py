@@ -52,7 +52,7 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
 )
 
 
-def declared(mutants: Sequence[Mutant], areas: Collection[str] | None = None) -> set[Mutant]:
+def read_equivalents(mutants: Sequence[Mutant], areas: Collection[str] | None = None) -> set[Mutant]:
     """The mutants that are declared equivalent. Raises ``CandidateError`` for an entry that fits none of them."""
     entries = {entry[:3] for entry in EQUIVALENTS}
     equivalent = {mutant for mutant in mutants if _identity(mutant) in entries}

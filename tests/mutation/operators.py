@@ -173,8 +173,8 @@ class _Finder(ast.NodeVisitor):
     def _replace_between(self, left: ast.expr, right: ast.expr, word: str, other: str) -> None:
         start, end = self._span(left)[1], self._span(right)[0]
         pattern = r"\s+".join(map(re.escape, word.split()))
-        bounded = rf"\b{pattern}\b" if word[0].isalpha() else pattern
-        match = re.search(bounded.encode(), self._source[start:end])
+        whole_word = rf"\b{pattern}\b" if word[0].isalpha() else pattern
+        match = re.search(whole_word.encode(), self._source[start:end])
         if match is not None and b"#" not in self._source[start:end]:
             self._add(left, start + match.start(), start + match.end(), other.encode(), f"{word} becomes {other}")
 

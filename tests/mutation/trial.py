@@ -83,12 +83,12 @@ class TreeCopy:
     def __enter__(self) -> TreeCopy:
         # PostgreSQL's own user starts a module of ours.
         self.place.chmod(0o755)
-        listed = subprocess.run(
+        listing = subprocess.run(
             ["git", "-C", PROJECT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
             capture_output=True,
             check=True,
         )
-        for name in listed.stdout.decode().split("\0"):
+        for name in listing.stdout.decode().split("\0"):
             if name and (PROJECT / name).is_file():
                 (self.place / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(PROJECT / name, self.place / name)
@@ -160,10 +160,10 @@ class TreeCopy:
             try:
                 hung = _await(process, output, limit_s)
             finally:
-                stopped = process.returncode is None
-                if stopped:
+                is_too_late = process.returncode is None
+                if is_too_late:
                     _end(process)
-            if stopped:
+            if is_too_late:
                 return TestRun(tests, None, _text(output), hung)
             return TestRun(tests, process.returncode, _text(output))
 
@@ -174,11 +174,11 @@ class TreeCopy:
     def _require_own_modules(self) -> None:
         """A mutant in a copy that nobody imports would survive everything."""
         code = "import coordinator, protocol, runners; print(coordinator.__file__, protocol.__file__, runners.__file__)"
-        printed = subprocess.run(
+        answer = subprocess.run(
             [sys.executable, "-c", code], cwd="/", env=self._variables(), capture_output=True, check=True, text=True
         )
-        if not all(file.startswith(str(self.place)) for file in printed.stdout.split()):
-            raise RuntimeError(f"modules come from {printed.stdout.strip()} instead of {self.place}")
+        if not all(file.startswith(str(self.place)) for file in answer.stdout.split()):
+            raise RuntimeError(f"modules come from {answer.stdout.strip()} instead of {self.place}")
 
 
 def stages_of(mutant: Mutant, root: Path = PROJECT) -> list[list[str]]:
@@ -197,10 +197,10 @@ def stages_of(mutant: Mutant, root: Path = PROJECT) -> list[list[str]]:
     of_area = [file for name in AREAS[mutant.area].tests for file in _files(root / "tests" / name)]
     unit_first = sorted(of_area, key=lambda file: file.relative_to(root).parts[1] not in KINDS)
     stages: list[list[str]] = []
-    known: set[Path] = set()
+    earlier_files: set[Path] = set()
     for files in (*importing.values(), *of_package.values(), unit_first):
-        stages.append([str(file.relative_to(root)) for file in dict.fromkeys(files) if file not in known])
-        known.update(files)
+        stages.append([str(file.relative_to(root)) for file in dict.fromkeys(files) if file not in earlier_files])
+        earlier_files.update(files)
     return [stage for stage in stages if stage]
 
 
@@ -219,13 +219,13 @@ def _imports(file: Path, module: str) -> bool:
 
 def _await(process: subprocess.Popen[bytes], output: IO[str], limit_s: float) -> bool:
     """Wait for the end or the limit; whether it hung before, with nothing printed for ``HANG_S``."""
-    began = heard = time.monotonic()
+    began = heard_at = time.monotonic()
     size = 0
     while process.poll() is None:
         now = time.monotonic()
         if (latest := os.fstat(output.fileno()).st_size) != size:
-            size, heard = latest, now
-        if now - heard > HANG_S:
+            size, heard_at = latest, now
+        if now - heard_at > HANG_S:
             return True
         if now - began > limit_s:
             return False

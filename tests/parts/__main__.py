@@ -31,25 +31,25 @@ SAYS_EVERY_S = 30.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    asked = _arguments(arguments)
-    if asked.cost:
+    options = _arguments(arguments)
+    if options.cost:
         return _show_last(cost.table)
-    if asked.sizes:
+    if options.sizes:
         return _show_last(_write_sizes)
     cores = len(os.sched_getaffinity(0))
-    chosen = [part for part in parts(cores) if not asked.parts or part.name in asked.parts]
+    chosen_parts = [part for part in parts(cores) if not options.parts or part.name in options.parts]
     os.environ[levels.SEED_VARIABLE] = levels.seed()
     print(levels.pytest_report_header(), flush=True)
     shutil.rmtree(FOLDER, ignore_errors=True)
     signal.signal(signal.SIGTERM, _interrupt)
     began, idle_began = time.monotonic(), _idle_s()
-    runs = _run_all(chosen, slots=cores + 1)
+    runs = _run_all(chosen_parts, slots=cores + 1)
     record = cost.record(
         runs, level=levels.LEVEL, cores=cores, wall_s=time.monotonic() - began, idle_s=_idle_s() - idle_began
     )
     LAST_RUN.write_text(json.dumps(record))
     print(cost.headline(record))
-    return 1 if any(_failed(run) for run in runs) else 0
+    return 1 if any(_has_failed(run) for run in runs) else 0
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -58,15 +58,15 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of these alone: {', '.join(names)}")
     parser.add_argument("--cost", action="store_true", help="show what the last run cost")
     parser.add_argument("--sizes", action="store_true", help="keep the numbers of tests of the last run")
-    asked = parser.parse_args(arguments)
-    if unknown := set(asked.parts) - set(names):
+    options = parser.parse_args(arguments)
+    if unknown := set(options.parts) - set(names):
         parser.error(f"{', '.join(sorted(unknown))}: no part has this name; the parts are {', '.join(names)}")
-    return asked
+    return options
 
 
-def _run_all(chosen: Sequence[Part], slots: int) -> list[Run]:
+def _run_all(parts: Sequence[Part], slots: int) -> list[Run]:
     """Run the parts until all have ended; a part that fails keeps none of the others from running."""
-    waiting, running, ended = list(chosen), list[Run](), list[Run]()
+    waiting, running, runs = list(parts), list[Run](), list[Run]()
     says_at = time.monotonic() + SAYS_EVERY_S
     began = time.monotonic()
     seconds = durations.read().parts
@@ -75,9 +75,9 @@ def _run_all(chosen: Sequence[Part], slots: int) -> list[Run]:
             for part in startable(waiting, [run.part for run in running], slots, seconds):
                 waiting.remove(part)
                 running.append(Run(part, FOLDER / part.name))
-            for run in [run for run in running if run.ended()]:
+            for run in [run for run in running if run.has_ended()]:
                 running.remove(run)
-                ended.append(run)
+                runs.append(run)
                 _say_end(run)
             if time.monotonic() > says_at:
                 says_at += SAYS_EVERY_S
@@ -88,10 +88,10 @@ def _run_all(chosen: Sequence[Part], slots: int) -> list[Run]:
     finally:
         for run in running:
             run.stop()
-    return ended
+    return runs
 
 
-def _failed(run: Run) -> bool:
+def _has_failed(run: Run) -> bool:
     return run.exit_code != 0 or _size_complaint(run) is not None
 
 
@@ -107,11 +107,11 @@ def _say_end(run: Run) -> None:
 def _size_complaint(run: Run) -> str | None:
     if run.part.program:
         return None
-    counted = run.census()
+    counts = run.census()
     suites = any(path.startswith("runners/") and "/suites/" in path for path in levels.touched())
-    expected = sizes.read_sizes().get(levels.LEVEL, {}).get(run.part.name)
-    actual = Size(counted.tests + counted.resting, counted.members)
-    return sizes.complaint(expected, actual, grown_by_change=suites, is_whole=not counted.resting)
+    expected_size = sizes.read_sizes().get(levels.LEVEL, {}).get(run.part.name)
+    actual = Size(counts.tests + counts.resting, counts.members)
+    return sizes.complaint(expected_size, actual, grown_by_change=suites, is_whole=not counts.resting)
 
 
 def _show_last(show: Callable[[Record], str]) -> int:
@@ -123,17 +123,17 @@ def _show_last(show: Callable[[Record], str]) -> int:
 
 
 def _write_sizes(record: Record) -> str:
-    kept = {level: dict(of_level) for level, of_level in sizes.read_sizes().items()}
-    of_level = kept.setdefault(record["level"], {})
+    stored_sizes = {level: dict(of_level) for level, of_level in sizes.read_sizes().items()}
+    of_level = stored_sizes.setdefault(record["level"], {})
     for name, part in record["parts"].items():
         if not part["tests"]:
             continue
         # Tests that were left to other changes have checked no members.
         members = max(part["members"], of_level[name].members if part["resting"] and name in of_level else 0)
         of_level[name] = Size(part["tests"] + part["resting"], members)
-    sizes.PATH.write_text(sizes.written_sizes(kept))
+    sizes.PATH.write_text(sizes.sizes_as_toml(stored_sizes))
     if record["level"] == 1:
-        durations.PATH.write_text(durations.written(record, durations.read()))
+        durations.PATH.write_text(durations.merge(record, durations.read()))
     return f"wrote {sizes.PATH.relative_to(ROOT)} and {durations.PATH.relative_to(ROOT)}: look at their difference"
 
 

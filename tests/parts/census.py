@@ -52,7 +52,7 @@ class Census:
         total.wall_s += cost.wall_s
         total.cpu_s += cost.cpu_s
 
-    def written(self) -> str:
+    def to_json(self) -> str:
         rows = {file: [cost.tests, round(cost.wall_s, 3), round(cost.cpu_s, 3)] for file, cost in self.files.items()}
         return json.dumps({"members": self.members, "resting": self.resting, "files": rows})
 
@@ -97,7 +97,7 @@ def pytest_sessionfinish() -> None:
     folder = os.environ.get(FOLDER_VARIABLE)
     if folder and _census.files:
         _census.members = each.count
-        Path(folder, f"{os.getpid()}.json").write_text(_census.written())
+        Path(folder, f"{os.getpid()}.json").write_text(_census.to_json())
 
 
 def _cpu_s() -> float:

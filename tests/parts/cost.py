@@ -36,14 +36,14 @@ def _part(run: Run) -> PartRecord:
 
 def headline(record: Record) -> str:
     minutes, seconds = divmod(round(record["wall_s"]), 60)
-    used = sum(part["cpu_s"] for part in record["parts"].values())
+    cpu_s = sum(part["cpu_s"] for part in record["parts"].values())
     idle = record["idle_s"] / (record["cores"] * record["wall_s"])
     tests = sum(part["tests"] for part in record["parts"].values())
     resting = sum(part["resting"] for part in record["parts"].values())
     left = f" ({resting} left to other changes)" if resting else ""
     return (
         f"level {record['level']}: {tests} tests{left} in {minutes} min {seconds:02d} s on {record['cores']} cores, "
-        f"{used:.0f} s of CPU, cores idle {idle:.0%} of the time"
+        f"{cpu_s:.0f} s of CPU, cores idle {idle:.0%} of the time"
     )
 
 

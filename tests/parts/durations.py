@@ -30,7 +30,7 @@ def read() -> Durations:
     return Durations(**tomllib.loads(PATH.read_text())) if PATH.is_file() else Durations()
 
 
-def written(record: Record, before: Durations) -> str:
+def merge(record: Record, before: Durations) -> str:
     """The durations of a run, and those before of the parts and files that it did not have."""
     parts = before.parts | {name: part["wall_s"] for name, part in record["parts"].items()}
     ran = {file: wall_s for part in record["parts"].values() for file, (_, wall_s, _) in part["files"].items()}

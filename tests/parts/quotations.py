@@ -25,7 +25,7 @@ _INSERTED = re.compile(r"{{.*?}}|{[^{}]*}|\d+")
 _BETWEEN = re.compile(r"{%.*?%}|<[^<>]*>|\\n")
 
 
-def dropped(diffs: Iterable[str]) -> frozenset[str]:
+def find_removed_phrases(diffs: Iterable[str]) -> frozenset[str]:
     """The phrases of ``WORDS`` words that unified diffs, the oldest first, take out of messages and do not put back."""
     phrases: set[str] = set()
     for diff in diffs:
@@ -66,10 +66,10 @@ def of_last_day() -> frozenset[str]:
 
     A day, as the base of a change is the commit before where a clone stands on its upstream.
     """
-    committed = levels.git("log", "-1", "--format=%ct")
-    if committed is None:
+    commit_time = levels.git("log", "-1", "--format=%ct")
+    if commit_time is None:
         return frozenset()
-    since = f"--since={int(committed) - A_DAY_S}"
+    since = f"--since={int(commit_time) - A_DAY_S}"
     commits = levels.git("log", "--reverse", "--format=%x00", "--patch", "--unified=0", since, "--", *PRODUCT) or ""
-    uncommitted = levels.git("diff", "--unified=0", "HEAD", "--", *PRODUCT) or ""
-    return dropped([*commits.split("\0"), uncommitted])
+    open_changes = levels.git("diff", "--unified=0", "HEAD", "--", *PRODUCT) or ""
+    return find_removed_phrases([*commits.split("\0"), open_changes])

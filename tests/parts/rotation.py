@@ -33,11 +33,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     yield
     files = {os.path.relpath(item.path, levels.ROOT) for item in items}
     resting = resting_files(files, durations.read().files, levels.seed(), _is_near)
-    promised = promised_tests(PROMISES.read_text())
+    promised_names = promised_tests(PROMISES.read_text())
     resting_items = {
         item
         for item in items
-        if _name(item)[0] in resting and _name(item) not in promised and not item.get_closest_marker("every_change")
+        if _name(item)[0] in resting
+        and _name(item) not in promised_names
+        and not item.get_closest_marker("every_change")
     }
     census.count_resting(len(resting_items))
     config.hook.pytest_deselected(items=[item for item in items if item in resting_items])
@@ -53,32 +55,32 @@ def resting_files(
     by_duration = sorted(files, key=lambda file: (-seconds.get(file, 0.0), file))
     draw = random.Random(f"{seed}/rotation")
     groups = [by_duration[place : place + SHARE] for place in range(0, len(by_duration), SHARE)]
-    drawn = {draw.choice(group) for group in groups}
-    return frozenset(file for file in by_duration if file not in drawn and not is_near(file))
+    drawn_files = {draw.choice(group) for group in groups}
+    return frozenset(file for file in by_duration if file not in drawn_files and not is_near(file))
 
 
-def is_near(file: str, text: str, touched: Collection[str]) -> bool:
+def is_near(file: str, text: str, touched_files: Collection[str]) -> bool:
     """Whether a file of tests, with this text, is about what a change touches.
 
     It is touched itself, imports a module that is, or has the name of that module's package in its own path:
     ``tests/faults/dispatch/test_stuck.py`` and ``tests/acceptance/test_cli_check.py`` for ``coordinator/dispatch`` and
     ``coordinator/cli``. Tests of a framework are about all that its runner is made of.
     """
-    if file in touched:
+    if file in touched_files:
         return True
     if file.startswith(FRAMEWORKS):
-        return _is_of_runner(PurePath(file).parts[2], touched)
+        return _is_of_runner(PurePath(file).parts[2], touched_files)
     words = set(re.split(r"[/_.]", file))
-    modules = [PurePath(name) for name in touched if name.endswith(".py") and name.startswith(PRODUCT)]
+    modules = [PurePath(name) for name in touched_files if name.endswith(".py") and name.startswith(PRODUCT)]
     return any(
         words.intersection(module.parts[1:-1]) or f"{'.'.join(module.with_suffix('').parts)} import" in text
         for module in modules
     )
 
 
-def _is_of_runner(framework: str, touched: Collection[str]) -> bool:
+def _is_of_runner(framework: str, touched_files: Collection[str]) -> bool:
     """Whether a change touches what the runner of a framework is made of, or how it is tested."""
-    folders = [PurePath(name).parts[:-1] for name in touched if not PurePath(name).name.startswith("test_")]
+    folders = [PurePath(name).parts[:-1] for name in touched_files if not PurePath(name).name.startswith("test_")]
     of_others = set(plan.FRAMEWORKS) - {framework}
     return any(
         (folder[0] in ("protocol", "runners") and of_others.isdisjoint(folder))

@@ -73,7 +73,7 @@ class Run:
     def census(self) -> Census:
         return census.read(self.folder)
 
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether it has ended; what it cost is known from then on, with all processes that it waited for."""
         pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
         if not pid:

@@ -25,7 +25,7 @@ class Size:
     tests: int
     members: int
 
-    def written(self) -> str:
+    def to_toml(self) -> str:
         return f"{{ tests = {self.tests}, members = {self.members} }}"
 
 
@@ -41,27 +41,28 @@ def read_sizes() -> Sizes:
     }
 
 
-def written_sizes(sizes: Sizes) -> str:
+def sizes_as_toml(sizes: Sizes) -> str:
     tables = [
-        "\n".join([f"[level-{level}]", *(f"{part} = {size.written()}" for part, size in sorted(parts.items()))])
+        "\n".join([f"[level-{level}]", *(f"{part} = {size.to_toml()}" for part, size in sorted(parts.items()))])
         for level, parts in sorted(sizes.items())
     ]
     return HEAD + "\n" + "\n\n".join(tables) + "\n"
 
 
-def complaint(expected: Size | None, actual: Size, *, grown_by_change: bool, is_whole: bool = True) -> str | None:
+def complaint(expected_size: Size | None, actual: Size, *, grown_by_change: bool, is_whole: bool = True) -> str | None:
     """The difference to what is written down; None if there is none.
 
     A change that touches suites has more in its draws, which is no difference. Tests that were left to other changes
     have checked no members: then the run is not whole.
     """
-    if expected is None:
+    if expected_size is None:
         return "no size is written down for it: run make test-sizes after this run"
-    fewer_members = is_whole and actual.members < OF_THE_MEMBERS * expected.members
-    missing = actual.tests < expected.tests or fewer_members
-    if not missing and (actual.tests == expected.tests or grown_by_change):
+    fewer_members = is_whole and actual.members < OF_THE_MEMBERS * expected_size.members
+    missing = actual.tests < expected_size.tests or fewer_members
+    if not missing and (actual.tests == expected_size.tests or grown_by_change):
         return None
     return (
-        f"it had {actual.tests} tests and {actual.members} members of lists, and {expected.tests} and about "
-        f"{expected.members} are written down: find what is missing, or run make test-sizes if the change made it so"
+        f"it had {actual.tests} tests and {actual.members} members of lists, and {expected_size.tests} and about "
+        f"{expected_size.members} are written down: find what is missing, or run make test-sizes if the change "
+        "made it so"
     )

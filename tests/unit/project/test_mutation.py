@@ -9,7 +9,7 @@ import pytest
 from tests.mutation import equivalents
 from tests.mutation.areas import AREAS
 from tests.mutation.candidates import PROJECT, CandidateError, Mutant, candidates, draw
-from tests.mutation.equivalents import Equivalent, declared
+from tests.mutation.equivalents import Equivalent, read_equivalents
 from tests.mutation.operators import changes
 from tests.mutation.trial import TestRun, stages_of
 
@@ -104,12 +104,12 @@ def test_a_declared_equivalent_is_not_drawn_and_one_that_fits_nothing_is_refused
     first = mutants[0]
     entry = Equivalent(first.file, first.text, first.change.operator, "for this test")
     monkeypatch.setattr(equivalents, "EQUIVALENTS", (entry,))
-    assert declared(mutants) == {first}
+    assert read_equivalents(mutants) == {first}
     drawn_mutants = draw(mutants, 30, 1)
     assert set(drawn_mutants) - set(draw(mutants, 30, 1, {drawn_mutants[0]})) == {drawn_mutants[0]}
     monkeypatch.setattr(equivalents, "EQUIVALENTS", (entry._replace(text="no such line"),))
     with pytest.raises(CandidateError, match="take the entry out"):
-        declared(mutants)
+        read_equivalents(mutants)
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from tests import levels
 from tests.parts import quotations, rotation
 from tests.parts.census import Census, FileCost, read
-from tests.parts.durations import Durations, written
+from tests.parts.durations import Durations, merge
 from tests.parts.plan import Part, parts, startable
 from tests.parts.record import PartRecord, Record
-from tests.parts.sizes import Size, complaint, read_sizes, written_sizes
+from tests.parts.sizes import Size, complaint, read_sizes, sizes_as_toml
 
 CORES = 2
 SLOTS = CORES + 1
@@ -67,13 +67,13 @@ def test_a_change_of_a_suite_may_have_more_in_its_draws() -> None:
 
 def test_sizes_and_durations_can_be_read_again() -> None:
     sizes = {1: {"torch": Size(3, 4)}, 2: {"torch": Size(30, 40), "jax": Size(1, 0)}}
-    tables = tomllib.loads(written_sizes(sizes))
+    tables = tomllib.loads(sizes_as_toml(sizes))
     assert tables["level-2"]["torch"] == {"tests": 30, "members": 40}
     files = {"a.py": (1, 9.0, 4.0), "b.py": (1, 0.5, 0.5)}
     part = PartRecord(tests=2, resting=0, members=0, wall_s=9.6, cpu_s=5.0, files=files)
     record = Record(level=1, cores=2, wall_s=10.0, idle_s=1.0, parts={"torch": part})
     before = Durations({"jax": 20.0}, {"a.py": 5.0, "b.py": 5.0, "c.py": 5.0})
-    kept_durations = tomllib.loads(written(record, before))
+    kept_durations = tomllib.loads(merge(record, before))
     assert kept_durations == {"parts": {"jax": 20, "torch": 10}, "files": {"a.py": 9, "c.py": 5}}
 
 
@@ -86,7 +86,7 @@ def test_what_the_processes_of_a_part_counted_is_added_up(tmp_path: Path) -> Non
     for number in (1, 2):
         census = Census(members=number, resting=7)
         census.add("a.py", FileCost(number, 1.0, 0.5))
-        (tmp_path / f"{number}.json").write_text(census.written())
+        (tmp_path / f"{number}.json").write_text(census.to_json())
     total = read(tmp_path)
     assert (total.tests, total.members, total.files["a.py"].wall_s) == (3, 3, 2.0)
     assert total.resting == 7, "each process counted the same tests"
@@ -170,7 +170,7 @@ DIFF = """\
 
 
 def test_a_test_that_quotes_words_which_a_change_takes_out_is_found() -> None:
-    phrases = quotations.dropped([DIFF])
+    phrases = quotations.find_removed_phrases([DIFF])
     assert phrases == {
         "# cannot be stopped:",
         "cannot be stopped: restart",
@@ -187,10 +187,10 @@ def test_a_test_that_quotes_words_which_a_change_takes_out_is_found() -> None:
 
 def test_words_that_a_later_commit_puts_back_are_still_there() -> None:
     put_back = '--- a/a.py\n+++ b/a.py\n+    say("restart the engine within a minute")\n'
-    phrases = quotations.dropped([DIFF, put_back])
+    phrases = quotations.find_removed_phrases([DIFF, put_back])
     assert "restart the engine within" not in phrases
     assert "stopped: restart the engine" in phrases
-    assert "restart the engine within" in quotations.dropped([put_back, DIFF])
+    assert "restart the engine within" in quotations.find_removed_phrases([put_back, DIFF])
 
 
 def test_a_phrase_of_a_page_ends_at_its_tags() -> None:
