@@ -43,15 +43,15 @@ def test_it_sees_what_a_started_process_sees(tmp_path: Path, new_session: bool) 
             stderr=subprocess.PIPE,
             start_new_session=new_session,
         )
-        said, complaint = process.communicate(b"a line\n", timeout=LIMIT_S)
+        output, complaint = process.communicate(b"a line\n", timeout=LIMIT_S)
         assert (process.returncode, complaint) == (0, b"")
-        answers.append(json.loads(said))
-    started, forked = answers
-    assert started.pop() is False
+        answers.append(json.loads(output))
+    by_start, by_fork = answers
+    assert by_start.pop() is False
     # It has modules of the tests, as it is a copy of a process of theirs.
-    assert forked.pop() is True
-    assert forked == started
-    assert started[4] == os.getpid()
+    assert by_fork.pop() is True
+    assert by_fork == by_start
+    assert by_start[4] == os.getpid()
 
 
 @pytest.mark.parametrize(
@@ -65,12 +65,12 @@ def test_it_sees_what_a_started_process_sees(tmp_path: Path, new_session: bool) 
     ],
 )
 def test_it_ends_as_a_started_process_ends(program: str, code: int) -> None:
-    started, forked = (
+    by_start, by_fork = (
         call(each, [sys.executable, "-c", program], environment(), "", LIMIT_S) for each in (None, SERVER)
     )
-    assert (started.returncode, forked.returncode) == (code, code)
-    assert forked.stdout == started.stdout
-    assert forked.stderr.splitlines()[-1:] == started.stderr.splitlines()[-1:]
+    assert (by_start.returncode, by_fork.returncode) == (code, code)
+    assert by_fork.stdout == by_start.stdout
+    assert by_fork.stderr.splitlines()[-1:] == by_start.stderr.splitlines()[-1:]
 
 
 def test_it_gets_the_signals_that_it_is_sent() -> None:
@@ -86,9 +86,9 @@ def test_it_dies_with_the_process_that_asked_for_it() -> None:
         [sys.executable, "-c", DIES_ALONE], env=variables, stdout=subprocess.PIPE, text=True
     ) as asker:
         assert asker.stdout is not None
-        forked = int(asker.stdout.readline())
+        child_pid = int(asker.stdout.readline())
         family = [child.pid for child in psutil.Process(asker.pid).children()]
-        assert forked in family
+        assert child_pid in family
         assert len(family) == 2, "the server is the other"
         asker.kill()
     until(lambda: not any(map(alive, family)), "both are gone")

@@ -50,18 +50,18 @@ def with_session(secret: str) -> list[tuple[bytes, bytes]]:
 
 
 async def test_a_token_is_its_bearer_until_it_is_revoked_or_expires(engine: AsyncEngine, owner: AsyncEngine) -> None:
-    revoked, expired = await make_token(engine), await make_token(engine, Role.submitter)
-    for token, role in ((revoked, Role.operator), (expired, Role.submitter)):
+    revoked_token, expired_token = await make_token(engine), await make_token(engine, Role.submitter)
+    for token, role in ((revoked_token, Role.operator), (expired_token, Role.submitter)):
         caller = await make_identifier(engine).identify(with_token(token.secret), COOKIE)
         assert (caller.name, caller.role, caller.kind, caller.token_id) == ("ada", role, "token", token.id)
-    await service.revoke_token(engine, revoked.id, ADMIN.caller)
+    await service.revoke_token(engine, revoked_token.id, ADMIN.caller)
     with pytest.raises(TokenEndedError, match="was revoked"):
-        await make_identifier(engine).identify(with_token(revoked.secret), COOKIE)
+        await make_identifier(engine).identify(with_token(revoked_token.secret), COOKIE)
     await expire(owner, "tokens")
     with pytest.raises(TokenEndedError, match="expired"):
-        await make_identifier(engine).identify(with_token(expired.secret), COOKIE)
+        await make_identifier(engine).identify(with_token(expired_token.secret), COOKIE)
     with pytest.raises(NotFoundError):
-        await service.revoke_token(engine, expired.id + 1, ADMIN.caller)
+        await service.revoke_token(engine, expired_token.id + 1, ADMIN.caller)
 
 
 async def test_a_token_that_nobody_made_is_refused_and_no_token_is_nobody(engine: AsyncEngine) -> None:
@@ -116,10 +116,10 @@ async def test_a_session_of_the_files_token_is_an_admins_while_that_is_the_file(
 
 async def test_a_session_that_is_over_is_nobodys(engine: AsyncEngine, owner: AsyncEngine) -> None:
     token = await make_token(engine)
-    ended, over, running = [await service.start_session(engine, digest(token.secret)) for _ in range(3)]
-    await service.end_session(engine, ended.secret.text)
+    ended_session, over, running = [await service.start_session(engine, digest(token.secret)) for _ in range(3)]
+    await service.end_session(engine, ended_session.secret.text)
     identifier = make_identifier(engine)
-    assert not (await identifier.identify(with_session(ended.secret.text), COOKIE)).is_known
+    assert not (await identifier.identify(with_session(ended_session.secret.text), COOKIE)).is_known
     assert (await identifier.identify(with_session(running.secret.text), COOKIE)).is_known
     await expire(owner, "sessions")
     assert not (await make_identifier(engine).identify(with_session(over.secret.text), COOKIE)).is_known

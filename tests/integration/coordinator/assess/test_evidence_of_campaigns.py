@@ -27,8 +27,8 @@ Lines = list[dict[str, Any]]
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory: pytest.TempPathFactory) -> Lines:
     """A bundle of the hazards, as the runner wrote it, but for its device: it is none that others are compared to."""
-    made = bundles.make(tmp_path_factory.mktemp("bundle") / "hazards.bundle").read_bytes()
-    lines = bundles.lines_of(made)
+    content = bundles.make(tmp_path_factory.mktemp("bundle") / "hazards.bundle").read_bytes()
+    lines = bundles.lines_of(content)
     lines[0]["runner"]["device"] = "xla"
     return lines
 
@@ -52,7 +52,7 @@ async def serving(dsn: str) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-def changed(lines: Lines, case: str, years: int, **outcome: Any) -> Lines:
+def change_case(lines: Lines, case: str, years: int, **outcome: Any) -> Lines:
     """A bundle made some years later, in which every run of a case ended otherwise."""
     lines = copy.deepcopy(lines)
     for line in lines:
@@ -63,14 +63,14 @@ def changed(lines: Lines, case: str, years: int, **outcome: Any) -> Lines:
     return lines
 
 
-async def sent(http: httpx.AsyncClient, lines: Lines) -> int:
+async def send(http: httpx.AsyncClient, lines: Lines) -> int:
     answer = await http.post("/bundles", headers=bundles.HEADERS, content=bundles.sealed(lines))
     assert answer.status_code == 201, answer.text
     number: int = answer.json()["id"]
     return number
 
 
-async def asked(http: httpx.AsyncClient, target: str = "*/*") -> Evidence:
+async def fetch_evidence(http: httpx.AsyncClient, target: str = "*/*") -> Evidence:
     answer = await http.get("/evidence", params={"target": target})
     assert answer.status_code == 200, answer.text
     return read(answer.content, "the answer", "the test")
@@ -89,31 +89,31 @@ async def test_a_campaign_gives_the_evidence_of_its_bundle(
 ) -> None:
     file = tmp_path / "one.bundle"
     file.write_bytes(bundles.sealed(lines))
-    (expected,) = from_bundles([file])
-    number = await sent(http, lines)
-    (target,) = (await asked(http)).targets
-    assert cases(target) == cases(expected)
+    (expected_target,) = from_bundles([file])
+    number = await send(http, lines)
+    (target,) = (await fetch_evidence(http)).targets
+    assert cases(target) == cases(expected_target)
     assert {case[1] for case in cases(target).values()} >= {"failed"}
     assert (target.target, target.hardware, target.charted_at) == (
-        expected.target,
-        expected.hardware,
-        expected.charted_at,
+        expected_target.target,
+        expected_target.hardware,
+        expected_target.charted_at,
     )
     (chart,) = target.charts
-    assert (chart.campaign, chart.repeat) == (number, expected.charts[0].repeat)
+    assert (chart.campaign, chart.repeat) == (number, expected_target.charts[0].repeat)
 
 
 async def test_the_newest_outcome_of_a_case_counts_whatever_campaign_it_came_from(
     http: httpx.AsyncClient, lines: Lines
 ) -> None:
-    await sent(http, lines)
-    before = cases((await asked(http)).targets[0])
+    await send(http, lines)
+    before = cases((await fetch_evidence(http)).targets[0])
     (failing, *_) = [name for name, case in before.items() if case[1] == "failed"]
-    mended = changed(lines, failing, 1, verdict="passed", ending="returned", evidence=None)
-    only = [line for line in mended if line.get("case", failing) == failing]
+    later_lines = change_case(lines, failing, 1, verdict="passed", ending="returned", evidence=None)
+    only = [line for line in later_lines if line.get("case", failing) == failing]
     only[0]["suite"]["cases"] = [case for case in only[0]["suite"]["cases"] if case["id"] == failing]
-    newest = await sent(http, only)
-    (target,) = (await asked(http)).targets
+    newest = await send(http, only)
+    (target,) = (await fetch_evidence(http)).targets
     after = cases(target)
     assert after.keys() == before.keys()
     assert after[failing][1] != "failed"
@@ -126,11 +126,11 @@ async def test_an_older_campaign_in_which_a_case_ends_otherwise_disagrees(
     http: httpx.AsyncClient, lines: Lines, is_newest_first: bool
 ) -> None:
     (failing, *_) = [line["case"] for line in lines[1:] if line["outcome"]["verdict"] == "failed"]
-    mended = changed(lines, failing, 1, verdict="passed", ending="returned", evidence=None)
-    order = (mended, lines) if is_newest_first else (lines, mended)
-    numbers = [await sent(http, bundle) for bundle in order]
+    later_lines = change_case(lines, failing, 1, verdict="passed", ending="returned", evidence=None)
+    order = (later_lines, lines) if is_newest_first else (lines, later_lines)
+    numbers = [await send(http, bundle) for bundle in order]
     older = numbers[1] if is_newest_first else numbers[0]
-    (target,) = (await asked(http)).targets
+    (target,) = (await fetch_evidence(http)).targets
     disagreeing = {case.case: case.disagreeing for own in target.functions.values() for case in own}
     assert {case for case, charts in disagreeing.items() if charts} == {failing}
     (number,) = disagreeing[failing]
@@ -139,18 +139,18 @@ async def test_an_older_campaign_in_which_a_case_ends_otherwise_disagrees(
 
 
 async def test_only_targets_that_the_selector_matches_are_sent(http: httpx.AsyncClient, lines: Lines) -> None:
-    await sent(http, lines)
-    assert [target.short for target in (await asked(http, "hazards/xla")).targets] == ["hazards/xla"]
-    assert (await asked(http, "hazards/tpu")).targets == ()
-    refused = await http.get("/evidence", params={"target": "no selector"})
-    assert refused.status_code == 422
-    assert "write framework/device" in refused.json()["detail"]
+    await send(http, lines)
+    assert [target.short for target in (await fetch_evidence(http, "hazards/xla")).targets] == ["hazards/xla"]
+    assert (await fetch_evidence(http, "hazards/tpu")).targets == ()
+    answer = await http.get("/evidence", params={"target": "no selector"})
+    assert answer.status_code == 422
+    assert "write framework/device" in answer.json()["detail"]
 
 
 async def test_the_cpu_is_no_target_of_an_assessment(http: httpx.AsyncClient, lines: Lines) -> None:
     on_host = copy.deepcopy(lines)
     on_host[0]["runner"]["device"] = "cpu"
-    await sent(http, on_host)
+    await send(http, on_host)
     answer = await http.get("/evidence")
     assert json.loads(answer.content)["targets"] == []
     assert json.loads(answer.content)["format"] == FORMAT

@@ -27,8 +27,8 @@ Lines = list[dict[str, Any]]
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory: pytest.TempPathFactory) -> Lines:
     """A bundle of the hazards, as if from another device than the CPU."""
-    made = bundles.make(tmp_path_factory.mktemp("bundle") / "hazards.bundle", runs=1).read_bytes()
-    lines = bundles.lines_of(made)
+    content = bundles.make(tmp_path_factory.mktemp("bundle") / "hazards.bundle", runs=1).read_bytes()
+    lines = bundles.lines_of(content)
     lines[0]["runner"]["device"] = "xla"
     return lines
 
@@ -45,37 +45,37 @@ async def http(database: str) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-async def sent(http: httpx.AsyncClient, lines: Lines) -> int:
+async def send(http: httpx.AsyncClient, lines: Lines) -> int:
     answer = await http.post("/api/v1/bundles", headers=bundles.HEADERS, content=bundles.sealed(lines))
     assert answer.status_code == 201, answer.text
     number: int = answer.json()["id"]
     return number
 
 
-async def asked(http: httpx.AsyncClient, path: str) -> Any:
+async def fetch(http: httpx.AsyncClient, path: str) -> Any:
     answer = await http.get(path, params={"as": "json"})
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
 async def of_function(http: httpx.AsyncClient, name: str) -> Any:
-    document = await asked(http, f"/atlas/{as_link(function_path(name))}")
+    document = await fetch(http, f"/atlas/{as_link(function_path(name))}")
     return document["functions"][name]["cells"]
 
 
 async def test_the_front_has_every_function_with_the_mark_of_its_evidence(
     http: httpx.AsyncClient, lines: Lines
 ) -> None:
-    campaign = await sent(http, lines)
+    campaign = await send(http, lines)
     evidence = read((await http.get("/api/v1/evidence")).content, "the answer", "the test")
     (target,) = evidence.targets
-    (framework,) = (await asked(http, "/"))["frameworks"]
+    (framework,) = (await fetch(http, "/"))["frameworks"]
     cells = {name: cell for name, cases in target.functions.items() if (cell := cell_of(cases)) is not None}
     assert framework["functions"] == len(cells)
     assert sum(framework["targets"][0]["counts"].values()) == len(cells)
     for name, cell in cells.items():
-        (found,) = await of_function(http, name)
-        assert (found["mark"], found["cases"], found["failed"]) == (cell.mark, cell.total, cell.failed), name
+        (row,) = await of_function(http, name)
+        assert (row["mark"], row["cases"], row["failed"]) == (cell.mark, cell.total, cell.failed), name
     page = await http.get(f"/atlas/{as_link(function_path('hazards.add'))}")
     assert f"campaign {campaign}</a>" in page.text
 
@@ -83,12 +83,12 @@ async def test_the_front_has_every_function_with_the_mark_of_its_evidence(
 async def test_the_atlas_is_put_together_anew_when_a_campaign_brings_or_takes_evidence(
     http: httpx.AsyncClient, lines: Lines
 ) -> None:
-    assert (await asked(http, "/")) == {"is_behind": False, "frameworks": []}
+    assert (await fetch(http, "/")) == {"is_behind": False, "frameworks": []}
     assert "Nothing was charted yet" in (await http.get("/")).text
-    campaign = await sent(http, lines)
+    campaign = await send(http, lines)
 
     async def has(*names: str) -> bool:
-        return [one["framework"] for one in (await asked(http, "/"))["frameworks"]] == list(names)
+        return [one["framework"] for one in (await fetch(http, "/"))["frameworks"]] == list(names)
 
     await async_until(lambda: has("hazards"), "the atlas has the campaign's evidence")
     answer = await http.delete(f"/api/v1/campaigns/{campaign}")
@@ -101,7 +101,7 @@ async def test_the_front_page_is_made_once_for_each_atlas(http: httpx.AsyncClien
     keeper = AtlasKeeper(engine)
     empty = (await keeper.current()).front
     assert (await keeper.current()).front is empty
-    await sent(http, lines)
+    await send(http, lines)
 
     async def is_another() -> bool:
         return (await keeper.current()).front is not empty
@@ -116,15 +116,15 @@ async def test_the_front_page_is_made_once_for_each_atlas(http: httpx.AsyncClien
 
 async def test_the_cpu_is_in_the_atlas(http: httpx.AsyncClient, lines: Lines) -> None:
     on_host = [{**lines[0], "runner": {**lines[0]["runner"], "device": "cpu"}}, *lines[1:]]
-    await sent(http, on_host)
-    (framework,) = (await asked(http, "/"))["frameworks"]
+    await send(http, on_host)
+    (framework,) = (await fetch(http, "/"))["frameworks"]
     assert [one["target"].partition("/")[2] for one in framework["targets"]] == ["cpu"]
 
 
 async def test_a_function_that_nobody_charted_has_a_page_and_a_misspelt_one_gets_the_nearest_name(
     http: httpx.AsyncClient, lines: Lines
 ) -> None:
-    await sent(http, lines)
+    await send(http, lines)
     answer = await http.get(f"/atlas/{as_link(function_path('torch.multinomial'))}")
     assert answer.status_code == 200
     assert "Nobody charted it here yet." in answer.text
@@ -136,7 +136,7 @@ async def test_a_function_that_nobody_charted_has_a_page_and_a_misspelt_one_gets
 
 
 async def test_the_front_leads_to_each_function_by_module(http: httpx.AsyncClient, lines: Lines) -> None:
-    await sent(http, lines)
+    await send(http, lines)
     path = f"/atlas/{as_link(framework_path('hazards'))}"
     assert f'href="{path}"' in (await http.get("/")).text
     module = f"/atlas/{as_link(module_path('hazards'))}"
@@ -145,7 +145,7 @@ async def test_the_front_leads_to_each_function_by_module(http: httpx.AsyncClien
 
 
 async def test_a_search_without_scripts_lists_what_it_found(http: httpx.AsyncClient, lines: Lines) -> None:
-    await sent(http, lines)
+    await send(http, lines)
     page = (await http.get("/", params={"q": "ADD"})).text
     assert "hazards.add</a>" in page
     assert "No function that was charted" in (await http.get("/", params={"q": "no such"})).text

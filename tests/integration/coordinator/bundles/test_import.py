@@ -72,10 +72,10 @@ async def test_a_bundle_becomes_a_campaign_that_is_done(http: httpx.AsyncClient,
     assert campaign["created_at"] == header["begun_at"]
     assert campaign["finished_at"] == lines[-1]["finished_at"]
     assert campaign["imported_at"] is not None
-    said = [line["outcome"]["verdict"] for line in lines]
+    verdicts = [line["outcome"]["verdict"] for line in lines]
     assert campaign["counters"]["total"] == campaign["counters"]["done"] == len(lines) == 14
     assert {word: campaign["counters"][word] for word in ("passed", "failed", "skipped", "incomplete")} == {
-        word: said.count(word) for word in ("passed", "failed", "skipped", "incomplete")
+        word: verdicts.count(word) for word in ("passed", "failed", "skipped", "incomplete")
     }
     (target,) = campaign["by_target"]
     assert target["hardware"] == header["runner"]["fingerprint"]["hardware"]
@@ -121,20 +121,20 @@ async def test_nobody_is_there_to_claim_for_or_to_show(http: httpx.AsyncClient, 
     assert (await http.post("/bundles", headers=bundles.HEADERS, content=bundle)).status_code == 201
     assert (await http.get("/runners")).json() == {"runners": []}
     assert (await http.get("/catalogue")).json()["suites"] == []
-    refused = await http.post("/campaigns", json={"suite": "hazards", "targets": ["hazards/cpu"]})
-    assert refused.status_code == 422
-    assert "no live runner" in refused.json()["detail"]
+    answer = await http.post("/campaigns", json={"suite": "hazards", "targets": ["hazards/cpu"]})
+    assert answer.status_code == 422
+    assert "no live runner" in answer.json()["detail"]
 
 
 async def test_the_same_bundle_again_is_the_same_campaign(
     http: httpx.AsyncClient, bundle: bytes, database: str
 ) -> None:
     first = await http.post("/bundles", headers=bundles.HEADERS, content=bundle)
-    stored = await counts(database)
+    rows_before = await counts(database)
     again = await http.post("/bundles", headers=bundles.HEADERS, content=bundle, params={"name": "another name"})
     assert (first.status_code, again.status_code) == (201, 200)
     assert again.json() == first.json()
-    assert await counts(database) == stored
+    assert await counts(database) == rows_before
     # Nor does it use up a number: people notice when campaigns are missing.
     other = bundles.lines_of(bundle)
     other[0]["begun_at"] = "2020-01-01T00:00:00Z"
@@ -149,11 +149,11 @@ async def test_imported_at_once_through_two_coordinators(database: str, bundle: 
         )
     assert sorted(answer.status_code for answer in answers) == [200] * 7 + [201]
     assert len({answer.json()["id"] for answer in answers}) == 1
-    stored = await counts(database)
-    assert (stored["campaigns"], stored["jobs"], stored["outcomes"]) == (1, 14, 14)
+    row_counts = await counts(database)
+    assert (row_counts["campaigns"], row_counts["jobs"], row_counts["outcomes"]) == (1, 14, 14)
 
 
-def _changed(change: Callable[[list[dict[str, Any]]], object]) -> Callable[[bytes], bytes]:
+def _with_lines(change: Callable[[list[dict[str, Any]]], object]) -> Callable[[bytes], bytes]:
     """Change the lines, and seal them again: only the content is wrong, not the checksum."""
 
     def apply(bundle: bytes) -> bytes:
@@ -181,21 +181,21 @@ BAD: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "a byte that is no text": (lambda bundle: bundle[:-300] + b"\xff" + bundle[-299:], "line"),
     "goes on": (lambda bundle: bundle + b"{}\n", "goes on after its last line"),
     "two in one": (lambda bundle: bundle + bundle, "goes on after its last line"),
-    "an outcome missing": (_changed(lambda lines: lines.pop(3)), "13 of 14 outcomes"),
-    "an outcome twice": (_changed(lambda lines: lines.append(lines[1])), "already"),
-    "an unknown case": (_changed(lambda lines: lines[1].update(case="hazards.add/9")), "header does not name"),
-    "a run too many": (_changed(lambda lines: lines[1].update(run=3)), "header does not name"),
-    "an outcome with more": (_changed(lambda lines: lines[1]["outcome"].update(cause="type")), "no outcome"),
-    "a negative duration": (_changed(lambda lines: lines[1]["outcome"].update(duration_s=-1)), "duration_s"),
-    "a newer format": (_changed(lambda lines: lines[0].update(format=2, portolan="9.0")), "made by portolan 9.0"),
-    "another protocol": (_changed(lambda lines: lines[0]["runner"].update(protocol=2)), "protocol 2"),
-    "no cases": (_changed(lambda lines: lines[0]["suite"].update(cases=[])), "names no case"),
-    "too many runs": (_changed(lambda lines: lines[0].update(runs=101)), "header, is not valid: runs"),
+    "an outcome missing": (_with_lines(lambda lines: lines.pop(3)), "13 of 14 outcomes"),
+    "an outcome twice": (_with_lines(lambda lines: lines.append(lines[1])), "already"),
+    "an unknown case": (_with_lines(lambda lines: lines[1].update(case="hazards.add/9")), "header does not name"),
+    "a run too many": (_with_lines(lambda lines: lines[1].update(run=3)), "header does not name"),
+    "an outcome with more": (_with_lines(lambda lines: lines[1]["outcome"].update(cause="type")), "no outcome"),
+    "a negative duration": (_with_lines(lambda lines: lines[1]["outcome"].update(duration_s=-1)), "duration_s"),
+    "a newer format": (_with_lines(lambda lines: lines[0].update(format=2, portolan="9.0")), "made by portolan 9.0"),
+    "another protocol": (_with_lines(lambda lines: lines[0]["runner"].update(protocol=2)), "protocol 2"),
+    "no cases": (_with_lines(lambda lines: lines[0]["suite"].update(cases=[])), "names no case"),
+    "too many runs": (_with_lines(lambda lines: lines[0].update(runs=101)), "header, is not valid: runs"),
     "too large a number": (
-        _changed(lambda lines: lines[1]["outcome"]["timing"].update(position=1 << 40)),
+        _with_lines(lambda lines: lines[1]["outcome"]["timing"].update(position=1 << 40)),
         "outcome.timing.position: ",
     ),
-    "NUL in a name": (_changed(lambda lines: lines[0]["runner"].update(version="1\0")), "must not contain NUL"),
+    "NUL in a name": (_with_lines(lambda lines: lines[0]["runner"].update(version="1\0")), "must not contain NUL"),
 }
 
 
@@ -220,18 +220,18 @@ async def test_a_declared_size_over_the_limit_is_refused_before_the_body(http: h
 
 
 async def test_an_undeclared_size_is_refused_where_it_passes_the_limit() -> None:
-    taken = 0
+    chunks = 0
 
     async def pieces() -> AsyncIterator[bytes]:
-        nonlocal taken
+        nonlocal chunks
         while True:
-            taken += 1
+            chunks += 1
             yield bytes(1 << 20)
 
     with pytest.raises(BundleTooLargeError, match="larger than 4 MiB"):
         async with service.received(pieces(), limit=4 << 20):
             pass
-    assert taken == 5
+    assert chunks == 5
 
 
 async def test_odd_text_in_the_evidence_is_stored(http: httpx.AsyncClient, bundle: bytes) -> None:

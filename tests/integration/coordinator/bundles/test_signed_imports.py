@@ -138,9 +138,9 @@ async def test_a_bundle_that_was_changed_after_it_was_signed_is_refused(
     await trust(http, key)
     sign(bundle, key)
     on_other_hardware(bundle)
-    said = await refusal(http, bundle)
-    assert f"no valid signature of {LAB}" in said
-    assert "ask for a fresh copy" in said
+    message = await refusal(http, bundle)
+    assert f"no valid signature of {LAB}" in message
+    assert "ask for a fresh copy" in message
 
 
 async def test_a_signature_for_another_purpose_is_refused(
@@ -160,8 +160,8 @@ async def test_a_key_that_nobody_trusts_and_one_that_was_revoked_are_refused_wit
     assert "portolan signer add" in await refusal(http, bundle)
     number = await trust(http, key)
     await http.delete(f"/signers/{number}")
-    said = await refusal(http, bundle)
-    assert f"by a key of {LAB} that was revoked on" in said
+    message = await refusal(http, bundle)
+    assert f"by a key of {LAB} that was revoked on" in message
     again = await http.post("/signers", json={"name": LAB, "key": key.with_suffix(".pub").read_text()})
     assert again.status_code == 409
     assert "ask for a new one" in again.json()["detail"]
@@ -183,8 +183,8 @@ async def test_a_key_is_trusted_once_and_only_a_public_key_is(http: httpx.AsyncC
         answer = await http.post("/signers", json={"name": LAB, "key": wrong})
         assert answer.status_code == 422, wrong
     assert (await http.delete("/signers/987654")).status_code == 404
-    (listed,) = (await http.get("/signers")).json()["signers"]
-    assert (listed["name"], listed["key"], listed["revoked_at"]) == (LAB, f"{kind} {content}", None)
+    (signer,) = (await http.get("/signers")).json()["signers"]
+    assert (signer["name"], signer["key"], signer["revoked_at"]) == (LAB, f"{kind} {content}", None)
 
 
 async def test_what_is_no_signature_is_refused(http: httpx.AsyncClient, bundle_content: bytes) -> None:

@@ -22,11 +22,11 @@ async def test_jobs_of_one_campaign(fleet: AsyncEngine) -> None:
     bounds = Bounds(campaign_jobs=CASES * 3)
     assert (await service.dry_run(fleet, request(3), bounds)).jobs == CASES * 3
     for call in (service.dry_run(fleet, request(4), bounds), service.submit(fleet, request(4), bounds, None)):
-        with pytest.raises(RequestError, match="40 jobs, but the limit is 30") as refused:
+        with pytest.raises(RequestError, match="40 jobs, but the limit is 30") as refusal:
             await call
-        assert refused.value.status == 422
-    submitted, _ = await service.submit(fleet, request(3), bounds, None)
-    assert submitted.counters.total == CASES * 3
+        assert refusal.value.status == 422
+    campaign, _ = await service.submit(fleet, request(3), bounds, None)
+    assert campaign.counters.total == CASES * 3
 
 
 @pytest.mark.parametrize("user", ["ann", None])
@@ -48,5 +48,5 @@ async def test_submissions_at_the_same_time_are_counted_one_after_the_other(flee
     )
     assert sum(isinstance(result, TooManyError) for result in results) == 5
     async with fleet.connect() as connection:
-        stored = await connection.execute(text("SELECT sum(total)::int FROM campaign_targets"))
-        assert stored.scalar_one() == CASES * 3
+        total = await connection.execute(text("SELECT sum(total)::int FROM campaign_targets"))
+        assert total.scalar_one() == CASES * 3

@@ -17,8 +17,8 @@ from tests.integration.coordinator.campaigns.conftest import request
 BOUNDS = Bounds()
 
 
-async def submit(fleet: AsyncEngine, asked: CampaignRequest, user: str | None, key: str | None) -> tuple[int, bool]:
-    campaign, is_new = await service.submit(fleet, asked, BOUNDS, user, key)
+async def submit(fleet: AsyncEngine, wish: CampaignRequest, user: str | None, key: str | None) -> tuple[int, bool]:
+    campaign, is_new = await service.submit(fleet, wish, BOUNDS, user, key)
     return campaign.id, is_new
 
 
@@ -46,6 +46,6 @@ async def test_a_key_stands_for_one_request(fleet: AsyncEngine) -> None:
 
 
 async def test_the_same_submission_at_the_same_time_makes_one_campaign(fleet: AsyncEngine) -> None:
-    made = await asyncio.gather(*(submit(fleet, request(1), "ann", "k1") for _ in range(8)))
-    assert len({campaign for campaign, _ in made}) == 1
-    assert sorted(is_new for _, is_new in made) == [False] * 7 + [True]
+    submissions = await asyncio.gather(*(submit(fleet, request(1), "ann", "k1") for _ in range(8)))
+    assert len({campaign for campaign, _ in submissions}) == 1
+    assert sorted(is_new for _, is_new in submissions) == [False] * 7 + [True]

@@ -19,13 +19,13 @@ TARGET = "torch/cpu"
 async def ended_campaign(place: Place) -> tuple[int, int, int]:
     """The campaign, the job of case 0, which failed, and that of case 1, which passed."""
     campaign = await place.campaign(cases=2)
-    failed, passed = await place.claim()
-    await finish(place, [failed.key], RAISED)
-    await finish(place, [passed.key])
-    return campaign, failed.key.job, passed.key.job
+    failing_job, passing_job = await place.claim()
+    await finish(place, [failing_job.key], RAISED)
+    await finish(place, [passing_job.key])
+    return campaign, failing_job.key.job, passing_job.key.job
 
 
-async def stored(place: Place, job: int) -> tuple[str, str, str]:
+async def read_verdict(place: Place, job: int) -> tuple[str, str, str]:
     statement = text("SELECT verdict, cause, rule FROM outcomes WHERE job_id = :job")
     async with place.engine.connect() as connection:
         row = (await connection.execute(statement, {"job": job})).one()
@@ -33,28 +33,28 @@ async def stored(place: Place, job: int) -> tuple[str, str, str]:
 
 
 async def test_a_cause_that_a_person_names_stays_until_it_is_taken_back(place: Place) -> None:
-    campaign, failed, _ = await ended_campaign(place)
-    by_rule = await stored(place, failed)
-    await override_outcome(place.engine, campaign, failed, Cause.environment, "ada", "no network there")
-    assert (await stored(place, failed))[:2] == ("incomplete", "environment")
+    campaign, job, _ = await ended_campaign(place)
+    by_rule = await read_verdict(place, job)
+    await override_outcome(place.engine, campaign, job, Cause.environment, "ada", "no network there")
+    assert (await read_verdict(place, job))[:2] == ("incomplete", "environment")
     result = await reclassify(place.engine, campaign)
     assert (result.looked_at, result.overridden, result.changed) == (1, 1, 0)
     (one,) = await overrides(place.engine, campaign)
     assert (one.by, one.cause, one.outcomes) == ("ada", Cause.environment, 1)
-    await undo_outcome(place.engine, campaign, failed)
-    assert await stored(place, failed) == by_rule
+    await undo_outcome(place.engine, campaign, job)
+    assert await read_verdict(place, job) == by_rule
     assert await overrides(place.engine, campaign) == []
     with pytest.raises(NotFoundError, match="is not overridden"):
-        await undo_outcome(place.engine, campaign, failed)
+        await undo_outcome(place.engine, campaign, job)
 
 
 async def test_a_cause_is_named_by_case_and_target_too(place: Place) -> None:
-    campaign, failed, _ = await ended_campaign(place)
-    by_rule = await stored(place, failed)
+    campaign, job, _ = await ended_campaign(place)
+    by_rule = await read_verdict(place, job)
     request = OverrideRequest(case="torch.cat/0", target=TARGET, cause=Cause.environment, why="no network there")
     assert (await override(place.engine, campaign, request, "ada")).case == "torch.cat/0"
     await undo(place.engine, campaign, "torch.cat/0", TARGET)
-    assert await stored(place, failed) == by_rule
+    assert await read_verdict(place, job) == by_rule
     with pytest.raises(UnknownNameError, match="matches 0 targets"):
         await override(place.engine, campaign, request.model_copy(update={"target": "torch/xla"}), "ada")
     with pytest.raises(NotFoundError, match="no failed, skipped or incomplete outcome"):
@@ -62,11 +62,11 @@ async def test_a_cause_is_named_by_case_and_target_too(place: Place) -> None:
 
 
 async def test_what_passed_or_is_not_there_has_no_cause_to_name(place: Place) -> None:
-    campaign, _, passed = await ended_campaign(place)
+    campaign, _, job = await ended_campaign(place)
     with pytest.raises(ConflictError, match="passed"):
-        await override_outcome(place.engine, campaign, passed, Cause.environment, "ada", "why")
+        await override_outcome(place.engine, campaign, job, Cause.environment, "ada", "why")
     with pytest.raises(NotFoundError, match="no outcome of a job"):
-        await override_outcome(place.engine, campaign, passed + 1, Cause.environment, "ada", "why")
+        await override_outcome(place.engine, campaign, job + 1, Cause.environment, "ada", "why")
 
 
 async def test_a_campaign_that_runs_is_not_judged_yet(place: Place) -> None:

@@ -31,11 +31,11 @@ async def test_only_outcomes_that_the_rules_judge_otherwise_change(place: Place)
         )
     result = await reclassify(place.engine, campaign)
     assert (result.looked_at, result.changed) == (3, 1)
-    expected = classify(RAISED, framework="torch", device="cpu")
+    classification = classify(RAISED, framework="torch", device="cpu")
     (change,) = result.changes
     assert (change.was, change.was_rule) == ("assertion", "of-yesterday")
-    assert (change.now, change.now_rule, change.outcomes) == (expected.cause, expected.rule, 1)
+    assert (change.now, change.now_rule, change.outcomes) == (classification.cause, classification.rule, 1)
     async with place.engine.connect() as connection:
         rows = (await connection.execute(text("SELECT cause, rule FROM outcomes ORDER BY job_id"))).all()
-    assert [tuple(row) for row in rows] == [*[(expected.cause, expected.rule)] * 3, (None, None)]
+    assert [tuple(row) for row in rows] == [*[(classification.cause, classification.rule)] * 3, (None, None)]
     assert (await reclassify(place.engine, None)).changed == 0

@@ -38,13 +38,13 @@ def dump(dsn: str) -> str:
     """The whole database as statements, without the published figures, which an upgrade loads."""
     newest = max(installations(), key=lambda installation: installation.major)
     command = [newest.bin / "pg_dump", "--inserts", "--no-owner", "--no-privileges", "--restrict-key=portolan"]
-    shown = subprocess.run(
+    answer = subprocess.run(
         [*command, "--exclude-table-data=reference_*", dsn], capture_output=True, text=True, timeout=120, check=False
     )
-    if shown.returncode != 0:
-        raise RuntimeError(shown.stderr)
+    if answer.returncode != 0:
+        raise RuntimeError(answer.stderr)
     # What begins with a backslash is for psql alone.
-    return "".join(line for line in shown.stdout.splitlines(keepends=True) if not line.startswith("\\"))
+    return "".join(line for line in answer.stdout.splitlines(keepends=True) if not line.startswith("\\"))
 
 
 async def restore(dsn: str, statements: str) -> None:

@@ -30,8 +30,8 @@ def test_what_the_migration_role_dumps_is_whole_and_can_be_restored(
     with open(dump, "wb") as stream:
         backup.dump(as_role(dsn, MIGRATION), stream)
     newest = max(installations(), key=lambda installation: installation.major)
-    listed = subprocess.run([newest.bin / "pg_restore", "--list", dump], check=True, capture_output=True, text=True)
-    assert {name for name in GRANTS if f" {name} " in listed.stdout} == set(GRANTS)
+    listing = subprocess.run([newest.bin / "pg_restore", "--list", dump], check=True, capture_output=True, text=True)
+    assert {name for name in GRANTS if f" {name} " in listing.stdout} == set(GRANTS)
 
     asyncio.run(backup.restore(empty, dump))
     assert asyncio.run(upgrade(empty)) is None

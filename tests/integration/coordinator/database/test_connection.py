@@ -36,16 +36,16 @@ def test_json_is_always_valid_and_says_the_same_by_either_path(value: Any) -> No
 
 @given(any_text)
 def test_plain_text_changes_only_what_cannot_be_stored(value: str) -> None:
-    stored = plain_text(value)
-    assert len(stored) == len(value)
-    stored.encode()
-    changed = {old for old, new in zip(value, stored, strict=True) if old != new}
-    assert all(each == "\0" or "\ud800" <= each <= "\udfff" for each in changed)
-    assert "\0" not in stored
+    plain = plain_text(value)
+    assert len(plain) == len(value)
+    plain.encode()
+    replaced_characters = {old for old, new in zip(value, plain, strict=True) if old != new}
+    assert all(each == "\0" or "\ud800" <= each <= "\udfff" for each in replaced_characters)
+    assert "\0" not in plain
 
 
 @pytest.mark.parametrize(
-    ("value", "stored"),
+    ("value", "stored_value"),
     [
         (math.nan, "NaN"),
         ([-math.inf, {"a": math.inf}], ["-Infinity", {"a": "Infinity"}]),
@@ -56,18 +56,18 @@ def test_plain_text_changes_only_what_cannot_be_stored(value: str) -> None:
         (b"bytes", "b'bytes'"),
     ],
 )
-async def test_what_jsonb_would_refuse_is_stored(postgres: str, value: Any, stored: Any) -> None:
+async def test_what_jsonb_would_refuse_is_stored(postgres: str, value: Any, stored_value: Any) -> None:
     from sqlalchemy import bindparam
     from sqlalchemy.dialects.postgresql import JSONB
 
     pool = engine(postgres, pool_size=1)
     async with pool.connect() as connection:
         query = text("select cast(:value as jsonb) as value").bindparams(bindparam("value", type_=JSONB))
-        assert (await connection.execute(query.columns(value=JSONB), {"value": value})).scalar_one() == stored
+        assert (await connection.execute(query.columns(value=JSONB), {"value": value})).scalar_one() == stored_value
     await pool.dispose()
 
 
-def nested(depth: int) -> Any:
+def nest(depth: int) -> Any:
     value: Any = []
     for _ in range(depth):
         value = [value]
@@ -75,7 +75,7 @@ def nested(depth: int) -> Any:
 
 
 def test_deep_nesting_is_cut() -> None:
-    assert to_json(nested(100_000)).count("[") < 300
+    assert to_json(nest(100_000)).count("[") < 300
 
 
 async def test_a_statement_that_takes_too_long_is_stopped(postgres: str) -> None:
@@ -91,8 +91,8 @@ async def test_connections_that_the_server_closed_are_replaced(postgres: str) ->
     async with pool.connect() as connection:
         await connection.execute(text("select 1"))
     other = await asyncpg.connect(postgres)
-    closed = "select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'closed on'"
-    assert await other.fetchval(closed)
+    end_session = "select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'closed on'"
+    assert await other.fetchval(end_session)
     await other.close()
     async with pool.connect() as connection:
         assert (await connection.execute(text("select 2"))).scalar_one() == 2
@@ -105,8 +105,8 @@ async def test_notices_arrive_and_equal_ones_count_once(postgres: str) -> None:
         assert await notices.take(0.01) == []
         async with sender.transaction():
             await sender.execute("select pg_notify('jobs', '7'), pg_notify('campaigns', '1')")
-        taken = await notices.take(60)
-        assert taken[0] == Notice("jobs", "7")
+        notice_batch = await notices.take(60)
+        assert notice_batch[0] == Notice("jobs", "7")
         await sender.execute("notify jobs, '8'")
         async with asyncio.timeout(60):
             async for notice in notices:
@@ -148,8 +148,8 @@ async def test_a_transaction_may_be_idle_no_longer_than_a_statement_and_its_answ
     pool = engine(postgres, pool_size=1, statement_timeout_s=2.0)
     try:
         async with pool.connect() as connection:
-            shown = await connection.execute(text("SHOW idle_in_transaction_session_timeout"))
-            assert shown.scalar_one() == f"{2 + DatabaseTimes().answer_margin_s:.0f}s"
+            answer = await connection.execute(text("SHOW idle_in_transaction_session_timeout"))
+            assert answer.scalar_one() == f"{2 + DatabaseTimes().answer_margin_s:.0f}s"
     finally:
         await pool.dispose()
 

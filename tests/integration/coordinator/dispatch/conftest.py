@@ -37,8 +37,8 @@ class Place:
 
     async def campaign(self, *, runs: int = 1, cases: int | None = None, verdicts_first: bool = False) -> int:
         target = TargetName(self.target_id, "torch", "2.9.0", "cpu")
-        chosen = self.case_ids[:cases]
-        plan = Plan((TargetPlan(target, self.suite_id, chosen, frozenset({"torch.cat"})),), runs)
+        case_ids = self.case_ids[:cases]
+        plan = Plan((TargetPlan(target, self.suite_id, case_ids, frozenset({"torch.cat"})),), runs)
         request = CampaignRequest(verdicts_first=verdicts_first)
         async with self.engine.begin() as connection:
             return await campaigns.create(connection, request, plan)
@@ -85,9 +85,9 @@ async def place(engine: AsyncEngine, owner: AsyncEngine) -> Place:
             connection, "torch", CatalogueSuite(name="paper", revision="r1", cases=cases)
         )
         runner_id = await add_runner(connection, runner_info(), suite_id, url=URL, secret=SECRET)
-        owned = await ownership.own(connection, runner_id, "me")
+        ownership_row = await ownership.own(connection, runner_id, "me")
         plan = await campaigns.offers(
-            connection, "paper", [TargetName(owned.target_id if owned else 0, "torch", "2.9.0", "cpu")]
+            connection, "paper", [TargetName(ownership_row.target_id if ownership_row else 0, "torch", "2.9.0", "cpu")]
         )
-    assert owned is not None
-    return Place(engine, runner_id, owned.target_id, suite_id, tuple(case.id for case in plan[0].cases), owner)
+    assert ownership_row is not None
+    return Place(engine, runner_id, ownership_row.target_id, suite_id, tuple(case.id for case in plan[0].cases), owner)

@@ -34,9 +34,9 @@ async def test_a_runner_alone_has_no_share(place: Place) -> None:
 
 async def test_what_was_refused_goes_last(place: Place) -> None:
     await place.campaign(cases=8)
-    refused = {job.key for job in await place.claim(3)}
+    refused_keys = {job.key for job in await place.claim(3)}
     async with place.engine.begin() as connection:
-        await queue.give_back(connection, sorted(refused), "the runner refused it", is_loss=False, is_refusal=True)
+        await queue.give_back(connection, sorted(refused_keys), "the runner refused it", is_loss=False, is_refusal=True)
     cases = [job.case for job in await place.claim(8)]
     assert cases == [f"torch.cat/{number}" for number in (3, 4, 5, 6, 7, 0, 1, 2)]
 
@@ -48,7 +48,7 @@ async def test_a_claim_reads_nothing_that_may_not_begin(place: Place) -> None:
         pass
     async with place.engine.begin() as connection:
         before = (await connection.execute(READ)).scalar_one_or_none() or 0
-        claimed = await queue.claim(
+        jobs = await queue.claim(
             connection,
             runner_id=place.runner_id,
             boot_id="boot-1",
@@ -58,5 +58,5 @@ async def test_a_claim_reads_nothing_that_may_not_begin(place: Place) -> None:
             limit=256,
         )
         read = (await connection.execute(READ)).scalar_one()
-    assert claimed == []
+    assert jobs == []
     assert read - before < 1_000

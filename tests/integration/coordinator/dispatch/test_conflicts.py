@@ -63,15 +63,15 @@ async def test_a_runner_is_removed_while_a_finish_is_about_to_move_its_cursor(pl
     assert await states(place) == {"queued"}
 
 
-async def cancelled(place: Place, campaign: int) -> None:
+async def cancel(place: Place, campaign: int) -> None:
     await campaigns.cancel(place.engine, campaign, Caller("admin", Role.admin, "token"))
 
 
-async def removed(place: Place, _: int) -> None:
+async def remove_runner(place: Place, _: int) -> None:
     await registry.remove(place.engine, place.runner_id)
 
 
-@pytest.mark.parametrize(("ask", "left"), [(cancelled, "cancelled"), (removed, "queued")])
+@pytest.mark.parametrize(("ask", "left"), [(cancel, "cancelled"), (remove_runner, "queued")])
 async def test_who_loses_a_deadlock_begins_again(
     place: Place, ask: Callable[[Place, int], Awaitable[None]], left: str
 ) -> None:
@@ -92,17 +92,17 @@ async def test_a_restarted_runner_is_registered_while_its_coordinator_finds_it_r
     monkeypatch.setattr(connections, "ATTEMPTS", 1)
     again = runner_info("boot-2")
     async with place.engine.connect() as connection:
-        known = await ownership.read(connection, place.runner_id)
+        known_runner = await ownership.read(connection, place.runner_id)
     async with asyncio.timeout(60):
         async with place.engine.begin() as connection:
             await connection.execute(text("SELECT id FROM targets FOR UPDATE"))
-            found = asyncio.create_task(registry.refresh(place.engine, known, again, CATALOGUE))
+            refreshing = asyncio.create_task(registry.refresh(place.engine, known_runner, again, CATALOGUE))
             await waits(place)
             registration = RunnerRegistration(url=URL, secret=SECRET)
-            registered = asyncio.create_task(registry.enter(place.engine, registration, again, CATALOGUE))
+            registering = asyncio.create_task(registry.enter(place.engine, registration, again, CATALOGUE))
             await waits(place, 2)
-        assert await registered == place.runner_id
-        assert (await found).boot_id == "boot-2"
+        assert await registering == place.runner_id
+        assert (await refreshing).boot_id == "boot-2"
 
 
 async def test_a_runner_that_two_register_at_once_is_one_runner(place: Place) -> None:
@@ -122,7 +122,7 @@ async def test_two_that_list_the_same_new_suites_in_other_orders_both_register(
 ) -> None:
     """Both store them in the order of their names, so one waits and neither is ended."""
     monkeypatch.setattr(connections, "ATTEMPTS", 1)
-    listed = [
+    catalogue_suites = [
         CatalogueSuite(name=name, revision="r", cases=[CatalogueCase(id=f"{name}/0", function=name)])
         for name in ("first", "second")
     ]
@@ -138,8 +138,8 @@ async def test_two_that_list_the_same_new_suites_in_other_orders_both_register(
         async with place.engine.begin() as connection:
             lock = "SELECT pg_advisory_xact_lock(hashtextextended(:key, 0))"
             await connection.execute(text(lock), {"key": "first\ntorch\nr"})
-            one = enter(1, listed)
+            one = enter(1, catalogue_suites)
             await waits(place)
-            other = enter(2, listed[::-1])
+            other = enter(2, catalogue_suites[::-1])
             await waits(place, 2)
         assert await one != await other

@@ -30,7 +30,7 @@ async def test_an_outcome_that_cannot_be_stored_harms_no_other(place: Place) -> 
     )
     all_stored = asyncio.Event()
 
-    def stored(cursor: Cursor) -> None:
+    def note_cursor(cursor: Cursor) -> None:
         if cursor.n == 5:
             all_stored.set()
 
@@ -39,7 +39,7 @@ async def test_an_outcome_that_cannot_be_stored_harms_no_other(place: Place) -> 
         for n, job in enumerate(jobs, start=1):
             outcome = absurd if n == 3 else PASSED
             row = record(job.key, outcome, framework="torch", device="cpu")
-            reports.append(RunnerReport(Cursor(place.runner_id, "boot-1", n), job.key, row, outcome, stored))
+            reports.append(RunnerReport(Cursor(place.runner_id, "boot-1", n), job.key, row, outcome, note_cursor))
         await writer.write(reports)
         async with asyncio.timeout(60):
             await all_stored.wait()
@@ -74,7 +74,7 @@ async def running(writer: OutcomeWriter) -> AsyncIterator[OutcomeWriter]:
             await work
 
 
-async def stored(place: Place, *reports: RunnerReport) -> None:
+async def store(place: Place, *reports: RunnerReport) -> None:
     """Have a writer store these, all in one batch."""
     async with running(OutcomeWriter(place.engine, lambda campaigns: None)) as writer:
         await writer.write(reports)
@@ -94,7 +94,7 @@ async def test_of_two_finishes_the_first_counts_and_the_second_is_kept(place: Pl
     (job,) = await place.claim()
     reports = [report(place, job.key, 1), report(place, job.key, 2, WRONG)]
     for batch in [reports] if together else [[reports[0]], [reports[1]]]:
-        await stored(place, *batch)
+        await store(place, *batch)
     async with place.engine.connect() as connection:
         (outcome,) = (await connection.execute(text("SELECT verdict FROM outcomes"))).all()
         (attempt,) = (await connection.execute(text('SELECT "end", late_outcome FROM attempts'))).all()
@@ -113,7 +113,7 @@ async def test_what_follows_a_late_finish_is_no_first_one(place: Place, together
     stop = report(place, job.key, 1, Outcome(verdict=Verdict.incomplete, ending=Ending.cancelled, duration_s=1.0))
     reports = [stop._replace(row=None, late=True), report(place, job.key, 2)]
     for batch in [reports] if together else [[reports[0]], [reports[1]]]:
-        await stored(place, *batch)
+        await store(place, *batch)
     async with place.engine.connect() as connection:
         assert (await connection.execute(text("SELECT count(*) FROM outcomes"))).scalar_one() == 0
         (attempt,) = (await connection.execute(text('SELECT "end", late_outcome FROM attempts'))).all()
@@ -194,8 +194,8 @@ async def test_the_start_of_a_newer_attempt_beside_the_end_of_the_older_keeps_it
     async with place.engine.begin() as connection:
         await queue.give_back(connection, [job.key], "silent", is_loss=True)
     (again,) = await place.claim()
-    begun = RunnerReport(Cursor(place.runner_id, "boot-1", 2), again.key, None, None, lambda cursor: None)
-    await stored(place, report(place, job.key, 1), begun)
+    later_start = RunnerReport(Cursor(place.runner_id, "boot-1", 2), again.key, None, None, lambda cursor: None)
+    await store(place, report(place, job.key, 1), later_start)
     async with place.engine.connect() as connection:
         (outcome,) = (await connection.execute(text("SELECT attempt FROM outcomes"))).all()
     assert outcome.attempt == 1

@@ -42,10 +42,10 @@ FAILED = Outcome(verdict=Verdict.failed, ending=Ending.raised, duration_s=0.1).m
 
 async def finish(place: Place, keys: list[Key], outcome: Outcome = PASSED, n: int = 1) -> set[int]:
     async with place.engine.begin() as connection:
-        accepted, _ = await finishes.finish(
+        accepted_keys, _ = await finishes.finish(
             connection, reports_of(place, keys, outcome), [Cursor(place.runner_id, "boot-1", n)]
         )
-    return {key.job for key in accepted}
+    return {key.job for key in accepted_keys}
 
 
 def reports_of(place: Place, keys: list[Key], outcome: Outcome = PASSED) -> list[Finish]:
@@ -108,9 +108,9 @@ async def test_nothing_is_timed_while_a_live_runner_has_verdicts_to_begin(
 ) -> None:
     slow = await add_slow_target(place, await place.campaign(runs=2, cases=3, verdicts_first=verdicts_first))
     async with place.engine.begin() as connection:
-        owned = await ownership.own(connection, slow, "me")
-    assert owned is not None
-    theirs = await replace(place, runner_id=slow, target_id=owned.target_id).claim()
+        slow_runner = await ownership.own(connection, slow, "me")
+    assert slow_runner is not None
+    theirs = await replace(place, runner_id=slow, target_id=slow_runner.target_id).claim()
     assert [job.run for job in theirs] == [1, 1, 1]
     ours = await place.claim()
     assert [job.run for job in ours] == [1, 1, 1]
@@ -198,8 +198,8 @@ async def test_a_late_report_is_the_outcome_while_no_newer_attempt_has_begun(pla
         reports = reports_of(place, [job.key for job in jobs])
         assert await finishes.finish(connection, reports) == (set(), [])
         assert await finishes.reclaim(connection, reports) == {jobs[0].key}
-        accepted, _ = await finishes.finish(connection, reports)
-        assert accepted == {jobs[0].key}
+        accepted_keys, _ = await finishes.finish(connection, reports)
+        assert accepted_keys == {jobs[0].key}
         assert await queue.find_revoked(connection, place.runner_id, [job.key for job in again]) == [again[0].key]
     (outcome,) = await rows(place, "SELECT job_id, attempt FROM outcomes")
     assert (outcome.job_id, outcome.attempt) == (jobs[0].key.job, 1)
@@ -212,22 +212,22 @@ async def test_a_late_report_is_the_outcome_while_no_newer_attempt_has_begun(pla
 
 async def test_a_runner_that_was_silent_comes_back_with_what_nobody_else_has_had(place: Place) -> None:
     await place.campaign(cases=3)
-    running, waiting, taken = await place.claim()
+    running, waiting, other_job = await place.claim()
     async with place.engine.begin() as connection:
         await queue.start(connection, [running.key])
-        await queue.give_back(connection, [running.key, taken.key], "silent", is_loss=True)
+        await queue.give_back(connection, [running.key, other_job.key], "silent", is_loss=True)
         await queue.give_back(connection, [waiting.key], FELL_SILENT, is_loss=False)
         await connection.execute(text("UPDATE jobs SET attempt = 2, state = 'leased' WHERE id = :id"), {"id": 3})
         await queue.welcome_back(connection, place.runner_id, "another boot")
         assert await queue.leased_jobs(connection, place.runner_id) == []
         await queue.welcome_back(connection, place.runner_id, "boot-1")
-        held = await queue.leased_jobs(connection, place.runner_id)
-    assert [(job.key, job.running) for job in held] == [(running.key, True), (waiting.key, False)]
+        leased = await queue.leased_jobs(connection, place.runner_id)
+    assert [(job.key, job.running) for job in leased] == [(running.key, True), (waiting.key, False)]
     assert await finish(place, [running.key, waiting.key]) == {1, 2}
 
 
-@pytest.mark.parametrize(("ran_s", "counted"), [(1, 0), (3600, 1)])
-async def test_a_silence_counts_only_past_the_time_limit_of_the_case(place: Place, ran_s: int, counted: int) -> None:
+@pytest.mark.parametrize(("ran_s", "losses"), [(1, 0), (3600, 1)])
+async def test_a_silence_counts_only_past_the_time_limit_of_the_case(place: Place, ran_s: int, losses: int) -> None:
     await place.campaign(cases=1)
     (job,) = await place.claim()
     async with place.engine.begin() as connection:
@@ -238,7 +238,7 @@ async def test_a_silence_counts_only_past_the_time_limit_of_the_case(place: Plac
         await queue.give_back(connection, [job.key], "silent", is_loss=True)
         await queue.welcome_back(connection, place.runner_id, "boot-1")
     (row,) = await rows(place, "SELECT lost FROM jobs")
-    assert row.lost == counted
+    assert row.lost == losses
 
 
 async def test_what_a_runner_lost_otherwise_it_does_not_get_back(place: Place) -> None:
@@ -338,11 +338,11 @@ async def explain(connection: Any, statement: str, keys: list[Key]) -> dict[str,
         values = {name: [getattr(row, name) for row in rows] for name in finishes.COLUMNS}
         values |= {"f_runner": [1] * len(keys), "f_token": [TOKEN] * len(keys)}
         values |= {"c_runner": [1], "c_boot": ["boot-1"], "c_n": [1]}
-    explained = await connection.execute(
+    answer = await connection.execute(
         text(f"EXPLAIN (FORMAT JSON) {getattr(finishes if hasattr(finishes, statement) else queue, statement).text}"),
         values,
     )
-    return explained.scalar_one()[0]["Plan"]
+    return answer.scalar_one()[0]["Plan"]
 
 
 def walk(node: dict[str, Any]) -> list[dict[str, Any]]:

@@ -45,9 +45,9 @@ class Processes:
         return self._containers[id]
 
     def list(self, *, usage: bool = False) -> Sequence[Container]:
-        ended = {id for id, process in self.processes.items() if process.poll() is not None}
+        ended_ids = {id for id, process in self.processes.items() if process.poll() is not None}
         return [
-            replace(container, state="exited" if id in ended else "running")
+            replace(container, state="exited" if id in ended_ids else "running")
             for id, container in self._containers.items()
         ]
 

@@ -90,5 +90,5 @@ async def test_the_documentation_lists_the_columns_of_each_table_in_their_order(
         "SELECT column_name FROM information_schema.columns WHERE table_name = $1 ORDER BY ordinal_position", table.name
     )
     await connection.close()
-    told = ["reference", "number", *re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)]
-    assert told == [each["column_name"] for each in columns]
+    documented_columns = ["reference", "number", *re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)]
+    assert documented_columns == [each["column_name"] for each in columns]

@@ -54,7 +54,7 @@ async def enter(engine: AsyncEngine, info: RunnerInfo, options: list[CaseOptions
     await service.enter(engine, RunnerRegistration(url=url), of_its_own, catalogue)
 
 
-async def stored(http: httpx.AsyncClient, **query: Any) -> Any:
+async def fetch_cases(http: httpx.AsyncClient, **query: Any) -> Any:
     (suite,) = [suite for suite in (await http.get("/catalogue")).json()["suites"] if suite["suite"] == "own"]
     answer = await http.get(f"/suites/{suite['suite_id']}/cases", params=query)
     assert answer.status_code == 200, answer.text
@@ -65,7 +65,7 @@ async def test_a_suite_is_listed_with_the_options_of_its_cases(
     http: httpx.AsyncClient, engine: AsyncEngine, info: RunnerInfo
 ) -> None:
     await enter(engine, info, [OPTIONS, None, OTHER], "http://first")
-    whole = await stored(http)
+    whole = await fetch_cases(http)
     assert (whole["suite"], whole["revision"], whole["next"]) == ("own", "1", None)
     assert [case["options"] for case in whole["cases"]] == [
         {
@@ -76,10 +76,10 @@ async def test_a_suite_is_listed_with_the_options_of_its_cases(
         None,
         {"kind": "behaviour"},
     ]
-    first = await stored(http, limit=2)
-    rest = await stored(http, offset=first["next"], limit=2)
+    first = await fetch_cases(http, limit=2)
+    rest = await fetch_cases(http, offset=first["next"], limit=2)
     assert [case["case"] for case in first["cases"] + rest["cases"]] == ["f0/0", "f1/0", "f2/0"]
-    assert [case["case"] for case in (await stored(http, function="f1"))["cases"]] == ["f1/0"]
+    assert [case["case"] for case in (await fetch_cases(http, function="f1"))["cases"]] == ["f1/0"]
     assert (await http.get("/suites/999999/cases")).status_code == 404
 
 
@@ -88,6 +88,6 @@ async def test_options_are_no_part_of_a_revision(
 ) -> None:
     """They decide no result: a runner that says them otherwise serves the same suite, as it was stored first."""
     await enter(engine, info, [None, OPTIONS], "http://older")
-    stored_first = await stored(http)
+    stored_first = await fetch_cases(http)
     await enter(engine, info, [OTHER, OTHER], "http://later")
-    assert await stored(http) == stored_first
+    assert await fetch_cases(http) == stored_first

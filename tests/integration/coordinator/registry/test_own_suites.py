@@ -59,7 +59,7 @@ async def rows(database: str) -> AsyncIterator[asyncpg.Connection[Any]]:
     await connection.close()
 
 
-def changed(bundle: bytes, change: Callable[[Lines], object]) -> bytes:
+def change_bundle(bundle: bytes, change: Callable[[Lines], object]) -> bytes:
     """Another bundle, of another time, with these changes."""
     lines = bundles.lines_of(bundle)
     lines[0]["begun_at"] = "2020-01-01T00:00:00Z"
@@ -67,13 +67,13 @@ def changed(bundle: bytes, change: Callable[[Lines], object]) -> bytes:
     return bundles.sealed(lines)
 
 
-def served(bundle: bytes) -> tuple[RunnerInfo, CatalogueSuite]:
+def runner_of(bundle: bytes) -> tuple[RunnerInfo, CatalogueSuite]:
     """A runner that serves what the bundle's did, and a case more, first."""
     header, *_ = bundles.lines_of(bundle)
     info = RunnerInfo.model_validate(header["runner"])
-    brought = [CatalogueCase.model_validate(case) for case in header["suite"]["cases"]]
+    bundle_cases = [CatalogueCase.model_validate(case) for case in header["suite"]["cases"]]
     first = CatalogueCase(id="hazards.first/0", function="hazards.first")
-    return info, CatalogueSuite(name="hazards", revision=header["suite"]["revision"], cases=[first, *brought])
+    return info, CatalogueSuite(name="hazards", revision=header["suite"]["revision"], cases=[first, *bundle_cases])
 
 
 async def enter(engine: AsyncEngine, info: RunnerInfo, suite: CatalogueSuite, url: str = "http://nobody") -> int:
@@ -97,9 +97,9 @@ def alter_first(lines: Lines) -> None:
 async def test_an_import_leaves_the_suite_of_a_runner_as_it_is(
     http: httpx.AsyncClient, bundle: bytes, engine: AsyncEngine, rows: asyncpg.Connection[Any]
 ) -> None:
-    info, suite = served(bundle)
+    info, suite = runner_of(bundle)
     await enter(engine, info, suite)
-    stored = await rows.fetch(CASES)
+    rows_before = await rows.fetch(CASES)
     catalogue = (await http.get("/catalogue")).json()
 
     def add_a_case(lines: Lines) -> None:
@@ -107,30 +107,30 @@ async def test_an_import_leaves_the_suite_of_a_runner_as_it_is(
         lines[0]["suite"]["cases"][1]["tags"] = ["a tag of its own"]
         lines.extend({**lines[1], "case": "hazards.extra/0", "run": run} for run in (1, 2))
 
-    answer = await http.post("/bundles", headers=bundles.HEADERS, content=changed(bundle, add_a_case))
+    answer = await http.post("/bundles", headers=bundles.HEADERS, content=change_bundle(bundle, add_a_case))
     assert answer.status_code == 201, answer.text
     functions = (await http.get(f"/campaigns/{answer.json()['id']}/matrix")).json()["rows"]
     assert "hazards.extra" in {row["function"] for row in functions}
-    assert [row for row in await rows.fetch(CASES) if row["origin"] == "runner"] == stored
+    assert [row for row in await rows.fetch(CASES) if row["origin"] == "runner"] == rows_before
     assert (await http.get("/catalogue")).json() == catalogue
     await enter(engine, info, suite)
     # What is dispatched is the runner's, to the last case.
-    planned = await http.post(
+    plan = await http.post(
         "/campaigns", json={"suite": "hazards", "targets": ["hazards/cpu"], "runs": 1, "dry_run": True}
     )
-    assert planned.json()["jobs"] == len(suite.cases), planned.text
+    assert plan.json()["jobs"] == len(suite.cases), plan.text
 
 
 async def test_a_runner_that_comes_after_a_bundle_has_its_suite_whole_and_of_its_own(
     http: httpx.AsyncClient, bundle: bytes, engine: AsyncEngine, rows: asyncpg.Connection[Any]
 ) -> None:
     campaign = (await http.post("/bundles", headers=bundles.HEADERS, content=bundle)).json()["id"]
-    brought = await rows.fetch(CASES)
+    bundle_rows = await rows.fetch(CASES)
     outcomes = (await http.get(f"/campaigns/{campaign}/outcomes")).json()
-    info, suite = served(bundle)
+    info, suite = runner_of(bundle)
     await enter(engine, info, suite)
     now = await rows.fetch(CASES)
-    assert [row for row in now if row["origin"] == "bundle"] == brought
+    assert [row for row in now if row["origin"] == "bundle"] == bundle_rows
     assert [row["name"] for row in now if row["origin"] == "runner"] == [case.id for case in suite.cases]
     assert (await http.get(f"/campaigns/{campaign}/outcomes")).json() == outcomes
 
@@ -141,7 +141,7 @@ async def test_bundles_with_the_same_cases_share_them(
     assert (await http.post("/bundles", headers=bundles.HEADERS, content=bundle)).status_code == 201
     before = await counts(rows)
     assert (
-        await http.post("/bundles", headers=bundles.HEADERS, content=changed(bundle, lambda lines: None))
+        await http.post("/bundles", headers=bundles.HEADERS, content=change_bundle(bundle, lambda lines: None))
     ).status_code == 201
     after = await counts(rows)
     assert (after["campaigns"], after["suites"], after["cases"]) == (2, before["suites"], before["cases"])
@@ -165,30 +165,30 @@ async def test_one_revision_has_one_meaning(
     rows: asyncpg.Connection[Any],
 ) -> None:
     if first == "a runner":
-        await enter(engine, *served(bundle))
+        await enter(engine, *runner_of(bundle))
     else:
         assert (await http.post("/bundles", headers=bundles.HEADERS, content=bundle)).status_code == 201
-    stored = await counts(rows)
-    answer = await http.post("/bundles", headers=bundles.HEADERS, content=changed(bundle, change))
+    counts_before = await counts(rows)
+    answer = await http.post("/bundles", headers=bundles.HEADERS, content=change_bundle(bundle, change))
     assert answer.status_code == 409, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     detail = answer.json()["detail"]
     assert "the bundle's suite 'hazards' of hazards differs from the suite stored" in detail
     assert words in detail
-    assert await counts(rows) == stored
+    assert await counts(rows) == counts_before
 
 
 async def test_a_runner_that_contradicts_a_bundle_is_told_of_it(
     http: httpx.AsyncClient, bundle: bytes, engine: AsyncEngine, rows: asyncpg.Connection[Any]
 ) -> None:
     assert (
-        await http.post("/bundles", headers=bundles.HEADERS, content=changed(bundle, rename_first))
+        await http.post("/bundles", headers=bundles.HEADERS, content=change_bundle(bundle, rename_first))
     ).status_code == 201
-    stored = await counts(rows)
-    info, suite = served(bundle)
+    counts_before = await counts(rows)
+    info, suite = runner_of(bundle)
     with pytest.raises(SuiteChangedError, match=r"hazards\.add/0: function hazards\.other → hazards\.add"):
         await enter(engine, info, suite)
-    assert await counts(rows) == stored
+    assert await counts(rows) == counts_before
     assert (await http.get("/runners")).json() == {"runners": []}
     await enter(engine, info, suite.model_copy(update={"revision": "another"}))
 
@@ -197,24 +197,24 @@ async def test_whoever_told_a_revision_wrongly_is_undone_by_an_operator(
     http: httpx.AsyncClient, bundle: bytes, engine: AsyncEngine, rows: asyncpg.Connection[Any]
 ) -> None:
     """A bundle with its campaign, a runner of another target with its suite; then the real one comes in."""
-    info, suite = served(bundle)
+    info, suite = runner_of(bundle)
     before = await counts(rows)
-    wrong = await http.post("/bundles", headers=bundles.HEADERS, content=changed(bundle, rename_first))
+    wrong = await http.post("/bundles", headers=bundles.HEADERS, content=change_bundle(bundle, rename_first))
     with pytest.raises(SuiteChangedError, match="`portolan delete suite` shows"):
         await enter(engine, info, suite)
-    gone = await http.delete(f"/campaigns/{wrong.json()['id']}")
-    assert gone.status_code == 200, gone.text
+    answer = await http.delete(f"/campaigns/{wrong.json()['id']}")
+    assert answer.status_code == 200, answer.text
     now = await counts(rows)
     assert {**now, "targets": 0, "fingerprints": 0} == before
     other = suite.model_copy(update={"cases": suite.cases[1:]})
     squatter = await enter(engine, info.model_copy(update={"device": "another", "boot_id": "b"}), other, "http://other")
     with pytest.raises(SuiteChangedError):
         await enter(engine, info, suite)
-    (stored,) = (await http.get("/suites")).json()["suites"]
-    assert (stored["origin"], stored["cases"], stored["runners"]) == ("runner", len(other.cases), [squatter])
-    assert (await http.delete(f"/suites/{stored['id']}")).status_code == 409
+    (suite_row,) = (await http.get("/suites")).json()["suites"]
+    assert (suite_row["origin"], suite_row["cases"], suite_row["runners"]) == ("runner", len(other.cases), [squatter])
+    assert (await http.delete(f"/suites/{suite_row['id']}")).status_code == 409
     assert (await http.delete(f"/runners/{squatter}")).is_success
-    assert (await http.delete(f"/suites/{stored['id']}")).json() == {**stored, "runners": []}
+    assert (await http.delete(f"/suites/{suite_row['id']}")).json() == {**suite_row, "runners": []}
     await enter(engine, info, suite)
 
 
@@ -222,7 +222,7 @@ async def test_a_bundle_goes_with_its_campaign_unless_another_has_its_cases(
     http: httpx.AsyncClient, bundle: bytes, rows: asyncpg.Connection[Any]
 ) -> None:
     first = (await http.post("/bundles", headers=bundles.HEADERS, content=bundle)).json()["id"]
-    same = changed(bundle, lambda lines: None)
+    same = change_bundle(bundle, lambda lines: None)
     second = (await http.post("/bundles", headers=bundles.HEADERS, content=same)).json()["id"]
     outcomes = (await http.get(f"/campaigns/{second}/outcomes")).json()
     assert (await http.delete(f"/campaigns/{first}")).status_code == 200
@@ -238,7 +238,7 @@ async def test_of_a_bundle_and_a_runner_that_contradict_each_other_at_once_one_i
     http: httpx.AsyncClient, bundle: bytes, engine: AsyncEngine, rows: asyncpg.Connection[Any]
 ) -> None:
     """Held up before both commit: whoever is second sees the first, and nobody waits for ever."""
-    info, suite = served(bundle)
+    info, suite = runner_of(bundle)
     info = info.model_copy(update={"version": "another target"})
     async with asyncio.timeout(120):
         holder = rows.transaction()
@@ -246,7 +246,7 @@ async def test_of_a_bundle_and_a_runner_that_contradict_each_other_at_once_one_i
         key = f"hazards\nhazards\n{suite.revision}"
         await rows.execute("select pg_advisory_xact_lock(hashtextextended($1, 0))", key)
         importing = asyncio.ensure_future(
-            http.post("/bundles", headers=bundles.HEADERS, content=changed(bundle, rename_first))
+            http.post("/bundles", headers=bundles.HEADERS, content=change_bundle(bundle, rename_first))
         )
         entering = asyncio.ensure_future(enter(engine, info, suite))
         while await rows.fetchval(WAITING) < 2:
@@ -254,38 +254,38 @@ async def test_of_a_bundle_and_a_runner_that_contradict_each_other_at_once_one_i
             assert [importing.done(), entering.done()] == [False, False]
             await rows.execute("select pg_stat_clear_snapshot()")
         await holder.rollback()
-        done = await asyncio.gather(importing, entering, return_exceptions=True)
-    imported = isinstance(done[0], httpx.Response) and done[0].status_code == 201
-    assert imported or (isinstance(done[0], httpx.Response) and done[0].status_code == 409), done
-    assert isinstance(done[1], SuiteChangedError if imported else int), done
+        results = await asyncio.gather(importing, entering, return_exceptions=True)
+    is_imported = isinstance(results[0], httpx.Response) and results[0].status_code == 201
+    assert is_imported or (isinstance(results[0], httpx.Response) and results[0].status_code == 409), results
+    assert isinstance(results[1], SuiteChangedError if is_imported else int), results
     assert (await counts(rows))["suites"] == 1
 
 
 async def test_a_bundle_says_nothing_new_of_a_target_that_is_there(
     http: httpx.AsyncClient, bundle: bytes, engine: AsyncEngine, rows: asyncpg.Connection[Any]
 ) -> None:
-    await enter(engine, *served(bundle))
-    stored = await rows.fetch("select * from targets")
+    await enter(engine, *runner_of(bundle))
+    targets_before = await rows.fetch("select * from targets")
 
     def say_otherwise(lines: Lines) -> None:
         lines[0]["runner"] |= {"simulated": True, "device_class": "tpu"}
         lines[0]["runner"]["fingerprint"]["notes"] = ["the bundle's"]
 
     assert (
-        await http.post("/bundles", headers=bundles.HEADERS, content=changed(bundle, say_otherwise))
+        await http.post("/bundles", headers=bundles.HEADERS, content=change_bundle(bundle, say_otherwise))
     ).status_code == 201
-    assert await rows.fetch("select * from targets") == stored
+    assert await rows.fetch("select * from targets") == targets_before
 
 
 async def test_an_estimate_learns_from_what_was_imported(
     http: httpx.AsyncClient, bundle: bytes, engine: AsyncEngine
 ) -> None:
     assert (await http.post("/bundles", headers=bundles.HEADERS, content=bundle)).status_code == 201
-    info, suite = served(bundle)
+    info, suite = runner_of(bundle)
     await enter(engine, info, suite)
-    planned = await http.post(
+    plan = await http.post(
         "/campaigns", json={"suite": "hazards", "targets": ["hazards/cpu"], "runs": 1, "dry_run": True}
     )
-    assert planned.status_code == 200, planned.text
-    (target,) = planned.json()["by_target"]
+    assert plan.status_code == 200, plan.text
+    (target,) = plan.json()["by_target"]
     assert target["estimate"]["measured_jobs"] == len(bundles.lines_of(bundle)) - 1

@@ -34,19 +34,19 @@ def other(number: int) -> dict[str, Any]:
 
 def processes(parent: int | None = None) -> list[psutil.Process]:
     """The pool processes of this process, or of another one."""
-    found = []
+    children = []
     for child in psutil.Process(parent).children():
         with suppress(psutil.NoSuchProcess):  # or a zombie, which is one
-            found += [child] if "spawn_main" in " ".join(child.cmdline()) else []
-    return found
+            children += [child] if "spawn_main" in " ".join(child.cmdline()) else []
+    return children
 
 
-async def gone(process: psutil.Process) -> bool:
-    found, _ = await asyncio.to_thread(psutil.wait_procs, [process], 30)
-    return found == [process]
+async def wait_gone(process: psutil.Process) -> bool:
+    ended_processes, _ = await asyncio.to_thread(psutil.wait_procs, [process], 30)
+    return ended_processes == [process]
 
 
-async def submitted(renderer: Renderer, spec: dict[str, Any]) -> asyncio.Task[list[bytes]]:
+async def submit(renderer: Renderer, spec: dict[str, Any]) -> asyncio.Task[list[bytes]]:
     """A drawing that is with the process, unless it waits for another one."""
     drawing = asyncio.create_task(renderer.draw([spec], "svg"))
     for _ in range(10):
@@ -89,17 +89,17 @@ async def test_a_long_name_of_any_characters_is_drawn(renderer: Renderer, start:
 
 async def test_all_figures_are_drawn_by_one_process(renderer: Renderer) -> None:
     specs = [other(number) for number in range(6)]
-    found = await asyncio.gather(*(renderer.draw([spec], "svg") for spec in specs))
-    assert len({svg for (svg,) in found}) == 6
+    drawings = await asyncio.gather(*(renderer.draw([spec], "svg") for spec in specs))
+    assert len({svg for (svg,) in drawings}) == 6
     first = the_process()
     await renderer.draw([other(7)], "png")
     assert the_process() == first
 
 
 async def test_a_figure_that_is_drawn_needs_no_process_again(renderer: Renderer) -> None:
-    drawn = await renderer.draw([SPEC], "svg")
+    drawing = await renderer.draw([SPEC], "svg")
     the_process().suspend()
-    assert await renderer.draw([SPEC], "svg") == drawn
+    assert await renderer.draw([SPEC], "svg") == drawing
 
 
 async def test_a_process_is_renewed_after_so_many_drawings(renderer: Renderer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,10 +116,10 @@ async def test_a_process_without_work_ends_and_the_next_one_draws(
     renderer: Renderer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rendering, "IDLE_S", 0.1)
-    drawing = await submitted(renderer, SPEC)
+    drawing = await submit(renderer, SPEC)
     process = the_process()
     assert await drawing
-    assert await gone(process)
+    assert await wait_gone(process)
     assert await renderer.draw([other(1)], "svg")
 
 
@@ -140,27 +140,27 @@ async def test_one_that_cannot_be_drawn_leaves_the_others(renderer: Renderer) ->
 
 async def test_nothing_is_fetched_for_a_figure(renderer: Renderer) -> None:
     """What is asked for elsewhere is refused before anybody connects."""
-    asked = []
+    request_lines = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        asked.append(await reader.readline())
+        request_lines.append(await reader.readline())
         writer.close()
 
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         spec = {**SPEC, "data": {"url": f"http://127.0.0.1:{port}/data.json"}}
         await asyncio.gather(renderer.draw([spec], "svg"), return_exceptions=True)
-    assert asked == []
+    assert request_lines == []
 
 
 async def test_a_process_that_is_killed_costs_the_figure_that_it_draws(renderer: Renderer) -> None:
     await renderer.draw([SPEC], "svg")
     process = the_process()
     process.suspend()
-    lost, next_one = await submitted(renderer, other(1)), await submitted(renderer, other(2))
+    interrupted_drawing, next_one = await submit(renderer, other(1)), await submit(renderer, other(2))
     process.kill()
     with pytest.raises(DrawingError, match="its table has the numbers"):
-        await lost
+        await interrupted_drawing
     (svg,) = await next_one
     assert svg.startswith(b"<svg ")
 
@@ -184,7 +184,7 @@ async def test_a_process_that_was_killed_without_work_costs_nothing(renderer: Re
     await renderer.draw([SPEC], "svg")
     process = the_process()
     process.kill()
-    assert await gone(process)
+    assert await wait_gone(process)
     (svg,) = await renderer.draw([other(1)], "svg")
     assert svg.startswith(b"<svg ")
 
@@ -192,7 +192,7 @@ async def test_a_process_that_was_killed_without_work_costs_nothing(renderer: Re
 async def test_closing_does_not_wait_for_a_drawing_that_hangs(renderer: Renderer) -> None:
     await renderer.draw([SPEC], "svg")
     the_process().suspend()
-    drawing = await submitted(renderer, other(1))
+    drawing = await submit(renderer, other(1))
     await renderer.close()
     assert processes() == []
     with pytest.raises(asyncio.CancelledError):
@@ -214,8 +214,8 @@ asyncio.run(main())
         assert parent.stdout.readline() == "drawn\n"
         (process,) = processes(parent.pid)
         parent.kill()
-    gone, _ = psutil.wait_procs([process], timeout=30)
-    assert gone == [process]
+    ended_processes, _ = psutil.wait_procs([process], timeout=30)
+    assert ended_processes == [process]
 
 
 async def test_who_leaves_does_not_take_the_picture_from_others(renderer: Renderer) -> None:
@@ -236,9 +236,9 @@ async def test_a_folder_that_cannot_be_written_to_is_replaced(tmp_path: Path) ->
 
 
 async def test_a_specification_is_found_again_by_its_key(renderer: Renderer) -> None:
-    known = renderer.remember(SPEC)
-    assert re.fullmatch("[0-9a-f]{32}", known)
-    assert renderer.recall(known) == SPEC
+    key = renderer.remember(SPEC)
+    assert re.fullmatch("[0-9a-f]{32}", key)
+    assert renderer.recall(key) == SPEC
     assert renderer.recall("0" * 32) is None
     assert renderer.recall(None) is None
 

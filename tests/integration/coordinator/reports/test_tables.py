@@ -40,7 +40,7 @@ async def campaign(
     connection: asyncpg.Connection[Any],
     *,
     timing: str = "steady",
-    stored: dict[tuple[str, str, str], list[Stored]] = OUTCOMES,
+    outcomes: dict[tuple[str, str, str], list[Stored]] = OUTCOMES,
 ) -> int:
     """Two targets of one framework; the outcomes above, or others."""
     suite = await connection.fetchval(
@@ -64,7 +64,7 @@ async def campaign(
             "insert into campaign_targets (campaign_id, target_id, suite_id, total) values ($1, $2, $3, 0)",
             *(number, targets[device], suite),
         )
-    for position, ((device, function, case), runs) in enumerate(stored.items()):
+    for position, ((device, function, case), runs) in enumerate(outcomes.items()):
         case_id = await connection.fetchval(
             "insert into cases (suite_id, name, function, position) values ($1, $2, $3, $4)"
             " on conflict (suite_id, name) do update set function = $3 returning id",
@@ -102,42 +102,42 @@ async def tables(engine: AsyncEngine, number: int, **options: Any) -> dict[str, 
 
 
 async def test_verdicts_in_both_ways_of_counting(engine: AsyncEngine, connection: asyncpg.Connection[Any]) -> None:
-    found = await tables(engine, await campaign(connection))
-    plain, strict = rows(found["counts"], source="campaign 1", target="torch@2.9.0/xla")
+    by_name = await tables(engine, await campaign(connection))
+    plain, strict = rows(by_name["counts"], source="campaign 1", target="torch@2.9.0/xla")
     assert (plain["counted_by"], plain["partial"], plain["complete"], plain["success"]) == ("verdict", 1, 1, 1)
     assert (strict["counted_by"], strict["partial"], strict["complete"], strict["success"]) == (
         "verdict_on_device",
         *(1, 2, 0),
     )
     assert (plain["failed"], strict["failed"]) == (Rate(2, 3), Rate(3, 3))
-    assert {each["cause"] for each in rows(found["causes"], counted_by="verdict_on_device")} == {"type", "placement"}
+    assert {each["cause"] for each in rows(by_name["causes"], counted_by="verdict_on_device")} == {"type", "placement"}
 
 
 async def test_latencies_of_the_cases_that_both_measured(
     engine: AsyncEngine, connection: asyncpg.Connection[Any]
 ) -> None:
-    found = await tables(engine, await campaign(connection))
-    (one,) = rows(found["latencies"], function="torch.cat")
+    by_name = await tables(engine, await campaign(connection))
+    (one,) = rows(by_name["latencies"], function="torch.cat")
     assert (one["base"], one["other"]) == ("torch@2.9.0/cpu", "torch@2.9.0/xla")
     assert (one["base_ms"], one["other_ms"]) == (1, 4), "the best run of each"
     assert one["ratio"] == Estimate(pytest.approx(4), None, 1)
     assert (one["study_gpu_ms"], one["study_tpu_ms"]) == (0.1, 64.652)
-    (fallen,) = rows(found["latencies"], function="torch.nonzero")
-    assert (fallen["ratio"], fallen["study_ratio"]) == (Missing.not_measured, Missing.not_published)
+    (fallback,) = rows(by_name["latencies"], function="torch.nonzero")
+    assert (fallback["ratio"], fallback["study_ratio"]) == (Missing.not_measured, Missing.not_published)
 
 
 async def test_the_studys_rule_is_the_mean_of_first_calls(
     engine: AsyncEngine, connection: asyncpg.Connection[Any]
 ) -> None:
     """A campaign that was timed by it is measured by it; any other if that is asked for."""
-    for number, asked in (
+    for number, options in (
         (await campaign(connection, timing="paper"), {}),
         (await campaign(connection), {"measure": "paper"}),
     ):
-        found = await tables(engine, number, **asked)
-        (one,) = rows(found["intolerable_functions"], function="torch.cat", source=f"campaign {number}")
+        by_name = await tables(engine, number, **options)
+        (one,) = rows(by_name["intolerable_functions"], function="torch.cat", source=f"campaign {number}")
         assert (one["base_ms"], one["other_ms"]) == (15, 500)
-        assert "the study's rule" in found["latencies"].counting_rule
+        assert "the study's rule" in by_name["latencies"].counting_rule
 
 
 async def test_failures_of_another_device_are_counted_and_rated_nowhere(
@@ -145,20 +145,20 @@ async def test_failures_of_another_device_are_counted_and_rated_nowhere(
 ) -> None:
     number = await campaign(connection)
     before = await service.read(engine, number, ReportOptions())
-    failed = {(row.target_id, row.function) for row in before.verdicts if row.anywhere.verdict == "complete"}
-    assert failed
+    failing_functions = {(row.target_id, row.function) for row in before.verdicts if row.anywhere.verdict == "complete"}
+    assert failing_functions
     await connection.execute("update outcomes set rule = 'needs-another-device' where verdict = 'failed'")
     await connection.execute("update campaign_targets set reclassifications = reclassifications + 1")
     after = await service.read(engine, number, ReportOptions())
     assert {
         (row.target_id, row.function) for row in after.verdicts if row.of_another_device == row.anywhere.failed > 0
-    } >= failed
-    unrated = {
+    } >= failing_functions
+    unrated_functions = {
         (row.target_id, row.function)
         for row in after.verdicts
         if not row.is_rated and row.anywhere.verdict != "unknown"
     }
-    assert unrated == failed
+    assert unrated_functions == failing_functions
     assert not [row for row in before.verdicts if row.of_another_device]
 
 
@@ -184,37 +184,37 @@ async def test_the_query_beside_a_table_gives_the_rows_that_it_was_made_of(
 async def test_names_with_markup_come_through_as_they_are(
     engine: AsyncEngine, connection: asyncpg.Connection[Any]
 ) -> None:
-    found = await tables(engine, await campaign(connection))
-    assert rows(found["latencies"], function="torch.<b>x</b>")
-    assert "torch.<b>x</b>" in to_csv(found["latencies"])
-    for each in found.values():
+    by_name = await tables(engine, await campaign(connection))
+    assert rows(by_name["latencies"], function="torch.<b>x</b>")
+    assert "torch.<b>x</b>" in to_csv(by_name["latencies"])
+    for each in by_name.values():
         json.dumps(to_json(each), allow_nan=False)
 
 
 async def test_a_campaign_without_outcomes_has_tables_that_say_so(
     engine: AsyncEngine, connection: asyncpg.Connection[Any]
 ) -> None:
-    number = await campaign(connection, stored={})
-    found = await tables(engine, number, reference="none")
-    assert {each["success"] for each in found["portability"].records()} == {Missing.none_counted}
-    assert found["latencies"].rows == found["densities"].rows == found["causes"].rows == ()
+    number = await campaign(connection, outcomes={})
+    by_name = await tables(engine, number, reference="none")
+    assert {each["success"] for each in by_name["portability"].records()} == {Missing.none_counted}
+    assert by_name["latencies"].rows == by_name["densities"].rows == by_name["causes"].rows == ()
     assert (await tables(engine, number))["portability"].rows
 
 
 async def test_a_campaign_of_which_every_job_failed_has_rates_and_causes_and_no_latency(
     engine: AsyncEngine, connection: asyncpg.Connection[Any], tmp_path: Path
 ) -> None:
-    failed: list[Stored] = [("failed", "unknown", None, None)] * 2
-    number = await campaign(connection, stored=dict.fromkeys(OUTCOMES, failed))
-    found = await tables(engine, number, reference="none")
-    counts = rows(found["counts"], source="campaign 1", counted_by="verdict")
+    failing_runs: list[Stored] = [("failed", "unknown", None, None)] * 2
+    number = await campaign(connection, outcomes=dict.fromkeys(OUTCOMES, failing_runs))
+    by_name = await tables(engine, number, reference="none")
+    counts = rows(by_name["counts"], source="campaign 1", counted_by="verdict")
     assert {(each["success"], each["partial"], each["failed"].share) for each in counts} == {(0, 0, 1.0)}
-    assert {each["cause"] for each in found["causes"].records()} == {"type"}
-    assert {each["ratio"] for each in found["latencies"].records()} == {Missing.not_measured}
-    assert found["densities"].rows == ()
+    assert {each["cause"] for each in by_name["causes"].records()} == {"type"}
+    assert {each["ratio"] for each in by_name["latencies"].records()} == {Missing.not_measured}
+    assert by_name["densities"].rows == ()
     await connection.execute("update campaigns set state = 'done', finished_at = now() where id = $1", number)
     await connection.execute("update campaign_targets set done = 8, failed = 8 where campaign_id = $1", number)
-    assert "0 of 2 functions pass every case" in await sent(engine, number, tmp_path)
+    assert "0 of 2 functions pass every case" in await export_report(engine, number, tmp_path)
     assert {
         each.target.device: each.functions["anywhere"]["complete"] for each in (await overview(engine, number)).targets
     } == {
@@ -230,16 +230,16 @@ async def test_functions_of_one_outcome_have_no_interval_that_nobody_could_know(
         ("cpu", "torch.cat", "one"): [("passed", "on_device", 1.0, 10.0)],
         ("xla", "torch.cat", "one"): [("passed", "on_device", 4.0, 400.0)],
     }
-    number = await campaign(connection, stored=once)
-    found = await tables(engine, number, reference="none")
-    (one,) = rows(found["latencies"], function="torch.cat")
+    number = await campaign(connection, outcomes=once)
+    by_name = await tables(engine, number, reference="none")
+    (one,) = rows(by_name["latencies"], function="torch.cat")
     assert one["ratio"] == Estimate(pytest.approx(4), None, 1)
-    rates = [each["success"] for each in rows(found["portability"], counted_by="verdict")]
+    rates = [each["success"] for each in rows(by_name["portability"], counted_by="verdict")]
     assert rates == [Rate(1, 1), Rate(1, 1)]
-    assert "torch.cat" in await sent(engine, number, tmp_path)
+    assert "torch.cat" in await export_report(engine, number, tmp_path)
 
 
-async def sent(engine: AsyncEngine, number: int, folder: Path) -> str:
+async def export_report(engine: AsyncEngine, number: int, folder: Path) -> str:
     """The report, as a colleague gets it."""
     renderer = Renderer(folder)
     try:
@@ -254,22 +254,22 @@ async def test_a_reference_belongs_to_its_suite(engine: AsyncEngine, connection:
     await connection.execute("update campaigns set suite = 'docs'")
     assert (await service.read(engine, number, ReportOptions())).reference is None
     assert not any("paper-2023" in to_csv(table) for table in (await tables(engine, number)).values())
-    refused = "'paper-2023' is of the suite 'paper', and campaign [0-9]+ ran 'docs': leave the reference out"
+    message = "'paper-2023' is of the suite 'paper', and campaign [0-9]+ ran 'docs': leave the reference out"
     for reading in (service.contents, service.check):
-        with pytest.raises(RequestError, match=refused):
+        with pytest.raises(RequestError, match=message):
             await reading(engine, number, ReportOptions("paper-2023"))
 
 
 async def test_another_device_to_set_the_others_against(
     engine: AsyncEngine, connection: asyncpg.Connection[Any]
 ) -> None:
-    found = await tables(engine, await campaign(connection), reference_device="xla", reference="none")
-    ((one),) = rows(found["latencies"], function="torch.cat")
+    by_name = await tables(engine, await campaign(connection), reference_device="xla", reference="none")
+    ((one),) = rows(by_name["latencies"], function="torch.cat")
     assert one["ratio"] == Estimate(pytest.approx(0.25), None, 1)
 
 
 @pytest.mark.parametrize(
-    ("asked", "error", "says"),
+    ("options", "error", "says"),
     [
         (
             {"reference_device": "tpu"},
@@ -287,11 +287,11 @@ async def test_another_device_to_set_the_others_against(
     ],
 )
 async def test_what_cannot_be_made_is_refused_in_a_line_that_helps(
-    engine: AsyncEngine, connection: asyncpg.Connection[Any], asked: dict[str, Any], error: type[Exception], says: str
+    engine: AsyncEngine, connection: asyncpg.Connection[Any], options: dict[str, Any], error: type[Exception], says: str
 ) -> None:
     number = await campaign(connection)
     with pytest.raises(error, match=says):
-        await tables(engine, number, **asked)
+        await tables(engine, number, **options)
 
 
 async def test_an_unknown_campaign(engine: AsyncEngine) -> None:

@@ -44,17 +44,17 @@ async def verdicts(connection: asyncpg.Connection[Any]) -> dict[tuple[str, int],
 async def test_counts_are_those_of_the_verdicts(
     engine: AsyncEngine, connection: asyncpg.Connection[Any], outcomes: list[dict[str, Any]]
 ) -> None:
-    expected = await verdicts(connection)
-    found = await condition_rows.of_campaign(engine, 1)
-    assert found.rows
-    for row in found.rows:
-        verdict = expected[row.function, row.target_id]
+    expected_verdicts = await verdicts(connection)
+    conditions = await condition_rows.of_campaign(engine, 1)
+    assert conditions.rows
+    for row in conditions.rows:
+        verdict = expected_verdicts[row.function, row.target_id]
         assert (row.failed, row.total) == (verdict["failed"], verdict["total"])
         if row.fails is not None:
             assert row.fails.failing + row.fails.others_failing == row.failed
             assert row.fails.of + row.fails.others == row.total
-    failing = {key for key, verdict in expected.items() if verdict["failed"]}
-    assert {(row.function, row.target_id) for row in found.rows if row.failed} == failing
+    failing = {key for key, verdict in expected_verdicts.items() if verdict["failed"]}
+    assert {(row.function, row.target_id) for row in conditions.rows if row.failed} == failing
 
 
 async def test_options_are_those_of_the_cases(
@@ -72,8 +72,8 @@ async def test_options_are_those_of_the_cases(
     options = {"kind": "value", "dtypes": ["bfloat16"], "calls": [{"positional": 1, "keywords": {"axis": 0}}]}
     await connection.execute("update cases set options = $2 where id = $1", ids[0], json.dumps(options))
     framework = await connection.fetchval("select framework from suites where id = 1")
-    found = await details.function(engine, 1, framework, function)
-    here = {target.target_id: target for target in found.targets}
+    function_details = await details.function(engine, 1, framework, function)
+    here = {target.target_id: target for target in function_details.targets}
     condition = here[1].condition
     assert condition is not None
     assert condition.fails is not None

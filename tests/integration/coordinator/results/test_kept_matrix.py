@@ -98,7 +98,7 @@ async def outcome(
     )
 
 
-async def kept(
+async def read_matrix(
     engine: AsyncEngine, number: int, query: str = "", rule: CountingRule = ANYWHERE
 ) -> dict[str, dict[str, Cell]]:
     part = await service.page(engine, number, MatrixQuery(query, rule))
@@ -108,16 +108,16 @@ async def kept(
 
 async def test_every_cell_is_what_the_views_say(engine: AsyncEngine, connection: asyncpg.Connection[Any]) -> None:
     number = await campaign(connection, 1)
-    found = await kept(engine, number)
-    told = await connection.fetch("select * from function_verdicts where campaign_id = $1", number)
-    assert len(told) == len(FUNCTIONS) * len(DEVICES) == sum(map(len, found.values()))
-    for row in told:
-        cell = found[row["function"]][row["device"]]
+    matrix = await read_matrix(engine, number)
+    rows_of_view = await connection.fetch("select * from function_verdicts where campaign_id = $1", number)
+    assert len(rows_of_view) == len(FUNCTIONS) * len(DEVICES) == sum(map(len, matrix.values()))
+    for row in rows_of_view:
+        cell = matrix[row["function"]][row["device"]]
         columns = cell.columns()
         assert {name: columns[name] for name in LIKE_THE_VIEW} == {name: row[name] for name in LIKE_THE_VIEW}
         assert columns["unknown_on_device"] == row["unknown_placement"]
     by_rule = await connection.fetch("select * from function_counts where campaign_id = $1", number)
-    for function, cells in found.items():
+    for function, cells in matrix.items():
         for device, cell in cells.items():
             rows = [row for row in by_rule if (row["function"], row["device"]) == (function, device)]
             assert cell.counts == {
@@ -126,25 +126,25 @@ async def test_every_cell_is_what_the_views_say(engine: AsyncEngine, connection:
             on_device = {rule.name for rule in RULES if rule.on_device}
             assert set(cell.counts) == {*NAMES} - (on_device if cell.host_only else set())
     for row in await connection.fetch("select * from function_latencies where campaign_id = $1", number):
-        cell = found[row["function"]][row["device"]]
+        cell = matrix[row["function"]][row["device"]]
         assert (cell.cold_ms, cell.steady_ms) == (row["cold_ms"], row["steady_ms"])
     rows = await connection.fetch("select * from function_ratios where campaign_id = $1", number)
     told_ratios = {(row["function"], row["target_id"]): (row["ratio"], row["cases"]) for row in rows}
-    shown = {
+    shown_ratios = {
         (function, cell.target_id): (pytest.approx(cell.ratio_to_cpu), cell.ratio_cases)
-        for function, cells in found.items()
+        for function, cells in matrix.items()
         for cell in cells.values()
         if cell.ratio_to_cpu is not None
     }
     assert told_ratios
-    assert told_ratios == shown
+    assert told_ratios == shown_ratios
 
 
 async def test_of_two_cpu_machines_one_is_the_base_and_simulated_targets_have_none(
     engine: AsyncEngine, connection: asyncpg.Connection[Any]
 ) -> None:
     number = await campaign(connection, 10)
-    before = {name: cells["xla"].ratio_to_cpu for name, cells in (await kept(engine, number)).items()}
+    before = {name: cells["xla"].ratio_to_cpu for name, cells in (await read_matrix(engine, number)).items()}
     (cpu,) = [target.id for target in await service.targets(engine, number) if target.device == "cpu"]
     # Another CPU machine, on which everything takes a hundred times as long.
     other = await connection.fetchval(
@@ -165,13 +165,13 @@ async def test_of_two_cpu_machines_one_is_the_base_and_simulated_targets_have_no
         " 'on_device', 5000, 1, 1 from j",
         *(other, number, cpu),
     )
-    cells = await kept(engine, number)
+    cells = await read_matrix(engine, number)
     assert {name: row["xla"].ratio_to_cpu for name, row in cells.items()} == before
     assert {row["xla"].cpu_target_id for row in cells.values()} == {cpu, None}
     assert not any(row["cpu"].ratio_to_cpu for row in cells.values())
     await connection.execute("update targets set simulated = true where device = 'xla'")
     await connection.execute("update matrices set definition = '' where campaign_id = $1", number)
-    assert {row["xla"].ratio_to_cpu for row in (await kept(engine, number)).values()} == {None}
+    assert {row["xla"].ratio_to_cpu for row in (await read_matrix(engine, number)).values()} == {None}
 
 
 async def test_rows_stand_by_module_and_in_parts(engine: AsyncEngine, connection: asyncpg.Connection[Any]) -> None:
@@ -202,7 +202,7 @@ async def test_a_query_finds_exactly_what_it_asks_for(
     engine: AsyncEngine, connection: asyncpg.Connection[Any], rule: CountingRule
 ) -> None:
     number = await campaign(connection, 3)
-    everything = await kept(engine, number)
+    everything = await read_matrix(engine, number)
 
     def verdict(cell: Cell) -> str | None:
         return cell.verdict_by(rule)
@@ -213,30 +213,30 @@ async def test_a_query_finds_exactly_what_it_asks_for(
         counts = cell.by(rule)
         return counts and counts.cause
 
-    async def found(query: str) -> set[str]:
-        return set(await kept(engine, number, query, rule))
+    async def find(query: str) -> set[str]:
+        return set(await read_matrix(engine, number, query, rule))
 
     for key, words in VERDICT_WORDS.items():
         for device in DEVICES:
-            expected = {name for name, cells in everything.items() if verdict(cells[device]) in words}
-            assert await found(f"{key}:{device}") == expected
-            assert await found(f"-{key}:torch@2/{device}") == set(everything) - expected
-        assert await found(f"{key}:") == {
+            expected_names = {name for name, cells in everything.items() if verdict(cells[device]) in words}
+            assert await find(f"{key}:{device}") == expected_names
+            assert await find(f"-{key}:torch@2/{device}") == set(everything) - expected_names
+        assert await find(f"{key}:") == {
             name for name, cells in everything.items() if any(verdict(each) in words for each in cells.values())
         }
     for word in ("type", "memory", "placement"):
-        assert await found(f"cause:xla={word}") == {
+        assert await find(f"cause:xla={word}") == {
             name for name, cells in everything.items() if cause(cells["xla"]) == word
         }
-    assert await found("slower:xla>1.5") == {
+    assert await find("slower:xla>1.5") == {
         name for name, cells in everything.items() if (cells["xla"].ratio_to_cpu or 0) > 1.5
     }
-    assert await found("falls-back:cuda flaky:") == {
+    assert await find("falls-back:cuda flaky:") == {
         name
         for name, cells in everything.items()
         if cells["cuda"].fell_back and any(each.flaky for each in cells.values())
     }
-    assert await found("fails:xla -fails:cpu torch.*") == {
+    assert await find("fails:xla -fails:cpu torch.*") == {
         name
         for name, cells in everything.items()
         if verdict(cells["xla"]) in VERDICT_WORDS["fails"]
@@ -249,7 +249,7 @@ async def test_names_are_taken_literally_but_for_stars_and_question_marks(
     engine: AsyncEngine, connection: asyncpg.Connection[Any]
 ) -> None:
     number = await campaign(connection, 4)
-    for query, expected in {
+    for query, expected_names in {
         "RELU": {"torch.nn.relu"},
         "init_": {"torch.nn.init_"},
         "torch.nn.*": {"torch.nn.relu", "torch.nn.init_"},
@@ -260,9 +260,9 @@ async def test_names_are_taken_literally_but_for_stars_and_question_marks(
         "module:torch* -nn": {"torch.cat", "torch.nonzero", "torch.<b>x</b>"},
         "'; drop": set(),
     }.items():
-        assert set(await kept(engine, number, query)) == expected, query
+        assert set(await read_matrix(engine, number, query)) == expected_names, query
     with pytest.raises(QueryError, match=r"it has: torch@2\.9\.0/cpu"):
-        await kept(engine, number, "fails:tpu")
+        await read_matrix(engine, number, "fails:tpu")
 
 
 async def test_what_comes_in_or_is_named_anew_shows_at_the_next_look(
@@ -273,7 +273,7 @@ async def test_what_comes_in_or_is_named_anew_shows_at_the_next_look(
 
     number = await campaign(connection, 5)
     await connection.execute("update campaigns set state = 'done' where id = $1", number)
-    await kept(engine, number)
+    await read_matrix(engine, number)
     assert (await service.ensure_fresh(engine, number)).current
     row = await connection.fetchrow(
         "select o.*, c.function, t.device from outcomes o join cases c on c.id = o.case_id"
@@ -282,21 +282,21 @@ async def test_what_comes_in_or_is_named_anew_shows_at_the_next_look(
     )
     assert row is not None
     await override_outcome(engine, number, row["job_id"], Cause.environment, "Ada", "it lacks a package")
-    after = await kept(engine, number)
-    told = await connection.fetchrow(
+    after = await read_matrix(engine, number)
+    counts_row = await connection.fetchrow(
         "select * from function_verdicts where campaign_id = $1 and function = $2 and device = $3",
         *(number, row["function"], row["device"]),
     )
     cell = after[row["function"]][row["device"]]
-    assert told is not None
+    assert counts_row is not None
     assert (cell.incomplete, cell.anywhere.failed, cell.not_counted_cause) == (
-        told["incomplete"],
-        told["failed"],
-        told["not_counted_cause"],
+        counts_row["incomplete"],
+        counts_row["failed"],
+        counts_row["not_counted_cause"],
     )
     await outcome(connection, random.Random(9), (number, row["target_id"], row["case_id"], 3))
-    again = (await kept(engine, number))[row["function"]][row["device"]]
-    assert again.anywhere.failed == told["failed"] + 1
+    again = (await read_matrix(engine, number))[row["function"]][row["device"]]
+    assert again.anywhere.failed == counts_row["failed"] + 1
 
 
 async def test_a_large_campaign_is_added_up_beside_its_readers(
@@ -338,8 +338,8 @@ async def test_versions_stand_in_the_order_of_their_numbers(
             " select $1, target.id, suite_id, 0 from target, campaign_targets where campaign_id = $1 limit 1",
             *(number, version),
         )
-    found = [each.version for each in await service.targets(engine, number) if each.device == "cuda"]
-    assert found == ["nightly", "2.2", "2.9.0", "2.9.1+cpu", versions[0], versions[1], "10"]
+    versions_in_order = [each.version for each in await service.targets(engine, number) if each.device == "cuda"]
+    assert versions_in_order == ["nightly", "2.2", "2.9.0", "2.9.1+cpu", versions[0], versions[1], "10"]
 
 
 async def test_the_newest_failures_are_those_that_ended_last(
@@ -353,10 +353,10 @@ async def test_the_newest_failures_are_those_that_ended_last(
         "update outcomes set finished_at = now() - (job_id * 37 % 101) * interval '1 second' where campaign_id = $1",
         number,
     )
-    told = await connection.fetch(
+    rows_of_view = await connection.fetch(
         "select job_id from outcomes where campaign_id = $1 and verdict = 'failed'"
         " order by finished_at desc, job_id desc limit 5",
         number,
     )
-    assert [each.job_id for each in await failures(engine, number, 5)] == [each["job_id"] for each in told]
-    assert len(told) == 5
+    assert [each.job_id for each in await failures(engine, number, 5)] == [each["job_id"] for each in rows_of_view]
+    assert len(rows_of_view) == 5

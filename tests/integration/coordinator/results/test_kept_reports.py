@@ -23,7 +23,7 @@ COMPARED = 30
 
 
 @pytest.fixture(params=range(3))
-async def filled(request: pytest.FixtureRequest, connection: asyncpg.Connection[Any]) -> asyncpg.Connection[Any]:
+async def database(request: pytest.FixtureRequest, connection: asyncpg.Connection[Any]) -> asyncpg.Connection[Any]:
     """Two campaigns of outcomes of every kind, on three targets of which the first is a CPU."""
     await store(connection, drawn(random.Random(request.param), CAMPAIGNS, TARGETS), CAMPAIGNS, TARGETS)
     await connection.execute("update targets set device = 'cpu' where id = 1")
@@ -44,17 +44,17 @@ async def require_rows_of_queries(connection: asyncpg.Connection[Any], read: Rep
             f"{name}{rule.suffix}": getattr(verdict.by(rule), name, None) for rule in RULES for name in COUNTS
         }
         figures["unknown_placement"] = figures["unknown_on_device"]
-        told = {name: value for name, value in row.items() if name in figures}
-        assert len(told) == COMPARED
-        assert told == {name: figures[name] for name in told}
+        compared_figures = {name: value for name, value in row.items() if name in figures}
+        assert len(compared_figures) == COMPARED
+        assert compared_figures == {name: figures[name] for name in compared_figures}
     for query, made_of in (
         (read.queries.placements, read.placements),
         (read.queries.first_calls, read.first_calls),
         (read.queries.judges, read.judged),
     ):
-        told = [tuple(row) for row in await connection.fetch(query)]
-        assert told
-        assert told == [tuple(vars(row).values()) for row in made_of]
+        compared_figures = [tuple(row) for row in await connection.fetch(query)]
+        assert compared_figures
+        assert compared_figures == [tuple(vars(row).values()) for row in made_of]
 
 
 async def require_as_the_views_say(engine: AsyncEngine, connection: asyncpg.Connection[Any]) -> None:
@@ -63,7 +63,7 @@ async def require_as_the_views_say(engine: AsyncEngine, connection: asyncpg.Conn
         for measure in MEASURES:
             read = await service.read(engine, campaign, ReportOptions(reference="none", measure=measure))
             await require_rows_of_queries(connection, read)
-            kept = {
+            kept_latencies = {
                 (row.target_id, row.function, names[case], row.host_only): value
                 for row in read.latencies
                 for case, value in row.by_case.items()
@@ -71,7 +71,7 @@ async def require_as_the_views_say(engine: AsyncEngine, connection: asyncpg.Conn
             told_latencies = {tuple(key): value for *key, value in await connection.fetch(read.queries.latencies)}
             assert told_latencies
             # A mean has other last digits when its values are added in another order.
-            assert kept == pytest.approx(told_latencies, rel=1e-12)
+            assert kept_latencies == pytest.approx(told_latencies, rel=1e-12)
         bases = await connection.fetch(
             "select target_id, cpu_target_id from cpu_bases where campaign_id = $1", campaign
         )
@@ -79,44 +79,44 @@ async def require_as_the_views_say(engine: AsyncEngine, connection: asyncpg.Conn
 
 
 async def test_every_row_of_a_report_is_what_the_views_say(
-    engine: AsyncEngine, filled: asyncpg.Connection[Any]
+    engine: AsyncEngine, database: asyncpg.Connection[Any]
 ) -> None:
-    assert await filled.fetch("select 1 from cpu_bases")
-    await require_as_the_views_say(engine, filled)
+    assert await database.fetch("select 1 from cpu_bases")
+    await require_as_the_views_say(engine, database)
 
 
-async def test_nothing_stays_of_what_is_true_no_more(engine: AsyncEngine, filled: asyncpg.Connection[Any]) -> None:
-    await require_as_the_views_say(engine, filled)
+async def test_nothing_stays_of_what_is_true_no_more(engine: AsyncEngine, database: asyncpg.Connection[Any]) -> None:
+    await require_as_the_views_say(engine, database)
     # A cause that makes an outcome count otherwise, cases whose latencies go, and a function that falls back now.
-    await filled.execute("update outcomes set cause = 'host_work' where verdict = 'failed' and job_id % 2 = 0")
-    await filled.execute("update outcomes set verdict = 'failed', cause = 'type' where case_id % 9 = 2")
-    await filled.execute("update outcomes set placement = 'fell_back' where case_id % 9 = 4")
-    await filled.execute("update campaign_targets set reclassifications = reclassifications + 1")
-    await require_as_the_views_say(engine, filled)
+    await database.execute("update outcomes set cause = 'host_work' where verdict = 'failed' and job_id % 2 = 0")
+    await database.execute("update outcomes set verdict = 'failed', cause = 'type' where case_id % 9 = 2")
+    await database.execute("update outcomes set placement = 'fell_back' where case_id % 9 = 4")
+    await database.execute("update campaign_targets set reclassifications = reclassifications + 1")
+    await require_as_the_views_say(engine, database)
 
 
 async def test_a_case_of_two_revisions_is_one_case_for_a_ratio(
-    engine: AsyncEngine, filled: asyncpg.Connection[Any]
+    engine: AsyncEngine, database: asyncpg.Connection[Any]
 ) -> None:
     before = [
         await service.contents(engine, campaign, ReportOptions(reference="none"))
         for campaign in range(1, CAMPAIGNS + 1)
     ]
-    await filled.execute("insert into suites (name, framework, revision, digest) values ('paper', 'torch', 'r2', '')")
-    await filled.execute(
+    await database.execute("insert into suites (name, framework, revision, digest) values ('paper', 'torch', 'r2', '')")
+    await database.execute(
         "insert into cases (id, suite_id, name, function, host_only, position, tags)"
         " select id + 1000, 2, name, function, host_only, position, tags from cases where suite_id = 1"
     )
     for table in ("outcomes", "jobs"):
-        await filled.execute(
+        await database.execute(
             f"update {table} t set case_id = copied.id from cases c, cases copied"
             " where c.id = t.case_id and copied.suite_id = 2 and copied.name = c.name and t.target_id = 2"
         )
-    await filled.execute(
+    await database.execute(
         "update campaign_targets set suite_id = case target_id when 2 then 2 else 1 end,"
         " reclassifications = reclassifications + 1"
     )
-    await require_as_the_views_say(engine, filled)
+    await require_as_the_views_say(engine, database)
     for campaign, contents in enumerate(before, 1):
         after = await service.contents(engine, campaign, ReportOptions(reference="none"))
         assert after.comparisons == contents.comparisons
@@ -124,16 +124,18 @@ async def test_a_case_of_two_revisions_is_one_case_for_a_ratio(
 
 
 async def test_outcomes_that_come_in_are_in_the_next_report(
-    engine: AsyncEngine, filled: asyncpg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+    engine: AsyncEngine, database: asyncpg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also of a campaign whose matrix no reader waits for."""
     from coordinator.results import service as matrix
 
     monkeypatch.setattr(matrix, "SMALL", 1)
-    await require_as_the_views_say(engine, filled)
-    await filled.execute("delete from outcomes where job_id in (select max(job_id) from outcomes group by campaign_id)")
-    await filled.execute(
+    await require_as_the_views_say(engine, database)
+    await database.execute(
+        "delete from outcomes where job_id in (select max(job_id) from outcomes group by campaign_id)"
+    )
+    await database.execute(
         "update campaign_targets t set done = (select count(*) from outcomes o"
         " where o.campaign_id = t.campaign_id and o.target_id = t.target_id)"
     )
-    await require_as_the_views_say(engine, filled)
+    await require_as_the_views_say(engine, database)

@@ -60,9 +60,9 @@ def met(row: dict[str, Any], operation: str) -> Met | None:
 async def test_cases_are_counted_by_operation_and_target(
     engine: AsyncEngine, outcomes: list[dict[str, Any]], operation: str
 ) -> None:
-    found = await operations.of_campaign(engine, 1)
-    assert not found.more
-    by_target = {row.target_id: row for row in found.operations if row.operation == operation}
+    operation_rows = await operations.of_campaign(engine, 1)
+    assert not operation_rows.more
+    by_target = {row.target_id: row for row in operation_rows.operations if row.operation == operation}
     for target in (1, 2):
         mine = [row for row in outcomes if (row["campaign_id"], row["target_id"]) == (1, target)]
         for way in Met:
@@ -73,14 +73,14 @@ async def test_cases_are_counted_by_operation_and_target(
 
 async def test_of_one_operation_each_case_is_told(engine: AsyncEngine, outcomes: list[dict[str, Any]]) -> None:
     for operation in (MOVED, FAILED):
-        found = await operations.cases_of(engine, 1, operation)
-        expected: dict[tuple[int, str, str], int] = {}
+        case_rows = await operations.cases_of(engine, 1, operation)
+        expected_runs: dict[tuple[int, str, str], int] = {}
         for row in outcomes:
             if row["campaign_id"] == 1 and (way := met(row, operation)):
                 key = (row["target_id"], row["case"], str(way))
-                expected[key] = expected.get(key, 0) + 1
-        assert {(case.target_id, case.case, str(case.met)): case.runs for case in found.cases} == expected
-        for case in found.cases:
+                expected_runs[key] = expected_runs.get(key, 0) + 1
+        assert {(case.target_id, case.case, str(case.met)): case.runs for case in case_rows.cases} == expected_runs
+        for case in case_rows.cases:
             assert case.times == (3 if operation == MOVED else None)
             assert (case.dtypes, case.kernels) == (([], None) if operation == MOVED else (["float32"], "none"))
 
@@ -88,7 +88,7 @@ async def test_of_one_operation_each_case_is_told(engine: AsyncEngine, outcomes:
 async def test_names_narrow_by_letters_and_an_unknown_one_says_what_is_recorded(
     engine: AsyncEngine, outcomes: list[dict[str, Any]]
 ) -> None:
-    found = await operations.of_campaign(engine, 1, "MOV")
-    assert {row.operation for row in found.operations} == {MOVED}
+    operation_rows = await operations.of_campaign(engine, 1, "MOV")
+    assert {row.operation for row in operation_rows.operations} == {MOVED}
     with pytest.raises(NotFoundError, match="executions on the device are not recorded"):
         await operations.cases_of(engine, 1, "aten::nowhere")

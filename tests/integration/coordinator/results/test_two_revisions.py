@@ -35,10 +35,10 @@ async def two_revisions(connection: asyncpg.Connection[Any]) -> asyncpg.Connecti
 async def test_the_cases_that_are_the_same_are_compared(
     engine: AsyncEngine, two_revisions: asyncpg.Connection[Any]
 ) -> None:
-    found = await comparison.compare(engine, A, B, ANYWHERE)
-    assert not found.left_out
-    assert found.pairs
-    for pair in found.pairs:
+    difference = await comparison.compare(engine, A, B, ANYWHERE)
+    assert not difference.left_out
+    assert difference.pairs
+    for pair in difference.pairs:
         assert pair.other_cases == [f"{CHANGED}/0"]
         assert any("(r1 and r2): 1 case of the charted functions cannot be compared" in note for note in pair.notes)
         changes = {change.function: change for change in pair.verdicts.changes}
@@ -59,8 +59,8 @@ async def test_only_the_functions_charted_are_counted(
     await two_revisions.execute(
         "delete from outcomes o using cases c where c.id = o.case_id and c.function = $1", CHANGED
     )
-    found = await comparison.compare(engine, A, B, ANYWHERE)
-    for pair in found.pairs:
+    difference = await comparison.compare(engine, A, B, ANYWHERE)
+    for pair in difference.pairs:
         assert pair.other_cases == []
         assert CHANGED not in {change.function for change in pair.verdicts.changes}
 
@@ -68,8 +68,8 @@ async def test_only_the_functions_charted_are_counted(
 async def test_counted_by_device_host_functions_stay_out(
     engine: AsyncEngine, two_revisions: asyncpg.Connection[Any]
 ) -> None:
-    found = await comparison.compare(engine, A, B, ON_DEVICE)
-    for pair in found.pairs:
+    difference = await comparison.compare(engine, A, B, ON_DEVICE)
+    for pair in difference.pairs:
         assert "lone" not in {change.function for change in pair.verdicts.changes}
         assert sum(dict(pair.verdicts.cases).values()) == (len(FUNCTIONS) - 1) * CASES
         views = await two_revisions.fetch(
@@ -87,10 +87,10 @@ async def test_without_digests_two_revisions_are_not_compared(
     engine: AsyncEngine, two_revisions: asyncpg.Connection[Any]
 ) -> None:
     await two_revisions.execute("update cases set digest = null")
-    found = await comparison.compare(engine, A, B, ANYWHERE)
-    assert not found.pairs
-    assert {omission.side for omission in found.left_out} == {"both"}
-    assert all("no case is known to be the same" in omission.why for omission in found.left_out)
+    difference = await comparison.compare(engine, A, B, ANYWHERE)
+    assert not difference.pairs
+    assert {omission.side for omission in difference.left_out} == {"both"}
+    assert all("no case is known to be the same" in omission.why for omission in difference.left_out)
 
 
 async def test_a_history_goes_on_over_revisions_as_long_as_the_cases_are_the_same(

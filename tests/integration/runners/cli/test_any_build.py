@@ -54,6 +54,6 @@ def test_any_build_is_taken_with_what_that_build_needs_and_is_recorded(
     monkeypatch.setenv("PORTOLAN_ANY_BUILD", "1")
     place = environments.set_up("pebble")
     assert environments.find("pebble") == place
-    told = "import sys, pathlib, importlib.metadata as m; print(*sorted(d.name for d in m.distributions()))"
-    assert subprocess.check_output([place / "bin" / "python", "-I", "-c", told], text=True).split() == ["pebble"]
+    code = "import sys, pathlib, importlib.metadata as m; print(*sorted(d.name for d in m.distributions()))"
+    assert subprocess.check_output([place / "bin" / "python", "-I", "-c", code], text=True).split() == ["pebble"]
     assert (place / environments.ANY_BUILD).exists()

@@ -22,19 +22,19 @@ def _call(*arguments: str, real: bool = False, **variables: str) -> subprocess.C
     return call(server, [sys.executable, "-m", "runners", *arguments], environment(**variables), "", LIMIT_S)
 
 
-def _complaint(done: subprocess.CompletedProcess[str]) -> str:
+def _complaint(answer: subprocess.CompletedProcess[str]) -> str:
     """The one line on stderr of a command that could not be done."""
-    assert done.returncode == 2, (done.stdout, done.stderr)
-    (line,) = done.stderr.splitlines()
+    assert answer.returncode == 2, (answer.stdout, answer.stderr)
+    (line,) = answer.stderr.splitlines()
     return line
 
 
 def test_run_prints_verdict_placement_and_timing() -> None:
-    done = _call("run", "hazards", "cpu", "hazards.add/0")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("passed (returned)")
-    assert "placement  on_device" in done.stdout
-    assert "steady" in done.stdout
+    answer = _call("run", "hazards", "cpu", "hazards.add/0")
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.startswith("passed (returned)")
+    assert "placement  on_device" in answer.stdout
+    assert "steady" in answer.stdout
 
 
 @pytest.mark.parametrize(
@@ -47,8 +47,8 @@ def test_run_prints_verdict_placement_and_timing() -> None:
     ],
 )
 def test_run_ends_with_a_code_for_its_verdict(case: str, options: list[str], code: int, words: str) -> None:
-    done = _call("run", "hazards", "cpu", case, *options, real=True)
-    assert (done.returncode, words in done.stdout) == (code, True), done.stdout + done.stderr
+    answer = _call("run", "hazards", "cpu", case, *options, real=True)
+    assert (answer.returncode, words in answer.stdout) == (code, True), answer.stdout + answer.stderr
 
 
 @pytest.mark.parametrize(
@@ -71,32 +71,32 @@ def test_what_cannot_be_done_is_said_in_one_line(arguments: list[str], words: st
 
 
 def test_a_name_that_no_framework_has_is_told_by_its_code() -> None:
-    done = _call("serve", "hazard", "cpu")
-    assert (done.returncode, done.stdout) == (UNKNOWN_TARGET, "")
-    assert "did you mean 'hazards'" in done.stderr
+    answer = _call("serve", "hazard", "cpu")
+    assert (answer.returncode, answer.stdout) == (UNKNOWN_TARGET, "")
+    assert "did you mean 'hazards'" in answer.stderr
 
 
 def test_a_device_that_cannot_be_primed_is_the_environments_fault() -> None:
-    done = _call("run", "hazards", "unprimable", "hazards.add/0")
-    assert done.returncode == 3
-    assert "the device is in use" in done.stdout
-    assert "stage      prime" in done.stdout
+    answer = _call("run", "hazards", "unprimable", "hazards.add/0")
+    assert answer.returncode == 3
+    assert "the device is in use" in answer.stdout
+    assert "stage      prime" in answer.stdout
 
 
 def test_a_framework_without_its_environment_names_the_command(tmp_path: Path) -> None:
-    done = _call("serve", "torch", "cpu", "--port", "0", PORTOLAN_CACHE=str(tmp_path))
-    assert "portolan-runner setup torch" in _complaint(done)
+    answer = _call("serve", "torch", "cpu", "--port", "0", PORTOLAN_CACHE=str(tmp_path))
+    assert "portolan-runner setup torch" in _complaint(answer)
 
 
 def test_cases_lists_what_run_takes() -> None:
-    done = _call("cases", "hazards", "--match", "hazards.add/*")
-    assert done.stdout.splitlines()[0] == "hazards\thazards.add/0"
-    assert len(done.stdout.splitlines()) == 4
+    answer = _call("cases", "hazards", "--match", "hazards.add/*")
+    assert answer.stdout.splitlines()[0] == "hazards\thazards.add/0"
+    assert len(answer.stdout.splitlines()) == 4
 
 
 def test_a_port_in_use_is_said_in_one_line() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = str(listener.getsockname()[1])
         assert "another program listens there" in _complaint(_call("serve", "hazards", "cpu", "--port", port))
 
 
@@ -112,9 +112,9 @@ def test_the_ready_file_says_what_stdout_says_and_a_given_secret_is_not_repeated
     ready = tmp_path / "ready.json"
     running = RunnerProcess("--ready-file", str(ready), real=True, PORTOLAN_RUNNER_SECRET="s3cret")
     try:
-        told = json.loads(ready.read_text())
-        assert told == running.ready
-        assert {"url", "boot_id", "framework", "version", "device", "hardware"} == told.keys()
+        content = json.loads(ready.read_text())
+        assert content == running.ready
+        assert {"url", "boot_id", "framework", "version", "device", "hardware"} == content.keys()
         assert ready.stat().st_mode & 0o077 == 0
         zygote = Path(f"/proc/{running.zygote().pid}/environ").read_bytes()
         assert b"s3cret" not in zygote, "a case could read the runner's secret"

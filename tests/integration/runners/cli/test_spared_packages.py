@@ -72,9 +72,9 @@ def add_torch(index: Path, library: bytes) -> None:
     (folder / "lock.txt").write_text("".join(f"{name}==1 \\\n    --hash=sha256:{hashes[name]}\n" for name in packages))
 
 
-def installed(place: Path) -> list[str]:
-    told = "import importlib.metadata as m; print(*sorted(d.name for d in m.distributions()))"
-    return subprocess.check_output([place / "bin" / "python", "-I", "-c", told], text=True).split()
+def list_packages(place: Path) -> list[str]:
+    code = "import importlib.metadata as m; print(*sorted(d.name for d in m.distributions()))"
+    return subprocess.check_output([place / "bin" / "python", "-I", "-c", code], text=True).split()
 
 
 WHOLE = ["nvidia-cublas-cu12", "torch", "triton"]
@@ -83,12 +83,12 @@ WHOLE = ["nvidia-cublas-cu12", "torch", "triton"]
 def test_what_no_device_of_it_uses_is_not_installed(index: Path) -> None:
     add_torch(index, LIBRARY_WITHOUT_DEMANDS.read_bytes())
     place = environments.set_up("torch")
-    assert installed(place) == ["torch"]
+    assert list_packages(place) == ["torch"]
     assert environments.find("torch", "cpu") == environments.find("torch", "xla") == place
     assert environments.find("torch", "cuda") is None
     assert not (place / STAND_IN).exists(), "nothing had to be made up for"
     whole = environments.set_up("torch", "cuda")
-    assert installed(whole) == WHOLE
+    assert list_packages(whole) == WHOLE
     assert environments.find("torch", "cuda") == whole
     assert environments.find("torch", "cpu") == place
 
@@ -96,21 +96,21 @@ def test_what_no_device_of_it_uses_is_not_installed(index: Path) -> None:
 def test_a_whole_environment_serves_every_device(index: Path) -> None:
     add_torch(index, LIBRARY_WITHOUT_DEMANDS.read_bytes())
     whole = environments.set_up("torch", whole=True)
-    assert installed(whole) == WHOLE
+    assert list_packages(whole) == WHOLE
     assert environments.find("torch", "cpu") == environments.find("torch", "cuda") == whole
 
 
 def test_a_torch_that_does_not_go_without_them_gets_them_and_a_line_says_so(index: Path) -> None:
     unreadable = shared_object(Stub("libtorch.so", ()), {})
     add_torch(index, unreadable)
-    said: list[str] = []
-    place = environments.set_up("torch", say=said.append)
-    assert installed(place) == WHOLE
+    messages: list[str] = []
+    place = environments.set_up("torch", say=messages.append)
+    assert list_packages(place) == WHOLE
     assert environments.find("torch", "cpu") == place
-    (line,) = [line for line in said if "does not go without" in line]
+    (line,) = [line for line in messages if "does not go without" in line]
     assert "libtorch.so cannot be read as a library" in line
     assert "\n" not in line
-    assert environments.set_up_release("torch==1", say=said.append).name.startswith("torch-1-")
+    assert environments.set_up_release("torch==1", say=messages.append).name.startswith("torch-1-")
 
 
 @pytest.mark.parametrize("any_build", ["0", "1"])
@@ -120,15 +120,15 @@ def test_an_added_package_does_not_bring_them_either(
     monkeypatch.setenv("PORTOLAN_ANY_BUILD", any_build)
     add_torch(index, LIBRARY_WITHOUT_DEMANDS.read_bytes())
     place = environments.set_up("torch", added=["npu"])
-    assert installed(place) == ["npu", "torch"]
+    assert list_packages(place) == ["npu", "torch"]
     assert environments.find("torch", "npu") == place
 
 
 def test_a_release_goes_without_them_too(index: Path) -> None:
     add_torch(index, LIBRARY_WITHOUT_DEMANDS.read_bytes())
-    assert installed(environments.set_up_release("torch==1")) == ["numpy", "scipy", "torch"]
+    assert list_packages(environments.set_up_release("torch==1")) == ["numpy", "scipy", "torch"]
     whole = environments.set_up_release("torch==1", whole=True)
-    assert installed(whole) == sorted(["numpy", "scipy", *WHOLE])
+    assert list_packages(whole) == sorted(["numpy", "scipy", *WHOLE])
 
 
 def test_a_release_that_does_not_exist_is_one_line_that_says_what_to_choose(index: Path) -> None:

@@ -24,10 +24,10 @@ def _call(*arguments: str | Path, python_path: Path | None = None) -> subprocess
     return call(RUNNER_SERVER, command, environment(PYTHONPATH=os.pathsep.join(paths)), "", LIMIT_S)
 
 
-def _complaint(done: subprocess.CompletedProcess[str]) -> str:
+def _complaint(answer: subprocess.CompletedProcess[str]) -> str:
     """The one line on stderr of a command that could not be done."""
-    assert (done.returncode, done.stdout) == (2, ""), (done.stdout, done.stderr)
-    (line,) = done.stderr.splitlines()
+    assert (answer.returncode, answer.stdout) == (2, ""), (answer.stdout, answer.stderr)
+    (line,) = answer.stderr.splitlines()
     return line.removeprefix("portolan-runner: ")
 
 
@@ -37,18 +37,18 @@ def _header(bundle: Path) -> BundleHeader:
 
 def test_a_module_is_a_suite_by_its_path(tmp_path: Path) -> None:
     file = write_module(tmp_path)
-    listed = _call("cases", "hazards", "--suite", file)
-    assert listed.stdout.splitlines() == [f"mine\t{case}" for case in BOTH], listed.stderr
-    done = _call("run", "hazards", "cpu", BOTH[0], "--suite", file)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "on_device on cpu" in done.stdout
+    listing = _call("cases", "hazards", "--suite", file)
+    assert listing.stdout.splitlines() == [f"mine\t{case}" for case in BOTH], listing.stderr
+    answer = _call("run", "hazards", "cpu", BOTH[0], "--suite", file)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert "on_device on cpu" in answer.stdout
 
 
 def test_a_package_is_a_suite_with_the_modules_that_it_imports_by_either_name(tmp_path: Path) -> None:
     package = write_package(tmp_path)
     bundle = tmp_path / "mine.bundle"
-    done = _call("run", "hazards", "cpu", "--suite", package, "--out", bundle, "--runs", "1", "--timing", "steady")
-    assert done.returncode == 0, done.stderr
+    answer = _call("run", "hazards", "cpu", "--suite", package, "--out", bundle, "--runs", "1", "--timing", "steady")
+    assert answer.returncode == 0, answer.stderr
     header = _header(bundle)
     assert header.suite.name == "mine"
     assert [case.id for case in header.suite.cases] == [*BOTH, "mine.total/long"]
@@ -59,7 +59,7 @@ def test_a_package_is_a_suite_with_the_modules_that_it_imports_by_either_name(tm
 
 def test_the_folder_that_one_stands_in_is_a_suite(tmp_path: Path) -> None:
     package = write_package(tmp_path)
-    done = subprocess.run(
+    answer = subprocess.run(
         [sys.executable, "-P", "-m", "runners", "cases", "hazards", "--suite", "."],
         cwd=package,
         env=environment(),
@@ -68,7 +68,7 @@ def test_the_folder_that_one_stands_in_is_a_suite(tmp_path: Path) -> None:
         timeout=LIMIT_S,
         check=False,
     )
-    assert done.stdout.startswith("mine\tmine.total/row\n"), done.stderr
+    assert answer.stdout.startswith("mine\tmine.total/row\n"), answer.stderr
 
 
 def test_a_path_leaves_out_no_other_suite_of_a_single_case(tmp_path: Path) -> None:
@@ -116,13 +116,13 @@ def test_a_module_that_is_no_suite_is_refused_in_one_line_with_its_own_words(
 def test_a_path_without_a_suite_is_refused_before_anything_starts(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "notes.txt").touch()
-    said = {
+    complaints = {
         name: _complaint(_call("serve", "hazards", "cpu", "--port", "0", "--suite", tmp_path / name))
         for name in ("gone", "folder", "notes.txt")
     }
-    assert "there is no such file or folder" in said["gone"]
-    assert "has no __init__.py" in said["folder"]
-    assert "is no Python file" in said["notes.txt"]
+    assert "there is no such file or folder" in complaints["gone"]
+    assert "has no __init__.py" in complaints["folder"]
+    assert "is no Python file" in complaints["notes.txt"]
 
 
 @pytest.mark.parametrize("name", ["hazards", "conformance"])
@@ -172,8 +172,8 @@ def test_what_lies_beside_a_suite_hides_no_module_of_the_interpreter(tmp_path: P
 def test_it_runs_where_nothing_of_ours_is_installed(tmp_path: Path) -> None:
     python = bare_environment(sys.executable, tmp_path / "bare")
     package = write_package(tmp_path)
-    done = _call("run", "hazards", "cpu", "mine.total/long", "--suite", package, "--python", python)
-    assert done.returncode == 0, done.stdout + done.stderr
+    answer = _call("run", "hazards", "cpu", "mine.total/long", "--suite", package, "--python", python)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
     (package / "sums.py").write_text("import pydantic\n")
     line = _complaint(_call("cases", "hazards", "--suite", package, "--python", python))
     assert line.startswith(
@@ -188,8 +188,8 @@ def test_an_installed_package_offers_a_suite_to_the_runner_of_its_framework(tmp_
     assert "offered\tmine.total/long" in _call("cases", "hazards", python_path=tmp_path).stdout
     by_entry, by_path = tmp_path / "entry.bundle", tmp_path / "path.bundle"
     common = ("--runs", "1", "--timing", "off")
-    done = _call("run", "hazards", "cpu", "--suite", "offered", "--out", by_entry, *common, python_path=tmp_path)
-    assert done.returncode == 0, done.stderr
+    answer = _call("run", "hazards", "cpu", "--suite", "offered", "--out", by_entry, *common, python_path=tmp_path)
+    assert answer.returncode == 0, answer.stderr
     assert _call("run", "hazards", "cpu", "--suite", package, "--out", by_path, *common).returncode == 0
     assert _header(by_entry).suite.revision == _header(by_path).suite.revision
     assert _header(by_entry).suite.cases == _header(by_path).suite.cases

@@ -23,8 +23,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         folder = tmp_path / "runners" / framework
         folder.mkdir(parents=True)
         (folder / "requirements.txt").write_text("\n".join(packages))
-        compiled = [Path(sys.executable).with_name("uv"), "pip", "compile", "--quiet", "--generate-hashes"]
-        subprocess.run([*compiled, "requirements.txt", "--output-file", "lock.txt"], cwd=folder, check=True)
+        command = [Path(sys.executable).with_name("uv"), "pip", "compile", "--quiet", "--generate-hashes"]
+        subprocess.run([*command, "requirements.txt", "--output-file", "lock.txt"], cwd=folder, check=True)
     monkeypatch.setattr(environments, "PROJECT", tmp_path)
     monkeypatch.setenv("PORTOLAN_CACHE", str(tmp_path / "cache"))
     return tmp_path
@@ -36,11 +36,11 @@ def test_two_numpys_stand_side_by_side_and_neither_sees_the_other(
     places = {framework: environments.set_up(framework) for framework in ("numpy", "ml_dtypes")}
     # What stands on the path of whoever sets up or starts an environment is not for it.
     monkeypatch.setenv("VIRTUAL_ENV", str(places["ml_dtypes"]))
-    told = {}
+    answers = {}
     for framework, place in places.items():
         answer = subprocess.check_output([place / "bin" / "python", "-P", "-c", TELL], cwd=project)
         version, file, paths, has_other = json.loads(answer)
-        told[framework] = (version, has_other)
+        answers[framework] = (version, has_other)
         assert Path(file).is_relative_to(place)
         assert not [path for path in paths if "site-packages" in path and not Path(path).is_relative_to(place)]
-    assert told == {"numpy": ("2.3.5", False), "ml_dtypes": ("2.4.6", True)}
+    assert answers == {"numpy": ("2.3.5", False), "ml_dtypes": ("2.4.6", True)}

@@ -28,10 +28,10 @@ def runner() -> Iterator[RunnerProcess]:
 def _problem(answer: httpx.Response, status: int) -> Problem:
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == PROBLEM_JSON
-    told = Problem.model_validate_json(answer.content)
-    assert told.status == status
-    assert told.detail
-    return told
+    details = Problem.model_validate_json(answer.content)
+    assert details.status == status
+    assert details.detail
+    return details
 
 
 def _body(runner: RunnerProcess, *jobs: dict[str, Any], **fields: Any) -> dict[str, Any]:
@@ -106,13 +106,13 @@ def test_a_newer_attempt_replaces_the_running_one(runner: RunnerProcess) -> None
     runner.wait_started(job["id"])
     runner.post(job | {"attempt": 2, "timeout_s": 0.5})
     with runner.stream() as events:
-        ended = [event for _, event in zip(range(4), events, strict=False) if isinstance(event, Finished)]
-    assert [(each.attempt, each.outcome.ending) for each in ended] == [
+        finishes = [event for _, event in zip(range(4), events, strict=False) if isinstance(event, Finished)]
+    assert [(each.attempt, each.outcome.ending) for each in finishes] == [
         (1, Ending.cancelled),
         (2, Ending.timed_out),
     ]
-    runner.acknowledge(ended[-1].n)
-    runner._seen = ended[-1].n
+    runner.acknowledge(finishes[-1].n)
+    runner._seen = finishes[-1].n
 
 
 def test_an_id_with_another_case_takes_nothing_and_stops_nothing(runner: RunnerProcess) -> None:
@@ -210,8 +210,8 @@ def test_another_boot_is_a_conflict_that_names_this_one(runner: RunnerProcess) -
     ],
 )
 def test_an_invalid_job_is_refused_whole(runner: RunnerProcess, fields: dict[str, Any]) -> None:
-    told = _problem(runner.http.post("/v1/jobs", json=_body(runner, runner.job("add/0", **fields))), 422)
-    assert next(iter(fields)) in told.detail
+    details = _problem(runner.http.post("/v1/jobs", json=_body(runner, runner.job("add/0", **fields))), 422)
+    assert next(iter(fields)) in details.detail
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff\xfe", b'{"jobs": "\\ud800"}'])

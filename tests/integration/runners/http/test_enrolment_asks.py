@@ -32,12 +32,12 @@ class Asked:
     def __init__(self) -> None:
         self.bodies: list[dict[str, Any]] = []
         self.bearers: list[str] = []
-        asked = self
+        recorder = self
 
         class Answer(http.server.BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                asked.bearers.append(self.headers["Authorization"])
-                asked.bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                recorder.bearers.append(self.headers["Authorization"])
+                recorder.bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
                 answer = json.dumps({"runner": {"id": 1}, "secret": "own"}).encode()
                 self.send_response(201)
                 self.send_header("Content-Length", str(len(answer)))
@@ -52,13 +52,13 @@ class Asked:
 
 
 @pytest.fixture
-def asked() -> Iterator[Asked]:
-    asked = Asked()
-    thread = threading.Thread(target=asked.server.serve_forever)
+def listener() -> Iterator[Asked]:
+    listener = Asked()
+    thread = threading.Thread(target=listener.server.serve_forever)
     thread.start()
-    yield asked
-    asked.server.shutdown()
-    asked.server.server_close()
+    yield listener
+    listener.server.shutdown()
+    listener.server.server_close()
     thread.join()
 
 
@@ -76,41 +76,43 @@ def key_file(tmp_path: Path) -> Path:
     return file
 
 
-async def until_asked(asked: Asked, times: int) -> None:
-    await asyncio.to_thread(until, lambda: len(asked.bodies) >= times, f"it asked {times} times")
+async def until_asked(listener: Asked, times: int) -> None:
+    await asyncio.to_thread(until, lambda: len(listener.bodies) >= times, f"it asked {times} times")
 
 
 def rotate(secret_file: Path) -> None:
     secret_file.write_text(token_of(SECOND, "alpha"))
 
 
-async def test_it_asks_again_until_somebody_comes_with_its_own_secret(asked: Asked, secret_file: Path) -> None:
-    access, said = Access("unknown"), list[str]()
-    order = replace(enrolment.enrolment_options(asked.url, secret_file, "alpha", "auto"), confirmed_within_s=0.05)
-    asking = asyncio.create_task(enrolment.enrol(order, HERE, access, said.append))
-    await until_asked(asked, 1)
+async def test_it_asks_again_until_somebody_comes_with_its_own_secret(listener: Asked, secret_file: Path) -> None:
+    access, messages = Access("unknown"), list[str]()
+    order = replace(enrolment.enrolment_options(listener.url, secret_file, "alpha", "auto"), confirmed_within_s=0.05)
+    asking = asyncio.create_task(enrolment.enrol(order, HERE, access, messages.append))
+    await until_asked(listener, 1)
     rotate(secret_file)
-    await until_asked(asked, len(asked.bodies) + 3)
-    assert [asked.bearers[0], asked.bearers[-1]] == [f"Bearer {token_of(key, 'alpha')}" for key in (FIRST, SECOND)], (
-        "the file is read again"
+    await until_asked(listener, len(listener.bodies) + 3)
+    assert [listener.bearers[0], listener.bearers[-1]] == [
+        f"Bearer {token_of(key, 'alpha')}" for key in (FIRST, SECOND)
+    ], "the file is read again"
+    assert len({each["secret"] for each in listener.bodies}) == len(listener.bodies), (
+        "each try has a provisional secret"
     )
-    assert len({each["secret"] for each in asked.bodies}) == len(asked.bodies), "each try has a provisional secret"
-    assert {(each["name"], each["url"]) for each in asked.bodies} == {("alpha", "http://127.0.0.1:8790")}
+    assert {(each["name"], each["url"]) for each in listener.bodies} == {("alpha", "http://127.0.0.1:8790")}
     assert access.opens(b"Bearer own")
     async with asyncio.timeout(LIMIT_S):
         await asking
-    assert len(said) == 1, "nothing changed that would be worth a line"
+    assert len(messages) == 1, "nothing changed that would be worth a line"
 
 
-async def test_it_does_not_ask_once_its_secret_is_in_use(asked: Asked, secret_file: Path) -> None:
-    access, enrolled = Access("unknown"), asyncio.Event()
-    order = enrolment.enrolment_options(asked.url, secret_file, "alpha", "http://elsewhere:1")
-    asking = asyncio.create_task(enrolment.enrol(order, HERE, access, lambda line: enrolled.set()))
+async def test_it_does_not_ask_once_its_secret_is_in_use(listener: Asked, secret_file: Path) -> None:
+    access, has_enrolled = Access("unknown"), asyncio.Event()
+    order = enrolment.enrolment_options(listener.url, secret_file, "alpha", "http://elsewhere:1")
+    asking = asyncio.create_task(enrolment.enrol(order, HERE, access, lambda line: has_enrolled.set()))
     async with asyncio.timeout(LIMIT_S):
-        await enrolled.wait()
+        await has_enrolled.wait()
         assert access.opens(b"Bearer own")
         await asking
-    assert [each["url"] for each in asked.bodies] == ["http://elsewhere:1"]
+    assert [each["url"] for each in listener.bodies] == ["http://elsewhere:1"]
 
 
 def test_a_coordinator_that_never_answers_does_not_hold_the_runner_up(key_file: Path) -> None:
@@ -154,6 +156,6 @@ def test_a_runner_that_only_this_machine_reaches_does_not_enrol_elsewhere(key_fi
     ],
 )
 def test_options_that_do_not_go_together(options: list[str], words: str) -> None:
-    with pytest.raises(AssertionError, match=r"did not start \(2\)") as ended:
+    with pytest.raises(AssertionError, match=r"did not start \(2\)") as exit_error:
         RunnerProcess(*options)
-    assert words in str(ended.value)
+    assert words in str(exit_error.value)

@@ -13,15 +13,15 @@ from runners.http.service import Listener, bind
 from tests.waiting import LIMIT_S
 
 
-def endless(ended: asyncio.Event) -> FastAPI:
+def endless(end: asyncio.Event) -> FastAPI:
     """Answers with a stream that does not end, not even when it is told to."""
     app = FastAPI()
 
     async def lines() -> AsyncIterator[bytes]:
         yield b"a line\n"
-        while not ended.is_set():
+        while not end.is_set():
             try:
-                await ended.wait()
+                await end.wait()
             except asyncio.CancelledError:
                 continue
 
@@ -33,9 +33,9 @@ def endless(ended: asyncio.Event) -> FastAPI:
 
 
 async def test_a_client_that_reads_an_endless_answer_is_let_go_when_the_server_ends() -> None:
-    ended = asyncio.Event()
+    end = asyncio.Event()
     listening = bind("127.0.0.1", 0)
-    async with Listener(endless(ended), listening):
+    async with Listener(endless(end), listening):
         reader, writer = await asyncio.open_connection(*listening.getsockname()[:2])
         writer.write(b"GET /lines HTTP/1.1\r\nHost: here\r\n\r\n")
         assert await reader.readuntil(b"a line\n")
@@ -44,5 +44,5 @@ async def test_a_client_that_reads_an_endless_answer_is_let_go_when_the_server_e
             with suppress(ConnectionResetError):
                 await reader.read()
     finally:
-        ended.set()
+        end.set()
         writer.close()

@@ -37,51 +37,51 @@ def script(path: Path, *lines: str) -> Path:
     return path
 
 
-def call(*arguments: str | Path, limited: bool = False) -> subprocess.CompletedProcess[str]:
-    program = ["-c", LIMITED] if limited else ["-m", "runners"]
+def call(*arguments: str | Path, is_limited: bool = False) -> subprocess.CompletedProcess[str]:
+    program = ["-c", LIMITED] if is_limited else ["-m", "runners"]
     command = [sys.executable, *program, *arguments]
-    return fork_server.call(None if limited else fork_server.RUNNER_SERVER, command, environment(), "", LIMIT_S)
+    return fork_server.call(None if is_limited else fork_server.RUNNER_SERVER, command, environment(), "", LIMIT_S)
 
 
-def complaint(python: Path | str, framework: str = "hazards", *, limited: bool = False) -> str:
+def complaint(python: Path | str, framework: str = "hazards", *, is_limited: bool = False) -> str:
     """The one line on stderr of a case that cannot be run in this interpreter."""
-    done = call("run", framework, "cpu", "hazards.add/0", "--python", python, limited=limited)
-    assert (done.returncode, done.stdout) == (2, ""), (done.stdout, done.stderr)
-    (line,) = done.stderr.splitlines()
+    answer = call("run", framework, "cpu", "hazards.add/0", "--python", python, is_limited=is_limited)
+    assert (answer.returncode, answer.stdout) == (2, ""), (answer.stdout, answer.stderr)
+    (line,) = answer.stderr.splitlines()
     assert str(python) in line
     return line
 
 
 def test_a_case_runs_where_nothing_of_ours_is_installed(bare: Path) -> None:
-    done = call("run", "hazards", "cpu", "hazards.add/0", "--python", bare)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("passed (returned)")
-    assert "steady" in done.stdout
+    answer = call("run", "hazards", "cpu", "hazards.add/0", "--python", bare)
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.startswith("passed (returned)")
+    assert "steady" in answer.stdout
     assert "hazards.add/0" in call("cases", "hazards", "--python", bare).stdout
 
 
 def test_a_runner_tells_the_installation_of_that_interpreter(bare: Path) -> None:
-    plain, chosen = RunnerProcess(), RunnerProcess("--python", str(bare))
+    plain, other_runner = RunnerProcess(), RunnerProcess("--python", str(bare))
     try:
-        assert chosen.run("add/0").verdict == "passed"
-        own, other = plain.info.fingerprint, chosen.info.fingerprint
-        said = subprocess.check_output([bare, "-c", "import platform; print(platform.python_version())"], text=True)
-        assert other.python == said.strip()
+        assert other_runner.run("add/0").verdict == "passed"
+        own, other = plain.info.fingerprint, other_runner.info.fingerprint
+        version = subprocess.check_output([bare, "-c", "import platform; print(platform.python_version())"], text=True)
+        assert other.python == version.strip()
         assert other.environment != own.environment
         assert other.repeat == f"portolan-runner run hazards cpu {{case}} --python {bare}[ --run {{run}}]"
     finally:
         plain.stop()
-        chosen.stop()
+        other_runner.stop()
 
 
 def test_an_interpreter_may_print_while_it_starts_and_while_it_imports(bare: Path, tmp_path: Path) -> None:
     """The runner reads its answers from a channel of their own, so a greeting of a cluster disturbs nothing."""
     (tmp_path / "sitecustomize.py").write_text("import sys; print('{}'); print('to the cluster', file=sys.stderr)\n")
-    searched = f'export PYTHONPATH="{tmp_path}:$PYTHONPATH"'
-    wrapper = script(tmp_path / "greeter", "echo Welcome; echo to the cluster >&2", searched, f'exec {bare} "$@"')
-    done = call("run", "hazards", "cpu", "hazards.add/0", "--python", wrapper)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("passed (returned)")
+    export_path = f'export PYTHONPATH="{tmp_path}:$PYTHONPATH"'
+    wrapper = script(tmp_path / "greeter", "echo Welcome; echo to the cluster >&2", export_path, f'exec {bare} "$@"')
+    answer = call("run", "hazards", "cpu", "hazards.add/0", "--python", wrapper)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert answer.stdout.startswith("passed (returned)")
 
 
 def importing(folder: Path, statement: str) -> Path:
@@ -105,8 +105,8 @@ def test_an_interpreter_that_prints_into_its_answer_is_refused_in_one_line(
     tmp_path: Path, noise: str, where: str
 ) -> None:
     """As one does that prints to every descriptor that is open."""
-    written = f"{noise}\n".encode()
-    statement = f"os.write(int(sys.argv[2]), {written!r})"
+    noise_bytes = f"{noise}\n".encode()
+    statement = f"os.write(int(sys.argv[2]), {noise_bytes!r})"
     python = (starting if where == "starts" else importing)(tmp_path, statement)
     assert "what it writes into the channel to its runner cannot be read (" in complaint(python)
 
@@ -158,9 +158,9 @@ def test_an_interpreter_that_forks_as_it_starts_is_refused(tmp_path: Path) -> No
 def test_a_copy_that_is_forked_while_importing_answers_nothing(tmp_path: Path) -> None:
     """Modules may fork to probe a device; of two processes that go on, the one that was started answers."""
     python = importing(tmp_path, "os.fork()")
-    done = call("run", "hazards", "cpu", "hazards.add/0", "--python", python)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("passed (returned)")
+    answer = call("run", "hazards", "cpu", "hazards.add/0", "--python", python)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert answer.stdout.startswith("passed (returned)")
 
 
 @pytest.mark.parametrize("version", ["2.7", "3.8"])
@@ -183,6 +183,6 @@ def test_one_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path, where:
             f"sleep 1000 & echo $! >{note}; exec {sys.executable} -c \"{sleeping} subprocess.call(['sleep', '1000'])\""
         )
     words = "was not imported within 1 s" if where == "while importing" else "no Python has started in it within 1 s"
-    assert words in complaint(script(tmp_path / "python", hanging), limited=True)
+    assert words in complaint(script(tmp_path / "python", hanging), is_limited=True)
     left = processes.look(int(note.read_text()))
     assert left is None or not left.alive

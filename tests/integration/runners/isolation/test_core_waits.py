@@ -21,8 +21,8 @@ SLICE_S = 0.1
 @pytest.fixture
 def shared_core() -> Iterator[None]:
     """This process and a loop on the same core."""
-    allowed = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(allowed)})
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
     loop = subprocess.Popen([sys.executable, "-c", "print(flush=True)\nwhile True: pass"], stdout=subprocess.PIPE)
     try:
         assert loop.stdout is not None
@@ -31,7 +31,7 @@ def shared_core() -> Iterator[None]:
     finally:
         loop.kill()
         loop.communicate()
-        os.sched_setaffinity(0, allowed)
+        os.sched_setaffinity(0, cores)
 
 
 def spinning(seconds: float) -> Callable[[], None]:

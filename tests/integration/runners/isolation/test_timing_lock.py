@@ -14,8 +14,8 @@ def test_waiting_for_the_timing_lock_is_stored_and_not_charged(tmp_path: Path) -
     lock = tmp_path / "lock"
     running = RunnerProcess(PORTOLAN_TIMING_LOCK=str(lock))
     try:
-        with lock.open("w") as held:
-            fcntl.flock(held, fcntl.LOCK_EX)
+        with lock.open("w") as lock_file:
+            fcntl.flock(lock_file, fcntl.LOCK_EX)
             job = running.job("add/0", timing="steady", timeout_s=5.0)
             running.post(job)
             with running.stream() as events:
