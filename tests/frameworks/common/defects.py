@@ -28,16 +28,16 @@ class Defect:
 
     @property
     def signal(self) -> signal.Signals | None:
-        died, _, name = self.prints.rpartition("died of ")
-        return signal.Signals[name] if not died and name.startswith("SIG") else None
+        before, _, name = self.prints.rpartition("died of ")
+        return signal.Signals[name] if not before and name.startswith("SIG") else None
 
 
 def defects(section: str) -> list[Defect]:
     """The defects of one section of the page, in its order."""
     (body,) = [body for title, body in _SECTION.findall(PAGE.read_text()) if title == section]
-    found = [Defect(*groups) for groups in _DEFECT.findall(body)]
-    assert len(found) == body.count("### "), "a defect of the page lacks its script, or what that prints"
-    return found
+    page_defects = [Defect(*groups) for groups in _DEFECT.findall(body)]
+    assert len(page_defects) == body.count("### "), "a defect of the page lacks its script, or what that prints"
+    return page_defects
 
 
 def each_of(section: str) -> Any:
@@ -48,10 +48,10 @@ def each_of(section: str) -> Any:
 def assert_there(defect: Defect) -> None:
     """The script does what the page says; where it does not, the framework has mended it: take it off the page."""
     if defect.signal is not None:
-        done = subprocess.run([sys.executable, "-W", "ignore", "-c", defect.script], capture_output=True, check=False)
-        assert -done.returncode == defect.signal, done.stderr[-300:]
+        answer = subprocess.run([sys.executable, "-W", "ignore", "-c", defect.script], capture_output=True, check=False)
+        assert -answer.returncode == defect.signal, answer.stderr[-300:]
         return
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
         exec(compile(defect.script, defect.title, "exec"), {"__name__": "defect"})
-    assert printed.getvalue().rstrip("\n") == defect.prints
+    assert output.getvalue().rstrip("\n") == defect.prints

@@ -43,11 +43,11 @@ def assert_every_public_name_is_charted_or_left_out(framework: Framework, functi
     version = Pack(library.folder_of(framework, SUITE) / PACK).about[framework.name]
     content = (SURFACES / f"{framework.name}-{version}.ndjson.gz").read_bytes()
     _, *entries = map(json.loads, gzip.decompress(content).splitlines())
-    known = {function.name for function in functions}
+    names = {function.name for function in functions}
     for owners in library.left_out_of(framework, SUITE)["left_out"].values():
         for owner, samples in owners.items():
-            known |= {owner, *(f"{owner}.{sample}" for sample in samples)}
-    assert sorted({entry["name"] for entry in entries} - known) == []
+            names |= {owner, *(f"{owner}.{sample}" for sample in samples)}
+    assert sorted({entry["name"] for entry in entries} - names) == []
     assert {function.name for function in functions} <= {entry["name"] for entry in entries}
 
 
@@ -78,8 +78,8 @@ def assert_a_changed_value_is_noticed(cpu: Device, case: Case) -> None:
 
 def _without_its_first_value(case: Case) -> Case:
     """The case whose last statement binds its first wanted value to another."""
-    frozen = example_of(case)
-    example = Example.read(frozen.example)
+    example_call = example_of(case)
+    example = Example.read(example_call.example)
     label = example.wanted[0]
     if label.isdigit():
         statements = tuple(
@@ -87,16 +87,18 @@ def _without_its_first_value(case: Case) -> Case:
         )
     else:
         statements = (*example.statements, Statement(10_000, f"{label} = 'another'"))
-    changed = dataclasses.replace(example, statements=statements)
-    return dataclasses.replace(case, prepare=dataclasses.replace(frozen, example=changed.written()))
+    shorter = dataclasses.replace(example, statements=statements)
+    return dataclasses.replace(case, prepare=dataclasses.replace(example_call, example=shorter.written()))
 
 
-def case_of(frozen: FrozenExample, case: Case, sources: Sequence[str], wanted: Sequence[str], result: Any) -> Case:
+def case_of(
+    example_call: FrozenExample, case: Case, sources: Sequence[str], labels: Sequence[str], result: Any
+) -> Case:
     """A value case of these statements, like another."""
     statements = tuple(Statement(place, source) for place, source in enumerate(sources, 1))
-    written = Example(case.function, statements, tuple(wanted)).written()
+    example_text = Example(case.function, statements, tuple(labels)).written()
     return dataclasses.replace(
-        case, prepare=dataclasses.replace(frozen, example=written), reference=lambda: result, check=None
+        case, prepare=dataclasses.replace(example_call, example=example_text), reference=lambda: result, check=None
     )
 
 
@@ -107,8 +109,8 @@ def assert_settings_do_not_reach_the_next(
     case = next(
         case for function in functions for case in function.cases if case.kind == "value" and not case.host_only
     )
-    frozen = example_of(case)
-    turned = run(cpu, case_of(frozen, case, [*turning, asking], [], {}))
-    assert turned.ending is Ending.returned, turned.evidence
-    after = run(cpu, case_of(frozen, case, [asking], ["1"], {"1": as_it_comes}))
+    example_call = example_of(case)
+    outcome = run(cpu, case_of(example_call, case, [*turning, asking], [], {}))
+    assert outcome.ending is Ending.returned, outcome.evidence
+    after = run(cpu, case_of(example_call, case, [asking], ["1"], {"1": as_it_comes}))
     assert after.ending is Ending.returned, after.evidence

@@ -40,5 +40,5 @@ def test_every_example_is_right_on_the_cpu(cpu: Device, subject: Subject, select
 
 def test_an_example_with_another_value_is_noticed(cpu: Device, subject: Subject, selection: Selection) -> None:
     values = cases(subject.framework, "value", suite=docs.SUITE)
-    chosen = selection.drawn(values, SHARE, "docs with another value")
-    check_cases(chosen, lambda case: docs.assert_a_changed_value_is_noticed(cpu, case))
+    drawn_cases = selection.drawn(values, SHARE, "docs with another value")
+    check_cases(drawn_cases, lambda case: docs.assert_a_changed_value_is_noticed(cpu, case))

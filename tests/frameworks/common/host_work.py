@@ -87,7 +87,7 @@ class Operations(Protocol):
     def gradient(self, x: Any) -> Any:
         """The gradient of the sum of squares, on the device."""
 
-    def chosen(self, x: Any) -> Any:
+    def choose(self, x: Any) -> Any:
         """Twice ``x`` where it equals itself, zero elsewhere; on the device."""
 
 
@@ -138,16 +138,16 @@ class Trial:
 
     def case(self, operations: Operations, function: str) -> Case:
         """The call as the one case of a function, under a public name of the framework's."""
-        given: Any = functools.partial(self.call, operations)
-        prepare = _called
+        call: Any = functools.partial(self.call, operations)
+        prepare = _plain_call
         if self.calls is not None:
-            given = _in_some_calls(given, operations.double, self.calls)
+            call = _in_some_calls(call, operations.double, self.calls)
         if self.constructs:
-            given = type("Constructed", (self.call,), {"operations": operations})  # type: ignore[misc]
-            prepare = _constructed
-        tested = Function(function, lambda x: 2 * x, prepare, given=given)
-        tested.value("doubled", lambda inputs: [inputs.normal(NUMBERS)])
-        return tested.cases[-1]
+            call = type("Constructed", (self.call,), {"operations": operations})  # type: ignore[misc]
+            prepare = _construction
+        trial_function = Function(function, lambda x: 2 * x, prepare, given=call)
+        trial_function.value("doubled", lambda inputs: [inputs.normal(NUMBERS)])
+        return trial_function.cases[-1]
 
 
 def _in_some_calls(call: Callable[[Any], Any], other: Callable[[Any], Any], calls: range) -> Callable[[Any], Any]:
@@ -155,28 +155,28 @@ def _in_some_calls(call: Callable[[Any], Any], other: Callable[[Any], Any], call
     return lambda x: call(x) if next(turns) in calls else other(x)
 
 
-def _called(context: Context, x: Any) -> Callable[[], Any]:
+def _plain_call(context: Context, x: Any) -> Callable[[], Any]:
     """As it is, and not compiled as a whole: then nothing could be read."""
     return lambda: context.function(x)
 
 
-def _constructed(context: Context, x: Any) -> Callable[[], Any]:
-    built = context.function(x)
-    return lambda: built(x)
+def _construction(context: Context, x: Any) -> Callable[[], Any]:
+    instance = context.function(x)
+    return lambda: instance(x)
 
 
 def host_doubles(values: Any) -> Any:
     return np.asarray(values, "float32") * np.float32(2)
 
 
-def brought(operations: Operations, x: Any, values: Any) -> Any:
+def bring_to_device(operations: Operations, x: Any, values: Any) -> Any:
     """The values on the device, which adds nothing to them: a call that executes nothing there is nowhere."""
     return operations.add(operations.array(values), operations.scale(x, 0.0))
 
 
 def numpy(operations: Operations, x: Any) -> Any:
     """The plant that the others hide: all numbers are read, doubled by NumPy, and brought back."""
-    return brought(operations, x, host_doubles(operations.reads["NumPy"](x)))
+    return bring_to_device(operations, x, host_doubles(operations.reads["NumPy"](x)))
 
 
 def elsewhere(operations: Operations, x: Any) -> Any:
@@ -189,13 +189,13 @@ def called_back(operations: Operations, x: Any) -> Any:
 
 def one_by_one(convert: Callable[[Any], float]) -> Call:
     def call(operations: Operations, x: Any) -> Any:
-        return brought(operations, x, host_doubles([convert(number) for number in operations.entries(x)]))
+        return bring_to_device(operations, x, host_doubles([convert(number) for number in operations.entries(x)]))
 
     return call
 
 
 def by_read(name: str) -> Call:
-    return lambda operations, x: brought(operations, x, host_doubles(operations.reads[name](x)))
+    return lambda operations, x: bring_to_device(operations, x, host_doubles(operations.reads[name](x)))
 
 
 def then_by_read(name: str) -> Call:
@@ -236,8 +236,8 @@ def most_numbers(operations: Operations, x: Any) -> Any:
 
 
 def numbers_of_products(operations: Operations, x: Any) -> Any:
-    doubled = operations.double(x)
-    return operations.array([float(operations.entry(doubled, place)) for place in range(NUMBERS)])
+    products = operations.double(x)
+    return operations.array([float(operations.entry(products, place)) for place in range(NUMBERS)])
 
 
 def numbers_computed(operations: Operations, x: Any) -> Any:
@@ -258,7 +258,7 @@ def numbers_of_parts(operations: Operations, x: Any) -> Any:
 
 def numbers_backwards(operations: Operations, x: Any) -> Any:
     numbers = [float(operations.entry(x, place)) for place in reversed(range(NUMBERS))]
-    return brought(operations, x, host_doubles(numbers[::-1]))
+    return bring_to_device(operations, x, host_doubles(numbers[::-1]))
 
 
 def numbers_compared(operations: Operations, x: Any) -> Any:
@@ -293,14 +293,14 @@ def places_by_range(operations: Operations, x: Any) -> Any:
 
 
 def in_a_thread(call: Call) -> Call:
-    def hidden(operations: Operations, x: Any) -> Any:
+    def run_hidden(operations: Operations, x: Any) -> Any:
         results: list[Any] = []
         thread = threading.Thread(target=lambda: results.append(call(operations, x)))
         thread.start()
         thread.join()
         return results[0]
 
-    return hidden
+    return run_hidden
 
 
 POOL = ThreadPoolExecutor(1)
@@ -313,84 +313,84 @@ def in_a_lasting_pool(call: Call) -> Call:
 
 
 def in_a_new_pool(call: Call) -> Call:
-    def hidden(operations: Operations, x: Any) -> Any:
+    def run_hidden(operations: Operations, x: Any) -> Any:
         with ThreadPoolExecutor(2) as pool:
             return pool.submit(call, operations, x).result()
 
-    return hidden
+    return run_hidden
 
 
 def in_a_coroutine(call: Call) -> Call:
-    def hidden(operations: Operations, x: Any) -> Any:
+    def run_hidden(operations: Operations, x: Any) -> Any:
         async def main() -> Any:
             return await asyncio.to_thread(call, operations, x)
 
         return asyncio.run(main())
 
-    return hidden
+    return run_hidden
 
 
 def in_a_generator(call: Call) -> Call:
-    def hidden(operations: Operations, x: Any) -> Any:
+    def run_hidden(operations: Operations, x: Any) -> Any:
         return next(call(operations, part) for part in (x,))
 
-    return hidden
+    return run_hidden
 
 
 def in_a_handler(call: Call) -> Call:
-    def hidden(operations: Operations, x: Any) -> Any:
+    def run_hidden(operations: Operations, x: Any) -> Any:
         try:
             raise LookupError("no kernel")
         except LookupError:
             return call(operations, x)
 
-    return hidden
+    return run_hidden
 
 
 def in_an_exit(call: Call) -> Call:
-    def hidden(operations: Operations, x: Any) -> Any:
+    def run_hidden(operations: Operations, x: Any) -> Any:
         results: list[Any] = []
         with contextlib.ExitStack() as stack:
             stack.callback(lambda: results.append(call(operations, x)))
         return results[0]
 
-    return hidden
+    return run_hidden
 
 
 def in_a_property(call: Call) -> Call:
-    def hidden(operations: Operations, x: Any) -> Any:
+    def run_hidden(operations: Operations, x: Any) -> Any:
         return type("Lazy", (), {"value": property(lambda self: call(operations, x))})().value
 
-    return hidden
+    return run_hidden
 
 
 def in_a_finalizer(call: Call) -> Call:
-    def hidden(operations: Operations, x: Any) -> Any:
+    def run_hidden(operations: Operations, x: Any) -> Any:
         results: list[Any] = []
         dying = type("Dying", (), {"__del__": lambda self: results.append(call(operations, x))})()
         del dying
         return results[0]
 
-    return hidden
+    return run_hidden
 
 
 def half(call: Call) -> Call:
-    def halved(operations: Operations, x: Any) -> Any:
+    def halve(operations: Operations, x: Any) -> Any:
         """The other half is taken twice: what the host doubled is its half of the result."""
         numbers, rest = range(NUMBERS // 2), range(NUMBERS // 2, NUMBERS)
-        doubled = call(operations, operations.take(x, list(numbers)))
+        products = call(operations, operations.take(x, list(numbers)))
         rest = operations.double(operations.take(x, list(rest)))
-        return operations.join([*operations.first(doubled, len(numbers)), *operations.first(rest, NUMBERS // 2)])
+        return operations.join([*operations.first(products, len(numbers)), *operations.first(rest, NUMBERS // 2)])
 
-    return halved
+    return halve
 
 
 def read_twice(operations: Operations, x: Any) -> Any:
     """Once to see whether all is well, and once for the result's sake."""
     assert np.isfinite(operations.reads["NumPy"](x)).all()
-    doubled = operations.double(x)
-    operations.reads["list"](doubled)
-    return doubled
+    products = operations.double(x)
+    operations.reads["list"](products)
+    return products
 
 
 def checked_on_the_host(operations: Operations, x: Any) -> Any:
@@ -426,23 +426,25 @@ def summed_by_python(operations: Operations, x: Any) -> Any:
 
 
 def iterated_by_numpy(operations: Operations, x: Any) -> Any:
-    return brought(operations, x, host_doubles(np.fromiter((float(number) for number in operations.entries(x)), float)))
+    return bring_to_device(
+        operations, x, host_doubles(np.fromiter((float(number) for number in operations.entries(x)), float))
+    )
 
 
 def by_json(operations: Operations, x: Any) -> Any:
-    return brought(operations, x, host_doubles(json.loads(json.dumps(operations.reads["list"](x).tolist()))))
+    return bring_to_device(operations, x, host_doubles(json.loads(json.dumps(operations.reads["list"](x).tolist()))))
 
 
 def by_a_file(operations: Operations, x: Any) -> Any:
     file = io.BytesIO()
     np.save(file, operations.reads["NumPy"](x))
     file.seek(0)
-    return brought(operations, x, host_doubles(np.load(file)))
+    return bring_to_device(operations, x, host_doubles(np.load(file)))
 
 
 def by_a_machine_array(operations: Operations, x: Any) -> Any:
     numbers = array.array("f", (float(operations.entry(x, place)) for place in range(NUMBERS)))
-    return brought(operations, x, host_doubles(numbers))
+    return bring_to_device(operations, x, host_doubles(numbers))
 
 
 def by_a_closure(operations: Operations, x: Any) -> Any:
@@ -477,12 +479,12 @@ class ReadsAsItIsMade(Constructed):
     doubled: Any
 
     def __new__(cls, x: Any) -> Any:
-        made = super().__new__(cls)
-        made.doubled = host_doubles(cls.operations.reads["NumPy"](x))
-        return made
+        array = super().__new__(cls)
+        array.doubled = host_doubles(cls.operations.reads["NumPy"](x))
+        return array
 
     def __call__(self, x: Any) -> Any:
-        return brought(self.operations, x, self.doubled)
+        return bring_to_device(self.operations, x, self.doubled)
 
 
 class ListsInItsConstructor(ReadsInItsConstructor):
@@ -579,7 +581,7 @@ PLANTS: tuple[Trial, ...] = (
 )  # fmt: skip
 
 
-def decided(number: Callable[[Any], Any]) -> Call:
+def decide_by(number: Callable[[Any], Any]) -> Call:
     """The device's sum decides which way is gone."""
 
     def call(operations: Operations, x: Any) -> Any:
@@ -598,7 +600,7 @@ def decided_by_many_losses(operations: Operations, x: Any) -> Any:
     return operations.add(operations.double(x), operations.array([0.0] * NUMBERS)) if losses else x
 
 
-def scaled(number: Callable[[Any], float]) -> Call:
+def scale_by(number: Callable[[Any], float]) -> Call:
     def call(operations: Operations, x: Any) -> Any:
         return operations.scale(x, 2 + 0 * number(operations.total(x)))
 
@@ -630,9 +632,9 @@ def decided_by_numbers_together(operations: Operations, x: Any) -> Any:
     total = operations.total(x)
     for _ in range(3):
         first, second = operations.first(operations.double(x), 2)
-        accepted = operations.add(first, second)
-        if bool(operations.flags(accepted)):
-            total = operations.add(total, accepted)
+        sums = operations.add(first, second)
+        if bool(operations.flags(sums)):
+            total = operations.add(total, sums)
         if not bool(operations.flags(total)):
             break
     return operations.double(x)
@@ -640,9 +642,9 @@ def decided_by_numbers_together(operations: Operations, x: Any) -> Any:
 
 def looked_at_last(look: Callable[[Operations, Any], Any]) -> Call:
     def call(operations: Operations, x: Any) -> Any:
-        doubled = operations.double(x)
-        look(operations, doubled)
-        return doubled
+        products = operations.double(x)
+        look(operations, products)
+        return products
 
     return call
 
@@ -712,50 +714,50 @@ def honest(name: str, call: Any, **options: Any) -> Trial:
     return Trial(name, call, Placement.on_device, **options)
 
 
-def doubled(operations: Operations, x: Any) -> Any:
+def double_directly(operations: Operations, x: Any) -> Any:
     return operations.double(x)
 
 
 HONEST: tuple[Trial, ...] = (
-    honest("doubled", doubled),
+    honest("doubled", double_directly),
     honest("added to itself", lambda operations, x: operations.add(x, x)),
     honest("scaled by a number of Python's", lambda operations, x: operations.scale(x, 2.0)),
     honest("twice half of twice", twice_half),
     honest("many times", many_times),
-    honest("timed", doubled, timing=TimingPolicy.quick),
+    honest("timed", double_directly, timing=TimingPolicy.quick),
     honest("with a constant list", with_a_constant([0.0] * NUMBERS)),
     honest("with a constant array", with_a_constant(np.zeros(NUMBERS, "float32"))),
     honest("with a constant number", with_a_constant(np.float32(0))),
     honest("in parts", in_parts),
     honest("at places", at_places),
-    honest("by a choice on the device", lambda operations, x: operations.chosen(x)),
+    honest("by a choice on the device", lambda operations, x: operations.choose(x)),
     honest("by a gradient", lambda operations, x: operations.gradient(x)),
     honest("by its shape", by_its_shape),
     honest("by its type", by_its_type),
-    honest("decided by float", decided(float)),
-    honest("decided by bool", decided(bool)),
-    honest("decided by int", decided(int)),
+    honest("decided by float", decide_by(float)),
+    honest("decided by bool", decide_by(bool)),
+    honest("decided by int", decide_by(int)),
     honest("decided by a comparison", decided_by_a_comparison),
-    honest("decided by a text", decided(str)),
+    honest("decided by a text", decide_by(str)),
     honest("decided again and again", decided_again_and_again),
     honest("decided by its first numbers", decided_by_its_first_numbers),
     honest("decided by many losses", decided_by_many_losses),
     honest("decided by a number of each", decided_by_a_number_of_each),
     honest("decided by numbers together", decided_by_numbers_together),
-    honest("scaled by float", scaled(float)),
-    honest("scaled by int", scaled(int)),
-    honest("scaled by complex", scaled(lambda total: complex(total).real)),
-    honest("scaled by float in a thread", in_a_thread(scaled(float))),
-    honest("scaled and timed", scaled(float), timing=TimingPolicy.quick),
+    honest("scaled by float", scale_by(float)),
+    honest("scaled by int", scale_by(int)),
+    honest("scaled by complex", scale_by(lambda total: complex(total).real)),
+    honest("scaled by float in a thread", in_a_thread(scale_by(float))),
+    honest("scaled and timed", scale_by(float), timing=TimingPolicy.quick),
     honest("printed last", looked_at_last(lambda operations, x: print(x))),
     honest("represented last", looked_at_last(lambda operations, x: repr(x))),
     honest("read last", looked_at_last(lambda operations, x: operations.reads["NumPy"](x))),
     honest("listed last", looked_at_last(lambda operations, x: operations.reads["list"](x))),
     honest("its sum read last", looked_at_last(lambda operations, x: float(operations.total(x)))),
-    honest("doubled in a thread", in_a_thread(doubled)),
-    honest("doubled in a lasting pool", in_a_lasting_pool(doubled)),
-    honest("doubled in a coroutine", in_a_coroutine(doubled)),
-    honest("doubled in a finalizer", in_a_finalizer(doubled)),
+    honest("doubled in a thread", in_a_thread(double_directly)),
+    honest("doubled in a lasting pool", in_a_lasting_pool(double_directly)),
+    honest("doubled in a coroutine", in_a_coroutine(double_directly)),
+    honest("doubled in a finalizer", in_a_finalizer(double_directly)),
     honest("after an error", after_an_error),
     honest("with weights of the host", WeightsOfTheHost, constructs=True),
     honest("decided in a constructor", DecidesInItsConstructor, constructs=True),

@@ -19,29 +19,29 @@ Tried = Callable[[Trial], Outcome]
 
 
 @pytest.fixture(scope="session")
-def tried(xla: Device, subject: Subject) -> Tried:
+def try_out(xla: Device, subject: Subject) -> Tried:
     """On the framework's XLA device; a framework without one has a fixture of its own."""
     assert subject.operations is not None
     operations = subject.operations(xla)
     return lambda trial: run(xla, trial.case(operations, subject.doubling), trial.timing)
 
 
-def named(trials: tuple[Trial, ...]) -> Any:
+def each_of(trials: tuple[Trial, ...]) -> Any:
     return pytest.mark.parametrize("trial", trials, ids=[trial.name for trial in trials])
 
 
-@named(PLANTS)
-def test_a_shared_plant_is_seen(tried: Tried, trial: Trial) -> None:
-    outcome = tried(trial)
+@each_of(PLANTS)
+def test_a_shared_plant_is_seen(try_out: Tried, trial: Trial) -> None:
+    outcome = try_out(trial)
     assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.fell_back), (
         outcome.proof,
         outcome.evidence,
     )
 
 
-@named(HONEST)
-def test_a_shared_honest_call_is_not_accused(tried: Tried, trial: Trial) -> None:
-    outcome = tried(trial)
+@each_of(HONEST)
+def test_a_shared_honest_call_is_not_accused(try_out: Tried, trial: Trial) -> None:
+    outcome = try_out(trial)
     assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.on_device), (
         outcome.proof,
         outcome.evidence,

@@ -33,19 +33,19 @@ def test_every_function_on_floats_is_fed_nan(subject: Subject, selection: Select
 
 
 def test_every_word_that_decides_no_value_is_a_keyword_of_some_function(cpu: Device, subject: Subject) -> None:
-    asked = Recorder(cpu, subject.reading).asked_of(cases(subject.framework))
-    assert sorted(subject.without_value.keys() - asked) == []
+    keywords = Recorder(cpu, subject.reading).asked_of(cases(subject.framework))
+    assert sorted(subject.without_value.keys() - keywords) == []
 
 
-def assert_given(cpu: Device, chosen: Sequence[Case], subject: Subject) -> None:
+def assert_given(cpu: Device, function_cases: Sequence[Case], subject: Subject) -> None:
     """Some case gives each keyword that decides values; one that none gives, and no other, has its reason."""
     recorder = Recorder(cpu, subject.reading)
-    missing = recorder.asked_of(chosen) - subject.without_value.keys()
-    for case in chosen:
+    missing = recorder.asked_of(function_cases) - subject.without_value.keys()
+    for case in function_cases:
         if not missing:
             break
         recorder.believed = case.id in subject.refused_by_some
         with recorder.recording():
             run(cast(Device, recorder), case)
         missing -= recorder.given
-    assert missing == set(subject.unused.get(function_of(chosen), {}))
+    assert missing == set(subject.unused.get(function_of(function_cases), {}))

@@ -59,10 +59,10 @@ class Recorder:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.device, name)
 
-    def asked_of(self, chosen: Iterable[Case]) -> set[str]:
+    def asked_of(self, function_cases: Iterable[Case]) -> set[str]:
         """Every keyword of the functions of these cases, as far as this version of the framework has them."""
         keywords: set[str] = set()
-        for name in {case.looked_up for case in chosen}:
+        for name in {case.looked_up for case in function_cases}:
             with suppress(LookupError):
                 for function in self._called(self.device.lookup(name)):
                     keywords |= optional_in(self.reading.signatures(function))
@@ -75,14 +75,14 @@ class Recorder:
             yield
 
     def lookup(self, name: str) -> Any:
-        found = self.device.lookup(name)
-        if not callable(found):
-            return found
-        if not self._is_patched(found):
-            return self._noting(found)
-        for method in self.reading.methods(found):
-            self._patches.enter_context(replaced(found, method, self._noting(getattr(found, method))))
-        return found
+        member = self.device.lookup(name)
+        if not callable(member):
+            return member
+        if not self._is_patched(member):
+            return self._noting(member)
+        for method in self.reading.methods(member):
+            self._patches.enter_context(replaced(member, method, self._noting(getattr(member, method))))
+        return member
 
     def _is_patched(self, function: Any) -> bool:
         return isinstance(function, type) and function not in self.reading.by_call
@@ -109,26 +109,28 @@ class Recorder:
 
 def optional_in(signatures: Sequence[inspect.Signature]) -> set[str]:
     """The names that a call may leave out: those with a default, and those that some overload does without."""
-    named = [_named(signature) for signature in signatures]
-    every = {name for parameters in named for name in parameters}
-    needed = set.intersection(*({name for name in own if own[name].default is own[name].empty} for own in named), every)
-    return every - needed
+    by_name = [_by_name(signature) for signature in signatures]
+    every = {name for parameters in by_name for name in parameters}
+    required_names = set.intersection(
+        *({name for name in own if own[name].default is own[name].empty} for own in by_name), every
+    )
+    return every - required_names
 
 
 def given_in(signatures: Sequence[inspect.Signature], arguments: Sequence[Any], options: Mapping[str, Any]) -> set[str]:
     """The names that a call gives another value than the default; of overloads, by all that the call fits."""
-    found: set[str] = set()
+    names: set[str] = set()
     for signature in signatures:
         try:
             bound = signature.bind(*arguments, **options).arguments
         except TypeError:
             continue
-        named = _named(signature)
-        found |= {name for name in bound if name in named and _differs(bound[name], named[name].default)}
-    return found
+        parameters = _by_name(signature)
+        names |= {name for name in bound if name in parameters and _differs(bound[name], parameters[name].default)}
+    return names
 
 
-def _named(signature: inspect.Signature) -> dict[str, inspect.Parameter]:
+def _by_name(signature: inspect.Signature) -> dict[str, inspect.Parameter]:
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return {name: parameter for name, parameter in signature.parameters.items() if parameter.kind not in variadic}
 

@@ -22,7 +22,7 @@ from runners.suite.cases import Case, Function
 from runners.suite.device import Device
 from runners.suite.framework import Framework
 from runners.suite.frozen import PACK, QUICK, VARIANTS_PACK, Pack
-from tests.frameworks.common.mutants import Arrays, Wrapper, Wrong, clobbered
+from tests.frameworks.common.mutants import Arrays, Wrapper, Wrong, clobber_input
 from tests.frameworks.common.noticing import mutants
 from tests.frameworks.common.running import run
 from tests.frameworks.common.subject import Subject
@@ -37,12 +37,12 @@ def folder_of(framework: Framework, suite: str = "library") -> Path:
     return PROJECT.joinpath(*framework.suites[suite].split("."))
 
 
-def left_out_of(framework: Framework, suite: str = "library", listed: str = LISTED) -> dict[str, Any]:
-    read: dict[str, Any] = json.loads((folder_of(framework, suite) / listed).read_text())
+def left_out_of(framework: Framework, suite: str = "library", file_name: str = LISTED) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads((folder_of(framework, suite) / file_name).read_text())
     return read
 
 
-def printed(program: str, cwd: Path = PROJECT) -> str:
+def output_of(program: str, cwd: Path = PROJECT) -> str:
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=cwd)
     return ran.stdout
 
@@ -51,22 +51,22 @@ def assert_read_without_the_framework(framework: Framework, *others: str, suite:
     """The catalogue is read without the framework, and without the packages that it brings."""
     module = framework.suites[suite]
     program = f"import sys; from {module} import FUNCTIONS; print(len(FUNCTIONS)); print(*sys.modules)"
-    loaded = printed(program).split()
-    assert int(loaded[0]) > 0
-    assert "numpy" in loaded
-    assert not {framework.name, *others} & set(loaded)
+    words = output_of(program).split()
+    assert int(words[0]) > 0
+    assert "numpy" in words
+    assert not {framework.name, *others} & set(words)
 
 
 def assert_covers(framework: Framework, *, least: float) -> None:
     """``library`` and ``paper`` chart at least that share of the certain uses of the release that it was drawn from."""
     version = Pack(folder_of(framework) / PACK).about[framework.name]
     suites = framework.load_suites()
-    charted = {function.name for suite in ("library", "paper") for function in suites[suite].functions}
-    found = coverage("both", charted, shipped_release(f"{framework.name}@{version.partition('+')[0]}"))
-    assert found.uses is not None
-    assert found.uses.of > 10_000
-    assert found.uses.ratio is not None
-    assert found.uses.ratio >= least, sentence(found)
+    charted_names = {function.name for suite in ("library", "paper") for function in suites[suite].functions}
+    coverage_figures = coverage("both", charted_names, shipped_release(f"{framework.name}@{version.partition('+')[0]}"))
+    assert coverage_figures.uses is not None
+    assert coverage_figures.uses.of > 10_000
+    assert coverage_figures.uses.ratio is not None
+    assert coverage_figures.uses.ratio >= least, sentence(coverage_figures)
 
 
 def assert_apart_from_paper(framework: Framework, copy: Path) -> None:
@@ -82,7 +82,7 @@ def assert_apart_from_paper(framework: Framework, copy: Path) -> None:
         "import sys; sys.path.insert(0, '.'); from runners.suite.suites import load_suite; "
         f"print(load_suite('paper', {framework.suites['paper']!r}).revision)"
     )
-    assert printed(program, copy) == f"{framework.load_suites()['paper'].revision}\n"
+    assert output_of(program, copy) == f"{framework.load_suites()['paper'].revision}\n"
 
 
 def assert_small(framework: Framework, suite: str = "library") -> None:
@@ -111,12 +111,12 @@ def assert_says_what_judged(functions: Sequence[Function]) -> None:
 
 
 def assert_reasons_are_counted(left_out: dict[str, Any]) -> None:
-    counted = {
-        reason: sum(found if isinstance(found, int) else len(found) for found in owners.values())
+    counts = {
+        reason: sum(names if isinstance(names, int) else len(names) for names in owners.values())
         for reason, owners in left_out["left_out"].items()
     }
-    assert set(counted) == set(left_out["counts"])
-    for reason, count in counted.items():
+    assert set(counts) == set(left_out["counts"])
+    for reason, count in counts.items():
         # Two operators of one name may have samples of one name: those stand in one line.
         assert 0 < count <= left_out["counts"][reason], reason
 
@@ -129,34 +129,34 @@ def assert_quick_meets_every_kind(framework: Framework) -> None:
     met: dict[str, set[str]] = defaultdict(set)
     for case in quick.cases:
         met[case.function] |= set(case.tags)
-    missed = [
+    missing_kinds = [
         (function.name, tag)
         for function in functions
         for tag in KINDS & {tag for case in function.cases for tag in case.tags}
         if tag not in met[function.name] and len([case for case in function.cases if QUICK in case.tags]) < LEAST_QUICK
     ]
-    assert missed == []
+    assert missing_kinds == []
 
 
 def assert_noticed(cpu: Device, cases: Sequence[Case], subject: Subject, *, least: float) -> None:
     """Of all the wrong functions that come to bear on these cases, at least this share fails its case."""
-    applied, missed = 0, []
+    mutant_count, survivors = 0, []
     for case in cases:
-        for name, survived in wrong_outcomes(cpu, case, subject.arrays, subject.wrapper_of):
-            applied += 1
-            if survived:
-                missed.append((case.id, name))
-    assert applied > len(cases)
-    assert len(missed) <= (1 - least) * applied, (applied, missed)
+        for name, has_survived in wrong_outcomes(cpu, case, subject.arrays, subject.wrapper_of):
+            mutant_count += 1
+            if has_survived:
+                survivors.append((case.id, name))
+    assert mutant_count > len(cases)
+    assert len(survivors) <= (1 - least) * mutant_count, (mutant_count, survivors)
 
 
 def wrong_outcomes(cpu: Device, case: Case, arrays: Arrays, wrapper_of: Wrapper) -> list[tuple[str, bool]]:
     """The mutants that come to bear on a case, and whether it passes all the same."""
-    found = []
-    wrong = mutants(arrays) if case.in_place else chain(mutants(arrays), [clobbered(arrays)])
+    outcomes = []
+    wrong = mutants(arrays) if case.in_place else chain(mutants(arrays), [clobber_input(arrays)])
     for mutant in wrong:
         outcome = run(cast(Device, Wrong(cpu, mutant, wrapper_of)), case)
         assert outcome.ending is not Ending.harness_failed, outcome.evidence
         if mutant.applied:
-            found.append((mutant.name, outcome.verdict is Verdict.passed))
-    return found
+            outcomes.append((mutant.name, outcome.verdict is Verdict.passed))
+    return outcomes

@@ -33,5 +33,5 @@ def _assert_right(cpu: Device, case: Case, subject: Subject) -> None:
 def test_wrong_functions_are_noticed(cpu: Device, subject: Subject, selection: Selection) -> None:
     """Nearly all, as inputs are drawn: a few mutants change nothing that a case could see."""
     values = cases(subject.framework, "value", suite="library")
-    chosen = selection.drawn(values, subject.library_mutants_share, "library mutants")
-    assert_noticed(cpu, chosen, subject, least=LEAST_NOTICED)
+    drawn_cases = selection.drawn(values, subject.library_mutants_share, "library mutants")
+    assert_noticed(cpu, drawn_cases, subject, least=LEAST_NOTICED)

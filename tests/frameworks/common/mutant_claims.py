@@ -13,16 +13,16 @@ SHARE = 8
 
 
 def test_a_slightly_wrong_function_is_noticed(cpu: Device, subject: Subject, selection: Selection) -> None:
-    chosen = selection.drawn(cases(subject.framework, "value"), subject.mutants_share, "slightly wrong")
-    check_cases(chosen, lambda case: assert_noticed(cpu, case, subject))
+    drawn_cases = selection.drawn(cases(subject.framework, "value"), subject.mutants_share, "slightly wrong")
+    check_cases(drawn_cases, lambda case: assert_noticed(cpu, case, subject))
 
 
 def test_an_input_that_is_written_over_is_noticed(cpu: Device, subject: Subject, selection: Selection) -> None:
     changeable = [case for case in cases(subject.framework) if case.in_place is not True]
-    chosen = selection.drawn(changeable, SHARE, "written over")
-    check_cases(chosen, lambda case: assert_clobbering_noticed(cpu, case, subject))
+    drawn_cases = selection.drawn(changeable, SHARE, "written over")
+    check_cases(drawn_cases, lambda case: assert_clobbering_noticed(cpu, case, subject))
 
 
 def test_zeros_after_the_first_result_are_noticed(cpu: Device, subject: Subject, selection: Selection) -> None:
-    chosen = selection.drawn(cases(subject.framework), SHARE, "right once")
-    check_cases(chosen, lambda case: assert_right_once_noticed(cpu, case, subject))
+    drawn_cases = selection.drawn(cases(subject.framework), SHARE, "right once")
+    check_cases(drawn_cases, lambda case: assert_right_once_noticed(cpu, case, subject))

@@ -42,25 +42,25 @@ class Arrays(Protocol):
     def off(self, array: Any) -> Any:
         """Booleans are flipped, integers one more, others off by ``STEP`` in the largest finite element."""
 
-    def retyped(self, array: Any) -> Any:
+    def retype(self, array: Any) -> Any:
         """The array in another dtype."""
 
-    def differ(self, given: Any, result: Any) -> bool:
+    def differ(self, argument: Any, result: Any) -> bool:
         """Whether ``given`` could pass for ``result`` by shape and dtype, and is another."""
 
-    def unfilled(self, array: Any) -> Any:
+    def make_unfilled(self, array: Any) -> Any:
         """What an ``out=`` holds that was never filled."""
 
-    def loaded(self, array: Any) -> Any:
+    def load_dice(self, array: Any) -> Any:
         """Random numbers of which every tenth is the smallest that was drawn."""
 
     def clobber(self, array: Any) -> bool:
         """Write another first value over the array itself; False where that cannot be done."""
 
-    def zeroed(self, array: Any) -> Any:
+    def zero(self, array: Any) -> Any:
         """Zeros in its place; ``UNCHANGED`` if it holds no others."""
 
-    def opened(self, value: Any, change: Callable[[Any], Any]) -> Any:
+    def map_container(self, value: Any, change: Callable[[Any], Any]) -> Any:
         """A container of the framework's own with every array in it changed; ``UNCHANGED`` if it is none."""
 
 
@@ -81,14 +81,14 @@ class Mutant:
 
     def _waiting(self, result: Any) -> Any:
         """A function that was returned goes wrong when the mutant wakes."""
-        return called(result, self) if isinstance(result, FUNCTIONS) else result
+        return swap_returned(result, self) if isinstance(result, FUNCTIONS) else result
 
-    def instead(self, altered: Any, right: Any) -> Any:
+    def instead(self, wrong: Any, right: Any) -> Any:
         """``altered``, unless that is ``UNCHANGED``."""
-        if altered is UNCHANGED:
+        if wrong is UNCHANGED:
             return right
         self.applied = True
-        return altered
+        return wrong
 
 
 def off_in(arrays: Arrays, position: int) -> Mutant:
@@ -97,58 +97,58 @@ def off_in(arrays: Arrays, position: int) -> Mutant:
 
 
 def of_another_dtype(arrays: Arrays, position: int) -> Mutant:
-    def retyped(value: Any) -> Any:
-        return arrays.retyped(value) if arrays.is_array(value) else UNCHANGED
+    def retype(value: Any) -> Any:
+        return arrays.retype(value) if arrays.is_array(value) else UNCHANGED
 
-    return _at(f"value {position} of another dtype", arrays, position, retyped)
+    return _at(f"value {position} of another dtype", arrays, position, retype)
 
 
-def untouched(arrays: Arrays) -> Mutant:
+def input_returned(arrays: Arrays) -> Mutant:
     """The input comes back as it was; a function that was returned does so when it is called."""
 
     def alter(mutant: Mutant, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
         if isinstance(result, (*FUNCTIONS, *arrays.functions)):
-            return called(result, mutant)
+            return swap_returned(result, mutant)
         return mutant.instead(_first_argument(arrays, result, arguments, options), result)
 
     return Mutant("input untouched", alter)
 
 
-def loaded(arrays: Arrays) -> Mutant:
+def load_dice(arrays: Arrays) -> Mutant:
     def alter(mutant: Mutant, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
-        return mutant.instead(arrays.loaded(result) if arrays.is_array(result) else UNCHANGED, result)
+        return mutant.instead(arrays.load_dice(result) if arrays.is_array(result) else UNCHANGED, result)
 
     return Mutant("loaded", alter)
 
 
-def clobbered(arrays: Arrays) -> Mutant:
+def clobber_input(arrays: Arrays) -> Mutant:
     """The result is right, and the first array that was given holds another value."""
 
     def alter(mutant: Mutant, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
         if isinstance(result, (*FUNCTIONS, *arrays.functions)):
-            return called(result, mutant)
+            return swap_returned(result, mutant)
         mutant.applied |= any(map(clobber, _members([*arguments, *options.values()])))
         return result
 
     def clobber(array: Any) -> bool:
         # Once each: the other value of the other value may be the right one again.
-        if id(array) not in written and arrays.clobber(array):
-            written[id(array)] = array
-        return id(array) in written
+        if id(array) not in by_id and arrays.clobber(array):
+            by_id[id(array)] = array
+        return id(array) in by_id
 
-    written: dict[int, Any] = {}
+    by_id: dict[int, Any] = {}
     return Mutant("input clobbered", alter)
 
 
 def zeros(arrays: Arrays) -> Mutant:
     """Every array and number of the result is zero. With ``WrongLater``: right once, and zeros from then on."""
 
-    def zeroed(value: Any) -> Any:
+    def zero(value: Any) -> Any:
         if isinstance(value, (bool, int, float, complex)):
             return type(value)(0) if value else UNCHANGED
-        return arrays.zeroed(value) if arrays.is_array(value) else UNCHANGED
+        return arrays.zero(value) if arrays.is_array(value) else UNCHANGED
 
-    return _at("zeros", arrays, None, zeroed)
+    return _at("zeros", arrays, None, zero)
 
 
 class Wrong:
@@ -164,7 +164,7 @@ class Wrong:
 
     def lookup(self, name: str) -> Any:
         function = self._device.lookup(name)
-        return (self._wrapper_of(function) or swapped)(function, self._mutant)
+        return (self._wrapper_of(function) or swap)(function, self._mutant)
 
 
 class WrongLater(Wrong):
@@ -181,16 +181,16 @@ class WrongLater(Wrong):
         self._mutant.awake = True
 
 
-def swapped(function: Callable[..., Any], mutant: Mutant) -> Callable[..., Any]:
+def swap(function: Callable[..., Any], mutant: Mutant) -> Callable[..., Any]:
     """A plain function: its result is altered."""
 
-    def altered(*arguments: Any, **options: Any) -> Any:
+    def alter_result(*arguments: Any, **options: Any) -> Any:
         return mutant(function(*arguments, **options), arguments, options)
 
-    return altered
+    return alter_result
 
 
-def called(function: Any, change: Callable[..., Any]) -> Callable[..., Any]:
+def swap_returned(function: Any, change: Callable[..., Any]) -> Callable[..., Any]:
     """A function that a function returned (a derivative, a compiled one): what it returns is altered."""
 
     class Altered:
@@ -210,14 +210,14 @@ def _first_argument(arrays: Arrays, result: Any, arguments: tuple[Any, ...], opt
     was changed in place (``wrappers.py``) comes back as it was before.
     """
     if isinstance(result, list) and arguments and isinstance(arguments[0], list):
-        return arguments[0] if _changed(arrays, arguments[0], result) else UNCHANGED
+        return arguments[0] if _differ(arrays, arguments[0], result) else UNCHANGED
     if not arrays.is_array(result):
         return UNCHANGED
     if options.get("out") is not None:
-        return arrays.unfilled(result)
-    for given in arguments:
-        if arrays.is_array(given):
-            return given if arrays.differ(given, result) else UNCHANGED
+        return arrays.make_unfilled(result)
+    for argument in arguments:
+        if arrays.is_array(argument):
+            return argument if arrays.differ(argument, result) else UNCHANGED
     return UNCHANGED
 
 
@@ -256,10 +256,10 @@ class _Walk:
         if isinstance(tree, dict):
             return {key: self(each) for key, each in tree.items()}
         if isinstance(tree, (*FUNCTIONS, *self.arrays.functions)):
-            return called(tree, replace(self).result)
-        opened = self.arrays.opened(tree, self)
-        if opened is not UNCHANGED:
-            return opened
+            return swap_returned(tree, replace(self).result)
+        container = self.arrays.map_container(tree, self)
+        if container is not UNCHANGED:
+            return container
         self.place += 1
         self.mutant.places = max(self.mutant.places, self.place + 1)
         return self.mutant.instead(self.change(tree) if self.position in (None, self.place) else UNCHANGED, tree)
@@ -281,7 +281,7 @@ def _off(arrays: Arrays, value: Any) -> Any:
     return arrays.off(value) if arrays.is_array(value) else UNCHANGED
 
 
-def _changed(arrays: Arrays, before: list[Any], after: list[Any]) -> bool:
+def _differ(arrays: Arrays, before: list[Any], after: list[Any]) -> bool:
     if len(before) != len(after):
         return True
     for one, other in zip(before, after, strict=True):

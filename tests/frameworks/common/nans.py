@@ -10,12 +10,14 @@ import numpy as np
 from runners.suite.cases import Case
 
 
-def assert_fed(chosen: Sequence[Case], exceptions: Mapping[str, str]) -> None:
+def assert_fed(function_cases: Sequence[Case], exceptions: Mapping[str, str]) -> None:
     """A function whose values are compared, and that takes arrays of floats, is fed NaN, or it is known why not."""
-    compared = [case for case in chosen if case.kind == "value" and case.host_only is None]
-    arrays = [array for case in compared for given in case.arguments(case.inputs()) for array in floating(given)]
-    unfed = bool(arrays) and not any(np.isnan(array).any() for array in arrays)
-    assert unfed is (chosen[0].function in exceptions)
+    value_cases = [case for case in function_cases if case.kind == "value" and case.host_only is None]
+    arrays = [
+        array for case in value_cases for argument in case.arguments(case.inputs()) for array in floating(argument)
+    ]
+    has_no_nan = bool(arrays) and not any(np.isnan(array).any() for array in arrays)
+    assert has_no_nan is (function_cases[0].function in exceptions)
 
 
 def floating(tree: Any) -> Iterator[np.ndarray[Any, Any]]:

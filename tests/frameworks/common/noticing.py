@@ -16,10 +16,10 @@ from tests.frameworks.common.mutants import (
     Mutant,
     Wrong,
     WrongLater,
-    clobbered,
+    clobber_input,
+    input_returned,
     of_another_dtype,
     off_in,
-    untouched,
     zeros,
 )
 from tests.frameworks.common.running import run
@@ -30,10 +30,10 @@ MOST_POSITIONS = 40
 
 def mutants(arrays: Arrays) -> Iterator[Mutant]:
     """Every position of the result a little off, then of another dtype, until a position has nothing to alter."""
-    yield untouched(arrays)
-    for made in (off_in, of_another_dtype):
+    yield input_returned(arrays)
+    for make in (off_in, of_another_dtype):
         for position in range(MOST_POSITIONS):
-            mutant = made(arrays, position)
+            mutant = make(arrays, position)
             yield mutant
             if position + 1 >= mutant.places or (position and not mutant.applied):
                 break
@@ -45,24 +45,24 @@ def assert_noticed(cpu: Device, case: Case, subject: Subject) -> None:
     right = run(cpu, case)
     if right.verdict is not Verdict.passed:
         pytest.skip("the case has no right result here; test_cases.py names those that may not")
-    applied, missed = [], []
+    applied_names, missed_names = [], []
     for mutant in mutants(subject.arrays):
         outcome = run(cast(Device, Wrong(cpu, mutant, subject.wrapper_of)), case)
         assert outcome.ending is not Ending.harness_failed, outcome.evidence
         if mutant.applied:
-            applied.append(mutant.name)
+            applied_names.append(mutant.name)
             if outcome.verdict is Verdict.passed:
-                missed.append(mutant.name)
+                missed_names.append(mutant.name)
     if case.id in subject.of_part:
-        assert 0 < len(missed) < len(applied)
+        assert 0 < len(missed_names) < len(applied_names)
     else:
-        assert not missed
-    assert bool(applied) is (case.id not in subject.without_mutants)
+        assert not missed_names
+    assert bool(applied_names) is (case.id not in subject.without_mutants)
 
 
 def assert_clobbering_noticed(cpu: Device, case: Case, subject: Subject) -> None:
     """A function that writes over its input fails the case, unless the case or its function is named."""
-    mutant = clobbered(subject.arrays)
+    mutant = clobber_input(subject.arrays)
     _assert_noticed(Wrong(cpu, mutant, subject.wrapper_of), case, mutant, subject.written_over_unseen)
 
 
@@ -75,21 +75,21 @@ def assert_right_once_noticed(cpu: Device, case: Case, subject: Subject) -> None
 def _assert_noticed(wrong: Wrong, case: Case, mutant: Mutant, surviving: Container[str]) -> None:
     outcome = run(cast(Device, wrong), case)
     assert outcome.ending is not Ending.harness_failed, outcome.evidence
-    survived = mutant.applied and outcome.verdict is Verdict.passed
+    has_survived = mutant.applied and outcome.verdict is Verdict.passed
     if case.id in surviving:
-        assert survived, "it is noticed by now: take the case off the list"
+        assert has_survived, "it is noticed by now: take the case off the list"
     elif case.function not in surviving:
-        assert not survived
+        assert not has_survived
 
 
 def with_its_reference_kept(case: Case) -> Case:
     """The inputs are the same for every mutant, so a slow reference is computed once."""
-    known: list[Any] = []
+    results: list[Any] = []
 
     def reference(*arguments: Any, **options: Any) -> Any:
-        if not known:
+        if not results:
             assert case.reference is not None
-            known.append(case.reference(*arguments, **options))
-        return known[0]
+            results.append(case.reference(*arguments, **options))
+        return results[0]
 
     return replace(case, reference=reference)

@@ -25,13 +25,13 @@ class Dialect(Protocol):
     def like(self, array: Any, values: np.ndarray) -> Any:
         """These values as ``array`` holds its own, a gradient through it kept."""
 
-    def gradient_off(self, array: Any, applied: Callable[[], None]) -> Any:
+    def gradient_off(self, array: Any, note: Callable[[], None]) -> Any:
         """The same values, with a gradient 1 % too large; ``applied`` is called where one is taken."""
 
-    def detached(self, array: Any) -> Any:
+    def detach(self, array: Any) -> Any:
         """The same values without a gradient; ``UNCHANGED`` if there was none."""
 
-    def copied(self, array: Any) -> Any:
+    def copy(self, array: Any) -> Any:
         """An array of its own."""
 
     def clobber(self, array: Any) -> bool:
@@ -40,12 +40,12 @@ class Dialect(Protocol):
 
 def operators(arrays: Arrays, dialect: Dialect) -> Iterator[Mutant]:
     """Those that look at a result, or at the arguments of its call."""
-    yield _changed("last element off", arrays, dialect, _last_off)
-    yield _changed("negatives lost", arrays, dialect, lambda values, step: _positive(values))
-    yield _changed("wrong stride", arrays, dialect, lambda values, step: _reordered(values))
+    yield _change_mutant("last element off", arrays, dialect, _last_off)
+    yield _change_mutant("negatives lost", arrays, dialect, lambda values, step: _positive(values))
+    yield _change_mutant("wrong stride", arrays, dialect, lambda values, step: _reorder(values))
     yield _gradient_off(arrays, dialect)
-    yield _at("detached", arrays, 0, lambda value: dialect.detached(value) if arrays.is_array(value) else UNCHANGED)
-    yield _clobbered(arrays, dialect)
+    yield _at("detached", arrays, 0, lambda value: dialect.detach(value) if arrays.is_array(value) else UNCHANGED)
+    yield _clobber_input(arrays, dialect)
 
 
 def right_once(arrays: Arrays, dialect: Dialect) -> Mutant:
@@ -88,24 +88,24 @@ class Ignoring:
             self.used.update(options)
             if self._name not in options:
                 return function(*arguments, **options)
-            without = {key: self._copied(value) for key, value in options.items() if key != self._name}
+            without = {key: self._copy(value) for key, value in options.items() if key != self._name}
             try:
-                dropped = function(*self._copied(list(arguments)), **without)
+                result = function(*self._copy(list(arguments)), **without)
             except Exception:
                 # A keyword that the function cannot do without is ignored by nobody.
                 return function(*arguments, **options)
             right = function(*arguments, **options)
-            if self._same(dropped, right):
+            if self._same(result, right):
                 return right
             self.applied = True
-            return dropped
+            return result
 
         return call
 
-    def _copied(self, tree: Any) -> Any:
+    def _copy(self, tree: Any) -> Any:
         if isinstance(tree, list):
-            return [self._copied(member) for member in tree]
-        return self._dialect.copied(tree) if self._arrays.is_array(tree) else tree
+            return [self._copy(member) for member in tree]
+        return self._dialect.copy(tree) if self._arrays.is_array(tree) else tree
 
     def _same(self, one: Any, other: Any) -> bool:
         """What cannot be compared counts as the same, so that no mutant is counted that may be none."""
@@ -126,7 +126,7 @@ Change = Callable[[np.ndarray, float], "np.ndarray | None"]
 """From right values and a step that is no rounding to wrong ones; None if they would be the same."""
 
 
-def _changed(name: str, arrays: Arrays, dialect: Dialect, change: Change) -> Mutant:
+def _change_mutant(name: str, arrays: Arrays, dialect: Dialect, change: Change) -> Mutant:
     def alter(value: Any) -> Any:
         values = dialect.values(value) if arrays.is_array(value) else None
         if values is None or not values.size or values.dtype.kind not in "biufc":
@@ -140,17 +140,17 @@ def _changed(name: str, arrays: Arrays, dialect: Dialect, change: Change) -> Mut
 def _last_off(values: np.ndarray, step: float) -> np.ndarray | None:
     last = values.reshape(-1)[-1:]
     if values.dtype.kind == "b":
-        changed = ~last
+        larger = ~last
     elif values.dtype.kind in "iu":
-        changed = last + 1
+        larger = last + 1
     else:
         # A step of the last element alone can drown in a tolerance that goes by the largest.
         size = np.abs(values[np.isfinite(values)]).max(initial=0)
         if not np.isfinite(last[0]):
             return None
-        changed = last + max(step * size, step)
+        larger = last + max(step * size, step)
     flat = values.reshape(-1)
-    flat[-1] = changed[0]
+    flat[-1] = larger[0]
     return flat.reshape(values.shape)
 
 
@@ -160,7 +160,7 @@ def _positive(values: np.ndarray) -> np.ndarray | None:
     return np.abs(values)
 
 
-def _reordered(values: np.ndarray) -> np.ndarray | None:
+def _reorder(values: np.ndarray) -> np.ndarray | None:
     """Read by columns what was written by rows."""
     if values.ndim < 2:
         return None
@@ -170,20 +170,20 @@ def _reordered(values: np.ndarray) -> np.ndarray | None:
 
 def _gradient_off(arrays: Arrays, dialect: Dialect) -> Mutant:
     def alter(mutant: Mutant, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
-        def applied() -> None:
+        def note() -> None:
             mutant.applied = True
 
-        return dialect.gradient_off(result, applied) if arrays.is_array(result) else result
+        return dialect.gradient_off(result, note) if arrays.is_array(result) else result
 
     return Mutant("gradient off", alter)
 
 
-def _clobbered(arrays: Arrays, dialect: Dialect) -> Mutant:
+def _clobber_input(arrays: Arrays, dialect: Dialect) -> Mutant:
     def alter(mutant: Mutant, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
         # What the function itself works on in place, or gives back, is meant to change.
-        given = [value for value in arguments if arrays.is_array(value) and value is not result]
-        if arrays.is_array(result) and given and options.get("out") is None:
-            mutant.applied = dialect.clobber(given[0]) or mutant.applied
+        arrays_of_call = [value for value in arguments if arrays.is_array(value) and value is not result]
+        if arrays.is_array(result) and arrays_of_call and options.get("out") is None:
+            mutant.applied = dialect.clobber(arrays_of_call[0]) or mutant.applied
         return result
 
     return Mutant("clobbered input", alter)

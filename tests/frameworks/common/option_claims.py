@@ -35,9 +35,9 @@ def test_the_options_of_a_case_say_how_it_calls_its_function(
     cpu: Device, subject: Subject, selection: Selection
 ) -> None:
     every = [*cases(subject.framework, suite="library"), *cases(subject.framework)]
-    known = [case for case in every if "calls" in options_of(case)]
-    assert len(known) > len(every) / 2
-    check_cases(selection.drawn(known, SHARE, "options"), lambda case: assert_called_so(cpu, case))
+    cases_with_calls = [case for case in every if "calls" in options_of(case)]
+    assert len(cases_with_calls) > len(every) / 2
+    check_cases(selection.drawn(cases_with_calls, SHARE, "options"), lambda case: assert_called_so(cpu, case))
 
 
 def test_the_options_that_were_recorded_are_those_of_the_calls(
@@ -47,18 +47,20 @@ def test_the_options_that_were_recorded_are_those_of_the_calls(
     for suite in suites.values():
         options = [options_of(case, suite.recorded.get(case.id)) for case in suite.cases]
         assert sum("calls" in one for one in options) > KNOWN * len(options), suite.name
-    recorded = {id: options for suite in suites.values() for id, options in suite.recorded.items()}
+    recordings = {id: options for suite in suites.values() for id, options in suite.recorded.items()}
     by_hand = [case for suite in suites.values() for case in suite.cases if case.id in suite.recorded]
-    assert all(CaseOptions.model_validate(options) for options in recorded.values())
-    check_cases(selection.drawn(by_hand, SHARE, "recorded"), lambda case: assert_seen_so(cpu, case, recorded[case.id]))
+    assert all(CaseOptions.model_validate(options) for options in recordings.values())
+    check_cases(
+        selection.drawn(by_hand, SHARE, "recorded"), lambda case: assert_seen_so(cpu, case, recordings[case.id])
+    )
 
 
-def assert_seen_so(cpu: Device, case: Case, recorded: Mapping[str, Any]) -> None:
+def assert_seen_so(cpu: Device, case: Case, recording: Mapping[str, Any]) -> None:
     assert "calls" not in options_of(case)
-    seen = options_seen(cpu, case)
-    assert seen is not None, "record it anew: python -m runners.calls_by_hand"
-    assert seen["dtypes"] == recorded["dtypes"]
-    assert list(map(_form, seen["calls"])) == list(map(_form, recorded["calls"]))
+    options = options_seen(cpu, case)
+    assert options is not None, "record it anew: python -m runners.calls_by_hand"
+    assert options["dtypes"] == recording["dtypes"]
+    assert list(map(_form, options["calls"])) == list(map(_form, recording["calls"]))
 
 
 def _form(call: Mapping[str, Any]) -> tuple[int, list[str], bool]:

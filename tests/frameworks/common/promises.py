@@ -38,13 +38,13 @@ def assert_taken_back(device: Device, dtype: str) -> None:
     """An array of a dtype comes back with every value, in that dtype, from this device."""
     values = np.linspace(-3, 3, 24).reshape(2, 3, 4)
     if dtype in FLOATING:
-        given = rounded(values, dtype)
+        expected = rounded(values, dtype)
     else:
-        given = values.astype(dtype) * ((1 + 2j) if dtype in COMPLEX else 1)
-        given = given.astype(dtype)
+        expected = values.astype(dtype) * ((1 + 2j) if dtype in COMPLEX else 1)
+        expected = expected.astype(dtype)
     with device.scope(dtype):
-        leaf = device.to_host(device.to_device(given, dtype))
-    np.testing.assert_array_equal(leaf.values.astype(given.dtype), given)
+        leaf = device.to_host(device.to_device(expected, dtype))
+    np.testing.assert_array_equal(leaf.values.astype(expected.dtype), expected)
     assert leaf.dtype == dtype
     assert device.on_device(leaf.device)
 
@@ -53,10 +53,10 @@ def assert_only_floating_arrays_take_the_dtype(device: Device, dtype: str, kinds
     """Of int64, bool, complex and empty float64 arrays in a tree, which stays as it is."""
     tree = {"a": [np.arange(3), (np.array([True]), "word")], "b": np.array(1 + 2j), "c": np.zeros((0, 2))}
     with device.scope(dtype):
-        taken = device.to_host(device.to_device(tree, dtype))
-    assert taken["a"][1][1] == "word"
-    assert [taken["a"][0].dtype, taken["a"][1][0].dtype, taken["b"].dtype, taken["c"].dtype] == kinds
-    assert (taken["b"].values.shape, taken["c"].values.shape) == ((), (0, 2))
+        leaves = device.to_host(device.to_device(tree, dtype))
+    assert leaves["a"][1][1] == "word"
+    assert [leaves["a"][0].dtype, leaves["a"][1][0].dtype, leaves["b"].dtype, leaves["c"].dtype] == kinds
+    assert (leaves["b"].values.shape, leaves["c"].values.shape) == ((), (0, 2))
 
 
 def assert_waits(device: Device, compute: Callable[[], Any], fetch: Callable[[Any], Any]) -> float:
@@ -68,13 +68,13 @@ def assert_waits(device: Device, compute: Callable[[], Any], fetch: Callable[[An
     """
 
     def seconds(*, wait: bool) -> tuple[float, float]:
-        begun = time.perf_counter()
+        began = time.perf_counter()
         result = compute()
         if wait:
             device.wait(result)
-        waited = time.perf_counter()
+        returned_at = time.perf_counter()
         fetch(result)
-        return waited - begun, time.perf_counter() - waited
+        return returned_at - began, time.perf_counter() - returned_at
 
     seconds(wait=True)
     rounds = [seconds(wait=True) for _ in range(3)]
@@ -84,14 +84,14 @@ def assert_waits(device: Device, compute: Callable[[], Any], fetch: Callable[[An
 
 
 def assert_gone(device: Device, name: str, version: str) -> None:
-    with pytest.raises(LookupError) as caught:
+    with pytest.raises(LookupError) as error:
         device.lookup(name)
-    assert str(caught.value) == f"{device.framework} {version} has no {name}"
+    assert str(error.value) == f"{device.framework} {version} has no {name}"
 
 
 def in_a_process(code: str, **variables: str) -> str:
     """What a fresh process of this environment prints."""
-    seen = subprocess.run(
+    answer = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code],
         cwd=ROOT,
         env=dict(os.environ) | variables,
@@ -100,8 +100,8 @@ def in_a_process(code: str, **variables: str) -> str:
         timeout=120,
         check=False,
     )
-    assert seen.returncode == 0, seen.stderr
-    return seen.stdout.strip()
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout.strip()
 
 
 def assert_forkable(framework: str, device: str) -> None:
@@ -122,7 +122,7 @@ def assert_forkable(framework: str, device: str) -> None:
 
 def assert_refused_at_start(framework: str, device: str, words: str) -> None:
     """A runner whose device is not there says so in one line, ends with 2 and announces nothing."""
-    done = subprocess.run(
+    answer = subprocess.run(
         [sys.executable, "-P", "-m", "runners", "serve", framework, device, "--port", "0"],
         env={key: value for key, value in os.environ.items() if key not in VARIABLES} | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -130,8 +130,8 @@ def assert_refused_at_start(framework: str, device: str, words: str) -> None:
         timeout=120,
         check=False,
     )
-    assert (done.returncode, done.stdout) == (2, ""), done.stderr
-    (line,) = done.stderr.splitlines()
+    assert (answer.returncode, answer.stdout) == (2, ""), answer.stderr
+    (line,) = answer.stderr.splitlines()
     assert line.startswith(f"portolan-runner: {framework}/{device} is not available here: ")
     assert words in line
 

@@ -21,7 +21,7 @@ Recording = Callable[[Book, str, RecordingOptions], AbstractContextManager[Calla
 """The context in which a framework's recorder is at work."""
 
 
-def recorded(
+def record(
     recording: Recording,
     work: Callable[[], object],
     *,
@@ -53,10 +53,10 @@ def of_kind(entries: Entries, kind: str) -> Entries:
 
 def counts(entries: Entries, kind: str = CALL) -> dict[str, int]:
     """How often each function was called; calls of one function that differ add up."""
-    found: dict[str, int] = {}
+    calls: dict[str, int] = {}
     for entry in of_kind(entries, kind):
-        found[entry["function"]] = found.get(entry["function"], 0) + entry["count"]
-    return found
+        calls[entry["function"]] = calls.get(entry["function"], 0) + entry["count"]
+    return calls
 
 
 def cases(entries: Entries, framework: str, case_of: Callable[[RecordedCall], Case], folder: Path) -> list[Case]:
@@ -68,12 +68,12 @@ def cases(entries: Entries, framework: str, case_of: Callable[[RecordedCall], Ca
     return [case for function in functions_of(file, framework, case_of) for case in function.cases]
 
 
-def not_passed(device: Device, replayed: list[Case]) -> Mapping[str, object]:
+def not_passed(device: Device, replay_cases: list[Case]) -> Mapping[str, object]:
     """The outcomes of cases that did not pass, by their ids."""
-    outcomes = {case.id: run(device, case) for case in replayed}
+    outcomes = {case.id: run(device, case) for case in replay_cases}
     return {case: outcome for case, outcome in outcomes.items() if outcome.verdict is not Verdict.passed}
 
 
-def attacked(entry: Mapping[str, Any], function: str, argument: str) -> dict[str, Any]:
+def attack(entry: Mapping[str, Any], function: str, argument: str) -> dict[str, Any]:
     """A recorded call that was changed to call another function with a text."""
     return {**entry, "function": function, "call": {"tuple": [[argument], {"mapping": []}]}, "gradient": None}

@@ -13,6 +13,6 @@ SHARE = 6
 
 def test_a_case_is_marked_as_a_refusal_if_it_is_one(cpu: Device, subject: Subject, selection: Selection) -> None:
     """Those that are marked, few, are all asked; of the others a sample."""
-    checked = [case for case in cases(subject.framework) if case.host_only is None]
-    chosen = selection.drawn(checked, SHARE, "refusals", always=lambda case: case.refuses)
-    check_cases(chosen, lambda case: assert_marked(cpu, case, subject))
+    device_cases = [case for case in cases(subject.framework) if case.host_only is None]
+    drawn_cases = selection.drawn(device_cases, SHARE, "refusals", always=lambda case: case.refuses)
+    check_cases(drawn_cases, lambda case: assert_marked(cpu, case, subject))

@@ -36,9 +36,9 @@ def assert_marked(cpu: Device, case: Case, subject: Subject) -> None:
         assert not _passes(cpu, case, lambda *arguments, **options: None), "it is marked, and passes on None"
     else:
         assert not errors.alone, "its function does nothing but raise, it passes, and it is not marked as a refusal"
-        raised = [error() for error in (*ERRORS, *subject.errors)]
-        satisfied = [error for error in raised if _passes(cpu, case, _raising(error))]
-        assert not satisfied, "it passes on a function that does nothing but raise, and is not marked as a refusal"
+        instances = [error() for error in (*ERRORS, *subject.errors)]
+        passing = [error for error in instances if _passes(cpu, case, _raising(error))]
+        assert not passing, "it passes on a function that does nothing but raise, and is not marked as a refusal"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,28 +54,28 @@ def _errors_met(cpu: Device, case: Case, function: Any) -> ErrorsMet:
     ends: list[bool] = []
     observations: list[Any] = []
 
-    def check(observed: Any, *arguments: Any, **options: Any) -> None:
-        observations.append(observed)
+    def check(result: Any, *arguments: Any, **options: Any) -> None:
+        observations.append(result)
         assert case.check is not None
-        case.check(observed, *arguments, **options)
+        case.check(result, *arguments, **options)
 
     # A class stays what others derive from: what it does is seen in the observations alone.
     is_class = isinstance(function, type)
-    watched = case.given if is_class else _watched(function, ends)
+    function_or_watch = case.given if is_class else _watch(function, ends)
     changes = {"check": check} if case.check is not None else {}
-    if not _passes(cpu, dataclasses.replace(case, **changes), watched):
+    if not _passes(cpu, dataclasses.replace(case, **changes), function_or_watch):
         pytest.skip("it has no right result here; test_cases.py names those that may not")
-    named = [_is_error(leaf) for leaf in _leaves(observations)]
+    is_error_name = [_is_error(leaf) for leaf in _leaves(observations)]
     only_raised = bool(ends) and not any(ends)
-    only_named = is_class and bool(named) and all(named)
-    return ErrorsMet(some=only_raised or any(named), alone=only_raised or only_named)
+    only_named = is_class and bool(is_error_name) and all(is_error_name)
+    return ErrorsMet(some=only_raised or any(is_error_name), alone=only_raised or only_named)
 
 
 def _passes(cpu: Device, case: Case, function: Callable[..., Any] | None) -> bool:
     return run(cpu, dataclasses.replace(case, given=function)).ending is Ending.returned
 
 
-def _watched(function: Any, ends: list[bool]) -> Any:
+def _watch(function: Any, ends: list[bool]) -> Any:
     """The function, which notes of each call whether it returned."""
 
     @wraps(function)
@@ -104,5 +104,5 @@ def _leaves(tree: Any) -> Iterator[Any]:
 
 
 def _is_error(leaf: Any) -> bool:
-    named = getattr(builtins, leaf, None) if isinstance(leaf, str) else None
-    return isinstance(named, type) and issubclass(named, BaseException)
+    builtin = getattr(builtins, leaf, None) if isinstance(leaf, str) else None
+    return isinstance(builtin, type) and issubclass(builtin, BaseException)

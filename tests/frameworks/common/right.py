@@ -51,20 +51,20 @@ def assert_right(cpu: Device, case: Case, subject: Subject) -> None:
 
 
 def assert_unique(framework: Framework) -> None:
-    counted = Counter(case.id for case in cases(framework))
-    assert [identifier for identifier, times in counted.items() if times > 1] == []
+    frequencies = Counter(case.id for case in cases(framework))
+    assert [identifier for identifier, times in frequencies.items() if times > 1] == []
 
 
 def assert_charts_the_study(framework: Framework) -> None:
     """Every function that the study tested has cases under the name that it printed; it says pytorch for torch."""
     with STUDY.open(newline="", encoding="utf-8") as file:
-        tested = {row["function"] for row in csv.DictReader(file) if row["framework"].endswith(framework.name)}
-    assert len(tested) >= 63
-    assert sorted(tested - {case.function for case in cases(framework)}) == []
+        study_functions = {row["function"] for row in csv.DictReader(file) if row["framework"].endswith(framework.name)}
+    assert len(study_functions) >= 63
+    assert sorted(study_functions - {case.function for case in cases(framework)}) == []
 
 
-def assert_known(framework: Framework, named: Iterable[str]) -> None:
+def assert_known(framework: Framework, names: Iterable[str]) -> None:
     """Every name of a list of exceptions is a function or a case of today's suites."""
     every = [case for suite in framework.load_suites().values() for case in suite.cases]
-    known = {case.function for case in every} | {case.id for case in every}
-    assert [name for name in named if name not in known] == []
+    known_names = {case.function for case in every} | {case.id for case in every}
+    assert [name for name in names if name not in known_names] == []

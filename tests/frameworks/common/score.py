@@ -34,29 +34,29 @@ class Trials:
         case = with_its_reference_kept(case)
         if run(self.cpu, case).verdict is not Verdict.passed:
             return
-        for operator, applied, noticed in self._tried(case):
-            if applied and (noticed or case.id not in self.subject.of_part):
-                yield operator, noticed
+        for operator, is_applied, is_noticed in self._try_mutants(case):
+            if is_applied and (is_noticed or case.id not in self.subject.of_part):
+                yield operator, is_noticed
 
-    def _tried(self, case: Case) -> Iterator[tuple[str, bool, bool]]:
+    def _try_mutants(self, case: Case) -> Iterator[tuple[str, bool, bool]]:
         gradient_taken = False
         for mutant in chain(mutants(self.subject.arrays), operators(self.subject.arrays, self.subject.dialect)):
-            noticed = self._noticed(mutant, case)
+            is_noticed = self._is_noticed(mutant, case)
             # Nobody can miss the gradient of a result that none is taken of.
             if mutant.name != "detached" or gradient_taken:
-                yield _family(mutant.name), mutant.applied, noticed
+                yield _family(mutant.name), mutant.applied, is_noticed
             gradient_taken |= mutant.name == "gradient off" and mutant.applied
         once = right_once(self.subject.arrays, self.subject.dialect)
-        noticed = self._noticed(once, case, TimingPolicy.steady)
-        yield once.name, once.applied, noticed
+        is_noticed = self._is_noticed(once, case, TimingPolicy.steady)
+        yield once.name, once.applied, is_noticed
         recorder = self._ignoring("")
         run(cast(Device, recorder), case)
         for name in sorted(recorder.used):
             device = self._ignoring(name)
-            noticed = run(cast(Device, device), case).verdict is not Verdict.passed
-            yield "ignored keyword", device.applied, noticed
+            is_noticed = run(cast(Device, device), case).verdict is not Verdict.passed
+            yield "ignored keyword", device.applied, is_noticed
 
-    def _noticed(self, mutant: Mutant, case: Case, timing: TimingPolicy = TimingPolicy.off) -> bool:
+    def _is_noticed(self, mutant: Mutant, case: Case, timing: TimingPolicy = TimingPolicy.off) -> bool:
         outcome = run(cast(Device, Wrong(self.cpu, mutant, self.subject.wrapper_of)), case, timing)
         return outcome.verdict is not Verdict.passed
 
@@ -67,13 +67,13 @@ class Trials:
 @cache
 def trials(framework: str) -> Trials:
     """Of the framework of this environment."""
-    described = importlib.import_module(f"runners.{framework}").FRAMEWORK
-    os.environ.update(described.devices["cpu"].variables)
-    cpu = described.load_device("cpu")
+    framework_module = importlib.import_module(f"runners.{framework}").FRAMEWORK
+    os.environ.update(framework_module.devices["cpu"].variables)
+    cpu = framework_module.load_device("cpu")
     cpu.prime()
     return Trials(
         cpu=cpu,
-        cases=cases(described, "value"),
+        cases=cases(framework_module, "value"),
         subject=subject_of(framework),
     )
 

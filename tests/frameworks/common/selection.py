@@ -30,10 +30,10 @@ class Selection:
         every = list(cases)
         if self._word is None:
             return every
-        named = [case for case in every if self._word in case.id]
-        if not named:
+        cases_of_word = [case for case in every if self._word in case.id]
+        if not cases_of_word:
             pytest.skip(f"it asks about no case with {self._word!r} in its id")
-        return named
+        return cases_of_word
 
     def drawn(
         self,
@@ -59,10 +59,10 @@ class Selection:
             groups.setdefault(case.function, []).append(case)
         firsts = [group[0] for group in groups.values()]
         if self._word is None:
-            chosen = self.drawn(firsts, share, purpose)
+            whole_functions = self.drawn(firsts, share, purpose)
         else:
-            chosen = self.every(case for group in groups.values() for case in group)
-        names = {case.function for case in chosen}
+            whole_functions = self.every(case for group in groups.values() for case in group)
+        names = {case.function for case in whole_functions}
         return [group for name, group in groups.items() if name in names]
 
     def _is_touched(self, case: Case) -> bool:

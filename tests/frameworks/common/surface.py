@@ -15,7 +15,7 @@ LAUNCHER = Path(__file__).resolve().parents[3] / "runners" / "launch.py"
 INTERRUPTED_AFTER_S = 600.0
 
 
-def walked(framework: str) -> dict[str, Any]:
+def walk(framework: str) -> dict[str, Any]:
     """Return the entries of a walk by name, its end, and the modules that could not be imported."""
     ours, theirs = os.pipe()
     variables = frameworks.variables(frameworks.load(framework), "cpu")
@@ -34,8 +34,8 @@ def walked(framework: str) -> dict[str, Any]:
     assert process.wait(INTERRUPTED_AFTER_S) == 0
     entries = [message["entry"] for message in messages if "entry" in message]
     (end,) = [message["end"] for message in messages if "end" in message]
-    failed = {message["failed"]: message["reason"] for message in messages if "failed" in message}
-    return {"entries": {entry["name"]: entry for entry in entries}, "end": end, "failed": failed}
+    failures = {message["failed"]: message["reason"] for message in messages if "failed" in message}
+    return {"entries": {entry["name"]: entry for entry in entries}, "end": end, "failed": failures}
 
 
 def initialised_after(framework: str, question: str) -> str:
@@ -52,7 +52,7 @@ def initialised_after(framework: str, question: str) -> str:
         f"{question}"
     )
     variables = frameworks.variables(frameworks.load(framework), "cpu")
-    done = subprocess.run(
+    answer = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", program],
         env={**os.environ, **variables},
         capture_output=True,
@@ -60,4 +60,4 @@ def initialised_after(framework: str, question: str) -> str:
         timeout=INTERRUPTED_AFTER_S,
         check=True,
     )
-    return done.stdout.split()[-1]
+    return answer.stdout.split()[-1]

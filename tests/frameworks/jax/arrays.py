@@ -48,43 +48,43 @@ class JaxArrays:
         flat = xp.reshape(values, -1)
         kind = _kind(array)
         if kind in "bi":
-            index, changed = 0, ~flat if kind == "b" else flat + 1
+            index, wrong = 0, ~flat if kind == "b" else flat + 1
         elif kind in "fc":
             sizes = xp.where(xp.isfinite(flat), xp.abs(flat), -1)
             index = xp.argmax(sizes)
             if xp is np and sizes[index] < 0:
                 return UNCHANGED
             step = STEP.get(str(array.dtype), 0.01)
-            changed = xp.where(flat == 0, step, flat * (1 + step))
+            wrong = xp.where(flat == 0, step, flat * (1 + step))
         else:
             return UNCHANGED
-        mixed = xp.where(xp.arange(flat.size) == index, changed, flat)
-        return _like(array, xp.reshape(mixed.astype(array.dtype), array.shape))
+        one_off = xp.where(xp.arange(flat.size) == index, wrong, flat)
+        return _like(array, xp.reshape(one_off.astype(array.dtype), array.shape))
 
-    def retyped(self, array: Any) -> Any:
+    def retype(self, array: Any) -> Any:
         if _kind(array) not in "bifc":
             return UNCHANGED
         _, values = _with(array)
         return _like(array, values.astype(jnp.dtype(ANOTHER_DTYPE.get(str(array.dtype), "int32"))))
 
-    def differ(self, given: Any, result: Any) -> bool:
-        if isinstance(given, jax.core.Tracer) or isinstance(result, jax.core.Tracer):
+    def differ(self, argument: Any, result: Any) -> bool:
+        if isinstance(argument, jax.core.Tracer) or isinstance(result, jax.core.Tracer):
             return False
-        if given.shape != result.shape or given.dtype != result.dtype:
+        if argument.shape != result.shape or argument.dtype != result.dtype:
             return False
-        one, other = (np.asarray(_data(each)) for each in (given, result))
+        one, other = (np.asarray(_data(each)) for each in (argument, result))
         return not bool(((one == other) | ((one != one) & (other != other))).all())
 
-    def unfilled(self, array: Any) -> Any:
+    def make_unfilled(self, array: Any) -> Any:
         return UNCHANGED
 
-    def loaded(self, array: Any) -> Any:
+    def load_dice(self, array: Any) -> Any:
         if array.size < 10:
             return UNCHANGED
         xp, values = _with(array)
         flat = xp.reshape(values, -1)
-        mixed = xp.where(xp.arange(flat.size) % 10 == 0, flat.min(), flat)
-        return _like(array, xp.reshape(mixed.astype(array.dtype), array.shape))
+        with_smallest = xp.where(xp.arange(flat.size) % 10 == 0, flat.min(), flat)
+        return _like(array, xp.reshape(with_smallest.astype(array.dtype), array.shape))
 
     def clobber(self, array: Any) -> bool:
         """JAX's arrays are immutable to whoever asks JAX; a program that reuses the wrong buffer does not ask."""
@@ -92,19 +92,19 @@ class JaxArrays:
             return False
         values = np.asarray(array)
         first = values.reshape(-1)[:1]
-        changed = np.where(first == 0, 1, 0).astype(values.dtype)
+        other = np.where(first == 0, 1, 0).astype(values.dtype)
         place = values.ctypes.data
         if not isinstance(array, jax.Array) or place == array.unsafe_buffer_pointer():
-            ctypes.memmove(place, changed.ctypes.data, changed.nbytes)
+            ctypes.memmove(place, other.ctypes.data, other.nbytes)
             return True
         return False
 
-    def zeroed(self, array: Any) -> Any:
+    def zero(self, array: Any) -> Any:
         if _kind(array) == "other" or isinstance(array, jax.core.Tracer) or not np.asarray(array).any():
             return UNCHANGED
         return _like(array, np.zeros_like(np.asarray(array)))
 
-    def opened(self, value: Any, change: Callable[[Any], Any]) -> Any:
+    def map_container(self, value: Any, change: Callable[[Any], Any]) -> Any:
         return UNCHANGED
 
 

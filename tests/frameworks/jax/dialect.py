@@ -23,7 +23,7 @@ class JaxDialect:
         wrong = values.astype(array.dtype)
         return jax.device_put(wrong, array.sharding) if isinstance(array, jax.Array) else wrong
 
-    def gradient_off(self, array: Any, applied: Callable[[], None]) -> Any:
+    def gradient_off(self, array: Any, note: Callable[[], None]) -> Any:
         if not _is_differentiated(array) or not jnp.issubdtype(array.dtype, jnp.inexact):
             return array
 
@@ -33,15 +33,15 @@ class JaxDialect:
 
         @same.defjvp
         def off(values: Any, tangents: Any) -> Any:
-            applied()
+            note()
             return values[0], tangents[0] * jnp.asarray(1.01, tangents[0].dtype)
 
         return same(array)
 
-    def detached(self, array: Any) -> Any:
+    def detach(self, array: Any) -> Any:
         return jax.lax.stop_gradient(array) if _is_differentiated(array) else UNCHANGED
 
-    def copied(self, array: Any) -> Any:
+    def copy(self, array: Any) -> Any:
         return array
 
     def clobber(self, array: Any) -> bool:

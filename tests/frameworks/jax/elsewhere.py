@@ -15,20 +15,20 @@ import numpy as np
 
 from runners.suite.cases import Context, Function, Prepare, just_call
 from tests.frameworks.common.running import run
-from tests.frameworks.jax.second import started
+from tests.frameworks.jax.second import start
 
 
-def jitted(context: Context, x: Any, y: Any) -> Callable[[], Any]:
-    compiled = jax.jit(context.function)
-    return lambda: compiled(x, y)
+def with_jit(context: Context, x: Any, y: Any) -> Callable[[], Any]:
+    call = jax.jit(context.function)
+    return lambda: call(x, y)
 
 
-def batched(context: Context, x: Any, y: Any) -> Callable[[], Any]:
-    mapped = jax.vmap(context.function)
-    return lambda: mapped(x, y)
+def with_vmap(context: Context, x: Any, y: Any) -> Callable[[], Any]:
+    call = jax.vmap(context.function)
+    return lambda: call(x, y)
 
 
-def differentiated(context: Context, x: Any, y: Any) -> Callable[[], Any]:
+def with_gradient(context: Context, x: Any, y: Any) -> Callable[[], Any]:
     """Of ``x + y``, sent back from ``x + y``: what came in is what comes out."""
     return lambda: jax.vjp(context.function, x, y)[1](context.function(x, y))[0]
 
@@ -53,11 +53,11 @@ def taken_to_the_first(context: Context, x: Any, y: Any) -> Callable[[], Any]:
     return lambda: context.function(*jax.device_put((x, y), first))
 
 
-def fetched(context: Context, x: Any, y: Any) -> Callable[[], Any]:
+def fetch_result(context: Context, x: Any, y: Any) -> Callable[[], Any]:
     return lambda: np.asarray(context.function(x, y))
 
 
-def added(prepare: Prepare) -> Function:
+def addition(prepare: Prepare) -> Function:
     add = Function("jax.numpy.add", np.add, prepare)
     add.value("two", lambda inputs: [inputs.normal(16, 16), inputs.normal(16, 16)])
     return add
@@ -71,31 +71,31 @@ def by_default_on_the_first(context: Context, shape: Any) -> Callable[[], Any]:
     return call
 
 
-def created(prepare: Prepare) -> Function:
+def creation(prepare: Prepare) -> Function:
     ones = Function("jax.numpy.ones", lambda shape: np.ones(shape), prepare)
     ones.value("created", lambda inputs: [(16, 16)])
     return ones
 
 
 def main() -> None:
-    device = started()
+    device = start()
     functions = {
-        "eager": added(just_call),
-        "jit": added(jitted),
-        "vmap": added(batched),
-        "gradient": added(differentiated),
-        "with a host array": added(with_a_host_array),
-        "beside the first": added(beside_the_first),
-        "beside the first, compiled": added(beside_the_first_compiled),
-        "taken to the first": added(taken_to_the_first),
-        "fetched": added(fetched),
-        "created": created(just_call),
-        "created on the first": created(by_default_on_the_first),
+        "eager": addition(just_call),
+        "jit": addition(with_jit),
+        "vmap": addition(with_vmap),
+        "gradient": addition(with_gradient),
+        "with a host array": addition(with_a_host_array),
+        "beside the first": addition(beside_the_first),
+        "beside the first, compiled": addition(beside_the_first_compiled),
+        "taken to the first": addition(taken_to_the_first),
+        "fetched": addition(fetch_result),
+        "created": creation(just_call),
+        "created on the first": creation(by_default_on_the_first),
     }
-    told = {name: run(device, each.cases[0]).model_dump(mode="json") for name, each in functions.items()}
-    moved = device.to_device([np.ones(3), jnp.ones(3), 1.5], "float32")
-    told["put"] = {"committed": moved[0].committed, "devices": sorted(map(str, moved[0].devices()))}
-    print(json.dumps(told))
+    outcomes = {name: run(device, each.cases[0]).model_dump(mode="json") for name, each in functions.items()}
+    values = device.to_device([np.ones(3), jnp.ones(3), 1.5], "float32")
+    outcomes["put"] = {"committed": values[0].committed, "devices": sorted(map(str, values[0].devices()))}
+    print(json.dumps(outcomes))
 
 
 if __name__ == "__main__":

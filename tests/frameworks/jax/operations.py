@@ -64,7 +64,7 @@ class JaxOperations(ArrayOperators):
     def gradient(self, x: Any) -> Any:
         return jax.grad(lambda values: (values * values).sum())(x)
 
-    def chosen(self, x: Any) -> Any:
+    def choose(self, x: Any) -> Any:
         return jnp.where(x == x, 2 * x, 0)
 
 

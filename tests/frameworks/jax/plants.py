@@ -25,7 +25,7 @@ from jax.experimental.compute_on import compute_on
 from protocol.enums import TimingPolicy
 from runners.suite.cases import Context, Function
 from tests.frameworks.common.running import run
-from tests.frameworks.jax.second import started
+from tests.frameworks.jax.second import start
 
 Call = Callable[[Any], Any]
 
@@ -34,19 +34,19 @@ def first() -> jax.Device:
     return jax.devices()[0]
 
 
-def doubled(x: Any) -> Any:
+def twice(x: Any) -> Any:
     return x + x
 
 
-double = jax.jit(doubled)
+double = jax.jit(twice)
 
 
 def put_elsewhere(x: Any) -> Any:
-    return jax.device_put(doubled(jax.device_put(x, first())), jax.devices()[1])
+    return jax.device_put(twice(jax.device_put(x, first())), jax.devices()[1])
 
 
 def put_elsewhere_and_back_unused(x: Any) -> Any:
-    return doubled(jax.device_put(jax.device_put(x, first()), jax.devices()[1]))
+    return twice(jax.device_put(jax.device_put(x, first()), jax.devices()[1]))
 
 
 def put_by_a_sharding(x: Any) -> Any:
@@ -55,16 +55,16 @@ def put_by_a_sharding(x: Any) -> Any:
 
 
 def moved_by_its_method(x: Any) -> Any:
-    return doubled(x.to_device(first())).to_device(jax.devices()[1])
+    return twice(x.to_device(first())).to_device(jax.devices()[1])
 
 
 def compiled_for_another(x: Any) -> Any:
-    return jax.device_put(jax.jit(doubled, device=first())(x), jax.devices()[1])
+    return jax.device_put(jax.jit(twice, device=first())(x), jax.devices()[1])
 
 
 def sharded_to_another(x: Any) -> Any:
     elsewhere = jax.sharding.SingleDeviceSharding(first())
-    return jax.device_put(jax.jit(doubled, in_shardings=elsewhere)(x), jax.devices()[1])
+    return jax.device_put(jax.jit(twice, in_shardings=elsewhere)(x), jax.devices()[1])
 
 
 def on_a_mesh_of_another(x: Any) -> Any:
@@ -82,7 +82,7 @@ def computed_by_default_elsewhere(x: Any) -> Any:
 def made_by_default_elsewhere(x: Any) -> Any:
     with jax.default_device(first()):
         zeros = jnp.zeros((3, 4))
-    return doubled(x + zeros)
+    return twice(x + zeros)
 
 
 def by_asarray(x: Any) -> Any:
@@ -147,7 +147,7 @@ def by_bytes(x: Any) -> Any:
 
 
 def by_pickle(x: Any) -> Any:
-    return doubled(pickle.loads(pickle.dumps(x)))
+    return twice(pickle.loads(pickle.dumps(x)))
 
 
 def by_its_pointer(x: Any) -> Any:
@@ -161,12 +161,12 @@ def by_its_shards(x: Any) -> Any:
 
 def by_its_text(x: Any) -> Any:
     numbers = [float(number) for number in re.findall(r"-?[\d.]+(?:e-?\d+)?", str(x))]
-    return jnp.asarray(numbers).reshape(3, 4) * 0 + doubled(x)
+    return jnp.asarray(numbers).reshape(3, 4) * 0 + twice(x)
 
 
 def by_host_memory(x: Any) -> Any:
     host = jax.device_put(x, x.sharding.with_memory_kind("pinned_host"))
-    return doubled(jax.device_put(host, x.sharding))
+    return twice(jax.device_put(host, x.sharding))
 
 
 def by_host_compute(x: Any) -> Any:
@@ -178,11 +178,11 @@ def by_host_compute(x: Any) -> Any:
 
 
 def in_a_thread(x: Any) -> Any:
-    found: list[Any] = []
-    thread = threading.Thread(target=lambda: found.append(np.asarray(x) * 2))
+    results: list[Any] = []
+    thread = threading.Thread(target=lambda: results.append(np.asarray(x) * 2))
     thread.start()
     thread.join()
-    return jnp.asarray(found[0])
+    return jnp.asarray(results[0])
 
 
 def in_a_pool_elsewhere(x: Any) -> Any:
@@ -200,7 +200,7 @@ def by_a_compiled_callback(x: Any) -> Any:
 
 def by_a_mask(x: Any) -> Any:
     """JAX itself turns a mask into indices with NumPy, on the host."""
-    return doubled(x[x == x].reshape(3, 4))
+    return twice(x[x == x].reshape(3, 4))
 
 
 def by_numpy_while_it_compiles(x: Any) -> Any:
@@ -212,23 +212,23 @@ def by_the_text_of_all(x: Any) -> Any:
 
 
 def by_unstack(x: Any) -> Any:
-    return doubled(x) + 0 * sum(float(value) for value in jnp.unstack(x.ravel()))
+    return twice(x) + 0 * sum(float(value) for value in jnp.unstack(x.ravel()))
 
 
 def by_split(x: Any) -> Any:
-    return doubled(x) + 0 * sum(float(value[0]) for value in jnp.split(x.ravel(), x.size))
+    return twice(x) + 0 * sum(float(value[0]) for value in jnp.split(x.ravel(), x.size))
 
 
 def by_dynamic_index(x: Any) -> Any:
     values = x.ravel()
-    picked = [jax.lax.dynamic_index_in_dim(values, place, keepdims=False) for place in range(x.size)]
-    return doubled(x) + 0 * sum(map(float, picked))
+    entries = [jax.lax.dynamic_index_in_dim(values, place, keepdims=False) for place in range(x.size)]
+    return twice(x) + 0 * sum(map(float, entries))
 
 
 def only_at(calls: range) -> Call:
     """By way of NumPy in some calls alone: the first one, the one that is traced, or those that are timed."""
     turns = count()
-    return lambda x: by_asarray(x) if next(turns) in calls else doubled(x)
+    return lambda x: by_asarray(x) if next(turns) in calls else twice(x)
 
 
 PLANTS: dict[str, Call] = {
@@ -281,7 +281,7 @@ PLANTS: dict[str, Call] = {
 
 def with_a_constant(x: Any) -> Any:
     zeros = jnp.zeros((3, 4))
-    return jax.jit(lambda values: doubled(values) + zeros)(x)
+    return jax.jit(lambda values: twice(values) + zeros)(x)
 
 
 def with_numbers(x: Any) -> Any:
@@ -289,11 +289,11 @@ def with_numbers(x: Any) -> Any:
 
 
 def with_a_host_array(x: Any) -> Any:
-    return doubled(x) + np.zeros((3, 4), "float32")
+    return twice(x) + np.zeros((3, 4), "float32")
 
 
 def put_where_it_is(x: Any) -> Any:
-    return doubled(jax.device_put(x, x.sharding))
+    return twice(jax.device_put(x, x.sharding))
 
 
 def by_gradient(x: Any) -> Any:
@@ -305,13 +305,13 @@ def by_loop(x: Any) -> Any:
 
 
 def by_decision(x: Any) -> Any:
-    return doubled(x) if jnp.all(jnp.isfinite(x)) else x
+    return twice(x) if jnp.all(jnp.isfinite(x)) else x
 
 
 def with_sizes_by_jax(x: Any) -> Any:
     """``nonzero`` looks at one number, the size of its result."""
     rows, columns = jnp.nonzero(jnp.ones((3, 4)))
-    return doubled(x[rows, columns].reshape(3, 4))
+    return twice(x[rows, columns].reshape(3, 4))
 
 
 def in_a_thread_on_the_device(x: Any) -> Any:
@@ -320,11 +320,11 @@ def in_a_thread_on_the_device(x: Any) -> Any:
 
 
 def compiled_ahead(x: Any) -> Any:
-    return jax.jit(doubled).lower(x).compile()(x)
+    return jax.jit(twice).lower(x).compile()(x)
 
 
 def copied(x: Any) -> Any:
-    return doubled(copy.deepcopy(x))
+    return twice(copy.deepcopy(x))
 
 
 def by_rows(x: Any) -> Any:
@@ -334,8 +334,8 @@ def by_rows(x: Any) -> Any:
 def across_both_devices(x: Any) -> Any:
     mesh = jax.sharding.Mesh(jax.devices(), "i")
     spec = jax.sharding.PartitionSpec(None, "i")
-    sharded = jax.device_put(x, jax.sharding.NamedSharding(mesh, spec))
-    return jax.jit(jax.shard_map(doubled, mesh=mesh, in_specs=spec, out_specs=spec))(sharded)
+    array = jax.device_put(x, jax.sharding.NamedSharding(mesh, spec))
+    return jax.jit(jax.shard_map(twice, mesh=mesh, in_specs=spec, out_specs=spec))(array)
 
 
 def with_nans_looked_for(x: Any) -> Any:
@@ -346,11 +346,11 @@ def with_nans_looked_for(x: Any) -> Any:
 
 def random_numbers(x: Any) -> Any:
     noise = jax.random.normal(jax.random.key(1), x.shape)
-    return doubled(x) + noise * 0
+    return twice(x) + noise * 0
 
 
 def looked_at_afterwards(x: Any) -> Any:
-    result = doubled(x)
+    result = twice(x)
     float(result.sum())
     return result
 
@@ -358,7 +358,7 @@ def looked_at_afterwards(x: Any) -> Any:
 HONEST: dict[str, Call] = {
     function.__name__: function
     for function in [
-        doubled,
+        twice,
         double,
         with_a_constant,
         with_numbers,
@@ -403,13 +403,13 @@ def returning() -> Function:
 
 
 def main() -> None:
-    device = started()
+    device = start()
     functions = {name: doubling(call) for name, call in (PLANTS | HONEST).items()} | {"nothing": returning()}
-    seen = {}
+    outcomes = {}
     for name, function in functions.items():
         timing = TimingPolicy.steady if "timed" in name else TimingPolicy.off
-        seen[name] = run(device, function.cases[0], timing).model_dump(mode="json")
-    print(json.dumps(seen))
+        outcomes[name] = run(device, function.cases[0], timing).model_dump(mode="json")
+    print(json.dumps(outcomes))
 
 
 if __name__ == "__main__":

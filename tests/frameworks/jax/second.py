@@ -23,7 +23,7 @@ class Second(JaxDevice):
         return jax.devices()[1]
 
 
-def started() -> Second:
+def start() -> Second:
     """The primed device; every array of this process is made on it by default."""
     os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
     jax.config.update("jax_platforms", "cpu")

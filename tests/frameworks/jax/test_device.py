@@ -45,21 +45,21 @@ def test_only_floating_arrays_take_the_dtype_of_the_case(cpu: Device, dtype: str
 
 
 def test_64_bit_types_are_there_for_a_case_of_one_alone(cpu: Device) -> None:
-    def made() -> list[str]:
+    def new_dtypes() -> list[str]:
         return [jnp.ones(2).dtype.name, jnp.arange(2).dtype.name]
 
     with cpu.scope("complex128"):
-        assert made() == ["float64", "int64"]
+        assert new_dtypes() == ["float64", "int64"]
     with cpu.scope("float32"):
-        assert made() == ["float32", "int32"]
-    assert made() == ["float32", "int32"]
+        assert new_dtypes() == ["float32", "int32"]
+    assert new_dtypes() == ["float32", "int32"]
 
 
 def test_arrays_are_committed_to_the_device(cpu: Device) -> None:
-    moved = cpu.to_device([np.ones(3), {"key": np.arange(2)}], "float32")
-    assert moved[0].committed
-    assert moved[1]["key"].committed
-    assert moved[0].devices() == {cpu.handle}
+    arrays = cpu.to_device([np.ones(3), {"key": np.arange(2)}], "float32")
+    assert arrays[0].committed
+    assert arrays[1]["key"].committed
+    assert arrays[0].devices() == {cpu.handle}
 
 
 def test_what_a_case_does_to_its_array_does_not_reach_the_host(cpu: Device) -> None:
@@ -70,7 +70,7 @@ def test_what_a_case_does_to_its_array_does_not_reach_the_host(cpu: Device) -> N
 
 def test_results_of_every_kind_are_taken(cpu: Device) -> None:
     matrix = cpu.to_device(np.array([[3.0, 1.0], [2.0, 5.0]]), "float32")
-    taken = cpu.to_host(
+    results = cpu.to_host(
         {
             "named": jnp.linalg.slogdet(matrix),
             "narrow": matrix.astype("bfloat16"),
@@ -80,13 +80,13 @@ def test_results_of_every_kind_are_taken(cpu: Device) -> None:
             "none": None,
         }
     )
-    assert [leaf.values.tolist() for leaf in taken["named"]] == [1, pytest.approx(np.log(13))]
-    assert (taken["narrow"].values.tolist(), taken["narrow"].dtype) == ([[3, 1], [2, 5]], "bfloat16")
-    assert taken["key"].values.tolist() == [0, 3]
-    assert (taken["host"].dtype, taken["host"].device) == ("int16", "host")
-    assert isinstance(taken["host"], Leaf)
-    assert (taken["shape"], taken["none"]) == ((2, 2), None)
-    assert not cpu.on_device(taken["host"].device)
+    assert [leaf.values.tolist() for leaf in results["named"]] == [1, pytest.approx(np.log(13))]
+    assert (results["narrow"].values.tolist(), results["narrow"].dtype) == ([[3, 1], [2, 5]], "bfloat16")
+    assert results["key"].values.tolist() == [0, 3]
+    assert (results["host"].dtype, results["host"].device) == ("int16", "host")
+    assert isinstance(results["host"], Leaf)
+    assert (results["shape"], results["none"]) == ((2, 2), None)
+    assert not cpu.on_device(results["host"].device)
 
 
 @pytest.fixture(scope="module")
@@ -95,17 +95,17 @@ def power(cpu: Device) -> Any:
     matrix = cpu.to_device(np.random.default_rng(0).standard_normal((1200, 1200)), "float32")
 
     @jax.jit
-    def powered(base: Any) -> Any:
+    def compute_power(base: Any) -> Any:
         result = base
         for _ in range(4):
             result = result @ base
         return result
 
-    return lambda: powered(matrix)
+    return lambda: compute_power(matrix)
 
 
 @pytest.mark.parametrize(
-    "nested",
+    "nest",
     [
         lambda result: result,
         lambda result: [result],
@@ -114,13 +114,13 @@ def power(cpu: Device) -> Any:
     ],
     ids=["alone", "list", "deep", "named"],
 )
-def test_waiting_really_waits(cpu: Device, power: Any, nested: Any) -> None:
+def test_waiting_really_waits(cpu: Device, power: Any, nest: Any) -> None:
     def fetch(tree: Any) -> None:
         for leaf in jax.tree_util.tree_leaves(tree):
             np.asarray(leaf)
 
-    unwaited = promises.assert_waits(cpu, lambda: nested(power()), fetch)
-    assert unwaited > 3, "the call itself waited: nothing is shown"
+    ratio = promises.assert_waits(cpu, lambda: nest(power()), fetch)
+    assert ratio > 3, "the call itself waited: nothing is shown"
 
 
 def test_calls_go_out_as_they_are(cpu: Device) -> None:
@@ -131,11 +131,11 @@ def test_calls_go_out_as_they_are(cpu: Device) -> None:
 
 
 def test_the_case_seeds_the_hosts_generators(cpu: Device) -> None:
-    def drawn() -> Any:
+    def draw() -> Any:
         cpu.seed(7)
         return np.random.rand(3).tolist()
 
-    assert drawn() == drawn()
+    assert draw() == draw()
 
 
 def test_lookup_finds_functions_classes_and_modules(cpu: Device) -> None:
@@ -144,9 +144,9 @@ def test_lookup_finds_functions_classes_and_modules(cpu: Device) -> None:
     assert cpu.lookup("jax.scipy.stats.norm.cdf") is jax.scipy.stats.norm.cdf
 
 
-@pytest.mark.parametrize("gone", ["jax.core.eval_context_of_old", "jax.no_such.at_all", "nowhere.at_all"])
-def test_a_function_that_is_gone_is_named_with_the_version(cpu: Device, gone: str) -> None:
-    promises.assert_gone(cpu, gone, jax.__version__)
+@pytest.mark.parametrize("name", ["jax.core.eval_context_of_old", "jax.no_such.at_all", "nowhere.at_all"])
+def test_a_function_that_is_gone_is_named_with_the_version(cpu: Device, name: str) -> None:
+    promises.assert_gone(cpu, name, jax.__version__)
 
 
 def test_the_host_describes_itself(cpu: Device) -> None:

@@ -26,9 +26,9 @@ def accelerator(cpu: Device) -> Device:
 
 
 def the_case(
-    call: Callable[..., Any], expected: Callable[..., Any] | None, prepare: Prepare = just_call, dtype: str = "float32"
+    call: Callable[..., Any], reference: Callable[..., Any] | None, prepare: Prepare = just_call, dtype: str = "float32"
 ) -> Case:
-    function = Function("planted", reference=expected, given=call)
+    function = Function("planted", reference=reference, given=call)
     function.value("numbers", lambda inputs: (inputs.normal(2, 3),), prepare=prepare, dtype=dtype)
     return function.cases[0]
 
@@ -42,7 +42,7 @@ def explain(device: Device, case: Case, ending: Ending = Ending.mismatched) -> E
     return after.evidence
 
 
-def summed(values: Any) -> Any:
+def add_up(values: Any) -> Any:
     return jnp.sum(wrong_tanh(jnp.concatenate([values, values * 2])), axis=1) + 1
 
 
@@ -50,16 +50,16 @@ def numpy_sum(values: Any) -> Any:
     return np.tanh(np.concatenate([values, values * 2])).sum(axis=1) + 1
 
 
-def jitted(context: Context, values: Any) -> Callable[[], Any]:
-    compiled = jax.jit(context.function)
-    return lambda: compiled(values)
+def with_jit(context: Context, values: Any) -> Callable[[], Any]:
+    call = jax.jit(context.function)
+    return lambda: call(values)
 
 
-def mapped(context: Context, values: Any) -> Callable[[], Any]:
+def with_vmap(context: Context, values: Any) -> Callable[[], Any]:
     return lambda: jax.vmap(context.function)(jnp.stack([values, values]))[1]
 
 
-def checkpointed(context: Context, values: Any) -> Callable[[], Any]:
+def with_checkpoint(context: Context, values: Any) -> Callable[[], Any]:
     return lambda: jax.jit(jax.checkpoint(jax.jit(context.function)))(values)
 
 
@@ -69,35 +69,35 @@ def with_own_derivative(context: Context, values: Any) -> Callable[[], Any]:
     return lambda: own(values)
 
 
-def differentiated(context: Context, values: Any) -> Callable[[], Any]:
+def with_gradient(context: Context, values: Any) -> Callable[[], Any]:
     """Of the sum the gradient is one, so the value goes on as it is."""
     return lambda: jax.value_and_grad(lambda leaf: jnp.sum(context.function(leaf)))(values)[0]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
 def test_the_wrong_operation_is_named_among_right_ones(accelerator: Device, dtype: str) -> None:
-    evidence = explain(accelerator, the_case(summed, numpy_sum, dtype=dtype))
+    evidence = explain(accelerator, the_case(add_up, numpy_sum, dtype=dtype))
     assert (evidence.operation, evidence.dtypes) == ("wrong_tanh", [dtype])
     assert evidence.on_host == "passed"
 
 
-@pytest.mark.parametrize("prepare", [jitted, mapped, checkpointed, with_own_derivative])
+@pytest.mark.parametrize("prepare", [with_jit, with_vmap, with_checkpoint, with_own_derivative])
 def test_within_functions_that_a_call_calls_too(accelerator: Device, prepare: Prepare) -> None:
-    assert explain(accelerator, the_case(summed, numpy_sum, prepare)).operation == "wrong_tanh"
+    assert explain(accelerator, the_case(add_up, numpy_sum, prepare)).operation == "wrong_tanh"
 
 
 def test_in_a_gradient_too(accelerator: Device) -> None:
-    case = the_case(summed, lambda values: numpy_sum(values).sum(), differentiated)
+    case = the_case(add_up, lambda values: numpy_sum(values).sum(), with_gradient)
     assert explain(accelerator, case).operation == "wrong_tanh"
 
 
 def test_the_first_of_two_is_named(accelerator: Device) -> None:
     """The loop is wrong by what its body holds."""
 
-    def looped(values: Any) -> Any:
+    def loop(values: Any) -> Any:
         return wrong_tanh(jax.lax.fori_loop(0, 2, lambda _, carry: wrong_tanh(carry), values))
 
-    evidence = explain(accelerator, the_case(looped, lambda values: np.tanh(np.tanh(np.tanh(values)))))
+    evidence = explain(accelerator, the_case(loop, lambda values: np.tanh(np.tanh(np.tanh(values)))))
     assert evidence.operation in ("scan", "while")
 
 
@@ -121,12 +121,12 @@ def test_what_cannot_be_traced_names_nothing(accelerator: Device) -> None:
 
 def test_large_operations_are_left_out(accelerator: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(divergence, "MAX_ELEMENTS", 5)
-    assert explain(accelerator, the_case(summed, numpy_sum)).operation is None
+    assert explain(accelerator, the_case(add_up, numpy_sum)).operation is None
 
 
 def test_nothing_is_compared_when_the_time_is_up(accelerator: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(divergence, "COMPARED_FOR_S", 0.0)
-    assert explain(accelerator, the_case(summed, numpy_sum)).operation is None
+    assert explain(accelerator, the_case(add_up, numpy_sum)).operation is None
 
 
 def test_what_raises_here_alone_passes_on_the_host(accelerator: Device) -> None:

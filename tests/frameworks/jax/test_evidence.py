@@ -29,22 +29,22 @@ UNLOWERED.def_abstract_eval(lambda aval: aval)
     ],
 )
 def test_the_primitive_that_fails(call: Callable[[], Any], name: str, dtype: str, kernels: Kernels) -> None:
-    found = evidence.failing(call, "cpu")
-    assert found is not None
-    assert (found.name, found.dtypes[0], found.kernels) == (name, dtype, kernels)
-    assert dtype not in found.kernel_dtypes
+    primitive = evidence.failing(call, "cpu")
+    assert primitive is not None
+    assert (primitive.name, primitive.dtypes[0], primitive.kernels) == (name, dtype, kernels)
+    assert dtype not in primitive.kernel_dtypes
 
 
 def test_lowerings_are_those_of_the_platform_in_question() -> None:
-    lowered = jax.jit(jax.lax.linalg.schur).trace(MATRIX)
-    found = evidence.failing(lambda: lowered.lower(lowering_platforms=("tpu",)), "tpu")
-    assert found is not None
-    assert (found.name, found.kernels) == ("schur", Kernels.none)
+    program = jax.jit(jax.lax.linalg.schur).trace(MATRIX)
+    primitive = evidence.failing(lambda: program.lower(lowering_platforms=("tpu",)), "tpu")
+    assert primitive is not None
+    assert (primitive.name, primitive.kernels) == ("schur", Kernels.none)
 
 
 def test_a_primitive_whose_dtype_is_lowered_is_not_blamed_for_it() -> None:
-    found = evidence.failing(lambda: jax.lax.dot(MATRIX, jnp.ones((4, 4))), "cpu")
-    assert found is None or found.kernels is not Kernels.other_dtypes
+    primitive = evidence.failing(lambda: jax.lax.dot(MATRIX, jnp.ones((4, 4))), "cpu")
+    assert primitive is None or primitive.kernels is not Kernels.other_dtypes
 
 
 def test_a_call_that_does_not_fail_again_names_nothing() -> None:

@@ -27,20 +27,20 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
-def tried() -> Tried:
+def try_out() -> Tried:
     """Made on the second of two devices, which a process has from its start."""
     command = [sys.executable, "-m", "tests.frameworks.jax.test_host_work"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr[-4000:]
-    outcomes = json.loads(done.stdout.splitlines()[-1])
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert answer.returncode == 0, answer.stderr[-4000:]
+    outcomes = json.loads(answer.stdout.splitlines()[-1])
     return lambda trial: Outcome.model_validate(outcomes[trial.name])
 
 
 def main() -> None:
     from tests.frameworks.jax.operations import JaxOperations
-    from tests.frameworks.jax.second import started
+    from tests.frameworks.jax.second import start
 
-    device, operations = started(), JaxOperations()
+    device, operations = start(), JaxOperations()
     outcomes = {
         trial.name: run(device, trial.case(operations, "jax.numpy.add"), trial.timing).model_dump(mode="json")
         for trial in (*PLANTS, *HONEST)

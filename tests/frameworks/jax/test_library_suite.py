@@ -82,9 +82,9 @@ def test_every_public_name_of_its_modules_is_charted_or_left_out(
     functions: list[Function], public: dict[str, list[str]]
 ) -> None:
     left_out = library.left_out_of(FRAMEWORK)["left_out"]
-    known = {function.name for function in functions} | {owner for owners in left_out.values() for owner in owners}
+    names = {function.name for function in functions} | {owner for owners in left_out.values() for owner in owners}
     modules = ("jax.lax.", "jax.numpy.", "jax.nn.", "jax.scipy.", "jax.random.", "jax.Array.")
-    assert [name for name in public if name.startswith(modules) and name not in known] == []
+    assert [name for name in public if name.startswith(modules) and name not in names] == []
 
 
 def test_every_case_says_what_judged_it(functions: list[Function]) -> None:
@@ -107,16 +107,16 @@ def test_a_method_of_an_array_is_that_of_the_array_itself(cpu: Device) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "made"),
+    ("kind", "name", "text"),
     [
         ("dtype", "bfloat16", "bfloat16"),
         ("public", "jax.lax.GatherScatterMode.CLIP", "GatherScatterMode.CLIP"),
         ("made", '{"class": "jax.lax.GatherDimensionNumbers", "fields": {"offset_dims": [0]', None),
     ],
 )
-def test_a_named_value_is_an_object_of_jaxs(kind: str, name: str, made: str | None) -> None:
-    if made is None:
+def test_a_named_value_is_an_object_of_jaxs(kind: str, name: str, text: str | None) -> None:
+    if text is None:
         name += ', "collapsed_slice_dims": [1], "start_index_map": [1]}}'
         assert resolved(Named(kind, name), None).collapsed_slice_dims == (1,)
     else:
-        assert str(resolved(Named(kind, name), None)) == made
+        assert str(resolved(Named(kind, name), None)) == text

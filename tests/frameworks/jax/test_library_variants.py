@@ -31,20 +31,20 @@ LEAST = 20
 
 
 @pytest.fixture(scope="module")
-def tagged() -> Callable[[str], list[Case]]:
+def with_tag() -> Callable[[str], list[Case]]:
     cases = [case for function in FRAMEWORK.load_suites()["library"].functions for case in function.cases]
     return lambda tag: [case for case in cases if tag in case.tags]
 
 
 @pytest.mark.parametrize(("tag", "least"), [(GRADIENT, LEAST), (JIT, LEAST), (TAILS, LEAST)])
-def test_it_charts_gradients_and_compiled_calls(tagged: Callable[[str], list[Case]], tag: str, least: int) -> None:
-    assert len({case.function for case in tagged(tag)}) >= least
+def test_it_charts_gradients_and_compiled_calls(with_tag: Callable[[str], list[Case]], tag: str, least: int) -> None:
+    assert len({case.function for case in with_tag(tag)}) >= least
 
 
-def test_gradients_are_judged_by_values_alone(tagged: Callable[[str], list[Case]]) -> None:
-    judges = {tag for case in tagged(GRADIENT) for tag in case.tags if tag.startswith("judged-by-")}
+def test_gradients_are_judged_by_values_alone(with_tag: Callable[[str], list[Case]]) -> None:
+    judges = {tag for case in with_tag(GRADIENT) for tag in case.tags if tag.startswith("judged-by-")}
     assert judges == {"judged-by-differences", "judged-by-float64"}
-    assert {case.kind for case in tagged(GRADIENT)} == {"value"}
+    assert {case.kind for case in with_tag(GRADIENT)} == {"value"}
 
 
 def test_the_file_of_variants_is_small() -> None:
@@ -54,42 +54,42 @@ def test_the_file_of_variants_is_small() -> None:
 def test_a_program_traces_the_arrays_of_its_case_and_nothing_else(cpu: Device) -> None:
     import jax
 
-    traced = []
+    traces = []
 
     def function(array: Any, number: Any, *, axis: Any) -> Any:
-        traced.append([isinstance(value, jax.core.Tracer) for value in (array, number, axis)])
+        traces.append([isinstance(value, jax.core.Tracer) for value in (array, number, axis)])
         return array + number
 
-    written = '{"tuple":[[{"array":0},2],{"mapping":[["axis",1]]}],"way":"jit"}'
+    call_text = '{"tuple":[[{"array":0},2],{"mapping":[["axis",1]]}],"way":"jit"}'
     (array,) = cpu.to_device([np.arange(3.0)], "float32")
     for _ in range(2):
-        assert program(function, written, cpu.handle)(array).tolist() == [2.0, 3.0, 4.0]
-    assert traced == [[True, False, False]]
+        assert program(function, call_text, cpu.handle)(array).tolist() == [2.0, 3.0, 4.0]
+    assert traces == [[True, False, False]]
 
 
-def in_way(cpu: Device, function: Any, written: str, *arrays: Any) -> list[Any]:
-    found: Any = program(function, written, cpu.handle)(*cpu.to_device(list(map(np.asarray, arrays)), "float32"))
-    return [array.tolist() for array in found]
+def in_way(cpu: Device, function: Any, call_text: str, *arrays: Any) -> list[Any]:
+    results: Any = program(function, call_text, cpu.handle)(*cpu.to_device(list(map(np.asarray, arrays)), "float32"))
+    return [array.tolist() for array in results]
 
 
 def test_a_gradient_is_that_of_the_weighted_sum_of_the_results(cpu: Device) -> None:
     both = lambda one, other, scale: (one * other * scale, other.argmax(), other)  # noqa: E731
-    written = (
+    call_text = (
         '{"tuple":[[{"array":0},{"array":1}],{"mapping":[["scale",2.0]]},[0,1],[{"array":2},null,{"array":3}]],'
         '"way":"gradient"}'
     )
-    by_one, by_other = in_way(cpu, both, written, [1.0, 2.0], [3.0, 5.0], [1.0, 10.0], [1.0, 1.0])
+    by_one, by_other = in_way(cpu, both, call_text, [1.0, 2.0], [3.0, 5.0], [1.0, 10.0], [1.0, 1.0])
     assert by_one == [6.0, 100.0]
     assert by_other == [3.0, 41.0]
 
 
 def test_a_gradient_of_second_order_is_that_of_the_weighted_sum_of_the_gradients(cpu: Device) -> None:
-    written = '{"tuple":[[{"array":0}],{"mapping":[]},[0],[{"array":1}],[{"array":2}]],"way":"second-order"}'
-    (slope,) = in_way(cpu, lambda array: array**3, written, [1.0, 2.0], [1.0, 10.0], [1.0, 2.0])
+    call_text = '{"tuple":[[{"array":0}],{"mapping":[]},[0],[{"array":1}],[{"array":2}]],"way":"second-order"}'
+    (slope,) = in_way(cpu, lambda array: array**3, call_text, [1.0, 2.0], [1.0, 10.0], [1.0, 2.0])
     assert slope == [6.0, 240.0]
 
 
-def test_a_gradient_that_is_off_is_noticed(cpu: Device, tagged: Callable[[str], list[Case]]) -> None:
+def test_a_gradient_that_is_off_is_noticed(cpu: Device, with_tag: Callable[[str], list[Case]]) -> None:
     import jax
 
     @jax.custom_jvp
@@ -100,7 +100,7 @@ def test_a_gradient_that_is_off_is_noticed(cpu: Device, tagged: Callable[[str], 
     def off(arrays: Any, tangents: Any) -> Any:
         return arrays[0], tangents[0] * 1.01
 
-    plain = [case for case in tagged("judged-by-differences") if case.function in ("jax.lax.tanh", "jax.nn.sigmoid")]
+    plain = [case for case in with_tag("judged-by-differences") if case.function in ("jax.lax.tanh", "jax.nn.sigmoid")]
     assert plain
     for case in plain:
         function = cpu.lookup(case.looked_up)
@@ -113,9 +113,9 @@ def test_a_gradient_that_is_off_is_noticed(cpu: Device, tagged: Callable[[str], 
 
 
 def test_a_case_that_is_wrong_on_the_cpu_says_so_and_fails_there(
-    cpu: Device, tagged: Callable[[str], list[Case]]
+    cpu: Device, with_tag: Callable[[str], list[Case]]
 ) -> None:
-    wrong = tagged(WRONG_ON_HOST)
+    wrong = with_tag(WRONG_ON_HOST)
     assert wrong
     for case in wrong:
         assert run(cpu, case).ending is Ending.mismatched, case.id
@@ -132,7 +132,7 @@ class Halved(Subject):
     def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
         return [*arrays], {}
 
-    def tolerance(self, dtype: str, observed: Any) -> Tolerance:
+    def tolerance(self, dtype: str, result: Any) -> Tolerance:
         return Tolerance(1e-4, 0.0)
 
     def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:

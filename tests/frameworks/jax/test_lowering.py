@@ -33,7 +33,7 @@ def device(platform: str) -> Device:
     return FRAMEWORK.load_device(f"{platform}-lowered")
 
 
-def lowered(case: Case, platform: str) -> Outcome:
+def lower(case: Case, platform: str) -> Outcome:
     """The outcome as a supervisor reads it from the channel."""
     return Outcome.model_validate_json(encode(as_message(kept(lower_case(device(platform), case, Alone())))))
 
@@ -61,7 +61,7 @@ def case(call: Callable[[Any], Any], *, refuses: bool = False, dtype: str = "flo
 def test_what_has_no_lowering(
     call: Callable[[Any], Any], primitive: str | None, lacking: set[str], platform: str
 ) -> None:
-    outcome = lowered(case(call), platform)
+    outcome = lower(case(call), platform)
     assert outcome.verdict is Verdict.skipped
     if platform not in lacking:
         assert (outcome.ending, outcome.evidence) == (Ending.lowered, None)
@@ -74,7 +74,7 @@ def test_what_has_no_lowering(
 
 
 def test_nothing_is_timed_placed_or_judged(platform: str) -> None:
-    outcome = lowered(case(lambda matrix: matrix * jnp.nan), platform)
+    outcome = lower(case(lambda matrix: matrix * jnp.nan), platform)
     assert outcome.ending is Ending.lowered
     assert (outcome.timing.cold_ms, outcome.timing.samples_ms) == (None, [])
     assert (outcome.placement, outcome.proof.executed) == (Placement.unknown, None)
@@ -84,7 +84,7 @@ def test_what_was_compiled_before_is_lowered_again() -> None:
     """A program in one of JAX's caches is lowered no more, and would seem to need nothing."""
     call = jax.jit(jax.scipy.linalg.schur)
     jax.block_until_ready(call(jnp.eye(3)))
-    assert [lowered(case(call), "tpu").ending for _ in range(2)] == [Ending.not_lowered] * 2
+    assert [lower(case(call), "tpu").ending for _ in range(2)] == [Ending.not_lowered] * 2
 
 
 @pytest.mark.parametrize(
@@ -96,14 +96,14 @@ def test_what_was_compiled_before_is_lowered_again() -> None:
     ],
 )
 def test_where_nothing_can_be_told_the_reason_is(call: Callable[[Any], Any], why: str, platform: str) -> None:
-    outcome = lowered(case(call), platform)
+    outcome = lower(case(call), platform)
     assert outcome.ending is Ending.not_applicable
     assert outcome.evidence is not None
     assert why in (outcome.evidence.reason or "")
 
 
 def test_a_refusal_needs_no_lowering(platform: str) -> None:
-    assert lowered(case(jax.scipy.linalg.schur, refuses=True), platform).ending is Ending.not_applicable
+    assert lower(case(jax.scipy.linalg.schur, refuses=True), platform).ending is Ending.not_applicable
 
 
 def test_the_runners_own_functions_run_as_anywhere(platform: str) -> None:
@@ -114,6 +114,6 @@ def test_the_runners_own_functions_run_as_anywhere(platform: str) -> None:
 
 
 def test_it_says_that_it_is_not_the_device(platform: str) -> None:
-    described = device(platform).describe()
-    assert described.device_class is DeviceClass.other
-    assert described.notes == (f"lowered for {platform.upper()} on the host CPU, not run",)
+    description = device(platform).describe()
+    assert description.device_class is DeviceClass.other
+    assert description.notes == (f"lowered for {platform.upper()} on the host CPU, not run",)

@@ -33,5 +33,5 @@ def test_the_device_is_in_use_once_an_array_is_made() -> None:
         "import jax.numpy; from runners.jax.devices import Cpu; cpu = Cpu(); before = cpu.is_in_use(); "
         "jax.numpy.ones(3); print(before, cpu.is_in_use())"
     )
-    said = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert said.stdout == "False True\n"
+    answer = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert answer.stdout == "False True\n"

@@ -38,51 +38,51 @@ except DeviceUnavailableError as error:
 """
 
 
-def described(device: str, **environment: str) -> str:
+def describe(device: str, **environment: str) -> str:
     """What a process that is started as a runner's would be says of a device."""
     command = [sys.executable, "-c", DESCRIBE, device]
-    done = subprocess.run(
+    answer = subprocess.run(
         command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, timeout=120, check=True
     )
-    return done.stdout.strip()
+    return answer.stdout.strip()
 
 
-def hidden(device: str) -> dict[str, str]:
+def hide(device: str) -> dict[str, str]:
     """The environment of a target, on a machine whose GPUs are hidden."""
     return {**FRAMEWORK.devices[device].variables, "CUDA_VISIBLE_DEVICES": ""}
 
 
 def test_every_target_names_one_platform_and_no_other() -> None:
     # What is only lowered is traced on the host.
-    named = {name: "cpu" if name.endswith("-lowered") else name for name in FRAMEWORK.devices}
-    assert {name: device.variables["JAX_PLATFORMS"] for name, device in FRAMEWORK.devices.items()} == named
+    platforms = {name: "cpu" if name.endswith("-lowered") else name for name in FRAMEWORK.devices}
+    assert {name: device.variables["JAX_PLATFORMS"] for name, device in FRAMEWORK.devices.items()} == platforms
 
 
 def test_without_cuda_the_cuda_target_is_refused_with_one_line() -> None:
-    said = described("cuda", **hidden("cuda"))
-    assert said.startswith("refused: jax ")
-    assert said.count("\n") == 0
-    assert said.rpartition(": ")[2], "it says why"
+    message = describe("cuda", **hide("cuda"))
+    assert message.startswith("refused: jax ")
+    assert message.count("\n") == 0
+    assert message.rpartition(": ")[2], "it says why"
 
 
 def test_a_list_of_platforms_would_fall_back_silently_and_is_refused_too() -> None:
-    told = described("cpu", **{**hidden("cuda"), "JAX_PLATFORMS": "cuda,cpu"})
-    assert told.startswith("described:"), "by itself JAX takes the host"
-    said = described("cuda", **{**hidden("cuda"), "JAX_PLATFORMS": "cuda,cpu"})
-    assert said == f"refused: jax {jax.__version__} gave the host CPU instead of cuda"
+    description = describe("cpu", **{**hide("cuda"), "JAX_PLATFORMS": "cuda,cpu"})
+    assert description.startswith("described:"), "by itself JAX takes the host"
+    message = describe("cuda", **{**hide("cuda"), "JAX_PLATFORMS": "cuda,cpu"})
+    assert message == f"refused: jax {jax.__version__} gave the host CPU instead of cuda"
 
 
 @pytest.fixture(scope="module")
 def elsewhere() -> dict[str, Any]:
     """What a process with two devices saw (``elsewhere.py``)."""
     command = [sys.executable, "-m", "tests.frameworks.jax.elsewhere"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr[-4000:]
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert answer.returncode == 0, answer.stderr[-4000:]
+    return dict(json.loads(answer.stdout.splitlines()[-1]))
 
 
-def outcome(told: dict[str, Any], name: str) -> Outcome:
-    return Outcome.model_validate(told[name])
+def outcome(outcomes: dict[str, Any], name: str) -> Outcome:
+    return Outcome.model_validate(outcomes[name])
 
 
 def test_inputs_are_committed_to_the_forced_device(elsewhere: dict[str, Any]) -> None:
@@ -91,19 +91,19 @@ def test_inputs_are_committed_to_the_forced_device(elsewhere: dict[str, Any]) ->
 
 @pytest.mark.parametrize("name", ["eager", "jit", "vmap", "gradient", "with a host array", "created"])
 def test_what_begins_on_the_forced_device_stays_there(elsewhere: dict[str, Any], name: str) -> None:
-    seen = outcome(elsewhere, name)
-    assert (seen.verdict, seen.placement) == (Verdict.passed, Placement.on_device), seen.evidence
-    assert seen.proof.devices == ["cpu:1"]
-    assert seen.proof.fallbacks == {}
-    assert seen.proof.executed
+    result = outcome(elsewhere, name)
+    assert (result.verdict, result.placement) == (Verdict.passed, Placement.on_device), result.evidence
+    assert result.proof.devices == ["cpu:1"]
+    assert result.proof.fallbacks == {}
+    assert result.proof.executed
 
 
 @pytest.mark.parametrize("name", ["beside the first", "beside the first, compiled"])
 def test_arrays_of_two_devices_are_not_mixed(elsewhere: dict[str, Any], name: str) -> None:
-    seen = outcome(elsewhere, name)
-    assert seen.ending is Ending.raised
-    assert seen.evidence is not None
-    assert "incompatible devices" in str(seen.evidence.message)
+    result = outcome(elsewhere, name)
+    assert result.ending is Ending.raised
+    assert result.evidence is not None
+    assert "incompatible devices" in str(result.evidence.message)
 
 
 @pytest.mark.parametrize(
@@ -117,9 +117,9 @@ def test_arrays_of_two_devices_are_not_mixed(elsewhere: dict[str, Any], name: st
 def test_a_result_on_another_device_or_on_the_host_is_seen(
     elsewhere: dict[str, Any], name: str, devices: list[str]
 ) -> None:
-    seen = outcome(elsewhere, name)
-    assert (seen.verdict, seen.placement) == (Verdict.passed, Placement.fell_back)
-    assert seen.proof.devices == devices
+    result = outcome(elsewhere, name)
+    assert (result.verdict, result.placement) == (Verdict.passed, Placement.fell_back)
+    assert result.proof.devices == devices
 
 
 class Only(JaxDevice):
@@ -136,25 +136,25 @@ def accelerator() -> Device:
     return device
 
 
-def doubled(values: Any) -> Any:
+def double(values: Any) -> Any:
     return np.asarray(values) * 2
 
 
 def pure(x: Any) -> Any:
-    return jax.pure_callback(doubled, x, x)
+    return jax.pure_callback(double, x, x)
 
 
-def impure(x: Any, ordered: bool = False) -> Any:
-    return io_callback(doubled, x, x, ordered=ordered)
+def impure(x: Any, is_ordered: bool = False) -> Any:
+    return io_callback(double, x, x, ordered=is_ordered)
 
 
-def looked_at(x: Any, ordered: bool = False) -> Any:
-    jax.debug.callback(doubled, x, ordered=ordered)
+def looked_at(x: Any, is_ordered: bool = False) -> Any:
+    jax.debug.callback(double, x, ordered=is_ordered)
     return x * 2
 
 
-def printed(x: Any, ordered: bool = False) -> Any:
-    jax.debug.print("{}", x, ordered=ordered)
+def print_values(x: Any, is_ordered: bool = False) -> Any:
+    jax.debug.print("{}", x, ordered=is_ordered)
     return x * 2
 
 
@@ -166,11 +166,11 @@ def three_times(body: Callable[[Any], Any]) -> Callable[[Any], Any]:
 CALLS = {
     "pure_callback": pure,
     "io_callback": impure,
-    "io_callback, ordered": partial(impure, ordered=True),
+    "io_callback, ordered": partial(impure, is_ordered=True),
     "debug_callback": looked_at,
-    "debug_callback, ordered": partial(looked_at, ordered=True),
-    "debug_callback, printed": printed,
-    "debug_callback, printed, ordered": partial(printed, ordered=True),
+    "debug_callback, ordered": partial(looked_at, is_ordered=True),
+    "debug_callback, printed": print_values,
+    "debug_callback, printed, ordered": partial(print_values, is_ordered=True),
 }
 
 
@@ -188,9 +188,9 @@ def test_a_callback_to_the_host_is_seen_at_each_call(
     call = wrap(CALLS[name])
     for _ in range(2):
         # The second time nothing is compiled anew.
-        seen = outcome_of(accelerator, doubling(call))
-        assert (seen.verdict, seen.placement) == (Verdict.passed, Placement.fell_back), seen.evidence
-        assert seen.proof.fallbacks[name.partition(",")[0]] == 3 * times, "at the cold call, watched, and later"
+        result = outcome_of(accelerator, doubling(call))
+        assert (result.verdict, result.placement) == (Verdict.passed, Placement.fell_back), result.evidence
+        assert result.proof.fallbacks[name.partition(",")[0]] == 3 * times, "at the cold call, watched, and later"
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -203,9 +203,9 @@ def test_a_callback_compiled_before_the_case_is_seen(accelerator: Device, outcom
         return CALLS[name](x)
 
     old(np.ones((3, 4), "float32"))
-    seen = outcome_of(accelerator, doubling(old))
+    result = outcome_of(accelerator, doubling(old))
     assert len(compiles) == 1
-    assert seen.placement is Placement.fell_back
+    assert result.placement is Placement.fell_back
 
 
 def test_a_callback_is_not_blamed_on_the_next_case(accelerator: Device, outcome_of: OutcomeOf) -> None:
@@ -220,18 +220,18 @@ def test_a_callback_is_not_blamed_on_the_next_case(accelerator: Device, outcome_
 
 
 def test_a_callback_that_is_compiled_and_not_called_is_no_fallback(accelerator: Device, outcome_of: OutcomeOf) -> None:
-    chosen = jax.jit(lambda x: jax.lax.cond(x.sum() > 1e9, pure, lambda values: values * 2, x))
-    seen = outcome_of(accelerator, doubling(chosen))
-    assert (seen.verdict, seen.placement) == (Verdict.passed, Placement.on_device)
-    assert seen.proof.fallbacks == {}
+    branching = jax.jit(lambda x: jax.lax.cond(x.sum() > 1e9, pure, lambda values: values * 2, x))
+    result = outcome_of(accelerator, doubling(branching))
+    assert (result.verdict, result.placement) == (Verdict.passed, Placement.on_device)
+    assert result.proof.fallbacks == {}
 
 
-def fetched(context: Context, x: Any) -> Callable[[], Any]:
+def fetch_result(context: Context, x: Any) -> Callable[[], Any]:
     return lambda: np.asarray(context.function(x, x))
 
 
 def test_a_result_that_is_numpy_is_not_on_the_device(accelerator: Device, outcome_of: OutcomeOf) -> None:
-    function = Function("jax.numpy.add", lambda x: x * 2, fetched)
+    function = Function("jax.numpy.add", lambda x: x * 2, fetch_result)
     function.value("fetched", lambda inputs: [inputs.normal(4)])
     assert outcome_of(accelerator, function).placement is Placement.fell_back
 
@@ -244,14 +244,14 @@ def test_without_any_array_nothing_is_claimed(accelerator: Device, outcome_of: O
 
 @pytest.mark.parametrize("name", CALLS)
 def test_on_the_host_itself_no_callback_is_accused(cpu: Device, outcome_of: OutcomeOf, name: str) -> None:
-    seen = outcome_of(cpu, doubling(jax.jit(CALLS[name])))
-    assert (seen.verdict, seen.placement) == (Verdict.passed, Placement.on_device)
-    assert seen.proof.fallbacks == {}
-    assert seen.proof.executed == 3
+    result = outcome_of(cpu, doubling(jax.jit(CALLS[name])))
+    assert (result.verdict, result.placement) == (Verdict.passed, Placement.on_device)
+    assert result.proof.fallbacks == {}
+    assert result.proof.executed == 3
 
 
 def test_on_the_host_itself_numpy_is_where_it_belongs(cpu: Device, outcome_of: OutcomeOf) -> None:
-    function = Function("jax.numpy.add", lambda x: x * 2, fetched)
+    function = Function("jax.numpy.add", lambda x: x * 2, fetch_result)
     function.value("fetched", lambda inputs: [inputs.normal(4)])
-    seen = outcome_of(cpu, function)
-    assert (seen.placement, seen.proof.fallbacks) == (Placement.on_device, {})
+    result = outcome_of(cpu, function)
+    assert (result.placement, result.proof.fallbacks) == (Placement.on_device, {})

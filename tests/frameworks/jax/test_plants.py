@@ -22,26 +22,26 @@ OutcomeByName = dict[str, Any]
 def outcomes() -> OutcomeByName:
     """The outcome of every call, made on the second of two devices (``plants.py``)."""
     command = [sys.executable, "-m", "tests.frameworks.jax.plants"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr[-4000:]
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert answer.returncode == 0, answer.stderr[-4000:]
+    return dict(json.loads(answer.stdout.splitlines()[-1]))
 
 
 @pytest.mark.parametrize("name", PLANTS)
 def test_a_planted_fallback_is_seen(outcomes: OutcomeByName, name: str) -> None:
-    seen = Outcome.model_validate(outcomes[name])
-    assert (seen.verdict, seen.placement) == (Verdict.passed, Placement.fell_back), seen
-    assert seen.proof.fallbacks
+    outcome = Outcome.model_validate(outcomes[name])
+    assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.fell_back), outcome
+    assert outcome.proof.fallbacks
 
 
 @pytest.mark.parametrize("name", HONEST)
 def test_an_honest_call_is_not_accused(outcomes: OutcomeByName, name: str) -> None:
-    seen = Outcome.model_validate(outcomes[name])
-    assert (seen.verdict, seen.placement) == (Verdict.passed, Placement.on_device), seen
-    assert seen.proof.fallbacks == {}
-    assert seen.proof.executed
+    outcome = Outcome.model_validate(outcomes[name])
+    assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.on_device), outcome
+    assert outcome.proof.fallbacks == {}
+    assert outcome.proof.executed
 
 
 def test_where_nothing_executed_nothing_is_claimed(outcomes: OutcomeByName) -> None:
-    seen = Outcome.model_validate(outcomes["nothing"])
-    assert (seen.verdict, seen.placement, seen.proof.executed) == (Verdict.passed, Placement.unknown, 0)
+    outcome = Outcome.model_validate(outcomes["nothing"])
+    assert (outcome.verdict, outcome.placement, outcome.proof.executed) == (Verdict.passed, Placement.unknown, 0)

@@ -19,12 +19,12 @@ from runners.jax.replay import case_of
 from runners.suite.cases import Case
 from runners.suite.recording.book import CALL, CROSSING, LEFT_OUT
 from tests.frameworks.common import recording
-from tests.frameworks.common.recording import Entries, attacked, counts, not_passed, of_kind
+from tests.frameworks.common.recording import Entries, attack, counts, not_passed, of_kind
 from tests.frameworks.common.running import run
 
 
-def recorded(work: Callable[[], object], *, with_values: bool = False) -> Entries:
-    return recording.recorded(recorder.recording, work, folder=Path(__file__).parent, with_values=with_values)
+def record(work: Callable[[], object], *, with_values: bool = False) -> Entries:
+    return recording.record(recorder.recording, work, folder=Path(__file__).parent, with_values=with_values)
 
 
 def cases(entries: Entries, folder: Path) -> list[Case]:
@@ -63,7 +63,7 @@ def test_calls_in_compiled_functions_and_loops_are_told_with_their_count_line_an
         return total.sum()
 
     x = jnp.ones((5, 3))
-    entries = recorded(lambda: [jax.grad(step)(x * (1.0 + number)) for number in range(2)])
+    entries = record(lambda: [jax.grad(step)(x * (1.0 + number)) for number in range(2)])
     calls = {entry["function"]: entry for entry in of_kind(entries, CALL)}
     assert calls["jax.numpy.tanh"]["count"] == 10
     assert calls["jax.numpy.tanh"]["arrays"] == [{"dtype": "float32", "shape": [3], "low": 1.0, "high": 1.0}]
@@ -89,7 +89,7 @@ def test_from_its_third_call_on_a_compiled_function_runs_compiled_and_counts_as_
         step(jnp.ones((3, 3)), power=3)
         jax.grad(lambda x: step(x, power=2).sum())(jnp.ones((3, 3)))
 
-    entries = recorded(work)
+    entries = record(work)
     tanh = [entry for entry in of_kind(entries, CALL) if entry["function"] == "jax.numpy.tanh"]
     shapes: dict[tuple[int, ...], int] = {}
     for entry in tanh:
@@ -118,21 +118,21 @@ def test_a_compiled_method_is_bound_and_keeps_what_jax_offers_of_it() -> None:
         assert jax.jit(static_argnums=1)(lambda x, number: x * number)(jnp.ones(2), 3)[0] == 3.0
 
     # Once more where it is only lowered.
-    assert counts(recorded(work))["jax.numpy.tanh"] == 5
+    assert counts(record(work))["jax.numpy.tanh"] == 5
 
 
 def test_what_jax_calls_within_a_public_function_is_no_call_of_the_users() -> None:
-    assert counts(recorded(lambda: jax.nn.gelu(jnp.ones(3)))) == {"jax.numpy.ones": 1, "jax.nn.gelu": 1}
+    assert counts(record(lambda: jax.nn.gelu(jnp.ones(3)))) == {"jax.numpy.ones": 1, "jax.nn.gelu": 1}
 
 
 def test_functions_that_are_handed_on_are_seen() -> None:
     x = jnp.ones(3)
-    entries = recorded(lambda: [jax.tree.map(jnp.negative, {"a": x, "b": x}), jax.vmap(jnp.sin)(x)])
+    entries = record(lambda: [jax.tree.map(jnp.negative, {"a": x, "b": x}), jax.vmap(jnp.sin)(x)])
     assert counts(entries) == {"jax.numpy.negative": 2, "jax.numpy.sin": 1}
 
 
 def test_everything_is_put_back_after_a_recording() -> None:
-    def found() -> list[Any]:
+    def members() -> list[Any]:
         return [
             jnp.sin,
             jax.Array.__add__,
@@ -141,15 +141,15 @@ def test_everything_is_put_back_after_a_recording() -> None:
             jax.config.jax_disable_jit,
         ]
 
-    before = found()
-    recorded(lambda: jnp.sin(jnp.ones(1)))
-    assert found() == before
+    before = members()
+    record(lambda: jnp.sin(jnp.ones(1)))
+    assert members() == before
 
 
 def test_members_of_functions_stay_where_they_were() -> None:
     x = jnp.arange(3.0)
     results: list[Any] = []
-    recorded(lambda: results.append(jnp.add.reduce(x)))
+    record(lambda: results.append(jnp.add.reduce(x)))
     assert results == [3.0]
 
 
@@ -161,7 +161,7 @@ def test_reads_and_moves_are_crossings() -> None:
         jax.device_get(x)
         float(x[1])
 
-    assert counts(recorded(work), CROSSING) == {
+    assert counts(record(work), CROSSING) == {
         "jax.numpy.asarray": 1, "jax.Array.__bool__": 1, "jax.Array.item": 1, "jax.device_get": 1,
         "jax.Array.__float__": 1,
     }  # fmt: skip
@@ -174,7 +174,7 @@ def test_what_cannot_be_kept_is_told_with_its_reason_and_goes_on() -> None:
         jnp.ones(2).astype(jnp.float8_e4m3fn).astype(jnp.float32)
         jax.device_put(jnp.ones(2), jax.sharding.SingleDeviceSharding(jax.devices()[0]))
 
-    reasons = {entry["function"]: entry["reason"] for entry in of_kind(recorded(work), LEFT_OUT)}
+    reasons = {entry["function"]: entry["reason"] for entry in of_kind(record(work), LEFT_OUT)}
     assert reasons == {
         "jax.numpy.multiply": recorder.WEAK,
         "jax.Array.astype": "NumPy has no float8_e4m3fn",
@@ -184,11 +184,11 @@ def test_what_cannot_be_kept_is_told_with_its_reason_and_goes_on() -> None:
 
 @pytest.mark.parametrize("with_values", [False, True])
 def test_replays_are_right_on_the_host(tmp_path: Path, *, with_values: bool) -> None:
-    entries = recorded(several_calls, with_values=with_values)
+    entries = record(several_calls, with_values=with_values)
     assert counts(entries, LEFT_OUT) == {}
-    replayed = cases(entries, tmp_path)
-    assert {case.id.endswith("-gradient") for case in replayed} == {True, False}
-    assert not_passed(Cpu(), replayed) == {}
+    replay_cases = cases(entries, tmp_path)
+    assert {case.id.endswith("-gradient") for case in replay_cases} == {True, False}
+    assert not_passed(Cpu(), replay_cases) == {}
 
 
 NOTICED = (
@@ -209,7 +209,7 @@ def test_replays_notice_a_device_that_is_wrong(tmp_path: Path) -> None:
             function = super().lookup(name)
             return lambda *arguments, **options: function(*arguments, **options) * 1.1
 
-    entries = [entry for entry in recorded(several_calls) if entry["function"] in NOTICED]
+    entries = [entry for entry in record(several_calls) if entry["function"] in NOTICED]
     outcomes = {case.function: run(Wrong(), case).verdict for case in cases(entries, tmp_path)}
     assert outcomes == dict.fromkeys(NOTICED, Verdict.failed)
 
@@ -218,12 +218,12 @@ def test_drawn_values_that_give_no_number_on_the_host_say_nothing_of_the_device(
     def work() -> None:
         jnp.linalg.cholesky(2.0 * jnp.eye(6))
 
-    (drawn,) = [case for case in cases(recorded(work), tmp_path) if "cholesky" in case.id]
-    outcome = run(Cpu(), drawn)
+    (with_drawn_values,) = [case for case in cases(record(work), tmp_path) if "cholesky" in case.id]
+    outcome = run(Cpu(), with_drawn_values)
     assert outcome.verdict is Verdict.skipped
     assert "record with --with-values" in str(outcome.evidence and outcome.evidence.reason)
-    (kept,) = [case for case in cases(recorded(work, with_values=True), tmp_path) if "cholesky" in case.id]
-    assert run(Cpu(), kept).verdict is Verdict.passed
+    (with_own_values,) = [case for case in cases(record(work, with_values=True), tmp_path) if "cholesky" in case.id]
+    assert run(Cpu(), with_own_values).verdict is Verdict.passed
 
 
 @pytest.mark.parametrize(
@@ -242,16 +242,16 @@ def test_a_recording_calls_nothing_but_what_computes(
     mark = tmp_path / "mark"
     (tmp_path / "module_of_the_attack.py").write_text(f"open({str(mark)!r}, 'w')\nwrite = print\n")
     monkeypatch.syspath_prepend(tmp_path)
-    (entry,) = of_kind(recorded(lambda: jnp.ones(2)), CALL)
-    (attack,) = cases([attacked(entry, function, str(mark))], tmp_path)
-    outcome = run(Cpu(), attack)
+    (entry,) = of_kind(record(lambda: jnp.ones(2)), CALL)
+    (attack_case,) = cases([attack(entry, function, str(mark))], tmp_path)
+    outcome = run(Cpu(), attack_case)
     assert outcome.verdict is Verdict.skipped
     assert "a recording may not make this call" in str(outcome.evidence and outcome.evidence.reason)
     assert not mark.exists()
 
 
 @pytest.mark.parametrize(
-    "named",
+    "name_node",
     [
         {"public": "os.system", "named": 1},
         {"public": "jax.lax.exp", "named": 1},
@@ -261,13 +261,13 @@ def test_a_recording_calls_nothing_but_what_computes(
     ],
 )
 def test_a_recording_hands_no_function_to_one_that_computes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: dict[str, Any]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name_node: dict[str, Any]
 ) -> None:
     mark = tmp_path / "mark"
     (tmp_path / "module_of_the_attack.py").write_text(f"open({str(mark)!r}, 'w')\nwrite = print\n")
     monkeypatch.syspath_prepend(tmp_path)
-    (entry,) = of_kind(recorded(lambda: jnp.ones(2)), CALL)
-    call = {"tuple": [[named, 3], {"mapping": []}]}
+    (entry,) = of_kind(record(lambda: jnp.ones(2)), CALL)
+    call = {"tuple": [[name_node, 3], {"mapping": []}]}
     (attack,) = cases([{**entry, "function": "jax.lax.map", "call": call}], tmp_path)
     outcome = run(Cpu(), attack)
     assert outcome.verdict is Verdict.skipped

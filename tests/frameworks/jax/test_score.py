@@ -8,21 +8,21 @@ ON_VALUES = {"a value off", "a value of another dtype", "last element off", "wro
 
 
 def test_operators_come_to_bear_and_are_noticed() -> None:
-    tried = trials("jax")
-    (case,) = [case for case in tried.cases if case.id == "jax.numpy.fliplr/int32"]
-    found = dict(tried.of(case))
-    assert found.keys() >= ON_VALUES
-    assert all(found[operator] for operator in ON_VALUES)
+    of_framework = trials("jax")
+    (case,) = [case for case in of_framework.cases if case.id == "jax.numpy.fliplr/int32"]
+    noticed_by_operator = dict(of_framework.of(case))
+    assert noticed_by_operator.keys() >= ON_VALUES
+    assert all(noticed_by_operator[operator] for operator in ON_VALUES)
 
 
 def test_a_gradient_counts_only_where_one_is_taken() -> None:
-    tried = trials("jax")
-    by_id = {case.id: case for case in tried.cases}
-    assert {"gradient off", "detached"} <= dict(tried.of(by_id["jax.scipy.special.ndtr/gradient"])).keys()
-    assert not {"gradient off", "detached"} & dict(tried.of(by_id["jax.numpy.fliplr/int32"])).keys()
+    of_framework = trials("jax")
+    by_id = {case.id: case for case in of_framework.cases}
+    assert {"gradient off", "detached"} <= dict(of_framework.of(by_id["jax.scipy.special.ndtr/gradient"])).keys()
+    assert not {"gradient off", "detached"} & dict(of_framework.of(by_id["jax.numpy.fliplr/int32"])).keys()
 
 
 def test_a_keyword_counts_as_ignored_only_where_it_decides() -> None:
-    tried = trials("jax")
-    by_id = {case.id: case for case in tried.cases}
-    assert dict(tried.of(by_id["jax.numpy.stack/float16"]))["ignored keyword"]
+    of_framework = trials("jax")
+    by_id = {case.id: case for case in of_framework.cases}
+    assert dict(of_framework.of(by_id["jax.numpy.stack/float16"]))["ignored keyword"]

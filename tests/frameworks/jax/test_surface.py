@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from tests.frameworks.common.surface import initialised_after, walked
+from tests.frameworks.common.surface import initialised_after, walk
 
 
 @pytest.fixture(scope="module")
-def found() -> dict[str, Any]:
-    return walked("jax")
+def surface() -> dict[str, Any]:
+    return walk("jax")
 
 
-def test_known_functions_classes_and_members_are_listed(found: dict[str, Any]) -> None:
-    entries = found["entries"]
+def test_known_functions_classes_and_members_are_listed(surface: dict[str, Any]) -> None:
+    entries = surface["entries"]
     assert entries["jax.numpy.add"]["kind"] == "function"
     assert entries["jax.jit"]["kind"] == "function"
     assert entries["jax.Array.reshape"]["kind"] == "method"

@@ -31,25 +31,25 @@ def compiles() -> Iterator[None]:
 @pytest.fixture
 def compilations() -> Iterator[list[float]]:
     """Milliseconds of every compilation that JAX tells of."""
-    told: list[float] = []
+    times_ms: list[float] = []
 
     def note(event: str, seconds: float, **_: object) -> None:
         if event.endswith("/backend_compile_duration"):
-            told.append(seconds * 1e3)
+            times_ms.append(seconds * 1e3)
 
     jax.monitoring.register_event_duration_secs_listener(note)
-    yield told
+    yield times_ms
     jax.monitoring.unregister_event_duration_listener(note)
 
 
 def test_a_call_is_as_long_as_its_work(cpu: Device) -> None:
     values = cpu.to_device(np.ones(3), "float32")
 
-    def held(array: np.ndarray) -> np.ndarray:
+    def hold_values(array: np.ndarray) -> np.ndarray:
         hold()
         return array
 
-    assert_told(jax.jit(lambda: jax.pure_callback(held, values, values) + 1), cpu.wait)
+    assert_told(jax.jit(lambda: jax.pure_callback(hold_values, values, values) + 1), cpu.wait)
 
 
 def test_a_call_that_returns_before_its_work_is_done_is_waited_for(cpu: Device) -> None:
@@ -68,10 +68,10 @@ def test_a_call_that_returns_before_its_work_is_done_is_waited_for(cpu: Device) 
 
 def test_the_cold_call_holds_the_compilation_and_no_other_does(cpu: Device, compilations: list[float]) -> None:
     values = cpu.to_device(np.ones((17, 19)), "float32")
-    compiled = jax.jit(lambda: jnp.tanh(values @ values.T) * 3)
+    call = jax.jit(lambda: jnp.tanh(values @ values.T) * 3)
     compilations.clear()
-    _, cold_ms = timing.cold(compiled, cpu.wait)
+    _, cold_ms = timing.cold(call, cpu.wait)
     assert len(compilations) == 1
     assert cold_ms > sum(compilations)
-    timing.steady(compiled, cpu.wait, budget_s=0.05)
+    timing.steady(call, cpu.wait, budget_s=0.05)
     assert len(compilations) == 1

@@ -59,13 +59,13 @@ def test_a_read_gives_what_it_gives_unwatched(read: Callable[[Any], Any]) -> Non
     x, proof = values(), Proof()
     before = read(x)
     with watched_by(proof):
-        watched = read(x)
+        after = read(x)
         jnp.sin(x)
-    assert type(watched) is type(before)
+    assert type(after) is type(before)
     if isinstance(before, np.ndarray):
-        assert watched.dtype == before.dtype
-        assert np.shares_memory(watched, np.asarray(x)) == np.shares_memory(before, np.asarray(x))
-    np.testing.assert_array_equal(watched, before)
+        assert after.dtype == before.dtype
+        assert np.shares_memory(after, np.asarray(x)) == np.shares_memory(before, np.asarray(x))
+    np.testing.assert_array_equal(after, before)
     assert proof.fallbacks, "and it is noted"
 
 
@@ -73,9 +73,9 @@ def test_a_read_gives_what_it_gives_unwatched(read: Callable[[Any], Any]) -> Non
 def test_what_is_refused_is_refused_by_the_same_error(read: Callable[[Any], Any]) -> None:
     with pytest.raises(Exception) as before:
         read(values())
-    with watched_by(Proof()), pytest.raises(before.type) as watched:
+    with watched_by(Proof()), pytest.raises(before.type) as error:
         read(values())
-    assert str(watched.value) == str(before.value)
+    assert str(error.value) == str(before.value)
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int32", "float16", "bfloat16", "complex64"])
@@ -83,6 +83,6 @@ def test_arrays_of_every_dtype_are_given_to_numpy_as_they_are(dtype: str) -> Non
     x = jnp.array([0, 1, 1], dtype)
     before = np.asarray(x)
     with watched_by(Proof()):
-        watched = np.asarray(x)
-    assert watched.dtype == before.dtype
-    np.testing.assert_array_equal(watched, before)
+        after = np.asarray(x)
+    assert after.dtype == before.dtype
+    np.testing.assert_array_equal(after, before)

@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from tests.frameworks.common.mutants import Mutant, swapped
+from tests.frameworks.common.mutants import Mutant, swap
 
 
 def wrapper_of(function: Any) -> Callable[[Any, Mutant], Any] | None:
@@ -16,4 +16,4 @@ def wrapper_of(function: Any) -> Callable[[Any, Mutant], Any] | None:
 
 def partial_swapped(partial: Any, mutant: Mutant) -> Any:
     """What the held function returns is altered; its holder stays a tree that JAX knows."""
-    return lambda function, *arguments, **options: partial(swapped(function, mutant), *arguments, **options)
+    return lambda function, *arguments, **options: partial(swap(function, mutant), *arguments, **options)

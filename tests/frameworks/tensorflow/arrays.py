@@ -45,17 +45,17 @@ class TensorFlowArrays:
         if array.shape.rank is not None and 0 in array.shape.as_list() if _is_ours(array) else not array.size:
             return UNCHANGED
         if not _is_ours(array):
-            changed = self.off(tf.constant(array))
-            return changed if changed is UNCHANGED else changed.numpy()
+            wrong = self.off(tf.constant(array))
+            return wrong if wrong is UNCHANGED else wrong.numpy()
         array = tf.convert_to_tensor(array)
         flat = tf.reshape(array, [-1])
         index = tf.constant(0, tf.int64)
         if kind == "b":
-            changed = tf.logical_not(flat)
+            wrong = tf.logical_not(flat)
         elif kind == "i":
-            changed = flat + tf.ones((), flat.dtype)
+            wrong = flat + tf.ones((), flat.dtype)
         elif kind == "s":
-            changed = tf.strings.join([flat, "'"])
+            wrong = tf.strings.join([flat, "'"])
         elif kind in ("f", "c"):
             sizes = tf.cast(tf.abs(flat), tf.float64)
             sizes = tf.where(tf.math.is_finite(sizes), sizes, tf.constant(-1.0, tf.float64))
@@ -63,37 +63,37 @@ class TensorFlowArrays:
             if _has_values(sizes) and sizes.numpy().max() < 0:
                 return UNCHANGED
             step = STEP.get(array.dtype.name, 0.01)
-            changed = tf.where(tf.equal(flat, 0), tf.cast(step, flat.dtype), flat * tf.cast(1 + step, flat.dtype))
+            wrong = tf.where(tf.equal(flat, 0), tf.cast(step, flat.dtype), flat * tf.cast(1 + step, flat.dtype))
         else:
             return UNCHANGED
         # Not ==, which within a graph compares the objects.
-        mixed = tf.where(tf.equal(tf.range(tf.size(flat, tf.int64)), index), changed, flat)
-        return _shaped(mixed, array)
+        values = tf.where(tf.equal(tf.range(tf.size(flat, tf.int64)), index), wrong, flat)
+        return _reshape(values, array)
 
-    def retyped(self, array: Any) -> Any:
+    def retype(self, array: Any) -> Any:
         if isinstance(array, Rows) or _kind(array) not in ("b", "i", "f", "c"):
             return UNCHANGED
         if not _is_ours(array):
             return array.astype(ANOTHER_DTYPE.get(str(array.dtype), "int64"))
         return tf.cast(array, ANOTHER_DTYPE.get(array.dtype.name, "int64"))
 
-    def differ(self, given: Any, result: Any) -> bool:
-        if not (_has_values(given) and _has_values(result)):
+    def differ(self, argument: Any, result: Any) -> bool:
+        if not (_has_values(argument) and _has_values(result)):
             return False
-        if given.shape != result.shape or given.dtype != result.dtype:
+        if argument.shape != result.shape or argument.dtype != result.dtype:
             return False
-        one, other = (np.asarray(each) for each in (given, result))
+        one, other = (np.asarray(each) for each in (argument, result))
         return not bool(np.asarray((one == other) | ((one != one) & (other != other))).all())
 
-    def unfilled(self, array: Any) -> Any:
+    def make_unfilled(self, array: Any) -> Any:
         return UNCHANGED
 
-    def loaded(self, array: Any) -> Any:
+    def load_dice(self, array: Any) -> Any:
         if not _is_ours(array) or array.shape.num_elements() is None or array.shape.num_elements() < 10:
             return UNCHANGED
         flat = tf.reshape(array, [-1])
         tenth = tf.equal(tf.range(tf.size(flat)) % 10, 0)
-        return _shaped(tf.where(tenth, tf.reduce_min(flat), flat), array)
+        return _reshape(tf.where(tenth, tf.reduce_min(flat), flat), array)
 
     def clobber(self, array: Any) -> bool:
         """A tensor is immutable to whoever asks TensorFlow; a kernel that forwards the wrong buffer does not ask."""
@@ -105,18 +105,18 @@ class TensorFlowArrays:
         if not values.size or not values.ndim:
             # TensorFlow keeps one tensor for every use of a number.
             return False
-        changed = np.where(values.reshape(-1)[:1] == 0, 1, 0).astype(values.dtype)
-        ctypes.memmove(values.ctypes.data, changed.ctypes.data, changed.nbytes)
+        other = np.where(values.reshape(-1)[:1] == 0, 1, 0).astype(values.dtype)
+        ctypes.memmove(values.ctypes.data, other.ctypes.data, other.nbytes)
         return True
 
-    def zeroed(self, array: Any) -> Any:
+    def zero(self, array: Any) -> Any:
         if isinstance(array, Rows) or _kind(array) not in ("b", "i", "f", "c"):
             return UNCHANGED
         if _has_values(array) and not np.asarray(array).any():
             return UNCHANGED
         return tf.zeros_like(array) if _is_ours(array) else np.zeros_like(array)
 
-    def opened(self, value: Any, change: Callable[[Any], Any]) -> Any:
+    def map_container(self, value: Any, change: Callable[[Any], Any]) -> Any:
         if isinstance(value, tf.RaggedTensor):
             return value.with_flat_values(change(value.flat_values))
         if isinstance(value, tf.SparseTensor):
@@ -154,10 +154,10 @@ def _kind(array: Any) -> str:
     return "s" if dtype == tf.string else ""
 
 
-def _shaped(flat: Any, array: Any) -> Any:
-    shaped = tf.reshape(flat, tf.shape(array))
-    shaped.set_shape(array.shape)
-    return shaped
+def _reshape(flat: Any, array: Any) -> Any:
+    result = tf.reshape(flat, tf.shape(array))
+    result.set_shape(array.shape)
+    return result
 
 
 ARRAYS = TensorFlowArrays()

@@ -27,24 +27,24 @@ class TensorFlowDialect:
         wrong = tf.cast(tf.constant(np.ascontiguousarray(values)), array.dtype)
         return array + (wrong - tf.stop_gradient(array)) if _is_recorded(array) else wrong
 
-    def gradient_off(self, array: Any, applied: Callable[[], None]) -> Any:
+    def gradient_off(self, array: Any, note: Callable[[], None]) -> Any:
         if not _is_recorded(array):
             return array
 
         @tf.custom_gradient
         def same(value: Any) -> Any:
             def off(gradient: Any) -> Any:
-                applied()
+                note()
                 return gradient * tf.cast(1.01, gradient.dtype)
 
             return tf.identity(value), off
 
         return same(array)
 
-    def detached(self, array: Any) -> Any:
+    def detach(self, array: Any) -> Any:
         return tf.stop_gradient(array) if _is_recorded(array) else UNCHANGED
 
-    def copied(self, array: Any) -> Any:
+    def copy(self, array: Any) -> Any:
         return array
 
     def clobber(self, array: Any) -> bool:

@@ -96,26 +96,26 @@ def pivots_traced(context: Context, matrix: Any) -> Callable[[], Any]:
     return lambda: function(matrix)
 
 
-def added(prepare: Prepare) -> Function:
+def addition(prepare: Prepare) -> Function:
     add = Function("tf.math.add", np.add, prepare)
     add.value("two", lambda inputs: [inputs.normal(16, 16), inputs.normal(16, 16)])
     return add
 
 
-def decomposed(prepare: Prepare) -> Function:
+def decomposition(prepare: Prepare) -> Function:
     """``tf.linalg.lu``, which XLA's device has no kernel for."""
     lu = Function("tf.linalg.lu", lambda matrix: np.array([1, 0], "int32"), prepare)
     lu.value("swapped", lambda inputs: [np.array([[0.0, 1.0], [1.0, 0.0]])])
     return lu
 
 
-def filled() -> Function:
+def filling() -> Function:
     ones = Function("tf.ones", lambda shape: np.ones(shape))
     ones.value("created", lambda inputs: [(16, 16)])
     return ones
 
 
-def counted() -> Function:
+def counting() -> Function:
     total = Function(
         "tf.data.Dataset.range",
         lambda count: np.arange(count),
@@ -129,7 +129,7 @@ def _elements(context: Context, count: int) -> Any:
     return tf.stack(list(context.function(count)))
 
 
-def told(device: Cpu, function: Function) -> dict[str, Any]:
+def outcome_on(device: Cpu, function: Function) -> dict[str, Any]:
     outcome: Outcome = run(device, function.cases[0])
     return outcome.model_dump(mode="json")
 
@@ -140,22 +140,22 @@ def main() -> None:
     second, xla = SecondCpu(), XlaCpu()
     second.prime()
     told_of = {
-        "eager": told(second, added(just_call)),
-        "function": told(second, added(traced)),
-        "graph": told(second, added(in_a_graph)),
-        "created": told(second, filled()),
-        "data set": told(second, counted()),
-        "a graph without a device": told(second, added(in_a_graph_without_a_device)),
-        "on the first": told(second, added(on_the_first)),
-        "taken to the first": told(second, added(taken_to_the_first)),
-        "taken there and back": told(second, added(taken_there_and_back)),
-        "no kernel": told(xla, decomposed(pivots)),
-        "no kernel, in a function": told(xla, decomposed(pivots_traced)),
+        "eager": outcome_on(second, addition(just_call)),
+        "function": outcome_on(second, addition(traced)),
+        "graph": outcome_on(second, addition(in_a_graph)),
+        "created": outcome_on(second, filling()),
+        "data set": outcome_on(second, counting()),
+        "a graph without a device": outcome_on(second, addition(in_a_graph_without_a_device)),
+        "on the first": outcome_on(second, addition(on_the_first)),
+        "taken to the first": outcome_on(second, addition(taken_to_the_first)),
+        "taken there and back": outcome_on(second, addition(taken_there_and_back)),
+        "no kernel": outcome_on(xla, decomposition(pivots)),
+        "no kernel, in a function": outcome_on(xla, decomposition(pivots_traced)),
     }
     tf.config.set_soft_device_placement(True)
     tf.config.experimental.set_device_policy("silent")
-    told_of["no kernel, allowed"] = told(xla, decomposed(pivots))
-    told_of["on the first, allowed"] = told(second, added(on_the_first))
+    told_of["no kernel, allowed"] = outcome_on(xla, decomposition(pivots))
+    told_of["on the first, allowed"] = outcome_on(second, addition(on_the_first))
     print(json.dumps(told_of))
 
 

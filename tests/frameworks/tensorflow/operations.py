@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 
-def _compiled(function: Callable[..., Any]) -> Any:
+def _compile(function: Callable[..., Any]) -> Any:
     return tf.function(function, jit_compile=True, autograph=False)
 
 
@@ -93,7 +93,7 @@ class TensorFlowOperations:
     def gradient(self, x: Any) -> Any:
         return _gradient(x)
 
-    def chosen(self, x: Any) -> Any:
+    def choose(self, x: Any) -> Any:
         return _chosen(x)
 
 
@@ -117,16 +117,16 @@ def _squares(x: Any) -> Any:
     return tape.gradient(total, x)
 
 
-_double = _compiled(lambda x: x + x)
-_add = _compiled(lambda x, y: x + y)
-_scale = _compiled(lambda x, number: x * number)
-_total = _compiled(tf.reduce_sum)
-_entry = _compiled(lambda x, place: x[place])
-_apart = _compiled(tf.unstack)
-_join = _compiled(tf.stack)
-_flags = _compiled(lambda x: x == x)
-_places = _compiled(lambda x: tf.range(tf.size(x)) + tf.cast(x[0] * 0, tf.int32))
-_take = _compiled(tf.gather)
-_newton = _compiled(lambda x: (x + 4 / x) / 2)
-_gradient = _compiled(_squares)
-_chosen = _compiled(lambda x: tf.where(x == x, 2 * x, tf.zeros_like(x)))
+_double = _compile(lambda x: x + x)
+_add = _compile(lambda x, y: x + y)
+_scale = _compile(lambda x, number: x * number)
+_total = _compile(tf.reduce_sum)
+_entry = _compile(lambda x, place: x[place])
+_apart = _compile(tf.unstack)
+_join = _compile(tf.stack)
+_flags = _compile(lambda x: x == x)
+_places = _compile(lambda x: tf.range(tf.size(x)) + tf.cast(x[0] * 0, tf.int32))
+_take = _compile(tf.gather)
+_newton = _compile(lambda x: (x + 4 / x) / 2)
+_gradient = _compile(_squares)
+_chosen = _compile(lambda x: tf.where(x == x, 2 * x, tf.zeros_like(x)))

@@ -27,7 +27,7 @@ POOL = ThreadPoolExecutor(1)
 POOL.submit(int).result()
 
 
-def compiled(context: Context) -> Any:
+def compile_call(context: Context) -> Any:
     return tf.function(context.function, jit_compile=True)
 
 
@@ -35,7 +35,7 @@ def before(way: Round) -> Prepare:
     """What the compiled function gets was on the host."""
 
     def prepare(context: Context, x: Any) -> Call:
-        negative = compiled(context)
+        negative = compile_call(context)
         return lambda: negative(way(x))
 
     return prepare
@@ -45,7 +45,7 @@ def after(way: Round) -> Prepare:
     """What the compiled function returned goes to the host, and what is returned comes from there."""
 
     def prepare(context: Context, x: Any) -> Call:
-        negative = compiled(context)
+        negative = compile_call(context)
         return lambda: way(negative(x))
 
     return prepare
@@ -64,11 +64,11 @@ def only(way: Round, calls: Callable[[int], bool]) -> Prepare:
     """Some of the calls go by the host, by their number."""
 
     def prepare(context: Context, x: Any) -> Call:
-        negative, made = compiled(context), [0]
+        negative, calls_so_far = compile_call(context), [0]
 
         def call() -> Any:
-            made[0] += 1
-            return negative(way(x) if calls(made[0]) else x)
+            calls_so_far[0] += 1
+            return negative(way(x) if calls(calls_so_far[0]) else x)
 
         return call
 
@@ -76,14 +76,14 @@ def only(way: Round, calls: Callable[[int], bool]) -> Prepare:
 
 
 def in_thread(way: Round) -> Round:
-    def threaded(x: Any) -> Any:
-        found: list[Any] = []
-        thread = Thread(target=lambda: found.append(way(x)))
+    def run_in_thread(x: Any) -> Any:
+        results: list[Any] = []
+        thread = Thread(target=lambda: results.append(way(x)))
         thread.start()
         thread.join()
-        return found[0]
+        return results[0]
 
-    return threaded
+    return run_in_thread
 
 
 def in_old_thread(way: Round) -> Round:
@@ -110,7 +110,7 @@ def on_tape(x: Any) -> Any:
     return tape.gradient(square, x)
 
 
-def lifted(x: Any) -> Any:
+def lift(x: Any) -> Any:
     """Out of the function that is being traced, and executed eagerly there and then."""
     with tf.init_scope():
         return twice_negative(x)
@@ -179,7 +179,7 @@ PLANTS: dict[str, tuple[Prepare, str]] = {
     ),
     "eager before": (before(twice_negative), "Neg"),
     "eager after": (after(twice_negative), "Neg"),
-    "eager, lifted from what is compiled": (while_compiled(lifted), "Neg"),
+    "eager, lifted from what is compiled": (while_compiled(lift), "Neg"),
     "raw operation": (after(lambda x: tf.raw_ops.Neg(x=tf.raw_ops.Neg(x=x))), "Neg"),
     "operators": (after(lambda x: x * 2 - x), "Sub"),
     "gradient on a tape": (after(on_tape), "Mul"),
@@ -222,7 +222,7 @@ def with_function(context: Context, x: Any) -> Call:
 
 
 def with_compiled_function(context: Context, x: Any) -> Call:
-    inner = compiled(context)
+    inner = compile_call(context)
     return lambda: tf.function(lambda: inner(x))()
 
 
@@ -237,12 +237,12 @@ def with_device(context: Context, x: Any) -> Call:
 
 
 def with_variable(context: Context, x: Any) -> Call:
-    held = tf.Variable(x)
-    return context.compiled(lambda: context.function(held))
+    variable = tf.Variable(x)
+    return context.compiled(lambda: context.function(variable))
 
 
 def with_new_variable(context: Context, x: Any) -> Call:
-    negative = compiled(context)
+    negative = compile_call(context)
     return lambda: negative(tf.Variable(x))
 
 
@@ -257,12 +257,12 @@ def with_branch(context: Context, x: Any) -> Call:
 
 def with_new_seed(context: Context, x: Any) -> Call:
     """Keras makes the state of a generator, two whole numbers, outside of the function that is being traced."""
-    made: list[Any] = []
+    generators: list[Any] = []
 
     def call() -> Any:
-        if not made:
-            made.append(tf.keras.random.SeedGenerator(3))
-        return context.function(x) + 0 * tf.keras.random.uniform(x.shape, seed=made[0])
+        if not generators:
+            generators.append(tf.keras.random.SeedGenerator(3))
+        return context.function(x) + 0 * tf.keras.random.uniform(x.shape, seed=generators[0])
 
     return context.compiled(call)
 
@@ -272,7 +272,7 @@ def in_graph(context: Context, x: Any) -> Call:
 
 
 def in_another_thread(context: Context, x: Any) -> Call:
-    negative = compiled(context)
+    negative = compile_call(context)
     return lambda: in_thread(negative)(x)
 
 

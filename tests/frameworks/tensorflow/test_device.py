@@ -17,8 +17,8 @@ from tests.frameworks.common import promises
 
 @pytest.fixture(params=["cpu", "xla"])
 def device(request: pytest.FixtureRequest) -> Device:
-    found: Device = request.getfixturevalue(request.param)
-    return found
+    requested_device: Device = request.getfixturevalue(request.param)
+    return requested_device
 
 
 @pytest.mark.parametrize("dtype", promises.DTYPES)
@@ -54,7 +54,7 @@ def test_a_variable_of_what_was_put_does_not_reach_the_host(device: Device) -> N
 
 def test_results_of_every_kind_are_taken(device: Device) -> None:
     matrix = device.to_device(np.array([[3.0, 0.0], [2.0, 5.0]]), "float32")
-    taken = device.to_host(
+    results = device.to_host(
         {
             "named": tf.linalg.slogdet(matrix),
             "narrow": tf.cast(matrix, tf.bfloat16),
@@ -66,51 +66,51 @@ def test_results_of_every_kind_are_taken(device: Device) -> None:
             "none": None,
         }
     )
-    assert [leaf.values.tolist() for leaf in taken["named"]] == [1, pytest.approx(np.log(15))]
-    assert (taken["narrow"].values.tolist(), taken["narrow"].dtype) == ([[3, 0], [2, 5]], "bfloat16")
-    assert taken["variable"].values.tolist() == [[3, 0], [2, 5]]
-    assert [taken["ragged"]["values"].values.tolist(), taken["ragged"]["row_splits"][0].values.tolist()] == [
+    assert [leaf.values.tolist() for leaf in results["named"]] == [1, pytest.approx(np.log(15))]
+    assert (results["narrow"].values.tolist(), results["narrow"].dtype) == ([[3, 0], [2, 5]], "bfloat16")
+    assert results["variable"].values.tolist() == [[3, 0], [2, 5]]
+    assert [results["ragged"]["values"].values.tolist(), results["ragged"]["row_splits"][0].values.tolist()] == [
         [3, 0],
         [0, 0, 2],
     ]
-    assert taken["sparse"]["values"].values.tolist() == [3, 2, 5]
-    assert taken["sparse"]["indices"].values.tolist() == [[0, 0], [1, 0], [1, 1]]
-    assert taken["slices"]["indices"].values.tolist() == [1]
-    assert isinstance(taken["host"], Leaf)
-    assert (taken["host"].dtype, taken["host"].device) == ("int16", "host")
-    assert not device.on_device(taken["host"].device)
-    assert taken["none"] is None
+    assert results["sparse"]["values"].values.tolist() == [3, 2, 5]
+    assert results["sparse"]["indices"].values.tolist() == [[0, 0], [1, 0], [1, 1]]
+    assert results["slices"]["indices"].values.tolist() == [1]
+    assert isinstance(results["host"], Leaf)
+    assert (results["host"].dtype, results["host"].device) == ("int16", "host")
+    assert not device.on_device(results["host"].device)
+    assert results["none"] is None
 
 
 def test_what_runs_in_its_scope_is_on_the_device(device: Device) -> None:
     with device.scope("float32"):
-        made = [tf.ones(3), tf.function(lambda: tf.ones(3))(), tf.Variable([1.0])]
-    assert all(device.on_device(leaf.device) for leaf in device.to_host(made))
+        arrays = [tf.ones(3), tf.function(lambda: tf.ones(3))(), tf.Variable([1.0])]
+    assert all(device.on_device(leaf.device) for leaf in device.to_host(arrays))
 
 
 @pytest.mark.parametrize(
-    "nested",
+    "nest",
     [lambda result: result, lambda result: [result], lambda result: (1, [{"deep": (None, result)}])],
     ids=["alone", "list", "deep"],
 )
-def test_waiting_really_waits(device: Device, nested: Any) -> None:
+def test_waiting_really_waits(device: Device, nest: Any) -> None:
     """On the host a call waits by itself; what is shown is that nothing is left when the clock stops."""
     matrix = device.to_device(np.random.default_rng(0).standard_normal((1000, 1000)), "float32")
 
-    def powered() -> Any:
+    def compute_power() -> Any:
         result = matrix
         for _ in range(4):
             result = tf.linalg.matmul(result, matrix)
         return result
 
-    call = device.compiled(powered)
+    call = device.compiled(compute_power)
 
     def fetch(tree: Any) -> None:
         for tensor in tf.nest.flatten(tree):
             if isinstance(tensor, tf.Tensor):
                 tensor.numpy()
 
-    promises.assert_waits(device, lambda: nested(call()), fetch)
+    promises.assert_waits(device, lambda: nest(call()), fetch)
 
 
 def test_the_host_is_called_as_it_is(cpu: Device) -> None:
@@ -125,36 +125,36 @@ def test_xla_compiles_a_call_as_a_whole(xla: Device) -> None:
 
     numbers = xla.to_device(np.array([10, 11]), "float32")
 
-    def written() -> Any:
+    def write() -> Any:
         return tf.strings.length(tf.strings.as_string(numbers))
 
-    assert tf.function(written)().numpy().tolist() == [2, 2]
+    assert tf.function(write)().numpy().tolist() == [2, 2]
     with pytest.raises(tf.errors.InvalidArgumentError, match="AsString"):
-        xla.compiled(written)()
+        xla.compiled(write)()
 
 
 def test_a_compiled_call_is_compiled_once(xla: Device) -> None:
-    traced = []
+    traces = []
 
     def call() -> Any:
-        traced.append(1)
+        traces.append(1)
         return tf.ones(3) + 1
 
-    compiled = xla.compiled(call)
-    assert [compiled().numpy().tolist() for _ in range(3)] == [[2, 2, 2]] * 3
-    assert len(traced) == 1
+    compiled_call = xla.compiled(call)
+    assert [compiled_call().numpy().tolist() for _ in range(3)] == [[2, 2, 2]] * 3
+    assert len(traces) == 1
 
 
 def test_a_seed_repeats_the_numbers_of_the_host(cpu: Device) -> None:
     """XLA draws from a generator of its own, which no seed of TensorFlow's reaches."""
 
-    def drawn(seed: int) -> Any:
+    def draw(seed: int) -> Any:
         cpu.seed(seed)
         return tf.random.normal([5]).numpy().tolist()
 
-    first = drawn(7)
-    assert drawn(7) == first
-    assert drawn(8) != first
+    first = draw(7)
+    assert draw(7) == first
+    assert draw(8) != first
 
 
 def test_lookup_finds_functions_classes_and_methods(cpu: Device) -> None:
@@ -164,9 +164,9 @@ def test_lookup_finds_functions_classes_and_methods(cpu: Device) -> None:
     assert cpu.lookup("tensorflow.math.reduce_mean") is tf.math.reduce_mean
 
 
-@pytest.mark.parametrize("gone", ["tf.estimator.LoggingTensorHook", "tf.contrib.no_such", "nowhere.at_all"])
-def test_a_function_that_is_gone_is_named_with_the_version(cpu: Device, gone: str) -> None:
-    promises.assert_gone(cpu, gone, tf.__version__)
+@pytest.mark.parametrize("name", ["tf.estimator.LoggingTensorHook", "tf.contrib.no_such", "nowhere.at_all"])
+def test_a_function_that_is_gone_is_named_with_the_version(cpu: Device, name: str) -> None:
+    promises.assert_gone(cpu, name, tf.__version__)
 
 
 def test_the_host_describes_itself(cpu: Device) -> None:
@@ -187,9 +187,9 @@ def test_xla_on_the_host_says_that_it_is_no_tpu(xla: Device) -> None:
 
 @pytest.mark.skipif(not promises.NO_NVIDIA, reason="this machine has an NVIDIA device")
 def test_a_missing_gpu_is_one_clear_line() -> None:
-    with pytest.raises(DeviceUnavailableError) as caught:
+    with pytest.raises(DeviceUnavailableError) as error:
         FRAMEWORK.load_device("gpu").describe()
-    assert str(caught.value) == f"tensorflow {tf.__version__} sees no GPU on this machine"
+    assert str(error.value) == f"tensorflow {tf.__version__} sees no GPU on this machine"
 
 
 @pytest.mark.skipif(not promises.NO_NVIDIA, reason="this machine has an NVIDIA device")

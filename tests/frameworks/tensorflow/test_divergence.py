@@ -22,8 +22,8 @@ from runners.tensorflow.devices import Xla, in_graph
 class Wrong(Xla):
     """A compiler that computes one operation wrong: wherever a graph holds it, another takes its place."""
 
-    def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
-        def compiled() -> Any:
+    def compiled_call(self, call: Callable[[], Any]) -> Callable[[], Any]:
+        def compiled_call() -> Any:
             original = tf.raw_ops.Tanh
             tf.raw_ops.Tanh = lambda x, name=None: tf.raw_ops.Sigmoid(x=x)
             try:
@@ -31,7 +31,7 @@ class Wrong(Xla):
             finally:
                 tf.raw_ops.Tanh = original
 
-        return compiled
+        return compiled_call
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +39,10 @@ def wrong(cpu: Device) -> Device:
     return Wrong()
 
 
-def explanation(device: Device, call: Callable[..., Any], expected: Callable[..., Any], **fields: Any) -> Evidence:
+def explanation(device: Device, call: Callable[..., Any], reference: Callable[..., Any], **fields: Any) -> Evidence:
     """The evidence of a function whose one case gives a wrong value, once it has been explained."""
-    function = Function("planted", reference=expected, given=call)
-    function.value("numbers", lambda inputs: (inputs.normal(2, 3),), prepare=_compiled, **fields)
+    function = Function("planted", reference=reference, given=call)
+    function.value("numbers", lambda inputs: (inputs.normal(2, 3),), prepare=_compile, **fields)
     (case,) = function.cases
     before = run_case(device, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
     assert before.ending is Ending.mismatched
@@ -51,13 +51,13 @@ def explanation(device: Device, call: Callable[..., Any], expected: Callable[...
     return after.evidence
 
 
-def _compiled(context: Any, values: Any) -> Callable[[], Any]:
+def _compile(context: Any, values: Any) -> Callable[[], Any]:
     return context.compiled(lambda: context.function(values))  # type: ignore[no-any-return]
 
 
-def summed(values: Any) -> Any:
-    doubled = tf.concat([values, values * 2], axis=0)
-    return tf.reduce_sum(tf.raw_ops.Tanh(x=tf.reshape(doubled, [3, 4])), axis=1) + 1
+def add_up(values: Any) -> Any:
+    rows = tf.concat([values, values * 2], axis=0)
+    return tf.reduce_sum(tf.raw_ops.Tanh(x=tf.reshape(rows, [3, 4])), axis=1) + 1
 
 
 def numpy_sum(values: Any) -> Any:
@@ -66,29 +66,29 @@ def numpy_sum(values: Any) -> Any:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 def test_the_wrong_operation_is_named_among_right_ones(wrong: Device, dtype: str) -> None:
-    evidence = explanation(wrong, summed, numpy_sum, dtype=dtype)
+    evidence = explanation(wrong, add_up, numpy_sum, dtype=dtype)
     assert (evidence.operation, evidence.dtypes) == ("Tanh", [dtype])
     assert evidence.on_host == "passed"
 
 
 @pytest.mark.parametrize("device", ["xla", "cpu"])
 def test_right_operations_with_a_wrong_sum_are_not_accused(device: str, request: pytest.FixtureRequest) -> None:
-    found = explanation(request.getfixturevalue(device), summed, lambda values: numpy_sum(values) * 2)
-    assert found.operation is None
+    evidence = explanation(request.getfixturevalue(device), add_up, lambda values: numpy_sum(values) * 2)
+    assert evidence.operation is None
 
 
 def test_nothing_is_compared_when_the_time_is_up(wrong: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(divergence, "COMPARED_FOR_S", 0.0)
-    assert explanation(wrong, summed, numpy_sum).operation is None
+    assert explanation(wrong, add_up, numpy_sum).operation is None
 
 
 def test_large_operations_are_left_out(wrong: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(divergence, "MAX_ELEMENTS", 5)
-    assert explanation(wrong, summed, numpy_sum).operation is None
+    assert explanation(wrong, add_up, numpy_sum).operation is None
 
 
 def test_no_callback_is_left(wrong: Device) -> None:
-    explanation(wrong, summed, numpy_sum)
+    explanation(wrong, add_up, numpy_sum)
     from tensorflow.python.framework import op_callbacks
 
     assert not op_callbacks.should_invoke_op_callbacks()
@@ -102,7 +102,7 @@ def test_the_refusal_of_a_graph_is_told_from_the_compilers(
     xla: Device, call: Callable[..., Any], in_graph: str
 ) -> None:
     function = Function("refused", given=call)
-    function.behaviour("square", lambda inputs: (inputs.normal(3, 3),), lambda *observed: None, prepare=_compiled)
+    function.behaviour("square", lambda inputs: (inputs.normal(3, 3),), lambda *observed: None, prepare=_compile)
     (case,) = function.cases
     before = run_case(xla, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
     evidence = explained(xla, case, before).evidence

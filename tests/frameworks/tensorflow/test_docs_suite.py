@@ -81,7 +81,7 @@ SPLITS = Expected([0, 1, 1], "int64")
 
 
 @pytest.mark.parametrize(
-    ("sources", "wanted"),
+    ("sources", "expected_values"),
     [
         (
             ["tf.ones(2).numpy()", "[tf.ones(2).numpy()]", "print(tf.ones(2).numpy())"],
@@ -112,13 +112,15 @@ SPLITS = Expected([0, 1, 1], "int64")
     ],
 )
 def test_an_example_is_compiled_as_a_whole_where_its_device_compiles(
-    cpu: Device, xla: Device, functions: list[Function], sources: list[str], wanted: dict[str, Any]
+    cpu: Device, xla: Device, functions: list[Function], sources: list[str], expected_values: dict[str, Any]
 ) -> None:
     case = next(
         case for function in functions for case in function.cases if case.kind == "value" and not case.host_only
     )
     for device in (cpu, xla):
-        outcome = run(device, docs.case_of(docs.example_of(case), case, sources, list(wanted), wanted))
+        outcome = run(
+            device, docs.case_of(docs.example_of(case), case, sources, list(expected_values), expected_values)
+        )
         assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.on_device), outcome.evidence
         assert outcome.proof.fallbacks == {}
 
@@ -128,8 +130,8 @@ def test_texts_of_tensors_are_compared(cpu: Device, functions: list[Function]) -
         case for function in functions for case in function.cases if case.kind == "value" and not case.host_only
     )
     sources = ["tf.constant(['a', 'ö'])", "tf.constant(['a']).numpy()", "tf.constant('a').numpy()"]
-    wanted = {"1": ["a", "ö"], "2": ["a"], "3": "a"}
-    outcome = run(cpu, docs.case_of(docs.example_of(case), case, sources, list(wanted), wanted))
+    expected_values = {"1": ["a", "ö"], "2": ["a"], "3": "a"}
+    outcome = run(cpu, docs.case_of(docs.example_of(case), case, sources, list(expected_values), expected_values))
     assert outcome.verdict is Verdict.passed, outcome.evidence
 
 
@@ -141,9 +143,9 @@ def test_texts_of_a_line_that_is_not_the_functions_are_no_reason_to_refuse_the_p
     )
     function = case.function.rpartition(".")[2]
     others = ["t = tf.constant(['a'])", f"def {function}(x): return x + x", f"{function}(tf.ones(2))"]
-    wanted = {"t": ["a"], "3": TWOS}
+    expected_values = {"t": ["a"], "3": TWOS}
     for device in (cpu, xla):
-        outcome = run(device, docs.case_of(docs.example_of(case), case, others, list(wanted), wanted))
+        outcome = run(device, docs.case_of(docs.example_of(case), case, others, list(expected_values), expected_values))
         assert outcome.verdict is Verdict.passed, outcome.evidence
     own = [f"def {function}(x): return x", f"{function}(tf.constant(['a']))"]
     outcome = run(xla, docs.case_of(docs.example_of(case), case, own, ["2"], {"2": ["a"]}))

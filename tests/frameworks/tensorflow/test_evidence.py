@@ -37,9 +37,9 @@ def failing(device: Any, call: Callable[[], Any]) -> Operation | None:
 def test_of_a_compiled_function_the_operation_without_a_kernel(
     xla: Any, call: Callable[[], Any], name: str, dtypes: tuple[str, ...], kernels: Kernels
 ) -> None:
-    found = failing(xla, call)
-    assert found is not None
-    assert (found.name, found.dtypes, found.kernels) == (name, dtypes, kernels)
+    operation = failing(xla, call)
+    assert operation is not None
+    assert (operation.name, operation.dtypes, operation.kernels) == (name, dtypes, kernels)
 
 
 @pytest.mark.parametrize(
@@ -53,10 +53,10 @@ def test_of_a_compiled_function_the_operation_without_a_kernel(
 def test_the_operation_that_fails_on_its_own(
     cpu: Any, call: Callable[[], Any], name: str, dtypes: tuple[str, ...], kernels: Kernels, kernel: str | None
 ) -> None:
-    found = failing(cpu, call)
-    assert found is not None
-    assert (found.name, found.dtypes, found.kernels) == (name, dtypes, kernels)
-    assert kernel is None or kernel in found.kernel_dtypes
+    operation = failing(cpu, call)
+    assert operation is not None
+    assert (operation.name, operation.dtypes, operation.kernels) == (name, dtypes, kernels)
+    assert kernel is None or kernel in operation.kernel_dtypes
 
 
 def test_an_operation_that_went_well_is_not_blamed_for_what_python_raises_after_it(cpu: Any) -> None:
@@ -69,9 +69,9 @@ def test_an_operation_whose_failure_was_handled_is_not_blamed(cpu: Any) -> None:
             tf.linalg.matmul(MATRIX, tf.ones((3, 3)))
         return tf.linalg.svd(tf.cast(MATRIX, tf.float16))
 
-    found = failing(cpu, call)
-    assert found is not None
-    assert found.name == "Svd"
+    operation = failing(cpu, call)
+    assert operation is not None
+    assert operation.name == "Svd"
 
 
 def test_a_call_that_does_not_fail_again_names_nothing_and_leaves_no_watch(cpu: Any) -> None:

@@ -21,9 +21,9 @@ def test_boxes_that_overlap_a_better_one_are_dropped() -> None:
     assert formulas.non_max_suppression(np.zeros((0, 4)), np.zeros(0), 4).tolist() == []
 
 
-@pytest.mark.parametrize(("one", "other", "expected"), [(0, 1, 0.9), (0, 2, 0.0), (0, 3, 1.0)])
-def test_overlap_is_the_shared_area_of_boxes_by_any_corners(one: int, other: int, expected: float) -> None:
-    assert formulas.overlap(BOXES[one], BOXES[other]) == pytest.approx(expected)
+@pytest.mark.parametrize(("one", "other", "area"), [(0, 1, 0.9), (0, 2, 0.0), (0, 3, 1.0)])
+def test_overlap_is_the_shared_area_of_boxes_by_any_corners(one: int, other: int, area: float) -> None:
+    assert formulas.overlap(BOXES[one], BOXES[other]) == pytest.approx(area)
 
 
 def test_the_probability_of_labels_is_that_of_all_paths_that_read_so() -> None:
@@ -36,8 +36,8 @@ def test_the_probability_of_labels_is_that_of_all_paths_that_read_so() -> None:
     every = itertools.product(range(3), repeat=4)
     total = sum(np.prod(shares[range(4), path]) for path in every if reads(path) == [1, 1])
     one = np.array([1])
-    found = formulas.ctc_loss(np.array([[1, 1]]), logits, 2 * one, 4 * one, logits_time_major=False)
-    np.testing.assert_allclose(found, [-np.log(total)])
+    loss = formulas.ctc_loss(np.array([[1, 1]]), logits, 2 * one, 4 * one, logits_time_major=False)
+    np.testing.assert_allclose(loss, [-np.log(total)])
 
 
 def test_a_crop_of_the_whole_image_is_the_image() -> None:

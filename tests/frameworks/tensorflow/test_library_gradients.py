@@ -52,35 +52,35 @@ def test_a_gradient_is_that_of_the_weighted_sum_of_the_results() -> None:
 
 def test_a_second_gradient_is_that_of_the_first_ones_product_with_its_directions() -> None:
     array, weights, directions = tf.constant([2.0, 3.0]), tf.constant([1.0, 10.0]), tf.constant([1.0, -1.0])
-    (found,) = ways.second_order(lambda x: x**3, [array], {}, [0], [weights], [directions])()
-    assert found.numpy().tolist() == [12.0, -180.0]
+    (result,) = ways.second_order(lambda x: x**3, [array], {}, [0], [weights], [directions])()
+    assert result.numpy().tolist() == [12.0, -180.0]
 
 
 def test_the_gradient_of_a_lookup_is_an_array_of_its_inputs_shape() -> None:
     array = tf.constant([1.0, 2.0, 3.0])
-    (found,) = ways.gradient(tf.gather, [array, tf.constant([2, 0, 2])], {}, [0], [tf.constant([1.0, 2.0, 4.0])])()
-    assert found.numpy().tolist() == [2.0, 0.0, 5.0]
+    (result,) = ways.gradient(tf.gather, [array, tf.constant([2, 0, 2])], {}, [0], [tf.constant([1.0, 2.0, 4.0])])()
+    assert result.numpy().tolist() == [2.0, 0.0, 5.0]
 
 
 def wrong_backward(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, with half of its gradient."""
 
     @tf.custom_gradient
-    def halved(array: Any) -> Any:
+    def halve(array: Any) -> Any:
         return tf.identity(array), lambda slope: slope / 2
 
-    return lambda *arguments, **options: halved(function(*arguments, **options))
+    return lambda *arguments, **options: halve(function(*arguments, **options))
 
 
-@pytest.mark.parametrize(("order", "directions", "expected"), [
+@pytest.mark.parametrize(("order", "directions", "derivative"), [
     (FIRST, [], [[1.5, 3.0]]),
     (SECOND, [[tf.constant([[1.0, 2.0]], tf.float64)]], [[6.0, -12.0]]),
 ])  # fmt: skip
-def test_differences_are_the_derivative_without_its_formula(order: Any, directions: Any, expected: Any) -> None:
+def test_differences_are_the_derivative_without_its_formula(order: Any, directions: Any, derivative: Any) -> None:
     array, weights = tf.constant([[0.5, -1.0]], tf.float64), tf.constant([[2.0, 1.0]], tf.float64)
     parts = [[array], {}, [0], [weights], *directions]
-    (found,) = by_differences(wrong_backward(lambda x: x**3), order, parts)
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    (result,) = by_differences(wrong_backward(lambda x: x**3), order, parts)
+    np.testing.assert_allclose(result, derivative, rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["tf.tanh", "tf.matmul", "tf.gather"])

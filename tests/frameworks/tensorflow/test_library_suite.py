@@ -121,11 +121,11 @@ def test_other_names_are_of_the_same_objects(cpu: Device, surface: dict[str, dic
 def test_every_public_function_is_charted_or_left_out_with_a_reason(
     functions: list[Function], left_out: dict[str, Any], public: set[str]
 ) -> None:
-    told = {function.name for function in functions}
+    names = {function.name for function in functions}
     for owners in left_out["left_out"].values():
         for owner, samples in owners.items():
-            told |= {owner} if isinstance(samples, int) else {owner, *(f"{owner}.{sample}" for sample in samples)}
-    assert sorted(public - told) == []
+            names |= {owner} if isinstance(samples, int) else {owner, *(f"{owner}.{sample}" for sample in samples)}
+    assert sorted(public - names) == []
 
 
 def test_what_is_left_out_is_counted_by_its_reason(left_out: dict[str, Any]) -> None:
@@ -156,14 +156,18 @@ def test_an_array_of_another_dtype_than_the_device_gives_is_refused() -> None:
 
 def test_inputs_that_an_operation_wants_in_order_are() -> None:
     pack = Pack(library.folder_of(FRAMEWORK) / PACK)
-    checked = 0
+    checks = 0
     for case in pack.cases:
         definition = definition_of(case["function"])
-        names = [given.name for given in definition.input_arg if given.name.startswith(SORTED)] if definition else []
+        names = (
+            [argument.name for argument in definition.input_arg if argument.name.startswith(SORTED)]
+            if definition
+            else []
+        )
         for name in names:
             _, options = decode(
                 json.loads(case["call"]), lambda slot, case=case: pack.array(case["arrays"][slot.number])
             )
             assert (np.diff(options[name]) >= 0).all(), case
-            checked += 1
-    assert checked
+            checks += 1
+    assert checks

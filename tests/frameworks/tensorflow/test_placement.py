@@ -28,9 +28,11 @@ ROOT = Path(__file__).parents[3]
 def elsewhere() -> dict[str, Outcome]:
     """What a process with more than one device saw (``elsewhere.py``)."""
     command = [sys.executable, "-m", "tests.frameworks.tensorflow.elsewhere"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr[-4000:]
-    return {name: Outcome.model_validate(told) for name, told in json.loads(done.stdout.splitlines()[-1]).items()}
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert answer.returncode == 0, answer.stderr[-4000:]
+    return {
+        name: Outcome.model_validate(outcome) for name, outcome in json.loads(answer.stdout.splitlines()[-1]).items()
+    }
 
 
 @pytest.mark.parametrize("name", ["eager", "function", "graph", "created"])
@@ -59,9 +61,9 @@ def test_arrays_are_not_silently_copied_to_another_device(elsewhere: dict[str, O
     assert outcome.ending is Ending.raised
     assert outcome.evidence is not None
     assert "Tensors on conflicting devices" in str(outcome.evidence.message)
-    allowed = elsewhere["on the first, allowed"]
-    assert allowed.verdict is Verdict.passed, "by itself TensorFlow would have copied them"
-    assert allowed.placement is Placement.fell_back
+    allowed_copy = elsewhere["on the first, allowed"]
+    assert allowed_copy.verdict is Verdict.passed, "by itself TensorFlow would have copied them"
+    assert allowed_copy.placement is Placement.fell_back
 
 
 @pytest.mark.parametrize("name", ["taken to the first", "taken there and back"])
@@ -90,8 +92,8 @@ def test_with_soft_placement_it_would_have_been_and_that_is_seen(elsewhere: dict
 
 
 def test_a_device_that_is_not_there_raises_and_is_not_replaced(cpu: Device) -> None:
-    refused = pytest.raises(tf.errors.InvalidArgumentError, match="Could not satisfy device specification")
-    with refused, tf.device("/device:GPU:0"):
+    raises = pytest.raises(tf.errors.InvalidArgumentError, match="Could not satisfy device specification")
+    with raises, tf.device("/device:GPU:0"):
         tf.ones((2, 2))
 
 
@@ -101,33 +103,33 @@ def test_without_a_gpu_there_is_no_gpu_target() -> None:
     assert "\n" not in str(refusal.value)
 
 
-def doubled(values: Any) -> Any:
+def double(values: Any) -> Any:
     return values * 2
 
 
 def numpy_eagerly(context: Context, x: Any) -> Callable[[], Any]:
-    return lambda: context.function(doubled, [x], tf.float32)
+    return lambda: context.function(double, [x], tf.float32)
 
 
 def within_a_function(context: Context, x: Any) -> Callable[[], Any]:
-    function = tf.function(lambda given: context.function(doubled, [given], tf.float32))
+    function = tf.function(lambda array: context.function(double, [array], tf.float32))
     return lambda: function(x)
 
 
 def over_a_data_set(context: Context, x: Any) -> Callable[[], Any]:
-    rows = tf.data.Dataset.from_tensor_slices(x).map(lambda row: context.function(doubled, [row], tf.float32))
+    rows = tf.data.Dataset.from_tensor_slices(x).map(lambda row: context.function(double, [row], tf.float32))
     return lambda: tf.stack(list(rows))
 
 
 def in_a_graph(context: Context, x: Any) -> Callable[[], Any]:
     with tf.Graph().as_default() as graph, tf.device(context.device):
-        result = context.function(doubled, [tf.constant(x.numpy())], tf.float32)
+        result = context.function(double, [tf.constant(x.numpy())], tf.float32)
         result.set_shape(x.shape)
     return lambda: tf.constant(tf.compat.v1.Session(graph=graph).run(result))
 
 
 @pytest.mark.parametrize(
-    ("name", "prepare", "seen"),
+    ("name", "prepare", "fallbacks"),
     [
         ("tf.numpy_function", numpy_eagerly, {"PyFunc": 3}),
         ("tf.numpy_function", within_a_function, {"PyFunc": 3}),
@@ -138,13 +140,13 @@ def in_a_graph(context: Context, x: Any) -> Callable[[], Any]:
     ],
 )
 def test_python_on_the_host_is_seen_at_each_call(
-    accelerator: Device, outcome_of: OutcomeOf, name: str, prepare: Prepare, seen: dict[str, int]
+    accelerator: Device, outcome_of: OutcomeOf, name: str, prepare: Prepare, fallbacks: dict[str, int]
 ) -> None:
     function = Function(name, lambda x: x * 2, prepare)
     function.value("doubled", lambda inputs: [inputs.normal(3, 4)])
     outcome = outcome_of(accelerator, function)
     assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.fell_back), outcome.evidence
-    assert outcome.proof.fallbacks.items() >= seen.items()
+    assert outcome.proof.fallbacks.items() >= fallbacks.items()
 
 
 def test_python_on_the_host_is_seen_where_nothing_is_traced_anew(accelerator: Device, outcome_of: OutcomeOf) -> None:
@@ -153,7 +155,7 @@ def test_python_on_the_host_is_seen_where_nothing_is_traced_anew(accelerator: De
     @tf.function
     def old(x: Any) -> Any:
         traces.append(x)
-        return tf.numpy_function(doubled, [x], tf.float32)
+        return tf.numpy_function(double, [x], tf.float32)
 
     old(tf.ones((3, 4)))
     function = Function("tf.numpy_function", lambda x: x * 2, lambda context, x: lambda: old(x))
@@ -176,11 +178,11 @@ def test_numpy_takes_an_array_of_no_dimension_that_is_watched(accelerator: Devic
 
 
 def test_a_call_is_compiled_once_however_closely_it_is_watched(xla: Device, outcome_of: OutcomeOf) -> None:
-    traced = []
+    traces = []
 
     def prepare(context: Context, x: Any) -> Callable[[], Any]:
         def call() -> Any:
-            traced.append(x)
+            traces.append(x)
             return context.function(x)
 
         return context.compiled(call)
@@ -190,20 +192,20 @@ def test_a_call_is_compiled_once_however_closely_it_is_watched(xla: Device, outc
     outcome = outcome_of(xla, function)
     assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.on_device), outcome.evidence
     assert outcome.proof.executed == 3, "the first call, the one that is watched closely, and one from the seed"
-    assert len(traced) == 1
+    assert len(traces) == 1
 
 
 def test_a_call_that_may_not_be_repeated_is_prepared_anew_to_be_watched(xla: Device, outcome_of: OutcomeOf) -> None:
-    prepared = []
+    preparations = []
 
     def prepare(context: Context, x: Any) -> Callable[[], Any]:
-        prepared.append(x)
+        preparations.append(x)
         return context.compiled(lambda: context.function(x))
 
     function = Function("tf.math.negative", np.negative, prepare, unrepeatable="for this test")
     function.value("compiled", lambda inputs: [inputs.normal(4)])
     assert outcome_of(xla, function).verdict is Verdict.passed
-    assert len(prepared) == 3
+    assert len(preparations) == 3
 
 
 def test_python_on_the_host_is_not_blamed_on_the_next_case(accelerator: Device, outcome_of: OutcomeOf) -> None:

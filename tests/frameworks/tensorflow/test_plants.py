@@ -27,21 +27,21 @@ def negative(prepare: Prepare) -> Function:
     return function
 
 
-def named(names: Iterable[str]) -> Any:
+def each_of(names: Iterable[str]) -> Any:
     return pytest.mark.parametrize("name", list(names))
 
 
-@named(PLANTS)
+@each_of(PLANTS)
 def test_a_planted_fallback_is_seen(xla: Device, outcome_of: OutcomeOf, name: str) -> None:
-    prepare, seen = PLANTS[name]
+    prepare, kernel = PLANTS[name]
     timing = TimingPolicy.steady if "call" in name else TimingPolicy.off
     outcome = outcome_of(xla, negative(prepare), timing)
     assert outcome.verdict is Verdict.passed, outcome.evidence
     assert outcome.placement is Placement.fell_back
-    assert seen in outcome.proof.fallbacks
+    assert kernel in outcome.proof.fallbacks
 
 
-@named(HONEST)
+@each_of(HONEST)
 def test_an_honest_call_is_not_accused(xla: Device, outcome_of: OutcomeOf, name: str) -> None:
     outcome = outcome_of(xla, negative(HONEST[name]))
     assert outcome.verdict is Verdict.passed, outcome.evidence
@@ -49,14 +49,14 @@ def test_an_honest_call_is_not_accused(xla: Device, outcome_of: OutcomeOf, name:
     assert outcome.proof.executed
 
 
-@named(NEVER_THERE)
+@each_of(NEVER_THERE)
 def test_a_call_that_executes_nothing_compiled_is_nowhere(xla: Device, outcome_of: OutcomeOf, name: str) -> None:
     outcome = outcome_of(xla, negative(NEVER_THERE[name]))
     assert outcome.verdict is Verdict.passed, outcome.evidence
     assert (outcome.placement, outcome.proof.executed) == (Placement.unknown, 0)
 
 
-@named(PLANTS)
+@each_of(PLANTS)
 def test_the_host_is_never_accused(cpu: Device, outcome_of: OutcomeOf, name: str) -> None:
     outcome = outcome_of(cpu, negative(PLANTS[name][0]))
     assert outcome.verdict is Verdict.passed, outcome.evidence

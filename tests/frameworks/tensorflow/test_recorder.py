@@ -18,12 +18,12 @@ from runners.tensorflow import recorder
 from runners.tensorflow.devices import Cpu
 from runners.tensorflow.replay import case_of
 from tests.frameworks.common import recording
-from tests.frameworks.common.recording import Entries, attacked, counts, not_passed, of_kind
+from tests.frameworks.common.recording import Entries, attack, counts, not_passed, of_kind
 from tests.frameworks.common.running import run
 
 
-def recorded(work: Callable[[], object], *, with_values: bool = False) -> Entries:
-    return recording.recorded(recorder.recording, work, folder=Path(__file__).parent, with_values=with_values)
+def record(work: Callable[[], object], *, with_values: bool = False) -> Entries:
+    return recording.record(recorder.recording, work, folder=Path(__file__).parent, with_values=with_values)
 
 
 def cases(entries: Entries, folder: Path) -> list[Case]:
@@ -70,7 +70,7 @@ def test_calls_in_functions_are_told_with_their_count_line_and_gradient() -> Non
                 total += tf.reduce_sum(tf.tanh(x[row] * w))
         return tape.gradient(total, w)
 
-    entries = recorded(lambda: [step(tf.ones((4, 3)) * (1.0 + number)) for number in range(2)])
+    entries = record(lambda: [step(tf.ones((4, 3)) * (1.0 + number)) for number in range(2)])
     calls = {entry["function"]: entry for entry in of_kind(entries, CALL)}
     assert calls["tf.tanh"]["count"] == 8
     assert calls["tf.tanh"]["arrays"] == [{"dtype": "float32", "shape": [3], "low": 1.0, "high": 1.0}]
@@ -89,7 +89,7 @@ def test_what_tensorflow_calls_by_itself_is_no_call_of_the_users() -> None:
             y = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[0, 1], logits=x)
         tape.gradient(y, x)
 
-    assert counts(recorded(work)) == {"tf.nn.sparse_softmax_cross_entropy_with_logits": 1}
+    assert counts(record(work)) == {"tf.nn.sparse_softmax_cross_entropy_with_logits": 1}
 
 
 def test_a_layer_of_keras_is_seen_through_and_its_variables_are_arrays() -> None:
@@ -97,7 +97,7 @@ def test_a_layer_of_keras_is_seen_through_and_its_variables_are_arrays() -> None
     layer = keras.layers.Dense(3)
     x = tf.ones((2, 4))
     layer(x)
-    entries = recorded(lambda: layer(x))
+    entries = record(lambda: layer(x))
     calls = {entry["function"]: entry for entry in of_kind(entries, CALL)}
     assert [array["shape"] for array in calls["tf.matmul"]["arrays"]] == [[2, 4], [4, 3]]
     assert counts(entries, LEFT_OUT) == {}
@@ -109,28 +109,28 @@ def test_the_functions_of_a_data_set_run_on_the_host_and_are_not_recorded() -> N
         for value in data:
             tf.cos(value)
 
-    assert counts(recorded(work)) == {"tf.cos": 2}
+    assert counts(record(work)) == {"tf.cos": 2}
 
 
 def test_a_variable_that_is_assigned_is_changed() -> None:
     w = tf.Variable(tf.ones(3))
-    entries = recorded(lambda: w.assign_add(tf.fill([3], 2.0)))
+    entries = record(lambda: w.assign_add(tf.fill([3], 2.0)))
     calls = {entry["function"]: entry for entry in of_kind(entries, CALL)}
     assert calls["tf.Variable.assign_add"]["changes"] == [0]
     assert w.numpy().tolist() == [3.0, 3.0, 3.0]
 
 
 def test_everything_is_put_back_after_a_recording() -> None:
-    def found() -> list[Any]:
+    def members() -> list[Any]:
         variable = tf.Variable(1.0)
         return [
             tf.matmul, tf.Tensor.__add__, type(variable).assign_add, type(variable).__add__,
             tf.config.functions_run_eagerly(),
         ]  # fmt: skip
 
-    before = found()
-    recorded(lambda: tf.sin(1.0))
-    assert found() == before
+    before = members()
+    record(lambda: tf.sin(1.0))
+    assert members() == before
 
 
 def test_reads_and_moves_are_crossings() -> None:
@@ -141,7 +141,7 @@ def test_reads_and_moves_are_crossings() -> None:
         float(x[1])
         tf.constant(2.0)
 
-    assert counts(recorded(work), CROSSING) == {
+    assert counts(record(work), CROSSING) == {
         "tf.constant": 1, "tf.Tensor.__bool__": 1, "tf.Tensor.numpy": 1, "tf.Tensor.__float__": 1,
     }  # fmt: skip
 
@@ -151,17 +151,17 @@ def test_what_cannot_be_kept_is_told_with_its_reason_and_goes_on() -> None:
         tf.concat([tf.constant(["a"]), tf.constant(["b"])], 0)
         tf.expand_dims(tf.ragged.constant([[1], [2, 3]]), 0)
 
-    reasons = {entry["function"]: entry["reason"] for entry in of_kind(recorded(work), LEFT_OUT)}
+    reasons = {entry["function"]: entry["reason"] for entry in of_kind(record(work), LEFT_OUT)}
     assert reasons == {"tf.concat": "an array of string"}
 
 
 @pytest.mark.parametrize("with_values", [False, True])
 def test_replays_are_right_on_the_host(tmp_path: Path, *, with_values: bool) -> None:
-    entries = recorded(several_calls, with_values=with_values)
+    entries = record(several_calls, with_values=with_values)
     assert counts(entries, LEFT_OUT) == {}
-    replayed = cases(entries, tmp_path)
-    assert {case.id.endswith("-gradient") for case in replayed} == {True, False}
-    assert not_passed(Cpu(), replayed) == {}
+    replay_cases = cases(entries, tmp_path)
+    assert {case.id.endswith("-gradient") for case in replay_cases} == {True, False}
+    assert not_passed(Cpu(), replay_cases) == {}
 
 
 NOTICED = (
@@ -182,7 +182,7 @@ def test_replays_notice_a_device_that_is_wrong(tmp_path: Path) -> None:
             function = super().lookup(name)
             return lambda *arguments, **options: function(*arguments, **options) * 1.1
 
-    entries = [entry for entry in recorded(several_calls) if entry["function"] in NOTICED]
+    entries = [entry for entry in record(several_calls) if entry["function"] in NOTICED]
     outcomes = {case.function: run(Wrong(), case).verdict for case in cases(entries, tmp_path)}
     assert outcomes == dict.fromkeys(NOTICED, Verdict.failed)
 
@@ -204,16 +204,16 @@ def test_a_recording_calls_nothing_but_what_computes(
     mark = tmp_path / "mark"
     (tmp_path / "module_of_the_attack.py").write_text(f"open({str(mark)!r}, 'w')\nwrite = print\n")
     monkeypatch.syspath_prepend(tmp_path)
-    (entry,) = of_kind(recorded(lambda: tf.ones(2)), CALL)
-    (attack,) = cases([attacked(entry, function, str(mark))], tmp_path)
-    outcome = run(Cpu(), attack)
+    (entry,) = of_kind(record(lambda: tf.ones(2)), CALL)
+    (attack_case,) = cases([attack(entry, function, str(mark))], tmp_path)
+    outcome = run(Cpu(), attack_case)
     assert outcome.verdict is Verdict.skipped
     assert "a recording may not make this call" in str(outcome.evidence and outcome.evidence.reason)
     assert not mark.exists()
 
 
 def test_a_recording_hands_no_function_to_one_that_computes(tmp_path: Path) -> None:
-    (entry,) = of_kind(recorded(lambda: tf.ones(2)), CALL)
+    (entry,) = of_kind(record(lambda: tf.ones(2)), CALL)
     call = {"tuple": [[{"public": "os.system", "named": 1}], {"mapping": []}]}
     (attack,) = cases([{**entry, "call": call}], tmp_path)
     outcome = run(Cpu(), attack)

@@ -24,13 +24,13 @@ def test_a_function_that_xla_refuses_succeeds_in_no_case_and_has_no_latency(
     xla: Device, outcome_of: Callable[..., Outcome], name: str
 ) -> None:
     """Each passed in one case, which expects an error: *partial*, and as fast as an error is raised."""
-    refused = []
+    refused_ids = []
     for case in cases(FRAMEWORK):
         if case.function == name:
             outcome = outcome_of(xla, case, TimingPolicy.steady)
             if outcome.verdict is Verdict.passed:
-                refused.append(case.id)
+                refused_ids.append(case.id)
                 assert case.refuses
                 assert outcome.placement is Placement.unknown
                 assert (outcome.timing.cold_ms, outcome.timing.samples_ms) == (None, [])
-    assert len(refused) == 1
+    assert len(refused_ids) == 1

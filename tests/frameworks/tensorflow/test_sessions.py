@@ -18,11 +18,11 @@ from runners.tensorflow.suites.paper.graphing import in_session, own_graph, sess
 TWO_CPUS = v1.ConfigProto(allow_soft_placement=False, device_count={"CPU": 2})
 
 
-def noted(session: Any, fetches: Any, feeds: Any = None) -> set[tuple[str, str]]:
-    found: set[tuple[str, str]] = set()
-    with watch_sessions(lambda node: found.add((node.op, device_of(node.device)))):
+def nodes_of_run(session: Any, fetches: Any, feeds: Any = None) -> set[tuple[str, str]]:
+    nodes: set[tuple[str, str]] = set()
+    with watch_sessions(lambda node: nodes.add((node.op, device_of(node.device)))):
         session.run(fetches, feeds)
-    return found
+    return nodes
 
 
 def test_every_operation_is_noted_where_it_ran() -> None:
@@ -33,7 +33,7 @@ def test_every_operation_is_noted_where_it_ran() -> None:
         with tf.device("/device:CPU:1"):
             other = tf.tanh(one)
     with v1.Session(graph=graph, config=TWO_CPUS) as session:
-        assert noted(session, other, {start: np.ones(4)}) == {("Exp", "CPU:0"), ("Tanh", "CPU:1")}
+        assert nodes_of_run(session, other, {start: np.ones(4)}) == {("Exp", "CPU:0"), ("Tanh", "CPU:1")}
 
 
 def test_what_nobody_pinned_is_noted_too() -> None:
@@ -42,20 +42,20 @@ def test_what_nobody_pinned_is_noted_too() -> None:
         end = tf.tanh(start)
     assert fetched(np.ones(4), end).placed == "host"
     with v1.Session(graph=graph) as session:
-        assert noted(session, end, {start: np.ones(4)}) == {("Tanh", "CPU:0")}
+        assert nodes_of_run(session, end, {start: np.ones(4)}) == {("Tanh", "CPU:0")}
 
 
 def test_who_asks_for_metadata_gets_them_and_the_watch_ends() -> None:
     with tf.Graph().as_default() as graph:
         end = tf.constant(2.0) * 3
-    found: set[str] = set()
+    operations: set[str] = set()
     with v1.Session(graph=graph) as session:
-        with watch_sessions(lambda node: found.add(node.op)):
+        with watch_sessions(lambda node: operations.add(node.op)):
             metadata = v1.RunMetadata()
             session.run(end, options=v1.RunOptions(trace_level=v1.RunOptions.SOFTWARE_TRACE), run_metadata=metadata)
         session.run(end)
     assert metadata.step_stats.dev_stats
-    assert not found
+    assert not operations
 
 
 def test_an_operation_elsewhere_is_a_fallback(accelerator: Device) -> None:

@@ -18,54 +18,54 @@ from tests.frameworks.common.clocks import assert_told, hold
 def test_a_call_is_as_long_as_its_work(cpu: Device) -> None:
     values = cpu.to_device(np.ones(3), "float32")
 
-    def held(array: tf.Tensor) -> tf.Tensor:
+    def hold_values(array: tf.Tensor) -> tf.Tensor:
         hold()
         return array
 
-    call = tf.function(lambda: tf.py_function(held, [values], tf.float32) + 1)
+    call = tf.function(lambda: tf.py_function(hold_values, [values], tf.float32) + 1)
     assert_told(call, cpu.wait)
 
 
 def test_the_cold_call_holds_the_compilation_and_no_other_does(xla: Device) -> None:
     values = xla.to_device(np.ones((17, 19)), "float32")
-    traced = 0
+    traces = 0
 
     def work() -> tf.Tensor:
-        nonlocal traced
-        traced += 1
+        nonlocal traces
+        traces += 1
         return tf.tanh(tf.linalg.matmul(values, values, transpose_b=True)) * 3
 
-    compiled = xla.compiled(work)
-    _, cold_ms = timing.cold(compiled, xla.wait)
-    in_cold = traced
-    steady = timing.steady(compiled, xla.wait, budget_s=0.05)
-    assert traced == in_cold > 0
+    call = xla.compiled(work)
+    _, cold_ms = timing.cold(call, xla.wait)
+    in_cold = traces
+    steady = timing.steady(call, xla.wait, budget_s=0.05)
+    assert traces == in_cold > 0
     assert cold_ms > 10 * min(steady.milliseconds)
 
 
 def test_what_the_function_under_test_is_made_of_is_not_converted(xla: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """A user's own function is; TensorFlow's behind a ``partial`` would be too, and its time be the converter's."""
-    converted = []
+    modules = []
     convert = api._convert_actual
 
-    def noted(entity: Any, context: Any) -> Any:
-        converted.append(entity.__module__)
+    def note(entity: Any, context: Any) -> Any:
+        modules.append(entity.__module__)
         return convert(entity, context)
 
-    monkeypatch.setattr(api, "_convert_actual", noted)
+    monkeypatch.setattr(api, "_convert_actual", note)
     values = xla.to_device(np.ones((5, 5)), "float32")
     call = partial(tf.linalg.matmul, values, values)
     tf.function(call, jit_compile=True)()
-    assert [module for module in converted if module.startswith("tensorflow")], "as by itself it is"
-    converted.clear()
+    assert [module for module in modules if module.startswith("tensorflow")], "as by itself it is"
+    modules.clear()
     xla.compiled(call)()
-    assert not [module for module in converted if module.startswith("tensorflow")]
+    assert not [module for module in modules if module.startswith("tensorflow")]
 
 
 def test_a_small_array_is_an_argument_of_what_is_compiled(xla: Device) -> None:
     """TensorFlow makes a constant of one on the host, with whose values a compiler may compute beforehand."""
     values = xla.to_device(np.ones((2, 3)), "float32")
-    compiled: Any = xla.compiled(lambda: tf.tanh(values))
-    graph = compiled.get_concrete_function().graph
-    assert [captured is values for captured, _ in graph.captures] == [True]
+    call: Any = xla.compiled(lambda: tf.tanh(values))
+    graph = call.get_concrete_function().graph
+    assert [captured_array is values for captured_array, _ in graph.captures] == [True]
     assert "Const" not in {operation.type for operation in graph.get_operations()}

@@ -23,10 +23,10 @@ ONE = '{"tuple":[[{"array":0}],{"mapping":[]}]}'
 TWO = '{"tuple":[[{"array":0},{"array":1}],{"mapping":[]}]}'
 
 
-def call_of(name: str, written: str, *arrays: Any) -> Call:
-    given = tuple(map(np.asarray, arrays))
+def call_of(name: str, call_text: str, *arrays: Any) -> Call:
+    inputs = tuple(map(np.asarray, arrays))
     return Call(
-        f"{name}/one", "float32", frozenset({"plain"}), given, json.loads(written), frozenset(range(len(given)))
+        f"{name}/one", "float32", frozenset({"plain"}), inputs, json.loads(call_text), frozenset(range(len(inputs)))
     )
 
 
@@ -34,7 +34,7 @@ def floats(*values: float) -> Any:
     return np.array(values, np.float32)
 
 
-def determined(name: str, call: Call, *, together: bool = False) -> bool:
+def has_one_result(name: str, call: Call, *, together: bool = False) -> bool:
     pack = PackWriter()
     sample = sample_of({"name": "one"}, call, BY_NAME["tails"], pack)
     try:
@@ -44,43 +44,43 @@ def determined(name: str, call: Call, *, together: bool = False) -> bool:
     return True
 
 
-@pytest.mark.parametrize(("name", "values", "expected"), [
+@pytest.mark.parametrize(("name", "values", "is_determined"), [
     ("tf.math.reduce_sum", (1e30, 10.0, 1e10), True),
     ("tf.math.reduce_sum", (1e30, 10.0, -1e30), False),
     ("tf.math.sin", (1e10,), False),
     ("tf.math.exp", (100.0,), True),
 ])  # fmt: skip
 def test_a_result_that_the_last_digits_decide_is_not_determined(
-    name: str, values: tuple[float, ...], expected: bool
+    name: str, values: tuple[float, ...], is_determined: bool
 ) -> None:
-    assert determined(name, call_of(name, ONE, floats(*values))) is expected
+    assert has_one_result(name, call_of(name, ONE, floats(*values))) is is_determined
 
 
 def test_the_spread_of_equal_numbers_is_determined_if_they_are_moved_together() -> None:
     call = call_of("tf.math.reduce_variance", ONE, floats(7.5e10, 7.5e10, 7.5e10))
-    assert determined("tf.math.reduce_variance", call, together=True)
-    assert not determined("tf.math.reduce_variance", call)
+    assert has_one_result("tf.math.reduce_variance", call, together=True)
+    assert not has_one_result("tf.math.reduce_variance", call)
 
 
-def refused(name: str, variant: Variant, call: Call) -> list[dict[str, Any]]:
-    changed, pack = variant.of(call), PackWriter()
-    assert changed is not None
+def refusal_cases(name: str, variant: Variant, call: Call) -> list[dict[str, Any]]:
+    variant_call, pack = variant.of(call), PackWriter()
+    assert variant_call is not None
     gate = Gate(PublicFunction(name), pack)
-    gate.admit_refused([sample_of({"name": "one"}, changed, variant, pack)], 1)
+    gate.admit_refused([sample_of({"name": "one"}, variant_call, variant, pack)], 1)
     return gate.cases
 
 
 def test_an_index_that_is_not_there_is_refused() -> None:
-    (case,) = refused("tf.gather", BY_NAME["index-far"], call_of("tf.gather", TWO, floats(1, 2, 3), [0, 2]))
+    (case,) = refusal_cases("tf.gather", BY_NAME["index-far"], call_of("tf.gather", TWO, floats(1, 2, 3), [0, 2]))
     assert (case["name"], case["refuses"]) == ("one-index-far", "InvalidArgumentError")
     assert REFUSES in case["tags"]
 
 
 def test_what_is_answered_is_no_refusal() -> None:
-    assert refused("tf.math.sin", BY_NAME["not-a-number"], call_of("tf.math.sin", ONE, floats(1, 2))) == []
+    assert refusal_cases("tf.math.sin", BY_NAME["not-a-number"], call_of("tf.math.sin", ONE, floats(1, 2))) == []
 
 
 def test_a_kernel_that_is_not_there_is_no_refusal() -> None:
-    with pytest.raises(tf.errors.NotFoundError) as raised:
+    with pytest.raises(tf.errors.NotFoundError) as error:
         tf.nn.avg_pool3d(tf.zeros([1, 2, 2, 2, 1], tf.float64), 2, 2, "VALID")
-    assert not PublicFunction("tf.nn.avg_pool3d").is_refusal(raised.value)
+    assert not PublicFunction("tf.nn.avg_pool3d").is_refusal(error.value)

@@ -52,12 +52,12 @@ def test_a_read_gives_what_it_gives_unwatched(xla: TensorFlowDevice, read: Calla
     x, proof = values(), Proof()
     before = read(x)
     with xla.counting(proof):
-        watched = read(x)
-    assert type(watched) is type(before)
+        after = read(x)
+    assert type(after) is type(before)
     if isinstance(before, np.ndarray):
-        assert watched.dtype == before.dtype
-        assert np.shares_memory(watched, np.asarray(x)) == np.shares_memory(before, np.asarray(x))
-    np.testing.assert_array_equal(watched, before)
+        assert after.dtype == before.dtype
+        assert np.shares_memory(after, np.asarray(x)) == np.shares_memory(before, np.asarray(x))
+    np.testing.assert_array_equal(after, before)
     assert xla._watching is not None
     numbers = sum(event.numbers for event in xla._watching.record.events if isinstance(event, Read))
     assert numbers >= 3, "and it is noted"
@@ -67,18 +67,18 @@ def test_a_read_gives_what_it_gives_unwatched(xla: TensorFlowDevice, read: Calla
 def test_what_is_refused_is_refused_by_the_same_error(xla: Device, read: Callable[[Any], Any]) -> None:
     with pytest.raises(Exception) as before:
         read(values())
-    with xla.counting(Proof()), pytest.raises(before.type) as watched:
+    with xla.counting(Proof()), pytest.raises(before.type) as error:
         read(values())
-    assert str(watched.value) == str(before.value)
+    assert str(error.value) == str(before.value)
 
 
 @pytest.mark.parametrize("x", [tf.constant(2.5), tf.constant("text"), tf.constant([True, False]), tf.constant([1, 2])])
 def test_arrays_of_every_kind_are_given_to_numpy_as_they_are(xla: Device, x: Any) -> None:
     before = np.asarray(x)
     with xla.counting(Proof()):
-        watched = np.asarray(x)
-    assert (watched.dtype, watched.shape) == (before.dtype, before.shape)
-    np.testing.assert_array_equal(watched, before)
+        after = np.asarray(x)
+    assert (after.dtype, after.shape) == (before.dtype, before.shape)
+    np.testing.assert_array_equal(after, before)
 
 
 def test_a_dtype_that_no_buffer_can_hold_comes_by_another_way(xla: Device) -> None:

@@ -46,24 +46,24 @@ def methods_swapped(kind: Any, mutant: Mutant) -> Any:
     def method(name: str) -> Callable[..., Any]:
         right = getattr(kind, name)
 
-        def altered(self: Any, *arguments: Any, **options: Any) -> Any:
+        def alter_result(self: Any, *arguments: Any, **options: Any) -> Any:
             return once(lambda: right(self, *arguments, **options), arguments, options)
 
-        return altered
+        return alter_result
 
-    def held(name: str) -> property:
+    def altered_property(name: str) -> property:
         right = getattr(kind, name)
 
-        def altered(self: Any) -> Any:
+        def alter_value(self: Any) -> Any:
             if not isinstance(right.fget(self), tf.Tensor):
                 return right.fget(self)
             return once(lambda: right.fget(self), (), {})
 
-        return property(altered)
+        return property(alter_value)
 
     public = [name for name in dir(kind) if not name.startswith("_")]
     members = {name: method(name) for name in public if callable(getattr(kind, name))}
-    members |= {name: held(name) for name in public if isinstance(getattr(kind, name), property)}
+    members |= {name: altered_property(name) for name in public if isinstance(getattr(kind, name), property)}
     return type(kind)(kind.__name__, (kind,), members)
 
 
@@ -76,12 +76,12 @@ def optimizer_swapped(optimizer: Any, mutant: Mutant) -> Any:
             before = [tf.identity(each) for each in variables]
             result = super().apply(grads, trainable_variables)
             after = [tf.identity(each) for each in variables]
-            altered = mutant(after, (before,), {})
-            if any(value.dtype != right.dtype for value, right in zip(altered, after, strict=True)):
+            wrong_values = mutant(after, (before,), {})
+            if any(value.dtype != right.dtype for value, right in zip(wrong_values, after, strict=True)):
                 # A variable keeps its own dtype, whatever it is assigned.
                 mutant.applied = False
                 return result
-            for variable, value in zip(variables, altered, strict=True):
+            for variable, value in zip(variables, wrong_values, strict=True):
                 variable.assign(value)
             return result
 
@@ -101,7 +101,7 @@ def average_swapped(average: Any, mutant: Mutant) -> Any:
 def variable_swapped(variable: Any, mutant: Mutant) -> Any:
     """What a variable holds from its beginning is altered, and what it is assigned is kept."""
 
-    def altered(initial_value: Any = None, *arguments: Any, **options: Any) -> Any:
+    def make_altered(initial_value: Any = None, *arguments: Any, **options: Any) -> Any:
         right = variable(initial_value, *arguments, **options)
         value = mutant(tf.identity(right), (initial_value,), {})
         if value.dtype != right.dtype:
@@ -110,7 +110,7 @@ def variable_swapped(variable: Any, mutant: Mutant) -> Any:
         right.assign(value)
         return right
 
-    return altered
+    return make_altered
 
 
 def initializer_swapped(initializer: Any, mutant: Mutant) -> Any:
@@ -127,15 +127,15 @@ def initializer_swapped(initializer: Any, mutant: Mutant) -> Any:
 def placeholder_swapped(placeholder: Any, mutant: Mutant) -> Any:
     """Of another dtype, no more: the value is fed, and takes the place of whatever was there."""
 
-    def altered(dtype: Any, *arguments: Any, **options: Any) -> Any:
-        applied = mutant.applied
+    def make_altered(dtype: Any, *arguments: Any, **options: Any) -> Any:
+        was_applied = mutant.applied
         probe = np.zeros(1, tf.as_dtype(dtype).as_numpy_dtype)
         other = mutant(probe, (), {})
         if other.dtype == probe.dtype:
-            mutant.applied = applied
+            mutant.applied = was_applied
         return placeholder(other.dtype, *arguments, **options)
 
-    return altered
+    return make_altered
 
 
 CLASSES: Mapping[type, Wrapper] = {

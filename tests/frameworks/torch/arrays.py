@@ -33,27 +33,27 @@ class TorchArrays:
             return UNCHANGED
         flat = array.detach().reshape(-1)
         if array.dtype == torch.bool:
-            return _written(array, 0, ~flat[0])
+            return _with_element(array, 0, ~flat[0])
         if not (array.is_floating_point() or array.is_complex()):
-            return _written(array, 0, flat[0] + 1)
+            return _with_element(array, 0, flat[0] + 1)
         sizes = torch.where(flat.isfinite(), flat.abs().double(), -1.0)
         largest = int(sizes.argmax())
         if sizes[largest] < 0:
             return UNCHANGED
         step = STEP.get(_name(array), 0.01)
-        return _written(array, largest, flat[largest] * (1 + step) if sizes[largest] else step)
+        return _with_element(array, largest, flat[largest] * (1 + step) if sizes[largest] else step)
 
-    def retyped(self, array: Any) -> Any:
+    def retype(self, array: Any) -> Any:
         return array.to(getattr(torch, ANOTHER_DTYPE.get(_name(array), "int64")))
 
-    def differ(self, given: Any, result: Any) -> bool:
-        alike = given.shape == result.shape and given.dtype == result.dtype
-        return alike and not torch.equal(given.nan_to_num(0.5), result.nan_to_num(0.5))
+    def differ(self, argument: Any, result: Any) -> bool:
+        alike = argument.shape == result.shape and argument.dtype == result.dtype
+        return alike and not torch.equal(argument.nan_to_num(0.5), result.nan_to_num(0.5))
 
-    def unfilled(self, array: Any) -> Any:
+    def make_unfilled(self, array: Any) -> Any:
         return array.zero_() if array.count_nonzero() else UNCHANGED
 
-    def loaded(self, array: Any) -> Any:
+    def load_dice(self, array: Any) -> Any:
         if array.numel() < 10:
             return UNCHANGED
         array.view(-1)[::10] = array.min()
@@ -71,12 +71,12 @@ class TorchArrays:
             return False
         return True
 
-    def zeroed(self, array: Any) -> Any:
+    def zero(self, array: Any) -> Any:
         if not array.numel() or not bool(array.detach().ne(0).any()):
             return UNCHANGED
         return array.masked_fill(torch.ones_like(array, dtype=torch.bool), 0)
 
-    def opened(self, value: Any, change: Callable[[Any], Any]) -> Any:
+    def map_container(self, value: Any, change: Callable[[Any], Any]) -> Any:
         return UNCHANGED
 
 
@@ -84,7 +84,7 @@ def _name(array: torch.Tensor) -> str:
     return str(array.dtype).removeprefix("torch.")
 
 
-def _written(array: torch.Tensor, index: int, value: Any) -> torch.Tensor:
+def _with_element(array: torch.Tensor, index: int, value: Any) -> torch.Tensor:
     """A copy with one element changed, still followed by autograd."""
     mask = torch.zeros(array.numel(), dtype=torch.bool, device=array.device)
     mask[index] = True

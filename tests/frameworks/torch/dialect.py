@@ -13,8 +13,8 @@ from tests.frameworks.common.mutants import UNCHANGED
 
 class _GradientOff(torch.autograd.Function):
     @staticmethod
-    def forward(context: Any, array: Any, applied: Callable[[], None]) -> Any:
-        context.applied = applied
+    def forward(context: Any, array: Any, note: Callable[[], None]) -> Any:
+        context.applied = note
         return array.view_as(array)
 
     @staticmethod
@@ -34,13 +34,13 @@ class TorchDialect:
         wrong = torch.as_tensor(np.ascontiguousarray(values)).to(array.dtype).to(array.device).reshape(array.shape)
         return array + (wrong - array.detach()) if array.requires_grad else wrong
 
-    def gradient_off(self, array: Any, applied: Callable[[], None]) -> Any:
-        return _GradientOff.apply(array, applied) if array.requires_grad and not array.is_leaf else array
+    def gradient_off(self, array: Any, note: Callable[[], None]) -> Any:
+        return _GradientOff.apply(array, note) if array.requires_grad and not array.is_leaf else array
 
-    def detached(self, array: Any) -> Any:
+    def detach(self, array: Any) -> Any:
         return array.detach() if array.requires_grad and not array.is_leaf else UNCHANGED
 
-    def copied(self, array: Any) -> Any:
+    def copy(self, array: Any) -> Any:
         return array.detach().clone().requires_grad_(array.requires_grad)
 
     def clobber(self, array: Any) -> bool:

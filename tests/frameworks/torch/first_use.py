@@ -19,12 +19,12 @@ def plus(x: torch.Tensor) -> torch.Tensor:
 
 def use() -> list[Any]:
     with torch.device("meta"):
-        made = torch.tensor([1.0]).device
-    scripted = torch.jit.script(plus)(torch.ones(2)).tolist()
-    return [str(made), scripted, torch.overrides.is_tensor_method_or_property(torch.Tensor.to)]
+        device = torch.tensor([1.0]).device
+    script_result = torch.jit.script(plus)(torch.ones(2)).tolist()
+    return [str(device), script_result, torch.overrides.is_tensor_method_or_property(torch.Tensor.to)]
 
 
 def main() -> None:
     with watched_methods(Transfers(lambda device: False)):
-        watched = use()
-    print(watched == use(), *use())
+        first = use()
+    print(first == use(), *use())

@@ -29,9 +29,9 @@ class Held(torch.Tensor):  # type: ignore[misc]
 
     @staticmethod
     def __new__(cls, values: torch.Tensor) -> Any:
-        made = torch.Tensor._make_wrapper_subclass(cls, values.shape, dtype=values.dtype, device="meta")
-        made.values = values
-        return made
+        array = torch.Tensor._make_wrapper_subclass(cls, values.shape, dtype=values.dtype, device="meta")
+        array.values = values
+        return array
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

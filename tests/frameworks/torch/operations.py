@@ -71,5 +71,5 @@ class TorchOperations(ArrayOperators):
         leaf = x.detach().requires_grad_()
         return torch.autograd.grad((leaf * leaf).sum(), leaf)[0]
 
-    def chosen(self, x: Any) -> Any:
+    def choose(self, x: Any) -> Any:
         return torch.where(x == x, 2 * x, torch.zeros_like(x))

@@ -52,8 +52,8 @@ def by_iteration(values: Any) -> Any:
 
 
 def by_item_and_stack(values: Any) -> Any:
-    doubled = [torch.tensor(2 * values[place].item(), device=values.device) for place in range(len(values))]
-    return torch.stack(doubled)
+    numbers = [torch.tensor(2 * values[place].item(), device=values.device) for place in range(len(values))]
+    return torch.stack(numbers)
 
 
 def by_item_of_products(values: Any) -> Any:
@@ -90,8 +90,8 @@ def by_copying_into_the_host(values: Any) -> Any:
 
 def by_scope(values: Any) -> Any:
     with torch.device("cpu"):
-        doubled = torch.tensor(values.tolist()) * 2
-    return doubled.to(values.device)
+        numbers = torch.tensor(values.tolist()) * 2
+    return numbers.to(values.device)
 
 
 def by_factors_of_the_host(values: Any) -> Any:
@@ -105,8 +105,8 @@ def by_dlpack(values: Any) -> Any:
     if values.device.type != "xla":
         return by_numpy(values)
     dlpack = importlib.import_module("torch_xla.utils.dlpack")
-    shared = torch.utils.dlpack.from_dlpack(dlpack.to_dlpack(values)).numpy()
-    return values * 0 + torch.from_numpy(shared * np.float32(2)).to(values.device)
+    host_view = torch.utils.dlpack.from_dlpack(dlpack.to_dlpack(values)).numpy()
+    return values * 0 + torch.from_numpy(host_view * np.float32(2)).to(values.device)
 
 
 def by_half(values: Any) -> Any:
@@ -121,22 +121,22 @@ def by_file(values: Any) -> Any:
 
 
 def in_a_thread(plant: Plant) -> Plant:
-    def planted(values: Any) -> Any:
+    def run_plant(values: Any) -> Any:
         results: list[Any] = []
         thread = threading.Thread(target=lambda: results.append(plant(values)))
         thread.start()
         thread.join()
         return results[0]
 
-    return planted
+    return run_plant
 
 
 def in_a_pool(plant: Plant) -> Plant:
-    def planted(values: Any) -> Any:
+    def run_plant(values: Any) -> Any:
         with ThreadPoolExecutor(2) as pool:
             return torch.cat(list(pool.map(plant, values.chunk(2))))
 
-    return planted
+    return run_plant
 
 
 def in_an_event_loop(values: Any) -> Any:

@@ -79,7 +79,7 @@ def signatures(function: Any) -> list[inspect.Signature]:
 
 def of_schemas(operator: str) -> list[inspect.Signature]:
     schemas = torch._C._jit_get_schemas_for_operator(f"aten::{operator}")
-    of_tensors = [schema for schema in schemas if any("Tensor" in str(taken.type) for taken in schema.arguments)]
+    of_tensors = [schema for schema in schemas if any("Tensor" in str(argument.type) for argument in schema.arguments)]
     # TorchScript's own overloads of Python's numbers have the operator's name too.
     return [of_schema(schema) for schema in of_tensors or schemas]
 
@@ -88,23 +88,23 @@ def of_schema(schema: Any) -> inspect.Signature:
     return inspect.Signature(
         [
             inspect.Parameter(
-                taken.name,
-                inspect.Parameter.KEYWORD_ONLY if taken.kwarg_only else inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                default=taken.default_value if taken.has_default_value() else inspect.Parameter.empty,
+                argument.name,
+                inspect.Parameter.KEYWORD_ONLY if argument.kwarg_only else inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                default=argument.default_value if argument.has_default_value() else inspect.Parameter.empty,
             )
-            for taken in schema.arguments
+            for argument in schema.arguments
         ]
     )
 
 
 def methods(owner: type) -> Sequence[str]:
     """A layer is called through ``forward``, an optimizer through ``step``, a distribution is asked and drawn from."""
-    called = {
+    by_base = {
         torch.nn.Module: "forward",
         torch.optim.Optimizer: "step",
         torch.distributions.Distribution: "rsample",
     }
-    return ["__init__", *(method for base, method in called.items() if issubclass(owner, base) and owner is not base)]
+    return ["__init__", *(method for base, method in by_base.items() if issubclass(owner, base) and owner is not base)]
 
 
 READING = Reading(signatures=signatures, methods=methods)

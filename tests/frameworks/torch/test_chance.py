@@ -56,9 +56,9 @@ def test_a_sample_that_is_not_quite_uniform_is_noticed() -> None:
 
 def test_draws_that_follow_each_other_are_noticed() -> None:
     draws = np.random.default_rng(1).random(DRAWS)
-    followed = draws[1:] + 0.1 * draws[:-1]
+    sums = draws[1:] + 0.1 * draws[:-1]
     with pytest.raises(AssertionError, match="correlation"):
-        chance.assert_uncorrelated(followed[:-1], followed[1:], "neighbours")
+        chance.assert_uncorrelated(sums[:-1], sums[1:], "neighbours")
 
 
 def test_a_share_that_is_off_is_noticed() -> None:

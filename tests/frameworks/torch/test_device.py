@@ -24,23 +24,23 @@ BITS = st.integers(min_value=0, max_value=2**32 - 1)
 
 @pytest.fixture(params=["cpu", "xla"])
 def device(request: pytest.FixtureRequest) -> Device:
-    found: Device = request.getfixturevalue(request.param)
-    return found
+    requested_device: Device = request.getfixturevalue(request.param)
+    return requested_device
 
 
 @given(st.lists(BITS, min_size=1, max_size=64))
 def test_bfloat16_is_rounded_as_torch_does(patterns: list[int]) -> None:
     values = np.array(patterns, dtype=np.uint32).view(np.float32)
-    wanted = torch.from_numpy(values.copy()).to(torch.bfloat16).float().numpy()
-    np.testing.assert_array_equal(to_bfloat16(values), wanted)
+    expected_values = torch.from_numpy(values.copy()).to(torch.bfloat16).float().numpy()
+    np.testing.assert_array_equal(to_bfloat16(values), expected_values)
 
 
 @given(st.lists(st.floats(width=64), min_size=1, max_size=64))
 def test_doubles_reach_bfloat16_and_float16_as_torch_moves_them(numbers: list[float]) -> None:
     values = np.array(numbers)
     for name in ("bfloat16", "float16", "float32"):
-        wanted = torch.from_numpy(values).to(getattr(torch, name)).double().numpy()
-        np.testing.assert_array_equal(rounded(values, name), wanted)
+        expected_values = torch.from_numpy(values).to(getattr(torch, name)).double().numpy()
+        np.testing.assert_array_equal(rounded(values, name), expected_values)
 
 
 @pytest.mark.parametrize("dtype", promises.DTYPES)
@@ -61,21 +61,21 @@ def test_a_call_in_place_does_not_reach_the_inputs_on_the_host(device: Device) -
 
 def test_results_of_every_shape_of_container_are_taken(device: Device) -> None:
     matrix = device.to_device(np.array([[3.0, 1.0], [2.0, 5.0]]), "float32")
-    packed = torch.nn.utils.rnn.pack_sequence([matrix[0].cpu(), matrix[1].cpu()])
-    taken = device.to_host(
+    sequence = torch.nn.utils.rnn.pack_sequence([matrix[0].cpu(), matrix[1].cpu()])
+    results = device.to_host(
         {
             "named": torch.max(matrix, dim=1),
             "parameter": torch.nn.Parameter(matrix),
-            "packed": packed,
+            "packed": sequence,
             "size": matrix.size(),
             "none": None,
         }
     )
-    assert [leaf.values.tolist() for leaf in taken["named"]] == [[3, 5], [0, 1]]
-    assert taken["parameter"].values.tolist() == [[3, 1], [2, 5]]
-    assert isinstance(taken["packed"][0], Leaf)
-    assert taken["size"] == (2, 2)
-    assert taken["none"] is None
+    assert [leaf.values.tolist() for leaf in results["named"]] == [[3, 5], [0, 1]]
+    assert results["parameter"].values.tolist() == [[3, 1], [2, 5]]
+    assert isinstance(results["packed"][0], Leaf)
+    assert results["size"] == (2, 2)
+    assert results["none"] is None
 
 
 def test_sparse_and_conjugated_results_are_taken_by_value(cpu: Device) -> None:
@@ -93,9 +93,9 @@ def test_lookup_finds_functions_classes_methods_and_modules(cpu: Device) -> None
     assert distribution is torch.distributions.RelaxedOneHotCategorical
 
 
-@pytest.mark.parametrize("gone", ["torch.von_mises.VonMises", "torch.no_such", "nowhere.at_all"])
-def test_a_function_that_is_gone_is_named_with_the_version(cpu: Device, gone: str) -> None:
-    promises.assert_gone(cpu, gone, torch.__version__.partition("+")[0])
+@pytest.mark.parametrize("name", ["torch.von_mises.VonMises", "torch.no_such", "nowhere.at_all"])
+def test_a_function_that_is_gone_is_named_with_the_version(cpu: Device, name: str) -> None:
+    promises.assert_gone(cpu, name, torch.__version__.partition("+")[0])
 
 
 def test_waiting_for_xla_really_waits(xla: Device) -> None:
@@ -122,12 +122,12 @@ def test_waiting_for_xla_runs_what_is_pending(xla: Device) -> None:
 
 
 def test_a_fault_that_a_device_mends_is_charted_by_a_case(xla: Device) -> None:
-    known = {case.id: case for case in cases(FRAMEWORK)}
-    listed = (ROOT / "docs" / "reference" / "targets.md").read_text(encoding="utf-8")
+    by_id = {case.id: case for case in cases(FRAMEWORK)}
+    page = (ROOT / "docs" / "reference" / "targets.md").read_text(encoding="utf-8")
     assert xla.mends
     for mend in xla.mends:
-        assert f"| {mend.fault} | `{mend.shown_by}` |" in listed
-        outcome = run(xla, known[mend.shown_by])
+        assert f"| {mend.fault} | `{mend.shown_by}` |" in page
+        outcome = run(xla, by_id[mend.shown_by])
         assert outcome.ending is Ending.mismatched, "the framework has mended this: so need not we"
 
 
@@ -144,8 +144,8 @@ def test_what_an_earlier_case_left_pending_does_not_reach_the_next(xla: Device) 
 def test_a_seed_repeats_the_numbers_of_the_device(device: Device) -> None:
     def draw() -> list[float]:
         device.seed(7)
-        drawn: list[float] = device.to_host(torch.rand(5, device=device.handle)).values.tolist()
-        return drawn
+        numbers: list[float] = device.to_host(torch.rand(5, device=device.handle)).values.tolist()
+        return numbers
 
     first = draw()
     assert draw() == first
@@ -185,21 +185,21 @@ def test_xla_on_the_host_is_not_taken_for_a_tpu(xla: Device) -> None:
 
 @pytest.mark.skipif(not promises.NO_NVIDIA, reason="this machine has an NVIDIA device")
 def test_a_missing_cuda_device_is_one_clear_line() -> None:
-    with pytest.raises(DeviceUnavailableError) as caught:
+    with pytest.raises(DeviceUnavailableError) as error:
         FRAMEWORK.load_device("cuda").describe()
-    assert "\n" not in str(caught.value)
-    assert "CUDA" in str(caught.value)
+    assert "\n" not in str(error.value)
+    assert "CUDA" in str(error.value)
 
 
 def test_the_cpu_is_asked_for_what_is_torchs_own(cpu: Device) -> None:
     """Where torch_xla is there, as in this process, it puts some of its own in their place."""
-    charted = {function.name for suite in FRAMEWORK.load_suites().values() for function in suite.functions}
-    found = []
-    for name in charted:
+    names = {function.name for suite in FRAMEWORK.load_suites().values() for function in suite.functions}
+    functions = []
+    for name in names:
         with suppress(LookupError):
-            found.append(cpu.lookup(name))
-    assert len(found) > 1400
-    assert [each for each in found if str(getattr(each, "__module__", "")).startswith("torch_xla")] == []
+            functions.append(cpu.lookup(name))
+    assert len(functions) > 1400
+    assert [each for each in functions if str(getattr(each, "__module__", "")).startswith("torch_xla")] == []
 
 
 def test_xla_works_in_a_child_forked_after_the_import() -> None:

@@ -38,9 +38,9 @@ def wrong_relu(library: torch.library.Library, xla: Device) -> None:
     library.impl("relu", lambda values: torch.mul(values, 0), "XLA", allow_override=True)
 
 
-def explanation(device: Device, call: Callable[..., Any], expected: Callable[..., Any], **fields: Any) -> Evidence:
+def explanation(device: Device, call: Callable[..., Any], reference: Callable[..., Any], **fields: Any) -> Evidence:
     """The evidence of a function whose one case gives a wrong value, once it has been explained."""
-    function = Function("planted", reference=expected, given=call)
+    function = Function("planted", reference=reference, given=call)
     function.value("numbers", lambda inputs: (inputs.normal(6),), **fields)
     (case,) = function.cases
     before = run_case(device, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)

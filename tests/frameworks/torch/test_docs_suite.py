@@ -75,15 +75,15 @@ def test_an_example_that_turns_what_cannot_be_put_back_is_refused(cpu: Device, t
     unit = Unit(("torch.utils.rename_privateuse1_backend",), docstring, frozenset())
     draw = partial(observe, unit, cpu, TorchDialect(), Conditions((0,)), str(tmp_path))
     drawn_apart(unit.names[0], tmp_path / "0000.npz", draw)
-    found = Observation(Pack(tmp_path / "0000.npz"))
-    assert found.refused == ("leaves settings of the process changed", "the name of a private backend")
+    observation = Observation(Pack(tmp_path / "0000.npz"))
+    assert observation.refused == ("leaves settings of the process changed", "the name of a private backend")
 
 
 def test_an_example_runs_on_the_forced_device(xla: Device, functions: list[Function]) -> None:
     case = next(
         case for function in functions for case in function.cases if case.kind == "value" and not case.host_only
     )
-    frozen = docs.example_of(case)
+    frozen_example = docs.example_of(case)
     sources = ["a = torch.from_numpy(np.ones(3, 'float32'))", "b = torch.Tensor([1, 2, 3])", "a + b + torch.ones(3)"]
-    outcome = run(xla, docs.case_of(frozen, case, sources, ["3"], {"3": Expected([3.0, 4.0, 5.0], "float32")}))
+    outcome = run(xla, docs.case_of(frozen_example, case, sources, ["3"], {"3": Expected([3.0, 4.0, 5.0], "float32")}))
     assert outcome.placement is Placement.on_device, outcome

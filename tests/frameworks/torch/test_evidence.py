@@ -25,24 +25,24 @@ MATRIX = torch.eye(3)
     ],
 )
 def test_the_operation_that_raises(call: Callable[[], Any], name: str, dtype: str, kernels: Kernels | None) -> None:
-    found = CPU.failing(call)
-    assert found is not None
-    assert found.name.startswith(name)
-    assert found.dtypes[0] == dtype
-    assert found.kernels is kernels
-    assert dtype not in found.kernel_dtypes
+    operation = CPU.failing(call)
+    assert operation is not None
+    assert operation.name.startswith(name)
+    assert operation.dtypes[0] == dtype
+    assert operation.kernels is kernels
+    assert dtype not in operation.kernel_dtypes
 
 
 def test_an_operation_without_a_kernel_for_the_device() -> None:
-    found = CPU.failing(lambda: torch.ops.aten._cudnn_rnn_flatten_weight([MATRIX], 4, 3, 2, 3, 0, 1, False, False))
-    assert found is not None
-    assert (found.name, found.kernels) == ("aten::_cudnn_rnn_flatten_weight", Kernels.none)
+    operation = CPU.failing(lambda: torch.ops.aten._cudnn_rnn_flatten_weight([MATRIX], 4, 3, 2, 3, 0, 1, False, False))
+    assert operation is not None
+    assert (operation.name, operation.kernels) == ("aten::_cudnn_rnn_flatten_weight", Kernels.none)
 
 
 def test_a_function_that_dispatches_nothing_is_named_by_itself() -> None:
-    found = CPU.failing(lambda: torch.stack([MATRIX, torch.ones(4)], dim=9))
-    assert found is not None
-    assert "stack" in found.name
+    operation = CPU.failing(lambda: torch.stack([MATRIX, torch.ones(4)], dim=9))
+    assert operation is not None
+    assert "stack" in operation.name
 
 
 def test_what_python_raises_after_an_operation_blames_none() -> None:

@@ -68,9 +68,9 @@ def spinning(calls: list[float]) -> Callable[..., Any]:
     return prepare
 
 
-@pytest.mark.parametrize(("spins", "expected"), [(1.5, {1}), (3.5, {1, 2}), (5_000, {3})])
+@pytest.mark.parametrize(("spins", "call_counts"), [(1.5, {1}), (3.5, {1, 2}), (5_000, {3})])
 def test_calls_after_the_first_are_made_where_they_fit_into_the_cases_time(
-    cpu: Device, spins: float, expected: set[int]
+    cpu: Device, spins: float, call_counts: set[int]
 ) -> None:
     """Twice over: the repetition alone needs the time of two, with the watched call before it that of four."""
     calls: list[float] = []
@@ -78,7 +78,7 @@ def test_calls_after_the_first_are_made_where_they_fit_into_the_cases_time(
     timeout_s = spins * SPIN_S
     observation = run_case(cpu, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0, timeout_s=timeout_s)
     assert observation.verdict is Verdict.passed
-    assert len(calls) in expected
+    assert len(calls) in call_counts
     assert (observation.evidence is not None) == (len(calls) == 1)
 
 
@@ -158,9 +158,9 @@ def test_set_up_that_fails_is_the_functions_fault(cpu: Device, outcome_of: Outco
 
 
 def test_a_function_that_is_gone_is_skipped_as_removed(cpu: Device, outcome_of: OutcomeOf) -> None:
-    gone = Function("torch.von_mises.VonMises", reference=np.negative)
-    gone.value("gone", numbers)
-    outcome = outcome_of(cpu, gone)
+    missing_function = Function("torch.von_mises.VonMises", reference=np.negative)
+    missing_function.value("gone", numbers)
+    outcome = outcome_of(cpu, missing_function)
     assert (outcome.verdict, outcome.ending) == (Verdict.skipped, Ending.removed)
     assert outcome.evidence is not None
     assert torch.__version__.partition("+")[0] in str(outcome.evidence.reason)
@@ -242,27 +242,27 @@ def test_a_function_that_spoils_its_input_does_not_spoil_the_reference(cpu: Devi
 
 
 def test_a_reference_works_on_exactly_the_values_that_were_moved(cpu: Device, outcome_of: OutcomeOf) -> None:
-    seen: list[Values] = []
+    inputs_of_reference: list[Values] = []
 
     def reference(values: Values) -> Values:
-        seen.append(values)
+        inputs_of_reference.append(values)
         return values
 
     function = Function("torch.clone", reference=reference)
     function.value("narrow", lambda inputs: (inputs.normal(64),), dtype="bfloat16")
     assert outcome_of(cpu, function).verdict is Verdict.passed
-    assert seen[0].dtype == np.float64
-    narrow = torch.from_numpy(seen[0]).to(torch.bfloat16).double().numpy()
-    np.testing.assert_array_equal(seen[0], narrow)
+    assert inputs_of_reference[0].dtype == np.float64
+    narrow = torch.from_numpy(inputs_of_reference[0]).to(torch.bfloat16).double().numpy()
+    np.testing.assert_array_equal(inputs_of_reference[0], narrow)
 
 
 def test_random_numbers_repeat_from_the_cases_own_seed(cpu: Device, outcome_of: OutcomeOf) -> None:
-    drawn: list[list[float]] = []
+    draws: list[list[float]] = []
     function = Function("torch.rand")
-    function.statistics("four", lambda inputs: (4,), lambda observed, count: drawn.append(observed.values.tolist()))
+    function.statistics("four", lambda inputs: (4,), lambda observed, count: draws.append(observed.values.tolist()))
     outcome_of(cpu, function)
     torch.rand(3)
     outcome_of(cpu, function)
-    first, later, *again = drawn
+    first, later, *again = draws
     assert first == later
     assert again == [first, later]

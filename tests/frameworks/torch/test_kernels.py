@@ -28,8 +28,8 @@ def test_the_hosts_own_operations_are_no_kernels() -> None:
 def test_a_kernel_among_the_hosts_operations_is_counted() -> None:
     with profile(activities=[ProfilerActivity.CPU]) as profiler:
         torch.ones(8) + 1
-    launched = [on_gpu("void at::native::vectorized_elementwise_kernel<4>"), on_gpu("sm80_xmma_gemm_f32f32")]
-    assert kernels([*profiler.events(), *launched]) == 2
+    launches = [on_gpu("void at::native::vectorized_elementwise_kernel<4>"), on_gpu("sm80_xmma_gemm_f32f32")]
+    assert kernels([*profiler.events(), *launches]) == 2
 
 
 @pytest.mark.parametrize(

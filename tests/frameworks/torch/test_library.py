@@ -21,15 +21,15 @@ def test_samples_are_read_without_torch() -> None:
     program = (
         "import sys; from runners.torch.suites.paper.library import samples; list(samples('cat')); print(*sys.modules)"
     )
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert "numpy" in told.stdout.split()
-    assert "torch" not in told.stdout.split()
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "numpy" in answer.stdout.split()
+    assert "torch" not in answer.stdout.split()
 
 
 def test_the_file_says_which_torch_it_came_from() -> None:
-    stored = json.loads(library.SAMPLES.read_text())
-    assert stored["torch"].count(".") == 2
-    assert set(stored["samples"]) == set(library.DERIVED)
+    content = json.loads(library.SAMPLES.read_text())
+    assert content["torch"].count(".") == 2
+    assert set(content["samples"]) == set(library.DERIVED)
 
 
 @pytest.mark.parametrize("operator", library.DERIVED)

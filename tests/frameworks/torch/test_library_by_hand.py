@@ -57,6 +57,6 @@ PLANTED: dict[str, Callable[..., Any]] = {
 
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_planted_wrong_function_is_noticed(cpu: Device, name: str) -> None:
-    chosen = [case for case in CASES if case.function == name]
-    verdicts = [run(cpu, dataclasses.replace(case, given=PLANTED[name])).verdict for case in chosen]
+    function_cases = [case for case in CASES if case.function == name]
+    verdicts = [run(cpu, dataclasses.replace(case, given=PLANTED[name])).verdict for case in function_cases]
     assert Verdict.failed in verdicts

@@ -23,7 +23,7 @@ def functions() -> dict[str, Function]:
     return {function.name: function for function in FRAMEWORK.load_suites()["library"].functions}
 
 
-def tagged(functions: dict[str, Function], tag: str) -> list[Case]:
+def with_tag(functions: dict[str, Function], tag: str) -> list[Case]:
     return [case for function in functions.values() for case in function.cases if tag in case.tags]
 
 
@@ -35,7 +35,7 @@ def tagged(functions: dict[str, Function], tag: str) -> list[Case]:
 def test_it_charts_gradients_modules_and_optimizers(
     functions: dict[str, Function], tag: str, beginning: str, least: int
 ) -> None:
-    names = {case.function for case in tagged(functions, tag)}
+    names = {case.function for case in with_tag(functions, tag)}
     assert len(names) >= least
     assert all(name.startswith(beginning) for name in names)
 
@@ -44,7 +44,7 @@ def test_a_drawn_gradient_is_named_so_and_judged_by_values_or_is_random(function
     cases = [case for function in functions.values() for case in function.cases if "by-hand" not in case.tags]
     for case in cases:
         assert ("-gradient" in case.id) is ("gradient" in case.tags), case.id
-    judges = {tag for case in tagged(functions, "gradient") for tag in case.tags if tag.startswith("judged-by-")}
+    judges = {tag for case in with_tag(functions, "gradient") for tag in case.tags if tag.startswith("judged-by-")}
     assert judges == {"judged-by-differences", "judged-by-float64"}
 
 
@@ -67,8 +67,8 @@ def test_differences_are_the_gradient_without_its_formula() -> None:
         return array.detach() ** 3 + 0 * array
 
     array, weights = torch.tensor([[0.5, -1.0]]), torch.tensor([[2.0, 1.0]])
-    (found,) = differences.gradients(wrong_backward, ([array], {}, [0], [weights]))
-    np.testing.assert_allclose(found, [[1.5, 3.0]], rtol=1e-9)
+    (result,) = differences.gradients(wrong_backward, ([array], {}, [0], [weights]))
+    np.testing.assert_allclose(result, [[1.5, 3.0]], rtol=1e-9)
 
 
 class Halved(torch.autograd.Function):
@@ -134,11 +134,11 @@ def test_what_is_built_is_right_on_the_cpu(cpu: Device, functions: dict[str, Fun
 
 def test_nearly_every_gradient_would_show_a_wrong_factor(functions: dict[str, Function]) -> None:
     """But for those of functions that are flat, such as rounding, and of copies into other arrays."""
-    charted: set[str] = set()
-    shown: set[str] = set()
-    for case in tagged(functions, "gradient"):
-        charted.add(case.function)
+    charted_names: set[str] = set()
+    names_with_slope: set[str] = set()
+    for case in with_tag(functions, "gradient"):
+        charted_names.add(case.function)
         if case.reference is not None:
-            found = [leaf.values for leaf in case.reference() if leaf is not None]
-            shown |= {case.function} if any(np.any(values) for values in found) else set()
-    assert len(shown) > 0.9 * len(charted), sorted(charted - shown)
+            arrays = [leaf.values for leaf in case.reference() if leaf is not None]
+            names_with_slope |= {case.function} if any(np.any(values) for values in arrays) else set()
+    assert len(names_with_slope) > 0.9 * len(charted_names), sorted(charted_names - names_with_slope)

@@ -135,11 +135,11 @@ def test_a_planted_wrong_function_is_noticed(
 ) -> None:
     function = next(function for function in functions if function.name == name)
     wrong = plant(cpu.lookup(name))
-    verdicts = [run(cpu, dataclasses.replace(case, given=wrong)).verdict for case in _filled(function)]
+    verdicts = [run(cpu, dataclasses.replace(case, given=wrong)).verdict for case in _cases_with_elements(function)]
     assert Verdict.failed in verdicts
 
 
-def _filled(function: Function) -> list[Case]:
+def _cases_with_elements(function: Function) -> list[Case]:
     """The cases in float32 whose inputs have elements."""
     return [case for case in function.cases if case.dtype == "float32" and "empty" not in case.tags]
 
@@ -150,10 +150,10 @@ def _filled(function: Function) -> list[Case]:
 )
 def test_an_array_is_laid_out_with_its_strides(shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
     values = torch.arange(6.0)[: max(1, torch.Size(shape).numel())]
-    given = values[: torch.Size(shape).numel()].reshape(shape) if 0 not in strides else values[:3].expand(shape)
-    found = strided(given, strides)
-    assert torch.equal(found, given)
-    assert found.numel() == 0 or found.stride() == strides
+    array = values[: torch.Size(shape).numel()].reshape(shape) if 0 not in strides else values[:3].expand(shape)
+    result = strided(array, strides)
+    assert torch.equal(result, array)
+    assert result.numel() == 0 or result.stride() == strides
 
 
 class Operations(TorchDispatchMode):
@@ -176,9 +176,9 @@ def test_an_array_is_laid_out_on_the_host_and_moved(xla: Device, strides: tuple[
     values = np.broadcast_to(np.arange(4.0), (3, 4)) if 0 in strides else np.arange(12.0).reshape(3, 4)
     array = xla.to_device(values, "float32")
     with Operations() as operations:
-        found = laid_out(array, "int32", strides)
-    assert found.device == array.device
-    assert found.cpu().tolist() == values.tolist()
+        result = laid_out(array, "int32", strides)
+    assert result.device == array.device
+    assert result.cpu().tolist() == values.tolist()
     assert set(operations.names) <= {"_to_copy", "as_strided", "detach"}
 
 

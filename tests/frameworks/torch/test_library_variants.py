@@ -75,9 +75,9 @@ def accepting(*arguments: Any, **options: Any) -> Any:
 
 
 def test_a_device_that_answers_what_the_host_refuses_fails(cpu: Device, variants: list[Case]) -> None:
-    refused = next(case for case in variants if case.id.startswith("torch.index_select/") and case.refuses)
-    assert run(cpu, refused).verdict is Verdict.passed
-    outcome = run(cpu, dataclasses.replace(refused, given=accepting))
+    refusal = next(case for case in variants if case.id.startswith("torch.index_select/") and case.refuses)
+    assert run(cpu, refusal).verdict is Verdict.passed
+    outcome = run(cpu, dataclasses.replace(refusal, given=accepting))
     assert outcome.verdict is Verdict.failed
     assert outcome.evidence is not None
     assert "the host refuses it with" in str(outcome.evidence.mismatch)
@@ -143,6 +143,6 @@ def test_a_gradient_that_depends_on_no_input_has_none_of_second_order() -> None:
 
 
 def test_arrays_that_have_strides_of_their_own_are_in_no_view() -> None:
-    written = {"tuple": [[{"array": 0, "strides": [1, 3]}], {"mapping": []}]}
-    call = Call("f/1", "float32", frozenset(), (np.zeros((3, 2)),), written, frozenset({0}))
+    call_tree = {"tuple": [[{"array": 0, "strides": [1, 3]}], {"mapping": []}]}
+    call = Call("f/1", "float32", frozenset(), (np.zeros((3, 2)),), call_tree, frozenset({0}))
     assert [variant.name for variant in OF_TORCH if variant.of(call) is not None] == []

@@ -12,7 +12,7 @@ from tests.frameworks.common.mutant_claims import (
     test_an_input_that_is_written_over_is_noticed,
     test_zeros_after_the_first_result_are_noticed,
 )
-from tests.frameworks.common.mutants import Wrong, loaded, of_another_dtype
+from tests.frameworks.common.mutants import Wrong, load_dice, of_another_dtype
 from tests.frameworks.common.running import cases, run
 from tests.frameworks.common.selection import Selection, check_cases
 from tests.frameworks.common.subject import Subject
@@ -31,13 +31,13 @@ NOT_ABOUT_THE_DISTRIBUTION = {
 
 
 def test_a_wrong_distribution_is_noticed(cpu: Device, subject: Subject, selection: Selection) -> None:
-    chosen = [case for case in cases(subject.framework, "statistics") if case.function in RANDOM]
-    assert NOT_ABOUT_THE_DISTRIBUTION.keys() <= {case.id for case in chosen}
-    check_cases(selection.every(chosen), lambda case: assert_distribution_noticed(cpu, case, subject))
+    distribution_cases = [case for case in cases(subject.framework, "statistics") if case.function in RANDOM]
+    assert NOT_ABOUT_THE_DISTRIBUTION.keys() <= {case.id for case in distribution_cases}
+    check_cases(selection.every(distribution_cases), lambda case: assert_distribution_noticed(cpu, case, subject))
 
 
 def assert_distribution_noticed(cpu: Device, case: Case, subject: Subject) -> None:
-    die, dtype = loaded(subject.arrays), of_another_dtype(subject.arrays, 0)
+    die, dtype = load_dice(subject.arrays), of_another_dtype(subject.arrays, 0)
     assert run(cast(Device, Wrong(cpu, dtype, subject.wrapper_of)), case).ending is Ending.mismatched
     outcome = run(cast(Device, Wrong(cpu, die, subject.wrapper_of)), case)
     assert die.applied

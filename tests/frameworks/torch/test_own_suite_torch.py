@@ -27,6 +27,6 @@ def test_the_cases_of_the_example_pass_and_notice_a_wrong_layer(monkeypatch: pyt
     right = team_layers.RMSNorm.forward
     monkeypatch.setattr(team_layers.RMSNorm, "forward", lambda layer, rows: 1.05 * right(layer, rows))
     of_layer = [case for case in suite.cases if case.function == "team_layers.RMSNorm"]
-    failed = {case.id for case in of_layer if run(CPU, case).verdict is Verdict.failed}
+    failing_ids = {case.id for case in of_layer if run(CPU, case).verdict is Verdict.failed}
     # Of nothing but zeros 5 % more is the same.
-    assert failed == {case.id for case in of_layer} - {"team_layers.RMSNorm/a-row-of-zeros"}
+    assert failing_ids == {case.id for case in of_layer} - {"team_layers.RMSNorm/a-row-of-zeros"}

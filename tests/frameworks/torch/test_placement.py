@@ -128,8 +128,8 @@ def _around(context: Context, values: Any) -> Callable[[], Any]:
 
     def call() -> Any:
         with context.surroundings():
-            chosen = values[values > 0]
-        size = context.function(chosen)
+            positives = values[values > 0]
+        size = context.function(positives)
         with context.surroundings(size):
             torch.linalg.eigvals(values)
         return size

@@ -47,7 +47,7 @@ def test_on_the_host_itself_nobody_is_accused(cpu: Device, outcome_of: OutcomeOf
 
 
 @pytest.mark.parametrize(
-    "fetched",
+    "fetch",
     [
         lambda values: (values * 2).tolist(),
         lambda values: [number.item() for number in values * 2],
@@ -55,16 +55,16 @@ def test_on_the_host_itself_nobody_is_accused(cpu: Device, outcome_of: OutcomeOf
     ],
 )
 def test_values_that_the_result_holds_are_fetched_for_it(
-    xla: Device, outcome_of: OutcomeOf, fetched: Callable[[Any], Any]
+    xla: Device, outcome_of: OutcomeOf, fetch: Callable[[Any], Any]
 ) -> None:
-    function = Function("fetched", given=fetched)
+    function = Function("fetched", given=fetch)
     function.behaviour("numbers", lambda inputs: (inputs.normal(6),), lambda observed, values: None)
     outcome = outcome_of(xla, function)
     assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.on_device), outcome.proof
 
 
 def test_a_minimiser_that_reads_its_loss_is_not_accused(xla: Device, outcome_of: OutcomeOf) -> None:
-    def minimised(values: Any) -> Any:
+    def minimise(values: Any) -> Any:
         place = torch.zeros_like(values).requires_grad_()
         optimizer = torch.optim.LBFGS([place], lr=1, max_iter=20, line_search_fn="strong_wolfe")
 
@@ -77,5 +77,5 @@ def test_a_minimiser_that_reads_its_loss_is_not_accused(xla: Device, outcome_of:
         optimizer.step(loss)
         return place.detach()
 
-    outcome = outcome_of(xla, doubling(minimised), TimingPolicy.steady)
+    outcome = outcome_of(xla, doubling(minimise), TimingPolicy.steady)
     assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.on_device), outcome.proof

@@ -25,8 +25,8 @@ from tests.frameworks.common.recording import Entries, counts, not_passed, of_ki
 from tests.frameworks.common.running import run
 
 
-def recorded(work: Callable[[], object], *, with_values: bool = False) -> Entries:
-    return recording.recorded(recorder.recording, work, folder=Path(__file__).parent, with_values=with_values)
+def record(work: Callable[[], object], *, with_values: bool = False) -> Entries:
+    return recording.record(recorder.recording, work, folder=Path(__file__).parent, with_values=with_values)
 
 
 def cases(entries: Entries, folder: Path) -> list[Case]:
@@ -62,7 +62,7 @@ def test_calls_are_told_with_their_count_line_and_backward_pass() -> None:
             y = torch.cumsum(x * (0.5 + number), 0)
         y.sum().backward()
 
-    entries = recorded(work)
+    entries = record(work)
     assert counts(entries) == {
         "torch.ones": 1, "torch.Tensor.mul": 5, "torch.cumsum": 5, "torch.Tensor.sum": 1, "torch.ones_like": 1,
     }  # fmt: skip
@@ -75,7 +75,7 @@ def test_calls_are_told_with_their_count_line_and_backward_pass() -> None:
 
 
 def test_what_changes_and_what_is_random_is_noticed_whether_torch_counts_it_or_not() -> None:
-    calls = {entry["function"]: entry for entry in of_kind(recorded(several_calls), CALL)}
+    calls = {entry["function"]: entry for entry in of_kind(record(several_calls), CALL)}
     assert calls["torch.nn.functional.batch_norm"]["changes"] == [1, 2]
     assert calls["torch.Tensor.__setitem__"]["changes"] == [0]
     assert calls["torch.Tensor.add_"]["changes"] == [0]
@@ -89,7 +89,7 @@ def test_reads_and_moves_are_crossings() -> None:
             x.sum().item()
         x.cpu().numpy()
 
-    assert counts(recorded(work), CROSSING) == {
+    assert counts(record(work), CROSSING) == {
         "torch.Tensor.to": 1, "torch.Tensor.__bool__": 1, "torch.Tensor.item": 1, "torch.Tensor.cpu": 1,
         "torch.Tensor.numpy": 1,
     }  # fmt: skip
@@ -97,7 +97,7 @@ def test_reads_and_moves_are_crossings() -> None:
 
 def test_a_number_that_counts_steps_does_not_fill_the_memory() -> None:
     x = torch.ones(2)
-    entries = recorded(lambda: [x.add(number) for number in range(3 * MAX_VARIANTS)])
+    entries = record(lambda: [x.add(number) for number in range(3 * MAX_VARIANTS)])
     assert len(of_kind(entries, CALL)) == MAX_VARIANTS
     assert counts(entries, LEFT_OUT) == {"torch.Tensor.add": 2 * MAX_VARIANTS}
 
@@ -113,7 +113,7 @@ def test_what_cannot_be_kept_is_told_with_its_reason_and_goes_on() -> None:
         torch.sin(x.as_subclass(Own))
         torch.mm(x.to_sparse(), x)
 
-    reasons = {entry["function"]: entry["reason"] for entry in of_kind(recorded(work), LEFT_OUT)}
+    reasons = {entry["function"]: entry["reason"] for entry in of_kind(record(work), LEFT_OUT)}
     assert reasons["torch.add"] == recorder.OUT
     assert reasons["_foreach_add"] == NO_NAME
     assert reasons["torch.sin"] == recorder.OWN_CLASS
@@ -129,7 +129,7 @@ def test_a_thread_that_the_program_starts_is_recorded_too() -> None:
         thread.start()
         thread.join()
 
-    assert counts(recorded(work)) == {"torch.sin": 1}
+    assert counts(record(work)) == {"torch.sin": 1}
 
 
 def test_functions_that_a_backward_pass_calls_are_recorded() -> None:
@@ -143,28 +143,28 @@ def test_functions_that_a_backward_pass_calls_are_recorded() -> None:
             return torch.mul(gradient, 2)
 
     x = torch.ones(2, requires_grad=True)
-    assert "torch.mul" in counts(recorded(lambda: Twice.apply(x).sum().backward()))
+    assert "torch.mul" in counts(record(lambda: Twice.apply(x).sum().backward()))
 
 
 @pytest.mark.parametrize("with_values", [False, True])
 def test_replays_are_right_on_the_host(tmp_path: Path, *, with_values: bool) -> None:
-    replayed = cases(recorded(several_calls, with_values=with_values), tmp_path)
-    assert {case.id.endswith("-gradient") for case in replayed} == {True, False}
-    assert not_passed(Cpu(), replayed) == {}
+    replay_cases = cases(record(several_calls, with_values=with_values), tmp_path)
+    assert {case.id.endswith("-gradient") for case in replay_cases} == {True, False}
+    assert not_passed(Cpu(), replay_cases) == {}
 
 
 def test_replays_notice_a_device_that_is_wrong(tmp_path: Path) -> None:
     class Wrong(Cpu):
         def lookup(self, name: str) -> Any:
             function = super().lookup(name)
-            return lambda *arguments, **options: spoiled(function(*arguments, **options))
+            return lambda *arguments, **options: spoil(function(*arguments, **options))
 
-    def spoiled(result: Any) -> Any:
+    def spoil(result: Any) -> Any:
         if not isinstance(result, torch.Tensor):
             return result
         return ~result if result.dtype is torch.bool else result * 1.1
 
-    entries = [entry for entry in recorded(several_calls) if entry["function"] in NOTICED]
+    entries = [entry for entry in record(several_calls) if entry["function"] in NOTICED]
     outcomes = {case.function: run(Wrong(), case).verdict for case in cases(entries, tmp_path)}
     assert outcomes == dict.fromkeys(NOTICED, Verdict.failed)
 
@@ -189,13 +189,13 @@ def test_a_call_that_the_host_refuses_with_drawn_values_says_nothing_of_the_devi
         def lookup(self, name: str) -> Any:
             return lambda matrix: matrix
 
-    (drawn,) = [case for case in cases(recorded(work), tmp_path) if "cholesky" in case.id]
-    outcome = run(Accepting(), drawn)
+    (with_drawn_values,) = [case for case in cases(record(work), tmp_path) if "cholesky" in case.id]
+    outcome = run(Accepting(), with_drawn_values)
     assert outcome.verdict is Verdict.skipped
     assert outcome.evidence is not None
     assert "record with --with-values" in str(outcome.evidence.reason)
-    (kept,) = [case for case in cases(recorded(work, with_values=True), tmp_path) if "cholesky" in case.id]
-    assert run(Cpu(), kept).verdict is Verdict.passed
+    (with_own_values,) = [case for case in cases(record(work, with_values=True), tmp_path) if "cholesky" in case.id]
+    assert run(Cpu(), with_own_values).verdict is Verdict.passed
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_a_recording_calls_nothing_but_what_computes(
     mark = tmp_path / "mark"
     (tmp_path / "module_of_the_attack.py").write_text(f"open({str(mark)!r}, 'w')\nwrite = print\n")
     monkeypatch.syspath_prepend(tmp_path)
-    (entry,) = of_kind(recorded(lambda: torch.ones(2, device="cpu")), CALL)
+    (entry,) = of_kind(record(lambda: torch.ones(2, device="cpu")), CALL)
     call = {"tuple": [[argument.format(mark)], {"mapping": []}]}
     (attack,) = cases([{**entry, "function": function, "call": call}], tmp_path)
     outcome = run(Cpu(), attack)
@@ -231,7 +231,7 @@ def test_a_recording_calls_nothing_but_what_computes(
 
 
 def test_a_recording_hands_no_function_to_one_that_computes(tmp_path: Path) -> None:
-    (entry,) = of_kind(recorded(lambda: torch.ones(2, device="cpu")), CALL)
+    (entry,) = of_kind(record(lambda: torch.ones(2, device="cpu")), CALL)
     options = {"mapping": [["distance_function", {"function": "save", "named": 1}]]}
     call = {"tuple": [["a", "b", "c"], options]}
     function = "torch.nn.functional.triplet_margin_with_distance_loss"
@@ -244,17 +244,17 @@ def test_a_recording_hands_no_function_to_one_that_computes(tmp_path: Path) -> N
 def chosen_by_device() -> None:
     """As transformers' Mixtral counts the tokens of its experts."""
     experts = torch.tensor([0, 2, 2, 1])
-    counted = experts.float() if experts.device.type == "cpu" else experts.int()
-    counts = torch.histc(counted, bins=3, min=0, max=2)
+    numbers = experts.float() if experts.device.type == "cpu" else experts.int()
+    counts = torch.histc(numbers, bins=3, min=0, max=2)
     places = torch.arange(3, device=counts.device)
     torch.zeros(3).to(experts.device).add_(places)
     assert counts.tolist() == [1, 1, 2]
-    assert (counted.is_cuda, counted.is_xla) == (False, counted.device.type == "xla")
+    assert (numbers.is_cuda, numbers.is_xla) == (False, numbers.device.type == "xla")
 
 
 @pytest.mark.parametrize(("target", "dtype"), [(None, "float32"), ("xla", "int32")])
 def test_a_branch_on_the_device_of_an_array_is_taken_as_on_the_target(target: str | None, dtype: str) -> None:
-    entries = recording.recorded(recorder.recording, chosen_by_device, folder=Path(__file__).parent, target=target)
+    entries = recording.record(recorder.recording, chosen_by_device, folder=Path(__file__).parent, target=target)
     calls = {entry["function"]: entry for entry in of_kind(entries, CALL)}
     (array,) = calls["torch.histc"]["arrays"]
     assert array["dtype"] == dtype
@@ -277,6 +277,6 @@ def test_what_reads_memory_sees_where_it_is_whatever_arrays_say(tmp_path: Path) 
         with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
             x @ x
 
-    entries = recording.recorded(recorder.recording, work, folder=Path(__file__).parent, target="xla")
+    entries = recording.record(recorder.recording, work, folder=Path(__file__).parent, target="xla")
     assert counts(entries)["torch.nn.functional.linear"] == 1
     assert torch.ones(1).device == torch.device("cpu")

@@ -38,8 +38,8 @@ def test_attention_to_one_memory_returns_it() -> None:
         "out_proj.weight": np.eye(2),
     }
     query, memory = np.array([[[0.3, -2.0]]]), np.array([[[1.5, 4.0]]])
-    found = attention.attend(query, memory, weights, "", 1, np.zeros((1, 1, 1, 1)))
-    assert np.allclose(found, memory)
+    result = attention.attend(query, memory, weights, "", 1, np.zeros((1, 1, 1, 1)))
+    assert np.allclose(result, memory)
 
 
 def test_a_masked_memory_is_not_seen() -> None:
@@ -55,16 +55,16 @@ def test_differences_find_a_known_gradient() -> None:
 
 
 def test_backward_gives_the_gradients_of_inputs_and_weights() -> None:
-    differentiated = backward(lambda weights, values: weights["scale"] * values)
-    result, of_inputs, of_weights = differentiated({"scale": np.array(3.0)}, np.array([1.0, 2.0]), np.ones(2))
+    with_gradients = backward(lambda weights, values: weights["scale"] * values)
+    result, of_inputs, of_weights = with_gradients({"scale": np.array(3.0)}, np.array([1.0, 2.0]), np.ones(2))
     assert np.allclose(result, [3.0, 6.0])
     assert np.allclose(of_inputs[0], [3.0, 3.0])
     assert of_weights["scale"] == pytest.approx(3.0)
 
 
 def test_every_module_of_the_library_has_samples() -> None:
-    stored = json.loads(library_modules.DATA.read_text())
-    assert stored["torch"]
+    content = json.loads(library_modules.DATA.read_text())
+    assert content["torch"]
     for name in library_modules.MODULES:
         assert library_modules.samples(f"torch.nn.{name}"), name
     for name in library_modules.OPTIMIZERS:

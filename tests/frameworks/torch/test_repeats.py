@@ -22,7 +22,7 @@ def numbers(inputs: Inputs) -> tuple[Any]:
     return (inputs.normal(4),)
 
 
-def negated(prepare: Callable[..., Callable[[], Any]], *, of: Any = None, **described: Any) -> Case:
+def negation(prepare: Callable[..., Callable[[], Any]], *, of: Any = None, **described: Any) -> Case:
     """A case of ``torch.neg`` whose call is the given one. ``of`` finds the array among its argument."""
     function = Function("torch.neg", reference=lambda x: -(of(x) if of else x))
     function.value("plain", described.pop("arguments", numbers), prepare=prepare, **described)
@@ -51,7 +51,7 @@ def clobbering(find: Callable[[Any], Any] = lambda x: x) -> Callable[..., Callab
 
 @pytest.mark.parametrize("timing", POLICIES)
 def test_an_input_that_the_call_changed_is_a_mismatch(cpu: Device, outcome_of: OutcomeOf, timing: TimingPolicy) -> None:
-    outcome = outcome_of(cpu, negated(clobbering()), timing)
+    outcome = outcome_of(cpu, negation(clobbering()), timing)
     assert mismatch(outcome) == "the call changed its input: argument 0: 1 of 4 values are not as they were given"
     assert outcome.evidence is not None
     assert outcome.evidence.stage == "check"
@@ -69,7 +69,7 @@ def test_an_input_that_only_a_later_call_changes_is_a_mismatch(cpu: Device, outc
 
         return call
 
-    outcome = outcome_of(cpu, negated(prepare))
+    outcome = outcome_of(cpu, negation(prepare))
     assert "the call changed its input: argument 0" in mismatch(outcome)
     assert outcome.evidence is not None
     assert outcome.evidence.stage == "repeat"
@@ -86,7 +86,7 @@ def test_an_input_that_only_a_later_call_changes_is_a_mismatch(cpu: Device, outc
 def test_inputs_in_containers_are_compared(
     cpu: Device, outcome_of: OutcomeOf, arguments: Any, find: Any, path: str
 ) -> None:
-    outcome = outcome_of(cpu, negated(clobbering(find), of=find, arguments=arguments))
+    outcome = outcome_of(cpu, negation(clobbering(find), of=find, arguments=arguments))
     assert f"changed its input: {path}: " in mismatch(outcome)
 
 
@@ -101,7 +101,7 @@ def test_the_input_of_a_module_is_compared(cpu: Device, outcome_of: OutcomeOf) -
         module = Careless()
         return lambda: module(x)
 
-    assert "changed its input" in mismatch(outcome_of(cpu, negated(prepare)))
+    assert "changed its input" in mismatch(outcome_of(cpu, negation(prepare)))
 
 
 @pytest.mark.parametrize("change", [lambda x: x.pop(), lambda x: x.append(1), lambda x: x.__setitem__(0, 7)])
@@ -132,7 +132,7 @@ def test_a_case_says_which_of_its_inputs_may_change(
 
 
 def test_nan_and_both_zeros_are_as_they_were_given(cpu: Device, outcome_of: OutcomeOf) -> None:
-    case = negated(lambda context, x: lambda: context.function(x), arguments=lambda inputs: [np.array([np.nan, -0.0])])
+    case = negation(lambda context, x: lambda: context.function(x), arguments=lambda inputs: [np.array([np.nan, -0.0])])
     assert outcome_of(cpu, case).verdict is Verdict.passed
 
 
@@ -144,7 +144,7 @@ def test_right_once_and_zeros_afterwards_is_a_mismatch(
         results = iter([context.function(x)])
         return lambda: next(results, torch.zeros(4))
 
-    outcome = outcome_of(cpu, negated(prepare), timing)
+    outcome = outcome_of(cpu, negation(prepare), timing)
     assert mismatch(outcome).startswith("right at first, wrong at a later call: result: 4 of 4 values differ")
     assert outcome.evidence is not None
     assert outcome.evidence.stage == "repeat"
@@ -155,7 +155,7 @@ def test_a_later_result_right_at_the_narrower_type_says_so(cpu: Device, outcome_
         results = iter([context.function(x)])
         return lambda: next(results, context.function(x).bfloat16().float())
 
-    outcome = outcome_of(cpu, negated(prepare))
+    outcome = outcome_of(cpu, negation(prepare))
     assert outcome.evidence is not None
     assert outcome.evidence.right_at == "bfloat16"
 
@@ -165,19 +165,19 @@ def test_a_case_whose_state_goes_on_is_prepared_anew(cpu: Device, outcome_of: Ou
         total = torch.zeros(4)
         return lambda: context.function(total.add_(x)).clone()
 
-    assert "a later call" in mismatch(outcome_of(cpu, negated(counting)))
-    assert outcome_of(cpu, negated(counting, unrepeatable="a sum goes on")).verdict is Verdict.passed
+    assert "a later call" in mismatch(outcome_of(cpu, negation(counting)))
+    assert outcome_of(cpu, negation(counting, unrepeatable="a sum goes on")).verdict is Verdict.passed
 
 
 def test_a_case_that_is_prepared_anew_must_be_right_again(cpu: Device, outcome_of: OutcomeOf) -> None:
-    prepared: list[int] = []
+    preparations: list[int] = []
 
     def prepare(context: Context, x: Any) -> Callable[[], Any]:
-        prepared.append(len(prepared))
+        preparations.append(len(preparations))
         # The first is the case's, the second the one that is traced.
-        return lambda: context.function(x) * (prepared[-1] < 2)
+        return lambda: context.function(x) * (preparations[-1] < 2)
 
-    outcome = outcome_of(cpu, negated(prepare, unrepeatable="for this test"))
+    outcome = outcome_of(cpu, negation(prepare, unrepeatable="for this test"))
     assert "a later call" in mismatch(outcome)
 
 
@@ -204,5 +204,5 @@ def test_inputs_are_not_copied_before_the_first_call(cpu: Device, outcome_of: Ou
 
         return call
 
-    assert outcome_of(Noting(), negated(prepare)).verdict is Verdict.passed
+    assert outcome_of(Noting(), negation(prepare)).verdict is Verdict.passed
     assert order[:3] == ["to_device", "call", "to_host"]

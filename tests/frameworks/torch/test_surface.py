@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from tests.frameworks.common.surface import initialised_after, walked
+from tests.frameworks.common.surface import initialised_after, walk
 
 
 @pytest.fixture(scope="module")
-def found() -> dict[str, Any]:
-    return walked("torch")
+def surface() -> dict[str, Any]:
+    return walk("torch")
 
 
-def test_known_functions_classes_and_members_are_listed(found: dict[str, Any]) -> None:
-    entries = found["entries"]
+def test_known_functions_classes_and_members_are_listed(surface: dict[str, Any]) -> None:
+    entries = surface["entries"]
     assert entries["torch.add"]["kind"] == "function"
     assert entries["torch.nn.Linear"]["kind"] == "class"
     assert "torch.nn.Module" in entries["torch.nn.Linear"]["bases"]

@@ -17,17 +17,17 @@ def test_every_call_on_a_lazy_device_is_its_own(xla: Device) -> None:
     import torch_xla.debug.metrics as metrics
 
     values = xla.to_device(np.ones(8), "float32")
-    made = 0
+    calls = 0
 
     def call() -> Any:
-        nonlocal made
-        made += 1
+        nonlocal calls
+        calls += 1
         return values + 1
 
     metrics.clear_metrics()
     timing.steady(call, xla.wait, budget_s=0.05)
-    executed = metrics.metric_data("ExecuteTime")[0]
-    assert executed == made
+    executions = metrics.metric_data("ExecuteTime")[0]
+    assert executions == calls
 
 
 def test_the_cold_call_holds_the_compilation_and_no_other_does(xla: Device) -> None:

@@ -16,7 +16,7 @@ from runners.suite.device import Device, Proof
 from tests.frameworks.common import promises
 
 
-def _saved(x: Any) -> Any:
+def _save(x: Any) -> Any:
     file = io.BytesIO()
     torch.save(x, file)
     file.seek(0)
@@ -30,7 +30,7 @@ READS: dict[str, Callable[[Any], Any]] = {
     "tolist": lambda x: x.tolist(),
     "dlpack": lambda x: np.from_dlpack(x.cpu()),
     "pickle": lambda x: pickle.loads(pickle.dumps(x)).tolist(),
-    "saved": _saved,
+    "saved": _save,
     "copy": lambda x: copy.deepcopy(x).tolist(),
     "repr": repr,
     "iteration": lambda x: [float(number) for number in x],
@@ -51,12 +51,12 @@ def test_a_read_gives_what_it_gives_unwatched(xla: Device, read: Callable[[Any],
     x = torch.tensor([1.5, -2.5, 3.25]).to(xla.handle)
     before = read(x)
     with xla.counting(Proof()):
-        counted = read(x)
+        after_count = read(x)
     with xla.tracing(Proof()):
-        traced = read(x)
-    for watched in (counted, traced):
-        assert type(watched) is type(before)
-        np.testing.assert_array_equal(watched, before)
+        after_trace = read(x)
+    for after in (after_count, after_trace):
+        assert type(after) is type(before)
+        np.testing.assert_array_equal(after, before)
 
 
 @pytest.mark.parametrize("read", REFUSED.values(), ids=REFUSED)
@@ -64,9 +64,9 @@ def test_what_is_refused_is_refused_by_the_same_error(xla: Device, read: Callabl
     x = torch.tensor([1.5, -2.5, 3.25]).to(xla.handle)
     with pytest.raises(Exception) as before:
         read(x)
-    with xla.counting(Proof()), pytest.raises(before.type) as watched:
+    with xla.counting(Proof()), pytest.raises(before.type) as error:
         read(x)
-    assert str(watched.value) == str(before.value)
+    assert str(error.value) == str(before.value)
 
 
 def test_what_torch_remembers_of_its_functions_is_right_although_it_first_looks_while_they_are_watched() -> None:

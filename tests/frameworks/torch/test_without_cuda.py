@@ -77,16 +77,16 @@ def _other_cuda(tmp_path: Path) -> Path:
 
 
 def test_what_needs_no_cuda_works_and_is_quiet(tmp_path: Path) -> None:
-    done = run(QUIET, tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+    answer = run(QUIET, tmp_path)
+    assert (answer.returncode, answer.stderr) == (0, "")
 
 
 def test_what_looks_for_cuda_works_as_without_a_driver(tmp_path: Path) -> None:
-    done = run(SAYING_SOMETHING, tmp_path)
-    assert done.returncode == 0, done.stderr
+    answer = run(SAYING_SOMETHING, tmp_path)
+    assert answer.returncode == 0, answer.stderr
 
 
 def test_what_reaches_cuda_after_all_ends_and_names_it(tmp_path: Path) -> None:
-    done = run("torch.backends.cudnn.version()", tmp_path)
-    assert done.returncode == CALLED
-    assert done.stderr.endswith("libcudnn.so.9 was called, and its package is not installed here\n"), done.stderr
+    answer = run("torch.backends.cudnn.version()", tmp_path)
+    assert answer.returncode == CALLED
+    assert answer.stderr.endswith("libcudnn.so.9 was called, and its package is not installed here\n"), answer.stderr

@@ -57,9 +57,9 @@ def rates_swapped(scheduler: Any, mutant: Mutant) -> Any:
 
     class Altered(scheduler):
         def step(self, epoch: Any = None) -> None:
-            before = [_copied(group["lr"]) for group in self.optimizer.param_groups]
+            before = [_copy(group["lr"]) for group in self.optimizer.param_groups]
             super().step()
-            after = [_copied(group["lr"]) for group in self.optimizer.param_groups]
+            after = [_copy(group["lr"]) for group in self.optimizer.param_groups]
             for group, rate in zip(self.optimizer.param_groups, mutant(after, (before,), {}), strict=True):
                 group["lr"] = rate
             self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
@@ -67,7 +67,7 @@ def rates_swapped(scheduler: Any, mutant: Mutant) -> Any:
     return Altered
 
 
-def _copied(rate: Any) -> Any:
+def _copy(rate: Any) -> Any:
     return rate.clone() if isinstance(rate, torch.Tensor) else rate
 
 
@@ -99,7 +99,7 @@ def rows_swapped(dataset: Any, mutant: Mutant) -> Any:
 
 
 def gradients_swapped(zero_grad: Any, mutant: Mutant) -> Any:
-    def altered(module: Any, *arguments: Any, **options: Any) -> None:
+    def alter_gradients(module: Any, *arguments: Any, **options: Any) -> None:
         parameters = list(module.parameters())
         before = [_clone(each.grad) for each in parameters]
         zero_grad(module, *arguments, **options)
@@ -107,7 +107,7 @@ def gradients_swapped(zero_grad: Any, mutant: Mutant) -> Any:
         for parameter, gradient in zip(parameters, mutant(after, (before,), {}), strict=True):
             parameter.grad = gradient
 
-    return altered
+    return alter_gradients
 
 
 def _clone(array: Any) -> Any:
@@ -117,7 +117,7 @@ def _clone(array: Any) -> Any:
 def statistics_swapped(reset: Any, mutant: Mutant) -> Any:
     """The buffers of a layer, which the call sets back."""
 
-    def altered(layer: Any) -> None:
+    def alter_statistics(layer: Any) -> None:
         before = [each.clone() for each in layer.buffers()]
         reset(layer)
         names = [name for name, _ in layer.named_buffers()]
@@ -125,23 +125,23 @@ def statistics_swapped(reset: Any, mutant: Mutant) -> Any:
         for name, value in zip(names, mutant(after, (before,), {}), strict=True):
             setattr(layer, name, value)
 
-    return altered
+    return alter_statistics
 
 
 def registration_swapped(register: Any, mutant: Mutant) -> Any:
     """The parameters that the call adds to a module; untouched, it adds none."""
 
-    def altered(module: Any, name: str, given: Any) -> None:
+    def alter_registration(module: Any, name: str, new_parameter: Any) -> None:
         before = {id(each) for each in module.parameters()}
-        register(module, name, given)
-        added = [each for each in module.parameters() if id(each) not in before]
-        values = mutant([each.detach().clone() for each in added], ([],), {})
+        register(module, name, new_parameter)
+        new_parameters = [each for each in module.parameters() if id(each) not in before]
+        values = mutant([each.detach().clone() for each in new_parameters], ([],), {})
         if not values:
             delattr(module, name)
-        for parameter, value in zip(added, values, strict=False):
+        for parameter, value in zip(new_parameters, values, strict=False):
             parameter.data = value
 
-    return altered
+    return alter_registration
 
 
 CLASSES: Mapping[type, Wrapper] = {

@@ -43,26 +43,37 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     compiler = shutil.which("g++")
     if compiler is None:
         pytest.skip("there is no g++ to build the kernel with")
-    built = tmp_path_factory.mktemp("boxed") / "boxed.so"
+    library_file = tmp_path_factory.mktemp("boxed") / "boxed.so"
     includes = [f"-I{TORCH / 'include'}", f"-I{TORCH / 'include/torch/csrc/api/include'}"]
-    linked = [f"-L{TORCH / 'lib'}", "-ltorch", "-ltorch_cpu", "-lc10"]
-    command = [compiler, "-O0", "-shared", "-fPIC", "-std=c++20", *includes, str(SOURCE), "-o", str(built), *linked]
+    linker_options = [f"-L{TORCH / 'lib'}", "-ltorch", "-ltorch_cpu", "-lc10"]
+    command = [
+        compiler,
+        "-O0",
+        "-shared",
+        "-fPIC",
+        "-std=c++20",
+        *includes,
+        str(SOURCE),
+        "-o",
+        str(library_file),
+        *linker_options,
+    ]
     subprocess.run(command, check=True, timeout=300)
-    return built
+    return library_file
 
 
-def placed(library: Path, name: str, **variables: str) -> str:
+def outcome_of_call(library: Path, name: str, **variables: str) -> str:
     return promises.in_a_process(f"NAME, LIBRARY = {name!r}, {str(library)!r}\n{PLACED}", **variables)
 
 
 def test_torchs_own_fallback_is_seen(library: Path) -> None:
-    assert placed(library, "where", TOY_BY_TORCH="1") == "passed fell_back {'aten::where': 1}"
+    assert outcome_of_call(library, "where", TOY_BY_TORCH="1") == "passed fell_back {'aten::where': 1}"
 
 
 def test_a_kernel_that_nobody_can_look_into_proves_nothing(library: Path) -> None:
-    assert placed(library, "trunc_") == "passed unknown {}"
+    assert outcome_of_call(library, "trunc_") == "passed unknown {}"
 
 
 @pytest.mark.parametrize("variables", [{}, {"TOY_BY_TORCH": "1"}])
 def test_an_operation_with_a_kernel_of_its_own_is_not_doubted(library: Path, variables: dict[str, str]) -> None:
-    assert placed(library, "neg", **variables) == "passed on_device {}"
+    assert outcome_of_call(library, "neg", **variables) == "passed on_device {}"

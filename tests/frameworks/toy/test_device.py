@@ -15,8 +15,8 @@ STORED = [dtype for dtype in promises.DTYPES if dtype != "bfloat16"]
 
 
 def test_it_stands_beside_the_devices_of_ours(toy: Device) -> None:
-    known = frameworks.devices(frameworks.load("torch"))
-    assert known == ["cpu", "cuda", "tpu", "xla", "toy"]
+    device_names = frameworks.devices(frameworks.load("torch"))
+    assert device_names == ["cpu", "cuda", "tpu", "xla", "toy"]
 
 
 def test_it_says_that_it_is_simulated(toy: Device) -> None:
@@ -61,8 +61,8 @@ def test_waiting_really_waits(toy: Device) -> None:
 def test_a_seed_repeats_the_numbers_of_the_device(toy: Device) -> None:
     def draw(seed: int) -> list[float]:
         toy.seed(seed)
-        drawn: list[float] = toy.to_host(torch.rand(5, device=toy.handle)).values.tolist()
-        return drawn
+        numbers: list[float] = toy.to_host(torch.rand(5, device=toy.handle)).values.tolist()
+        return numbers
 
     assert draw(7) == draw(7) != draw(8)
 
@@ -73,24 +73,24 @@ def test_conjugated_results_are_taken_by_value(toy: Device) -> None:
 
 def test_gradients_flow_through_the_device(toy: Device) -> None:
     values = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-    given = toy.to_device(values, "float32").requires_grad_()
-    (given * given + given * given + given).sum().backward()
-    np.testing.assert_allclose(toy.to_host(given.grad).values, 4 * values + 1)
+    x = toy.to_device(values, "float32").requires_grad_()
+    (x * x + x * x + x).sum().backward()
+    np.testing.assert_allclose(toy.to_host(x.grad).values, 4 * values + 1)
 
 
 def test_gradients_know_what_a_view_was_changed_to_in_place(toy: Device) -> None:
-    given = toy.to_device(np.ones((2, 3)), "float32").requires_grad_()
-    doubled = given * 2
-    doubled[0].mul_(3)
-    doubled.sum().backward()
-    assert toy.to_host(given.grad).values.tolist() == [[6, 6, 6], [2, 2, 2]]
+    x = toy.to_device(np.ones((2, 3)), "float32").requires_grad_()
+    y = x * 2
+    y[0].mul_(3)
+    y.sum().backward()
+    assert toy.to_host(x.grad).values.tolist() == [[6, 6, 6], [2, 2, 2]]
 
 
 def test_gradients_on_the_host_are_as_before(toy: Device) -> None:
-    given = torch.ones(2, requires_grad=True)
-    (given * given).sum().backward()
-    assert given.grad is not None
-    assert given.grad.tolist() == [2, 2]
+    x = torch.ones(2, requires_grad=True)
+    (x * x).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [2, 2]
 
 
 def test_memory_lives_as_long_as_a_view_of_it(toy: Device) -> None:

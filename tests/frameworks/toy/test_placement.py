@@ -167,11 +167,11 @@ def test_a_fallback_is_not_blamed_on_the_next_case(toy: Device, outcome_of: Outc
 
 
 def test_a_result_is_never_written_into_less_or_more_than_its_own_room(toy: Device, outcome_of: OutcomeOf) -> None:
-    given = toy.to_device(np.ones(3), "float32")
+    array = toy.to_device(np.ones(3), "float32")
     outcome = Function(
         "torch.exp", reference=np.exp, prepare=lambda context, values: lambda: context.function(values, out=room)
     )
     outcome.value("out", lambda inputs: (inputs.normal(3),))
-    room = torch.zeros(2, 3, device=given.device)
+    room = torch.zeros(2, 3, device=array.device)
     assert outcome_of(toy, outcome).verdict is Verdict.failed
     assert toy.to_host(room).values.tolist() == [[0, 0, 0], [0, 0, 0]]
