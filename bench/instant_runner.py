@@ -54,8 +54,8 @@ class InstantExecutor:
         # When it arrived, on the clock that all processes of this machine share: told in the log.
         outcome = ordinary_outcome(f"{time.monotonic_ns()}")
         for task in tasks:
-            self._log.started(*task.key)
-            self._log.finished(*task.key, outcome)
+            self._log.record_start(*task.key)
+            self._log.record_finish(*task.key, outcome)
 
     def cancel(self, id: str, attempt: int) -> None:
         """Nothing waits and nothing runs."""

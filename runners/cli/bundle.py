@@ -150,10 +150,10 @@ class BundleWriter:
 def differences(earlier: BundleHeader, now: BundleHeader) -> list[str]:
     """The differences of two headers that would make two different bundles, for a person to read."""
     one, other = _comparable(earlier), _comparable(now)
-    found = [f"{name} {_short(one[name])}, now {_short(other[name])}" for name in one if one[name] != other.get(name)]
-    if not found and earlier.suite.cases != now.suite.cases:
-        found.append("other cases")
-    return found
+    fields = [f"{name} {_short(one[name])}, now {_short(other[name])}" for name in one if one[name] != other.get(name)]
+    if not fields and earlier.suite.cases != now.suite.cases:
+        fields.append("other cases")
+    return fields
 
 
 def _comparable(header: BundleHeader) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from protocol.jobs import Job
 from protocol.model import first_fault
 from protocol.runner import RunnerInfo
 from runners.cli.bundle import BundleWriter
-from runners.cli.foreground import finished, opened
+from runners.cli.foreground import open_supervisor, read_finishes
 from runners.errors import BundleError, FrameworkBrokenError
 from runners.http.description import describe
 from runners.isolation import scratch
@@ -69,7 +69,7 @@ async def chart(order: Order) -> None:
         target = order.framework, order.device
         progress: Progress | None = None
         try:
-            async with opened(*target, order.memory_limit, order.interpreter, order.slots) as (
+            async with open_supervisor(*target, order.memory_limit, order.interpreter, order.slots) as (
                 supervisor,
                 log,
                 catalogue,
@@ -84,10 +84,10 @@ async def chart(order: Order) -> None:
                 await _run(supervisor, log, bundle, header, progress)
         except (asyncio.CancelledError, FrameworkBrokenError, BundleError):
             if progress is not None:
-                progress.stopped()
+                progress.say_stopped()
             raise
         bundle.complete()
-        progress.ended()
+        progress.say_end()
 
 
 def header_of(order: Order, suite: CatalogueSuite, runner: RunnerInfo) -> BundleHeader:
@@ -113,18 +113,18 @@ async def _run(
 ) -> None:
     waiting = tasks(header, bundle)
     running: dict[str, Task] = {}
-    seen = 0
+    last_seen = 0
     while len(bundle.done) < header.outcomes:
         if len(running) <= AHEAD // 2:
             more = {task.job.id: task for task in itertools.islice(waiting, AHEAD - len(running))}
             running |= more
             supervisor.submit(more.values())
-        await log.wait_for_event(seen, LOOK_EVERY_S)
-        seen, lines = log.after(seen)
-        for event in finished(lines):
+        await log.wait_for_event(last_seen, LOOK_EVERY_S)
+        last_seen, lines = log.after(last_seen)
+        for event in read_finishes(lines):
             job = running.pop(event.id).job
             bundle.add(BundledOutcome(case=job.case, run=job.run, finished_at=datetime.now(UTC), outcome=event.outcome))
-        log.acknowledge(seen)
+        log.acknowledge(last_seen)
         if supervisor.broken.is_set():
             raise FrameworkBrokenError(f"no case can be run any more: {supervisor.failure}")
         progress.show()
@@ -133,7 +133,7 @@ async def _run(
 def tasks(header: BundleHeader, bundle: BundleWriter) -> Iterator[Task]:
     """The tasks that are left to do, run by run."""
     cases = header.suite.cases
-    timed = representatives(cases) if header.timed_cases is TimedCases.representative else {case.id for case in cases}
+    to_time = representatives(cases) if header.timed_cases is TimedCases.representative else {case.id for case in cases}
     for run in range(1, header.runs + 1):
         for number, case in enumerate(cases):
             if (case.id, run) not in bundle.done:
@@ -143,7 +143,7 @@ def tasks(header: BundleHeader, bundle: BundleWriter) -> Iterator[Task]:
                     case=case.id,
                     run=run,
                     timeout_s=header.timeout_s,
-                    timing=header.timing if case.id in timed else TimingPolicy.off,
+                    timing=header.timing if case.id in to_time else TimingPolicy.off,
                 )
                 yield Task(job, header.suite.name, case.function)
 
@@ -153,16 +153,16 @@ def select(catalogue: Catalogue, suite: str, functions: Sequence[str]) -> tuple[
 
     Raises ``BundleError`` if all match none.
     """
-    found = next((offered for offered in catalogue.suites if offered.name == suite), None)
-    if found is None:
-        names = ", ".join(offered.name for offered in catalogue.suites)
+    offer = next((candidate for candidate in catalogue.suites if candidate.name == suite), None)
+    if offer is None:
+        names = ", ".join(candidate.name for candidate in catalogue.suites)
         raise BundleError(f"no suite {suite!r}; there are: {names}; write the path of one of your own as ./{suite}")
-    known = {case.function for case in found.cases}
-    chosen = choose_functions(functions, known)
-    if not chosen.functions:
-        raise BundleError(f"{no_function_matches(chosen.unknown, known)} in the suite {suite!r}")
-    cases = [case for case in found.cases if case.function in chosen.functions]
-    return found.model_copy(update={"cases": cases}), chosen.unknown
+    known_names = {case.function for case in offer.cases}
+    choice = choose_functions(functions, known_names)
+    if not choice.functions:
+        raise BundleError(f"{no_function_matches(choice.unknown, known_names)} in the suite {suite!r}")
+    cases = [case for case in offer.cases if case.function in choice.functions]
+    return offer.model_copy(update={"cases": cases}), choice.unknown
 
 
 class Progress:
@@ -188,19 +188,21 @@ class Progress:
         else:
             self._say(self._line(now))
 
-    def ended(self) -> None:
+    def say_end(self) -> None:
         self._end_line()
         self._say(f"{self._line(time.monotonic())}; complete: {self._bundle.path}")
 
-    def stopped(self) -> None:
+    def say_stopped(self) -> None:
         self._end_line()
-        done = len(self._bundle.done)
-        if done:
-            self._say(f"{done:,} of {self._total:,} are kept in {self._bundle.part}; the same command goes on there")
+        jobs_done = len(self._bundle.done)
+        if jobs_done:
+            self._say(
+                f"{jobs_done:,} of {self._total:,} are kept in {self._bundle.part}; the same command goes on there"
+            )
 
     def _line(self, now: float) -> str:
         bundle = self._bundle
-        return shown(len(bundle.done), self._total, bundle.failing, bundle.kept, now - self._begun)
+        return progress_line(len(bundle.done), self._total, bundle.failing, bundle.kept, now - self._begun)
 
     def _end_line(self) -> None:
         if self._over:
@@ -210,17 +212,17 @@ class Progress:
         print(line, file=self._stream, flush=True)
 
 
-def shown(done: int, total: int, failing: int, kept: int, elapsed_s: float) -> str:
+def progress_line(jobs_done: int, total: int, failing: int, jobs_kept: int, elapsed_s: float) -> str:
     """``120/573 done, 4 failing, 2.3/s, 3 min 17 s left``; the rate is that of this start."""
-    line = f"{done:,}/{total:,} done, {failing:,} failing"
-    if done == kept or elapsed_s <= 0:
+    line = f"{jobs_done:,}/{total:,} done, {failing:,} failing"
+    if jobs_done == jobs_kept or elapsed_s <= 0:
         return line
-    rate = (done - kept) / elapsed_s
-    minutes, seconds = divmod(round((total - done) / rate), 60)
+    rate = (jobs_done - jobs_kept) / elapsed_s
+    minutes, seconds = divmod(round((total - jobs_done) / rate), 60)
     hours, minutes = divmod(minutes, 60)
     left = f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {seconds:02d} s" if minutes else f"{seconds} s"
     pace = f"{rate:.1f}/s" if rate >= 1 else f"{60 * rate:.1f}/min"
-    return f"{line}, {pace}, {left} left" if done < total else f"{line}, {pace}"
+    return f"{line}, {pace}, {left} left" if jobs_done < total else f"{line}, {pace}"
 
 
 def _version() -> str:

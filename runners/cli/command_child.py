@@ -97,7 +97,7 @@ class Ended:
     """The exit code of ours."""
 
 
-def run_child(order: ChildOrder, told: Told) -> Ended:
+def run_child(order: ChildOrder, report: Told) -> Ended:
     """Run the command to its end, to its deadline or to a Ctrl-C."""
     ours, theirs = os.pipe()
     device = frameworks.variables(frameworks.load(order.framework), order.device)
@@ -118,21 +118,21 @@ def run_child(order: ChildOrder, told: Told) -> Ended:
     finally:
         os.close(theirs)
     deadline = time.monotonic() + order.timeout_s
-    killed: Ended | None = None
+    early_end: Ended | None = None
     try:
         for line in _lines(ours, process, deadline):
             with suppress(ValueError, KeyError, TypeError):
-                told.take(line)
+                report.take(line)
         if process.poll() is None:
-            killed = Ended(None, f"the command was killed after {order.timeout_s:g} s", LATE)
+            early_end = Ended(None, f"the command was killed after {order.timeout_s:g} s", LATE)
     except KeyboardInterrupt:
-        killed = Ended(None, "the command was interrupted", INTERRUPTED)
+        early_end = Ended(None, "the command was interrupted", INTERRUPTED)
     finally:
         _end(process)
         os.close(ours)
     code = process.returncode
     how = f"signal {-code}" if code < 0 else f"exit code {code}"
-    return killed or Ended(code, f"the command ended with {how}", FAILED if code else 0)
+    return early_end or Ended(code, f"the command ended with {how}", FAILED if code else 0)
 
 
 def _lines(pipe: int, process: subprocess.Popen[bytes], deadline: float) -> Iterator[bytes]:

@@ -73,8 +73,8 @@ def run(options: argparse.Namespace) -> int:
         is_misspelt = options.command == "serve" and isinstance(error, UnknownFrameworkError)
         return UNKNOWN_TARGET if is_misspelt else error.exit_code
     except UnicodeEncodeError as error:
-        given = error.object[error.start : error.end]
-        print(f"portolan-runner: {given!a} is no text: write every argument in UTF-8", file=sys.stderr)
+        argument = error.object[error.start : error.end]
+        print(f"portolan-runner: {argument!a} is no text: write every argument in UTF-8", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
@@ -86,11 +86,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _enrolment(options: argparse.Namespace) -> EnrolmentOptions | None:
     if options.enrol is None:
-        given = [
+        options_given = [
             option for option in ("enrolment_token_file", "name", "advertise") if getattr(options, option) is not None
         ]
-        if given:
-            raise UsageError(f"--{given[0].replace('_', '-')} goes with --enrol URL")
+        if options_given:
+            raise UsageError(f"--{options_given[0].replace('_', '-')} goes with --enrol URL")
         return None
     if options.enrolment_token_file is None:
         raise UsageError(
@@ -173,7 +173,7 @@ def _set_up(options: argparse.Namespace) -> Iterator[Path]:
     for sharing in by_name.values():
         # One environment for all of them: a whole one if any device needs it.
         whole = options.with_cuda or any(frameworks.spared(framework, device) is None for device in sharing)
-        yield environments.set_up(framework, sharing[0], added=options.added, whole=whole)
+        yield environments.set_up(framework, sharing[0], additions=options.added, whole=whole)
 
 
 def _interpreter(options: argparse.Namespace) -> Interpreter:
@@ -181,10 +181,10 @@ def _interpreter(options: argparse.Namespace) -> Interpreter:
     framework, device = options.framework, options.device
     frameworks.require_served(framework, device)
     if options.python is not None:
-        found = shutil.which(options.python)
-        if found is None:
+        program = shutil.which(options.python)
+        if program is None:
             raise UsageError(f"--python {options.python}: there is no such program; name a Python that has {framework}")
-        path = os.path.abspath(found)
+        path = os.path.abspath(program)
         return Interpreter(path, is_chosen=True)
     frameworks.require(framework)
     if frameworks.is_importable(framework):
@@ -199,9 +199,9 @@ def _interpreter(options: argparse.Namespace) -> Interpreter:
 
 
 async def _run(options: argparse.Namespace) -> int:
-    from runners.cli.foreground import opened, run_one
+    from runners.cli.foreground import open_supervisor, run_one
 
-    if any(given is not None for given in (options.functions, options.runs, options.timed_cases, options.slots)):
+    if any(option is not None for option in (options.functions, options.runs, options.timed_cases, options.slots)):
         raise UsageError("--functions, --runs, --timed-cases and --slots go with --out FILE, which runs a suite")
     if options.case is None:
         raise UsageError("say which CASE to run, or with --out FILE where to put a whole suite")
@@ -210,13 +210,13 @@ async def _run(options: argparse.Namespace) -> int:
     if run < 1:
         raise UsageError(f"--run {run}: runs count from 1")
     target = options.framework, options.device
-    async with opened(*target, options.memory_limit, options.interpreter) as (supervisor, log, catalogue):
+    async with open_supervisor(*target, options.memory_limit, options.interpreter) as (supervisor, log, catalogue):
         suites = index(catalogue)
         names = options.suites.searched or list(suites)
         suite = next((name for name in names if name in suites and options.case in suites[name].functions), None)
         if suite is None:
-            known = [case for name in names if name in suites for case in suites[name].functions]
-            hint = did_you_mean(options.case, known) or f"; see: portolan-runner cases {options.framework}"
+            function_cases = [case for name in names if name in suites for case in suites[name].functions]
+            hint = did_you_mean(options.case, function_cases) or f"; see: portolan-runner cases {options.framework}"
             raise UsageError(f"no case {options.case!r}{hint}")
         job = Job(
             id="1",
@@ -227,7 +227,7 @@ async def _run(options: argparse.Namespace) -> int:
             timing=_timing(options, suite),
         )
         outcome = await run_one(supervisor, log, job, suite, suites[suite].functions[options.case])
-    for line in shown(outcome):
+    for line in outcome_lines(outcome):
         print(line)
     return EXIT_CODES[outcome.verdict]
 
@@ -280,14 +280,14 @@ async def _chart(options: argparse.Namespace) -> int:
 
 
 def _enumerate(options: argparse.Namespace) -> int:
-    from runners.cli.enumeration import enumerate_surface, packed
+    from runners.cli.enumeration import compress, enumerate_surface
 
     lines = enumerate_surface(options.framework, _interpreter(options))
     if options.out is None:
         sys.stdout.write(lines.decode())
         return 0
     try:
-        options.out.write_bytes(packed(lines) if options.out.suffix == ".gz" else lines)
+        options.out.write_bytes(compress(lines) if options.out.suffix == ".gz" else lines)
     except OSError as error:
         raise UsageError(f"--out {options.out}: {error.strerror}; name a file that can be written") from error
     return 0
@@ -335,24 +335,24 @@ def _watch(options: argparse.Namespace) -> int:
 
 
 async def _cases(options: argparse.Namespace) -> int:
-    from runners.cli.foreground import opened
+    from runners.cli.foreground import open_supervisor
 
-    async with opened(options.framework, options.device, None, options.interpreter) as (_, _, catalogue):
-        listed = [
+    async with open_supervisor(options.framework, options.device, None, options.interpreter) as (_, _, catalogue):
+        lines = [
             f"{name}\t{case}"
             for name, suite in index(catalogue).items()
             if name in (options.suites.names or [name])
             for case in suite.functions
             if fnmatch.fnmatchcase(case, options.match)
         ]
-    if not listed:
+    if not lines:
         among = f" in a suite {' or '.join(map(repr, options.suites.names))}" if options.suites.names else ""
         raise UsageError(f"no case{among} is like {options.match!r}")
-    print("\n".join(listed))
+    print("\n".join(lines))
     return 0
 
 
-def shown(outcome: Outcome) -> list[str]:
+def outcome_lines(outcome: Outcome) -> list[str]:
     """An outcome as a person reads it, most important first."""
     lines = [f"{outcome.verdict} ({outcome.ending}) in {outcome.duration_s:.3f} s"]
     fallbacks = ", ".join(f"{name} x{count}" for name, count in outcome.proof.fallbacks.items())

@@ -159,7 +159,7 @@ def _lines(framework: str, walk: Walk) -> bytes:
     return b"".join(f"{model.model_dump_json()}\n".encode() for model in (header, *entries))
 
 
-def packed(lines: bytes) -> bytes:
+def compress(lines: bytes) -> bytes:
     """The lines compressed, with no time and no name in the result."""
     sink = BytesIO()
     with gzip.GzipFile(filename="", mode="wb", fileobj=sink, mtime=0) as stream:

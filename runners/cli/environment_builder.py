@@ -69,15 +69,15 @@ class Builder:
             compiling = [] if command == "compile" else ["--compile-bytecode"]
             self._call([find_uv(), "pip", command, "--python", self.python, *compiling, *arguments])
 
-    def check(self, spared: str | None = None) -> None:
+    def check(self, spared_packages: str | None = None) -> None:
         """Check what was installed: better found now than by a runner. ``spared`` packages may be missing."""
         try:
             self._call([find_uv(), "pip", "check", "--python", self.python])
         except StepFailedError as error:
-            if spared is None or not locks.lack_only(error.words, spared):
+            if spared_packages is None or not locks.lack_only(error.words, spared_packages):
                 raise
         # Without CUDA: a runner looks for its device when it starts. Bound at once, a symbol that nobody has is found.
-        variables = {"CUDA_VISIBLE_DEVICES": "", **({} if spared is None else {"LD_BIND_NOW": "1"})}
+        variables = {"CUDA_VISIBLE_DEVICES": "", **({} if spared_packages is None else {"LD_BIND_NOW": "1"})}
         self._call([self.python, "-P", "-c", f"import {self._framework}"], variables)
 
     def complete(self, **facts: Any) -> None:
@@ -97,7 +97,7 @@ class Builder:
         assert process.stdout is not None
         os.set_blocking(process.stdout.fileno(), False)
         words: deque[str] = deque(maxlen=40)
-        reported, rest = time.monotonic(), ""
+        reported_at, rest = time.monotonic(), ""
         doing = "making it" if "venv" in command else "resolving and downloading"
         try:
             while process.poll() is None:
@@ -106,8 +106,8 @@ class Builder:
                 rest = _gather(rest + (process.stdout.read() or b"").decode(errors="replace"), words)
                 if words and "venv" not in command:
                     doing = words[-1]
-                if time.monotonic() - reported >= PROGRESS_EVERY_S:
-                    reported = time.monotonic()
+                if time.monotonic() - reported_at >= PROGRESS_EVERY_S:
+                    reported_at = time.monotonic()
                     self.say(f"{self.what}: {doing} ({self.seconds:.0f} s)")
             _gather(rest + (process.stdout.read() or b"").decode(errors="replace") + "\n", words)
         finally:
@@ -135,10 +135,10 @@ def _advice(tail: str) -> str:
 def find_uv() -> str:
     """The uv beside this Python, or the one on the path."""
     beside = Path(sys.executable).with_name("uv")
-    found = str(beside) if beside.exists() else shutil.which("uv")
-    if not found:
+    program = str(beside) if beside.exists() else shutil.which("uv")
+    if not program:
         raise SetupFailedError(f"uv is not installed; run: {sys.executable} -m pip install uv")
-    return found
+    return program
 
 
 def _gather(text: str, words: deque[str]) -> str:

@@ -46,8 +46,8 @@ LEFT_OUT = "portolan-left-out.txt"
 
 def name(framework: str, device: str = "") -> str:
     """The environment for a device: the framework's, or the device's own where one is declared."""
-    declared = OURS[framework].devices.get(device) if framework in OURS else None
-    return f"{framework}-{device}" if declared is not None and declared.own_environment else framework
+    device_target = OURS[framework].devices.get(device) if framework in OURS else None
+    return f"{framework}-{device}" if device_target is not None and device_target.own_environment else framework
 
 
 def lock(framework: str, device: str = "") -> Path:
@@ -56,7 +56,7 @@ def lock(framework: str, device: str = "") -> Path:
     return PROJECT / "runners" / framework / f"lock{variant}.txt"
 
 
-def key(framework: str, device: str = "", added: Sequence[str] = (), whole: bool = False) -> str:
+def key(framework: str, device: str = "", packages: Sequence[str] = (), whole: bool = False) -> str:
     """12 hex digits over all that decides what an environment holds. Raises ``OSError`` if there is no lock."""
     lines = lock(framework, device).read_text().splitlines()
     left_out = spared(framework, device, whole)
@@ -65,7 +65,7 @@ def key(framework: str, device: str = "", added: Sequence[str] = (), whole: bool
         "python": f"{sys.version_info.major}.{sys.version_info.minor}",
         "machine": platform.machine(),
         "lock": [line for line in lines if line and not line.startswith("#")],
-        "added": sorted(map(_content, added)),
+        "added": sorted(map(_content, packages)),
         "any build": any_build(inherited()),
         **({} if left_out is None else {"left out": left_out.packages}),
     }
@@ -87,9 +87,9 @@ def _content(package: str) -> str:
     return hasher.hexdigest()
 
 
-def path(framework: str, device: str = "", added: Sequence[str] = (), whole: bool = False) -> Path:
+def path(framework: str, device: str = "", packages: Sequence[str] = (), whole: bool = False) -> Path:
     """The folder in which the environment of the present lock is, or will be."""
-    return _folder() / f"{name(framework, device)}-{key(framework, device, added, whole)}"
+    return _folder() / f"{name(framework, device)}-{key(framework, device, packages, whole)}"
 
 
 def find(framework: str, device: str = "") -> Path | None:
@@ -98,8 +98,8 @@ def find(framework: str, device: str = "") -> Path | None:
     For a device that a package brings it is the one with that package, the latest set up of several.
     """
     try:
-        brought = _bringing(framework, device)
-        candidates = [brought] if brought else [path(framework, device, whole=whole) for whole in (False, True)]
+        bringing = _bringing(framework, device)
+        candidates = [bringing] if bringing else [path(framework, device, whole=whole) for whole in (False, True)]
     except OSError:
         # Without a lock there is no environment that could match it.
         return None
@@ -122,7 +122,7 @@ def _bringing(framework: str, device: str) -> Path | None:
 
 
 def set_up(
-    framework: str, device: str = "", say: Say | None = None, added: Sequence[str] = (), whole: bool = False
+    framework: str, device: str = "", say: Say | None = None, additions: Sequence[str] = (), whole: bool = False
 ) -> Path:
     """Install the environment for a device of the framework unless it is there; its path.
 
@@ -134,7 +134,7 @@ def set_up(
     what = name(framework, device)
     left_out = spared(framework, device, whole)
     with _naming_the_place(what):
-        packages = [_requirement(package) for package in added]
+        packages = [_requirement(package) for package in additions]
         target = path(framework, device, packages, whole)
         if _is_complete(target):
             say(f"{what}: its environment is ready in {target}")
@@ -151,7 +151,7 @@ def set_up(
                 _give_up(builder, error)
             else:
                 return target
-    return set_up(framework, device, say, added, whole=True)
+    return set_up(framework, device, say, additions, whole=True)
 
 
 def set_up_release(requirement: str, say: Say | None = None, whole: bool = False) -> Path:
@@ -205,22 +205,22 @@ def _requirement(package: str) -> str:
 
 
 def _build(
-    framework: str, device: str, added: Sequence[str], builder: Builder, left_out: SparedPackages | None
+    framework: str, device: str, additions: Sequence[str], builder: Builder, left_out: SparedPackages | None
 ) -> None:
     build_may_differ = any_build(inherited())
     builder.begin()
-    builder.install(_installing(builder, lock(framework, device), added, build_may_differ, left_out))
+    builder.install(_installing(builder, lock(framework, device), additions, build_may_differ, left_out))
     _stand_in(builder, left_out)
     if build_may_differ:
         builder.keep(ANY_BUILD, "")
-    brought = _brought(framework, builder.packages, DEVICE_GROUP)
-    if added and not brought and not _brought(framework, builder.packages, own_suites.GROUP):
+    entry_points = _entry_points(framework, builder.packages, DEVICE_GROUP)
+    if additions and not entry_points and not _entry_points(framework, builder.packages, own_suites.GROUP):
         raise SetupFailedError(
-            f"{builder.what}: {', '.join(added)} brings no device and no suite: it needs an entry point "
+            f"{builder.what}: {', '.join(additions)} brings no device and no suite: it needs an entry point "
             f"{framework}.NAME in the group {DEVICE_GROUP} or {own_suites.GROUP}"
         )
-    builder.complete(plain=key(framework, device, whole=left_out is None), brought=brought)
-    devices = f" with {', '.join(entry.replace('.', '/', 1) for entry in brought)}" if brought else ""
+    builder.complete(plain=key(framework, device, whole=left_out is None), brought=entry_points)
+    devices = f" with {', '.join(entry.replace('.', '/', 1) for entry in entry_points)}" if entry_points else ""
     builder.say(f"{builder.what}: environment ready{devices} after {builder.seconds:.0f} s in {builder.target}")
 
 
@@ -230,20 +230,26 @@ def _build_release(packages: Sequence[str], builder: Builder, left_out: SparedPa
         builder.install([["install", *packages]])
     else:
         # What it would bring is only known once it is resolved, which needs no download of it.
-        asked, found = builder.keep("portolan-asked.txt", "\n".join(packages)), builder.target / LOCK
-        builder.install([["compile", "--quiet", "--no-header", "--no-annotate", "--output-file", str(found), asked]])
-        builder.install([["sync", builder.keep(LOCK, locks.without(found.read_text(), left_out.packages))]])
+        request, full_lock = builder.keep("portolan-asked.txt", "\n".join(packages)), builder.target / LOCK
+        builder.install(
+            [["compile", "--quiet", "--no-header", "--no-annotate", "--output-file", str(full_lock), request]]
+        )
+        builder.install([["sync", builder.keep(LOCK, locks.without(full_lock.read_text(), left_out.packages))]])
     _stand_in(builder, left_out)
     builder.complete()
 
 
 def _installing(
-    builder: Builder, locked: Path, added: Sequence[str], any_build_will_do: bool, left_out: SparedPackages | None
+    builder: Builder,
+    lock_file: Path,
+    additions: Sequence[str],
+    any_build_will_do: bool,
+    left_out: SparedPackages | None,
 ) -> Iterator[list[str]]:
     """The commands of uv: one for the packages of the lock, and one for those added among the locked versions."""
-    versions = ["--constraint", str(locked), "--no-verify-hashes"]
+    versions = ["--constraint", str(lock_file), "--no-verify-hashes"]
     if left_out is not None:
-        lock = locked.read_text()
+        lock = lock_file.read_text()
         without = builder.keep(LOCK, locks.without(lock, left_out.packages))
         # A requirement that never holds takes the place of each that somebody has of these.
         names = [name for name in locks.names(lock) if re.fullmatch(left_out.packages, name)]
@@ -251,11 +257,11 @@ def _installing(
         versions += ["--override", builder.keep(LEFT_OUT, never)]
     if any_build_will_do:
         # Resolved, not synchronised: another build of a package may need fewer packages, as torch for the CPU does.
-        yield ["install", "-r", str(locked.with_name(locked.name.replace("lock", "requirements", 1))), *versions]
+        yield ["install", "-r", str(lock_file.with_name(lock_file.name.replace("lock", "requirements", 1))), *versions]
     else:
-        yield ["sync", "--require-hashes", str(locked) if left_out is None else without]
-    if added:
-        yield ["install", *versions, *(part for package in added for part in (package, *_unseen(Path(package))))]
+        yield ["sync", "--require-hashes", str(lock_file) if left_out is None else without]
+    if additions:
+        yield ["install", *versions, *(part for package in additions for part in (package, *_unseen(Path(package))))]
 
 
 def _stand_in(builder: Builder, left_out: SparedPackages | None) -> None:
@@ -286,10 +292,10 @@ def _unseen(package: Path) -> list[str]:
         return []
 
 
-def _brought(framework: str, packages: Path, group: str) -> list[str]:
+def _entry_points(framework: str, packages: Path, group: str) -> list[str]:
     """The devices or suites of the framework that installed packages bring, as their entry points name them."""
-    found = metadata.distributions(path=[str(packages)])
-    entries = [entry for distribution in found for entry in distribution.entry_points]
+    distributions = metadata.distributions(path=[str(packages)])
+    entries = [entry for distribution in distributions for entry in distribution.entry_points]
     return sorted(entry.name for entry in entries if entry.group == group and entry.name.startswith(f"{framework}."))
 
 
@@ -297,12 +303,12 @@ def _brought(framework: str, packages: Path, group: str) -> list[str]:
 def _lock(environment: Path, what: str, say: Say) -> Iterator[None]:
     """Hold an environment's lock, so that one process sets it up at a time; the kernel lets go when its holder ends."""
     environment.parent.mkdir(parents=True, exist_ok=True)
-    with environment.with_name(f"{environment.name}.lock").open("a") as held:
+    with environment.with_name(f"{environment.name}.lock").open("a") as lock_file:
         try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             say(f"{what}: another process is setting it up; waiting for it")
-            fcntl.flock(held, fcntl.LOCK_EX)
+            fcntl.flock(lock_file, fcntl.LOCK_EX)
         yield
 
 

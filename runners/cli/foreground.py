@@ -19,7 +19,7 @@ from runners.isolation.supervisor import Supervisor
 
 
 @contextlib.asynccontextmanager
-async def opened(
+async def open_supervisor(
     framework: str, device: str, memory_limit: int | None, interpreter: Interpreter, slots: int = 1
 ) -> AsyncIterator[tuple[Supervisor, EventLog, Catalogue]]:
     """A supervisor that has imported the framework, its event log and the catalogue."""
@@ -31,7 +31,7 @@ async def opened(
         await supervisor.close()
 
 
-def finished(lines: bytes) -> Iterator[Finished]:
+def read_finishes(lines: bytes) -> Iterator[Finished]:
     """The finished events among the lines of a log."""
     events = map(EVENT.validate_json, lines.splitlines())
     return (event for event in events if isinstance(event, Finished))
@@ -41,9 +41,9 @@ async def run_one(supervisor: Supervisor, log: EventLog, job: Job, suite: str, f
     """Run one job to its outcome. Raises ``FrameworkBrokenError`` if the device is not there."""
     await supervisor.look()
     supervisor.submit([Task(job, suite, function)])
-    seen = 0
-    while await log.wait_for_event(seen, job.timeout_s + 3_600):
-        seen, lines = log.after(seen)
-        for event in finished(lines):
+    last_seen = 0
+    while await log.wait_for_event(last_seen, job.timeout_s + 3_600):
+        last_seen, lines = log.after(last_seen)
+        for event in read_finishes(lines):
             return event.outcome
     raise RuntimeError("the supervisor stopped before the case was finished")

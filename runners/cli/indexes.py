@@ -15,17 +15,17 @@ def any_build(variables: Mapping[str, str]) -> bool:
     return variables.get(ANY_BUILD_VARIABLE, "") not in ("", "0")
 
 
-def index_variables(inherited: Mapping[str, str]) -> dict[str, str]:
+def index_variables(environment: Mapping[str, str]) -> dict[str, str]:
     """The environment of uv: settings of pip hold for uv, unless uv has its own."""
-    variables = dict(inherited)
+    variables = dict(environment)
     for ours, theirs in (
         ("UV_DEFAULT_INDEX", "PIP_INDEX_URL"),
         ("UV_INDEX", "PIP_EXTRA_INDEX_URL"),
         ("UV_FIND_LINKS", "PIP_FIND_LINKS"),
         ("SSL_CERT_FILE", "PIP_CERT"),
     ):
-        if theirs in inherited and not any(name in inherited for name in (ours, f"{ours}_URL")):
-            variables[ours] = inherited[theirs]
+        if theirs in environment and not any(name in environment for name in (ours, f"{ours}_URL")):
+            variables[ours] = environment[theirs]
     # Compiled once here, or on every start of every runner.
     for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "VIRTUAL_ENV"):
         variables.pop(name, None)

@@ -22,14 +22,14 @@ def without(lock: str, packages: str) -> str:
     return "".join(text for name, text in _entries(lock) if not (name and re.fullmatch(packages, name)))
 
 
-def lack_only(checked: Iterable[str], packages: str) -> bool:
+def lack_only(lines: Iterable[str], packages: str) -> bool:
     """Whether all that ``pip check`` or ``uv pip check`` found is that packages of this pattern are not there."""
-    complaints = [line for line in checked if _COMPLAINT.search(line) and not _COUNT.match(line)]
-    unmet = [normalized(match[1]) for line in complaints if "not installed" in line and (match := _UNMET.search(line))]
+    complaints = [line for line in lines if _COMPLAINT.search(line) and not _COUNT.match(line)]
+    unmet = [normalize(match[1]) for line in complaints if "not installed" in line and (match := _UNMET.search(line))]
     return len(unmet) == len(complaints) and all(re.fullmatch(packages, name) for name in unmet)
 
 
-def normalized(name: str) -> str:
+def normalize(name: str) -> str:
     """A package's name as its files and indexes spell it."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
@@ -41,8 +41,8 @@ def _entries(lock: str) -> Iterator[tuple[str, str]]:
         if not line.startswith((" ", "\t")):
             if text:
                 yield name, text
-            found = _REQUIREMENT.match(line)
-            name, text = (normalized(found[0]) if found else ""), ""
+            requirement = _REQUIREMENT.match(line)
+            name, text = (normalize(requirement[0]) if requirement else ""), ""
         text += line
     if text:
         yield name, text

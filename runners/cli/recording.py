@@ -53,43 +53,43 @@ class RecordOrder:
 
 def record(order: RecordOrder) -> int:
     """Run the command and write its recording; returns the exit code. Raises ``RecordingError`` if there is none."""
-    declared = frameworks.load(order.framework)
-    if declared.recorder is None:
+    framework = frameworks.load(order.framework)
+    if framework.recorder is None:
         raise UsageError(f"the calls of {order.framework} cannot be recorded; those of jax, tensorflow and torch can")
     require_writable(order.out)
-    begun, moment, told = time.monotonic(), datetime.now(UTC), Told()
+    began, moment, report = time.monotonic(), datetime.now(UTC), Told()
     job = f"{RECORD_VALUES if order.with_values else RECORD}{AT}{order.spoken_device}"
-    ended = run_child(
-        ChildOrder(order.framework, HOST, job, order.interpreter, order.command, order.timeout_s, EAGER), told
+    end = run_child(
+        ChildOrder(order.framework, HOST, job, order.interpreter, order.command, order.timeout_s, EAGER), report
     )
-    if told.version is None:
-        raise RecordingError(told.broken or f"no command runs under {order.interpreter.path}: it ended at once")
-    recording = _recording(order, told, ended.exit_code, moment, time.monotonic() - begun)
+    if report.version is None:
+        raise RecordingError(report.broken or f"no command runs under {order.interpreter.path}: it ended at once")
+    recording = _recording(order, report, end.exit_code, moment, time.monotonic() - began)
     if not recording.calls and not recording.left_out:
-        raise RecordingError(f"{ended.words}, and had called no function of {order.framework}: nothing is recorded")
+        raise RecordingError(f"{end.words}, and had called no function of {order.framework}: nothing is recorded")
     write(order.out, recording)
-    for line in _summary(recording, order.out, ended.words):
+    for line in _summary(recording, order.out, end.words):
         print(line, file=sys.stderr)
-    return ended.code
+    return end.code
 
 
-def _recording(order: RecordOrder, told: Told, exit_code: int | None, moment: datetime, seconds: float) -> Recording:
+def _recording(order: RecordOrder, report: Told, exit_code: int | None, moment: datetime, seconds: float) -> Recording:
     try:
         return Recording.model_validate(
             {
                 "portolan": metadata.version("portolan"),
                 "framework": order.framework,
                 "target": order.spoken_device or None,
-                "version": told.version,
+                "version": report.version,
                 "command": list(order.words),
                 "folder": str(Path.cwd()),
                 "recorded_at": moment,
                 "seconds": seconds,
                 "exit_code": exit_code,
-                "notes": told.notes,
-                "calls": _calls(told.of_kind(CALL)),
-                "crossings": [{**entry.facts, "sites": entry.sites} for entry in told.of_kind(CROSSING)],
-                "left_out": [{**entry.facts, "sites": entry.sites} for entry in told.of_kind(LEFT_OUT)],
+                "notes": report.notes,
+                "calls": _calls(report.of_kind(CALL)),
+                "crossings": [{**entry.facts, "sites": entry.sites} for entry in report.of_kind(CROSSING)],
+                "left_out": [{**entry.facts, "sites": entry.sites} for entry in report.of_kind(LEFT_OUT)],
             }
         )
     except ValidationError as error:
@@ -101,15 +101,15 @@ def _calls(entries: Iterable[Entry]) -> list[dict[str, Any]]:
     calls: dict[tuple[str, str], dict[str, Any]] = {}
     for entry in entries:
         key = entry.facts["function"], entry.facts["name"]
-        known = calls.setdefault(key, {"gradient": None, **entry.facts, "count": 0, "seconds": 0.0, "sites": []})
-        known["gradient"] = known["gradient"] or entry.facts.get("gradient")
-        known["count"] += sum(site["count"] for site in entry.sites)
-        known["seconds"] += entry.seconds
-        known["sites"] = _added(known["sites"], entry.sites)
+        row = calls.setdefault(key, {"gradient": None, **entry.facts, "count": 0, "seconds": 0.0, "sites": []})
+        row["gradient"] = row["gradient"] or entry.facts.get("gradient")
+        row["count"] += sum(site["count"] for site in entry.sites)
+        row["seconds"] += entry.seconds
+        row["sites"] = _add_sites(row["sites"], entry.sites)
     return list(calls.values())
 
 
-def _added(sites: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _add_sites(sites: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     counts: Counter[tuple[str, int]] = Counter()
     for site in (*sites, *others):
         counts[site["file"], site["line"]] += site["count"]
@@ -132,13 +132,13 @@ def write(out: Path, document: BaseModel) -> None:
         raise RecordingError(f"--out {out}: {error.strerror}; name a file that can be written") from error
 
 
-def _summary(recording: Recording, out: Path, ended: str) -> Iterator[str]:
+def _summary(recording: Recording, out: Path, end_words: str) -> Iterator[str]:
     if recording.exit_code != 0:
-        yield f"portolan-runner: {ended}; what it had called by then is kept"
-    made = sum(call.count for call in recording.calls)
+        yield f"portolan-runner: {end_words}; what it had called by then is kept"
+    calls = sum(call.count for call in recording.calls)
     backward = sum(call.gradient is not None for call in recording.calls)
     yield (
-        f"{out}: {len(recording.calls):,} distinct calls of {recording.framework} {recording.version}, made {made:,} "
+        f"{out}: {len(recording.calls):,} distinct calls of {recording.framework} {recording.version}, made {calls:,} "
         f"times; backward through {backward:,}"
     )
     if recording.left_out:

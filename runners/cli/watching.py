@@ -39,29 +39,29 @@ def watch(order: WatchOrder) -> int:
     if frameworks.load(order.framework).watcher is None:
         raise UsageError(f"no whole command can be run on a device of {order.framework}; of jax and torch it can")
     require_writable(order.out)
-    begun, moment, told = time.monotonic(), datetime.now(UTC), Told()
+    began, moment, report = time.monotonic(), datetime.now(UTC), Told()
     job = f"{WATCH}{AT}{order.device}"
-    ended = run_child(
-        ChildOrder(order.framework, order.device, job, order.interpreter, order.command, order.timeout_s, {}), told
+    end = run_child(
+        ChildOrder(order.framework, order.device, job, order.interpreter, order.command, order.timeout_s, {}), report
     )
-    if told.version is None:
-        raise RecordingError(told.broken or f"no command runs under {order.interpreter.path}: it ended at once")
+    if report.version is None:
+        raise RecordingError(report.broken or f"no command runs under {order.interpreter.path}: it ended at once")
     run = WatchedRun(
         portolan=metadata.version("portolan"),
         framework=order.framework,
-        version=told.version,
+        version=report.version,
         device=order.device,
         command=list(order.words),
         watched_at=moment,
-        seconds=time.monotonic() - begun,
-        exit_code=ended.exit_code,
-        notes=told.notes,
+        seconds=time.monotonic() - began,
+        exit_code=end.exit_code,
+        notes=report.notes,
         events=[
             WatchedEvent.model_validate({"kind": kind, **entry.facts, "sites": entry.sites})
             for kind in (RAISED, FELL_BACK)
-            for entry in told.of_kind(kind)
+            for entry in report.of_kind(kind)
         ],
     )
     write(order.out, run)
-    print(f"{order.out}: {ended.words} on {order.framework}/{order.device}", file=sys.stderr)
-    return ended.code
+    print(f"{order.out}: {end.words} on {order.framework}/{order.device}", file=sys.stderr)
+    return end.code

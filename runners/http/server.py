@@ -186,7 +186,7 @@ def build(service: Service) -> FastAPI:
         responses=problem_responses(401, 408, 409, 413, 422),
     )
     async def jobs(request: Request) -> Response:
-        return Response(shown(service.post(await _read(request, JobBatch))), media_type="application/json")
+        return Response(receipts_json(service.post(await _read(request, JobBatch))), media_type="application/json")
 
     @app.get(
         "/v1/events",
@@ -272,7 +272,7 @@ async def _read(request: Request, model: type[_Body], most: int = MAX_BODY) -> _
         raise RequestError(_summary(error.errors()), errors=_without_input(error.errors())) from error
 
 
-def shown(receipts: Sequence[Receipt]) -> str:
+def receipts_json(receipts: Sequence[Receipt]) -> str:
     """``JobReceipts`` as JSON. Ids need no escaping (protocol.jobs.Job)."""
     parts = [f'{{"id":"{id}","attempt":{attempt},"status":"{status}"}}' for id, attempt, status in receipts]
     return f'{{"jobs":[{",".join(parts)}]}}'
@@ -280,7 +280,7 @@ def shown(receipts: Sequence[Receipt]) -> str:
 
 def _answer_with_problems(app: FastAPI) -> None:
     @app.exception_handler(RequestError)
-    async def known(request: Request, error: RequestError) -> Response:
+    async def answer_known(request: Request, error: RequestError) -> Response:
         return problem(error.status, error.title, str(error), **error.members)
 
     @app.exception_handler(RequestValidationError)
@@ -288,7 +288,7 @@ def _answer_with_problems(app: FastAPI) -> None:
         return problem(422, "Not valid", _summary(error.errors()), errors=_without_input(error.errors()))
 
     @app.exception_handler(StarletteHTTPException)
-    async def refused(request: Request, error: StarletteHTTPException) -> Response:
+    async def answer_refused(request: Request, error: StarletteHTTPException) -> Response:
         where = f"{request.method} {printable(request.url.path, 200)}"
         answer = problem(error.status_code, str(error.detail), f"{where}: {error.detail}; see /openapi.json")
         answer.headers.update({"Allow": _allowed_methods(request)} if error.status_code == 405 else error.headers or {})

@@ -126,8 +126,8 @@ async def serve(options: ServeOptions) -> int:
                     if refusal is None:
                         announce(options, secret, info, listening)
                         refusal = asyncio.create_task(_refusal(options.enrolment, listening, access))
-                    accepted = None if door is None else door.accepted
-                    await _first_of(stop_requested, boot.supervisor.broken, refusal, accepted)
+                    acceptance = None if door is None else door.accepted
+                    await _first_of(stop_requested, boot.supervisor.broken, refusal, acceptance)
                     boot.log.close()
                 if refusal.done():
                     raise UnservableError(refusal.result())

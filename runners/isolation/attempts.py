@@ -95,8 +95,8 @@ class Attempts:
         self._newest[task.job.id] = task
         return None if older is None else older.key
 
-    def forget(self, finished: Iterable[tuple[str, int]]) -> None:
-        for id, attempt in finished:
+    def forget(self, attempts: Iterable[tuple[str, int]]) -> None:
+        for id, attempt in attempts:
             newest = self._newest.get(id)
             if newest is not None and newest.job.attempt == attempt:
                 del self._newest[id]

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from protocol.enums import TimingPolicy, Verdict
 from runners import frameworks
 from runners.isolation import timing as clock
-from runners.isolation.explanation import explained
+from runners.isolation.explanation import add_explanation
 from runners.isolation.harness import Alone, run_case
 from runners.isolation.observations import Observation, as_message
 from runners.suite.cases import Case
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
     bad = 0
     for position, case in enumerate(matching):
         outcome = run_case(device, case, TimingPolicy.steady, Alone(), position=position, init_ms=init_ms)
-        outcome = explained(device, case, outcome)
+        outcome = add_explanation(device, case, outcome)
         bad += outcome.verdict not in (Verdict.passed, Verdict.skipped)
         print(_line(case, outcome))
     print(f"{len(matching) - bad} of {len(matching)} cases passed or skipped on {arguments[0]}/{arguments[1]}")

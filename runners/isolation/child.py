@@ -31,7 +31,7 @@ class Child:
         self.gone = asyncio.Event()
         self.status: int | None = None
         """Its wait status once it is gone; null if its zygote died with it."""
-        self.channel = LoopChannel(connection, self._received, self._lost)
+        self.channel = LoopChannel(connection, self._take, self._lose)
         self._hear = hear
         # Two pipes, so that the output of a case sent ahead is not taken for that of the case before it.
         self._outputs = [OutputPipe(output, KEEP_OUTPUT) for output in outputs]
@@ -52,7 +52,7 @@ class Child:
         """The output of that turn since it was last taken."""
         return self._outputs[turn % 2].take()
 
-    def ended(self, status: int | None) -> None:
+    def note_end(self, status: int | None) -> None:
         """Note that the process has ended, after the messages that it had sent before."""
         self.channel.drain()
         self.channel.close()
@@ -66,8 +66,8 @@ class Child:
             output.drain()
             output.close()
 
-    def _received(self, message: Message) -> None:
+    def _take(self, message: Message) -> None:
         self._hear(MessageEvent(time.monotonic(), self.number, message))
 
-    def _lost(self, reason: str) -> None:
+    def _lose(self, reason: str) -> None:
         self._hear(ChannelLostEvent(time.monotonic(), self.number, reason))

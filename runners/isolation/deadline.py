@@ -27,15 +27,15 @@ class Clock:
             self._waited += max(at - self._waiting_since, 0.0)
             self._waiting_since = None
 
-    def elapsed(self, now: float) -> float:
+    def elapsed_s(self, now: float) -> float:
         until = now if self._waiting_since is None else self._waiting_since
         return max(until - self._began - self._waited, 0.0)
 
-    def waited(self, now: float) -> float:
-        """Seconds of waiting for the timing lock, which ``elapsed`` leaves out."""
+    def waited_s(self, now: float) -> float:
+        """Seconds of waiting for the timing lock, which ``elapsed_s`` leaves out."""
         pending = 0.0 if self._waiting_since is None else max(now - self._waiting_since, 0.0)
         return self._waited + pending
 
     def left(self, now: float) -> float:
         """Seconds until the deadline; infinite while the case waits for the timing lock."""
-        return math.inf if self._waiting_since is not None else self.timeout_s - self.elapsed(now)
+        return math.inf if self._waiting_since is not None else self.timeout_s - self.elapsed_s(now)

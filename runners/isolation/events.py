@@ -45,11 +45,11 @@ class EventLog:
     # Two lines a job on the hot path: put together by hand, at a quarter of what the models cost.
     # Ids need no escaping (protocol.jobs.Job), and the outcome is serialised by its own model.
 
-    def started(self, id: str, attempt: int) -> None:
+    def record_start(self, id: str, attempt: int) -> None:
         line = f'{{"type":"started","n":{self.last + 1},"id":"{id}","attempt":{attempt}}}\n'
         self._append(line.encode(), None)
 
-    def finished(self, id: str, attempt: int, outcome: Outcome) -> None:
+    def record_finish(self, id: str, attempt: int, outcome: Outcome) -> None:
         body = outcome.model_dump_json()
         line = f'{{"type":"finished","n":{self.last + 1},"id":"{id}","attempt":{attempt},"outcome":{body}}}\n'
         self._append(line.encode(), (id, attempt))
@@ -79,12 +79,12 @@ class EventLog:
         count = n - self.acknowledged
         if count <= 0:
             return []
-        acknowledged = self._entries[:count]
+        entries = self._entries[:count]
         del self._entries[:count]
         self.acknowledged = n
-        self._bytes -= sum(len(line) for line, _ in acknowledged)
+        self._bytes -= sum(len(line) for line, _ in entries)
         self._changed.set()
-        return [attempt for _, attempt in acknowledged if attempt]
+        return [attempt for _, attempt in entries if attempt]
 
     async def wait_for_event(self, after: int, timeout_s: float) -> bool:
         """Wait until there is an event after ``after``; False if there was none in time."""

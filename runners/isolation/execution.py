@@ -77,7 +77,7 @@ class Execution:
         if self.clock is None:
             return None
         id, attempt = self.task.key
-        elapsed_s, waited_s = self.spent_s + self.clock.elapsed(now), self.waited_s + self.clock.waited(now)
+        elapsed_s, waited_s = self.spent_s + self.clock.elapsed_s(now), self.waited_s + self.clock.waited_s(now)
         return Running(id=id, attempt=attempt, elapsed_s=elapsed_s, waited_s=waited_s)
 
     @property
@@ -92,7 +92,7 @@ class Execution:
     def start_clock(self, limit_s: float, now: float) -> None:
         """The case has started, for the first time or to be confirmed."""
         if self.clock is not None:
-            self.waited_s += self.clock.waited(now)
+            self.waited_s += self.clock.waited_s(now)
         self.clock = Clock(limit_s, now)
 
     def settle(self, outcome: Outcome) -> None:
@@ -106,7 +106,7 @@ class Execution:
         """Be run once more, in another child; from now until then no clock runs."""
         if self.clock is not None:
             # Not what it took to kill it since: of a fork bomb that may be longer than the deadline.
-            self.spent_s = min(suspect.duration_s, self.clock.elapsed(now))
+            self.spent_s = min(suspect.duration_s, self.clock.elapsed_s(now))
             self.clock = Clock(self.left_s, now)
             self.clock.pause(now)
         self.child, self.outcome, self.closing = None, None, None

@@ -29,7 +29,7 @@ SINGLE = "float32"
 """The dtype that every device computes in."""
 
 
-def explained(device: Device, case: Case, observation: Observation) -> Observation:
+def add_explanation(device: Device, case: Case, observation: Observation) -> Observation:
     """The observation with all that repetitions of the failed call tell; unchanged if there is nothing to explain."""
     evidence = observation.evidence
     if observation.ending not in EXPLAINED or evidence is None or case.host_only is not None:

@@ -130,7 +130,7 @@ class ForkServer:
             theirs.close()
             os.close(log_write)
         self._started = self.alive = True
-        self._channel = LoopChannel(ours, self._received, self._lost)
+        self._channel = LoopChannel(ours, self._take, self._lose)
         self._watcher = asyncio.create_task(self._watch())
         try:
             async with asyncio.timeout(START_LIMIT_S):
@@ -294,11 +294,11 @@ class ForkServer:
     async def _watch(self) -> None:
         await self._process.wait()
         self.alive = False
-        self._lost("the zygote ended")
+        self._lose("the zygote ended")
         if not self._closing:
             await self._kill(self._left_by_zygote)
         for child in list(self._children.values()):
-            child.ended(None)
+            child.note_end(None)
         if not self._closing and self._ready.done():
             self._on_death()
 
@@ -307,7 +307,7 @@ class ForkServer:
         roots = [process.pid for process in table.values() if process.parent == me]
         return processes.descendants(roots, table)
 
-    def _received(self, message: Message) -> None:
+    def _take(self, message: Message) -> None:
         match message:
             case {"type": "greeting"}:
                 self._greeted.set()
@@ -332,9 +332,9 @@ class ForkServer:
             case {"type": "exited", "pid": pid, "status": status}:
                 child_gone = self._children.pop(pid, None)
                 if child_gone:
-                    child_gone.ended(status)
+                    child_gone.note_end(status)
             case _:
-                self._lost(UNEXPECTED)
+                self._lose(UNEXPECTED)
 
     def _receive_catalogue(self, catalogue: object) -> None:
         try:
@@ -343,7 +343,7 @@ class ForkServer:
         except ValidationError as error:
             self._give_up(f"the catalogue of {self._framework} cannot be served: {first_fault(error)}")
 
-    def _lost(self, reason: str) -> None:
+    def _lose(self, reason: str) -> None:
         if not self._ready.done():
             failure = f"{self._importing} cannot be imported" if self._greeted.is_set() else "no Python starts in it"
             if reason in (*UNREADABLE, UNEXPECTED):

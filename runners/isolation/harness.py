@@ -83,7 +83,7 @@ def run_case(
         ending=ending,
         placement=where.placement,
         proof=make_proof(
-            attempt.proof.devices, attempt.proof.fallbacks, _executed(device, attempt.proof), where.unproven
+            attempt.proof.devices, attempt.proof.fallbacks, _count_executions(device, attempt.proof), where.unproven
         ),
         timing=Timing(
             init_ms=init_ms,
@@ -118,16 +118,16 @@ def prepared_call(device: Device, case: Case) -> Callable[[], object] | None:
         if not isinstance(context, Context):
             return None
         attempt.seed()
-        _, prepared = attempt.prepared(context)
+        _, prepare_call = attempt.prepare(context)
 
     def call() -> object:
         with device.scope(case.dtype):
-            return prepared()
+            return prepare_call()
 
     return call
 
 
-def _executed(device: Device, proof: Proof) -> int | None:
+def _count_executions(device: Device, proof: Proof) -> int | None:
     """The executions that were counted. On the host all that returns ran there: that none was counted says nothing."""
     return proof.executed or None if device.is_host else proof.executed
 
@@ -204,17 +204,17 @@ class Attempt:
         case, device = self.case, self.device
         self.seed()
         with self._our_own():
-            expected = case.reference(*self._inputs(), **case.options) if case.reference else None
+            reference = case.reference(*self._inputs(), **case.options) if case.reference else None
 
         self.stage = "prepare"
-        inputs_there, call = self.prepared(context)
+        inputs_there, call = self.prepare(context)
         self.stage = "call"
         result = self._cold(call)
         self.stage = "check"
-        observed = device.to_host(result)
-        self.arrays = leaves(observed)
+        host_result = device.to_host(result)
+        self.arrays = leaves(host_result)
         self.proof.devices |= {array.device for array in self.arrays}
-        self._check(judge, observed, expected)
+        self._check(judge, host_result, reference)
         self._check_inputs(inputs_there)
         self.stage = "placement"
         if self._has_time_for(2):  # this one, and the repetition
@@ -228,12 +228,12 @@ class Attempt:
             not_timed = make_evidence(stage=self.stage, reason=self._too_short("its samples"))
         elif takes_samples:
             budget_s = clock.QUICK_BUDGET_S if self.policy is TimingPolicy.quick else clock.BUDGET_S
-            with self._locked():
+            with self._hold_locks():
                 self.samples = clock.steady(call, device.wait, budget_s=budget_s)
         self.stage = "repeat"
         if not self._has_time_for(1):
             return Ending.returned, make_evidence(stage=self.stage, reason=self._too_short("a second call"))
-        self._repeat(context, inputs_there, call, expected)
+        self._repeat(context, inputs_there, call, reference)
         return Ending.returned, not_timed
 
     def _has_time_for(self, calls: int) -> bool:
@@ -293,7 +293,7 @@ class Attempt:
             arguments = self._inputs()
         return self.device.to_device(arguments, self.case.dtype)
 
-    def prepared(self, context: Context) -> tuple[Any, clock.Call]:
+    def prepare(self, context: Context) -> tuple[Any, clock.Call]:
         """The arguments on the device, and the call that works on them."""
         inputs_there = self._move_inputs()
         with watched_constructor(context.function, self._constructing):
@@ -312,7 +312,7 @@ class Attempt:
             self.proof.fell_back(operation, count)
 
     def _cold(self, call: clock.Call) -> Any:
-        with self._locked(), self.watch.watching(self.device.counting):
+        with self._hold_locks(), self.watch.watching(self.device.counting):
             result, milliseconds = clock.cold(call, self.device.wait)
             self.proof.returned = numbers_in(result)
         self.call_s = milliseconds / 1e3
@@ -320,9 +320,9 @@ class Attempt:
             self.cold_ms = milliseconds
         return result
 
-    def _check(self, check: Callable[..., None], observed: Any, expected: Any) -> None:
+    def _check(self, check: Callable[..., None], host_result: Any, reference: Any) -> None:
         with self._our_own():
-            check(self.case, observed, expected, self._inputs)
+            check(self.case, host_result, reference, self._inputs)
 
     def _check_inputs(self, inputs_there: Any) -> None:
         """Compare the arguments after the call with fresh ones that took the same way there and back.
@@ -335,18 +335,18 @@ class Attempt:
         with self._our_own():
             judge_inputs(self.case, self.device.to_host(inputs_there), self.device.to_host(fresh))
 
-    def _repeat(self, context: Context, inputs_there: Any, call: clock.Call, expected: Any) -> None:
+    def _repeat(self, context: Context, inputs_there: Any, call: clock.Call, reference: Any) -> None:
         """Call once more, after all that was timed and by no clock: right once is not right, there once is not there.
 
         From the seed, so that random numbers do not depend on how many samples there were.
         """
         self.seed()
         if self.case.unrepeatable:
-            inputs_there, call = self.prepared(context)
+            inputs_there, call = self.prepare(context)
         with self.watch.watching(self.device.counting):
-            result = self._counted(call)
-        observed = self.device.to_host(result)
-        self._check(judge_later, observed, expected)
+            result = self._call_counted(call)
+        host_result = self.device.to_host(result)
+        self._check(judge_later, host_result, reference)
         self._check_inputs(inputs_there)
 
     def _trace(self, context: Context, call: clock.Call) -> None:
@@ -359,11 +359,11 @@ class Attempt:
             # As before the cold call: with inputs still pending, a lazy framework compiles all anew.
             self.device.wait(None)
             with self.watch.watching(self.device.tracing):
-                self._counted(call)
+                self._call_counted(call)
         except BaseException:
             self.proof.doubts.add(Unproven.watched_call_failed)
 
-    def _counted(self, call: clock.Call) -> Any:
+    def _call_counted(self, call: clock.Call) -> Any:
         began = monotonic()
         result = call()
         self.device.wait(result)
@@ -380,7 +380,7 @@ class Attempt:
         self.ours = False
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _hold_locks(self) -> Iterator[None]:
         lock = nullcontext(0.0) if self.policy is TimingPolicy.off else self.report.timing_lock()
         with lock as waited_ms:
             self.lock_wait_ms += waited_ms

@@ -23,7 +23,7 @@ def identity() -> dict[str, str]:
     """The version of Python, and the hash of this environment."""
     python = platform.python_version()
     any_build = (Path(sys.prefix) / ANY_BUILD).exists()
-    return {"python": python, "environment": environment_hash(installed(), python, any_build=any_build)}
+    return {"python": python, "environment": environment_hash(installed_packages(), python, any_build=any_build)}
 
 
 def stand_ins() -> dict[str, str]:
@@ -46,7 +46,7 @@ def environment_hash(distributions: Iterable[tuple[str, str]], python: str, *, a
     ).hexdigest()[:12]
 
 
-def installed() -> list[tuple[str, str]]:
+def installed_packages() -> list[tuple[str, str]]:
     """Name and version of every installed distribution but our own, which the revision covers."""
     versions = []
     for distribution in metadata.distributions():

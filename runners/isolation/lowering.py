@@ -54,7 +54,7 @@ def _run_case(device: Device, case: Case, report: Report) -> tuple[Ending, Evide
 def _call(attempt: Attempt, context: Context) -> None:
     attempt.seed()
     attempt.stage = "prepare"
-    _, call = attempt.prepared(context)
+    _, call = attempt.prepare(context)
     attempt.stage = "call"
     attempt.device.wait(call())
 

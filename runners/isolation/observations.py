@@ -148,13 +148,13 @@ def _lines(names: Sequence[str]) -> list[str]:
 
 
 def make_proof(
-    devices: Iterable[str], fallbacks: Mapping[str, int], executed: int | None, unproven: Unproven | None = None
+    devices: Iterable[str], fallbacks: Mapping[str, int], executions: int | None, unproven: Unproven | None = None
 ) -> PlacementProof:
     """The proof of placement, its names as a framework spells them."""
     return PlacementProof(
         devices=[printable(device, LINE_LIMIT) for device in sorted(devices)],
         fallbacks={printable(operation, OPERATION_LIMIT): int(count) for operation, count in fallbacks.items()},
-        executed=executed,
+        executed=executions,
         unproven=unproven,
     )
 
@@ -165,7 +165,7 @@ def harness_failed(reason: str, duration_s: float) -> Observation:
     return Observation(Verdict.incomplete, Ending.harness_failed, seconds, evidence=make_evidence(reason=reason))
 
 
-def kept(observation: Observation) -> Observation:
+def as_storable(observation: Observation) -> Observation:
     """The observation, if every number in it is one that a clock can give.
 
     A clock that gives another is broken, by the case or by the machine, and nothing else that was measured in

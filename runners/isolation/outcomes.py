@@ -27,7 +27,7 @@ def with_log(outcome: Outcome, tail: bytes, size: int) -> Outcome:
 
 
 def timed_out(timeout_s: float, duration_s: float) -> Outcome:
-    return _ended(
+    return _outcome(
         Verdict.failed,
         Ending.timed_out,
         duration_s,
@@ -36,27 +36,27 @@ def timed_out(timeout_s: float, duration_s: float) -> Outcome:
 
 
 def out_of_memory(reason: str, duration_s: float) -> Outcome:
-    return _ended(Verdict.failed, Ending.out_of_memory, duration_s, _evidence(reason=reason))
+    return _outcome(Verdict.failed, Ending.out_of_memory, duration_s, _evidence(reason=reason))
 
 
-def died(status: int | None, duration_s: float, reason: str | None = None) -> Outcome:
+def death(status: int | None, duration_s: float, reason: str | None = None) -> Outcome:
     """The child ended before its case reported. ``status`` is the wait status, if anyone saw it."""
     if status is not None and os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         name = signal.Signals(number).name if number in set(signal.Signals) else f"SIG{number}"
         killed = _evidence(signal=name, reason=reason, stage="call")
-        return _ended(Verdict.failed, Ending.signalled, duration_s, killed)
+        return _outcome(Verdict.failed, Ending.signalled, duration_s, killed)
     code = os.waitstatus_to_exitcode(status) if status is not None else None
     evidence = _evidence(exit_code=code, reason=reason, stage="call")
-    return _ended(Verdict.failed, Ending.exited, duration_s, evidence)
+    return _outcome(Verdict.failed, Ending.exited, duration_s, evidence)
 
 
-def cancelled(duration_s: float = 0.0) -> Outcome:
-    return _ended(Verdict.incomplete, Ending.cancelled, duration_s, None)
+def cancellation(duration_s: float = 0.0) -> Outcome:
+    return _outcome(Verdict.incomplete, Ending.cancelled, duration_s, None)
 
 
 def harness_failed(reason: str, *, stage: str | None = None, duration_s: float = 0.0) -> Outcome:
-    return _ended(Verdict.incomplete, Ending.harness_failed, duration_s, _evidence(reason=reason, stage=stage))
+    return _outcome(Verdict.incomplete, Ending.harness_failed, duration_s, _evidence(reason=reason, stage=stage))
 
 
 def unkept(error: ValidationError, *, duration_s: float = 0.0) -> Outcome:
@@ -68,7 +68,7 @@ def unkept(error: ValidationError, *, duration_s: float = 0.0) -> Outcome:
     return harness_failed(f"what was observed cannot be kept: {first_fault(error)}", duration_s=duration_s)
 
 
-def _ended(verdict: Verdict, ending: Ending, duration_s: float, evidence: Evidence | None) -> Outcome:
+def _outcome(verdict: Verdict, ending: Ending, duration_s: float, evidence: Evidence | None) -> Outcome:
     # Of an end that we report ourselves, the duration matters least: a clock that went wrong must not hide the end.
     seconds = min(max(duration_s, 0.0), MAX_SECONDS) if math.isfinite(duration_s) else 0.0
     return Outcome(verdict=verdict, ending=ending, duration_s=seconds, evidence=evidence)

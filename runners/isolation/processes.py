@@ -252,7 +252,7 @@ def mark() -> str:
     return f"{me.pid}.{me.started}.{os.stat('/proc/self/ns/pid').st_ino}"
 
 
-def marked(pid: int) -> str | None:
+def mark_of(pid: int) -> str | None:
     """The mark that a process was started with, if it has one and we may read it."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
@@ -275,7 +275,7 @@ def kill_orphans() -> int:
     dead: set[tuple[int, int]] = set()
 
     def orphans(table: Mapping[int, Process]) -> list[Process]:
-        abandoned_processes = [process for process in table.values() if is_abandoned(marked(process.pid), table)]
+        abandoned_processes = [process for process in table.values() if is_abandoned(mark_of(process.pid), table)]
         dead.update((process.pid, process.started) for process in abandoned_processes)
         return abandoned_processes
 

@@ -109,9 +109,9 @@ class SlotDriver:
     def _carry_out(self, instruction: Instruction) -> None:
         match instruction:
             case ReportStart(task):
-                self._log.started(*task.key)
+                self._log.record_start(*task.key)
             case ReportFinish(task, outcome):
-                self._log.finished(*task.key, self._redaction.outcome(outcome))
+                self._log.record_finish(*task.key, self._redaction.outcome(outcome))
                 self._look_for_room()
             case Order(number, turn, message):
                 if turn == 0:

@@ -27,7 +27,7 @@ from runners.isolation.channel import CHANNEL_LOST, UNREADABLE, Message
 from runners.isolation.child_state import FUNCTIONS_PER_CHILD, ChildState
 from runners.isolation.confirmation import confirm, is_crowded, is_suspect
 from runners.isolation.execution import Closing, Execution, Stage, order
-from runners.isolation.outcomes import cancelled, died, harness_failed, out_of_memory, timed_out, unkept, with_log
+from runners.isolation.outcomes import cancellation, death, harness_failed, out_of_memory, timed_out, unkept, with_log
 from runners.isolation.slot_events import (
     ChannelLostEvent,
     ChildEvent,
@@ -176,7 +176,7 @@ class SlotState:
         run = self.execution
         if run is not None and run.task.key == key:
             run.cancelled = True
-            return self._end_case(cancelled(_elapsed_s(run, now))) if run.stage is Stage.running else []
+            return self._end_case(cancellation(_elapsed_s(run, now))) if run.stage is Stage.running else []
         for task in self.stretch:
             if task.key == key:
                 return self._cancel_waiting(task)
@@ -188,7 +188,7 @@ class SlotState:
             self._cancelled_ahead = task
             return []
         self.stretch.remove(task)
-        return [ReportFinish(task, cancelled())]
+        return [ReportFinish(task, cancellation())]
 
     def _on_forked(self, event: ForkedEvent) -> list[Instruction]:
         child = self._child(event.number)
@@ -361,7 +361,7 @@ class SlotState:
     def _enter(self, run: Execution) -> list[Instruction] | None:
         """Wait for the lock."""
         if run.cancelled:
-            run.outcome, run.stage = cancelled(), Stage.done
+            run.outcome, run.stage = cancellation(), Stage.done
             return self._end_present()
         lock = self._shared.lock
         if not (lock.hold_alone(self.number) if run.alone else lock.share(self.number)):
@@ -373,7 +373,7 @@ class SlotState:
         """Get a primed child for the task, and have it run the case."""
         child, shared = self.present, self._shared
         if run.cancelled:
-            run.outcome, run.stage = cancelled(), Stage.done
+            run.outcome, run.stage = cancellation(), Stage.done
             return self._end_present() if child is not None and child.prime_by is not None else []
         if child is not None and child.is_being_made:
             return None
@@ -507,7 +507,7 @@ class SlotState:
         There it took the time that it had, however late that was noticed: the rest is left for the case alone.
         """
         assert run.clock is not None
-        elapsed_s = run.clock.elapsed(now)
+        elapsed_s = run.clock.elapsed_s(now)
         if self._may_be_disturbed(run):
             took_s = min(elapsed_s, run.clock.timeout_s)
             return harness_failed("no end beside other cases, or after those of other functions", duration_s=took_s)
@@ -546,7 +546,7 @@ class SlotState:
         """The case will not report any more: its process has ended, or cannot be heard."""
         assert run.child is not None
         run.was_killed = run.child.is_gone and run.child.status == KILLED
-        return self._end_case(_unreported(run.child, run.closing, elapsed_s))
+        return self._end_case(_outcome_without_report(run.child, run.closing, elapsed_s))
 
     def _finish_run(self, run: Execution, output: Output) -> None:
         assert run.outcome is not None
@@ -588,7 +588,7 @@ class SlotState:
 
 
 def _elapsed_s(run: Execution, now: float) -> float:
-    return 0.0 if run.clock is None else run.clock.elapsed(now)
+    return 0.0 if run.clock is None else run.clock.elapsed_s(now)
 
 
 def _moment(message: Message, now: float) -> float:
@@ -600,7 +600,7 @@ def _not_primed(reason: str) -> Outcome:
     return harness_failed(reason, stage="prime")
 
 
-def _unreported(child: ChildState, closing: Closing | None, elapsed_s: float) -> Outcome:
+def _outcome_without_report(child: ChildState, closing: Closing | None, elapsed_s: float) -> Outcome:
     """The outcome of a case that ended without a report, by how its process did."""
     status = child.status
     if child.is_gone and status is None:
@@ -608,6 +608,6 @@ def _unreported(child: ChildState, closing: Closing | None, elapsed_s: float) ->
     if closing is not None and closing.reason in UNREADABLE:
         return harness_failed(f"what came from the case cannot be read: {closing.reason}", duration_s=elapsed_s)
     if status is None:
-        return died(None, elapsed_s, CLOSED)
+        return death(None, elapsed_s, CLOSED)
     has_lost_channel = os.WIFEXITED(status) and os.WEXITSTATUS(status) == CHANNEL_LOST
-    return died(status, elapsed_s, CLOSED if has_lost_channel else None)
+    return death(status, elapsed_s, CLOSED if has_lost_channel else None)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from protocol.events import Running
 from runners.isolation.execution import Stage
-from runners.isolation.outcomes import cancelled
+from runners.isolation.outcomes import cancellation
 from runners.isolation.slot_events import (
     CancelledEvent,
     ChildEvent,
@@ -125,5 +125,5 @@ class SupervisorState:
         for task in self._shared.queue:
             if task.key == key:
                 self._shared.queue.remove(task)
-                return [ReportFinish(task, cancelled())]
+                return [ReportFinish(task, cancellation())]
         return []

@@ -25,7 +25,7 @@ class _NoClock:
 
 def warm_up(device: Device) -> None:
     """Run two cases that return their arguments, and drop the outcomes."""
-    empty = Function("warm-up", reference=_unchanged, prepare=_give_back, alias_of=device.framework)
+    empty = Function("warm-up", reference=_return_arguments, prepare=_give_back, alias_of=device.framework)
     empty.value("value", lambda inputs: [inputs.normal(2, 2), inputs.integers(3)])
     empty.behaviour("behaviour", lambda inputs: [inputs.normal(2, 2)], lambda observed, given: None)
     for case in empty.cases:
@@ -37,5 +37,5 @@ def _give_back(context: Context, *arguments: Any) -> Callable[[], Any]:
     return lambda: arguments
 
 
-def _unchanged(*arguments: Any) -> Any:
+def _return_arguments(*arguments: Any) -> Any:
     return arguments

@@ -26,11 +26,18 @@ from protocol.enums import Ending, TimingPolicy, Verdict
 from runners.errors import ChannelLostError, TimingLockError
 from runners.isolation import processes, scratch
 from runners.isolation.channel import CHANNEL_LOST, Channel, Message, encode
-from runners.isolation.explanation import EXPLAINED, explained
+from runners.isolation.explanation import EXPLAINED, add_explanation
 from runners.isolation.harness import run_case
 from runners.isolation.installation import identity, stand_ins
 from runners.isolation.lowering import lower_case, lowers
-from runners.isolation.observations import Observation, as_message, harness_failed, kept, make_evidence, printable
+from runners.isolation.observations import (
+    Observation,
+    as_message,
+    as_storable,
+    harness_failed,
+    make_evidence,
+    printable,
+)
 from runners.isolation.warm_up import warm_up
 from runners.suite.cases import Case
 from runners.suite.device import Device, DeviceUnavailableError, Sharing
@@ -166,14 +173,14 @@ class Worker:
     def _report(self, message: Message) -> Message:
         """Run the case. A failure is reported as it stands before it is explained: that may cost the process."""
         case = self._cases[message["suite"], message["case"]]
-        observation = kept(self._run(case, TimingPolicy(message["timing"]), message["timeout_s"]))
+        observation = as_storable(self._run(case, TimingPolicy(message["timing"]), message["timeout_s"]))
         report = as_message(observation)
         _flush()
         if observation.ending not in EXPLAINED or not message["explain"]:
             return report
         self._channel.send({"type": "failed", "at": monotonic(), "outcome": report})
         with _silence():
-            return as_message(explained(self._device, case, observation))
+            return as_message(add_explanation(self._device, case, observation))
 
     def _run(self, case: Case, timing: TimingPolicy, timeout_s: float) -> Observation:
         began = monotonic()

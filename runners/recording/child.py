@@ -50,18 +50,18 @@ def _seeing(framework: Framework, job: str) -> Callable[[Book, str], AbstractCon
     """The context that sees the calls which are made within, and gives the way to stop."""
     what, _, word = job.partition(AT)
     if what == WATCH:
-        watching = _imported(framework.watcher)
+        watching = _import_place(framework.watcher)
         device = frameworks.load_device(framework, word)
         device.describe()
         return lambda book, folder: watching(book, folder, device)
-    recording = _imported(framework.recorder)
+    recording = _import_place(framework.recorder)
     from runners.suite.recording.recorder import RecordingOptions
 
     options = RecordingOptions(what == RECORD_VALUES, word or None)
     return lambda book, folder: recording(book, folder, options)
 
 
-def _imported(place: str | None) -> Callable[..., AbstractContextManager[Callable[[], None]]]:
+def _import_place(place: str | None) -> Callable[..., AbstractContextManager[Callable[[], None]]]:
     module, _, name = str(place).partition(":")
     function: Callable[..., AbstractContextManager[Callable[[], None]]] = getattr(import_module(module), name)
     return function
@@ -98,16 +98,16 @@ class _Pipe:
 def _watch_processes(pipe: _Pipe, stop: Callable[[], None]) -> None:
     """Note that the command starts processes. One that it forks records nothing."""
 
-    def forked() -> None:
+    def note_fork() -> None:
         stop()
         pipe.close()
 
-    def heard(event: str, _: object) -> None:
+    def note_event(event: str, _: object) -> None:
         if event == "subprocess.Popen":
             pipe.note(STARTED)
 
-    os.register_at_fork(before=lambda: pipe.note(FORKED), after_in_child=forked)
-    sys.addaudithook(heard)
+    os.register_at_fork(before=lambda: pipe.note(FORKED), after_in_child=note_fork)
+    sys.addaudithook(note_event)
 
 
 def _run(kind: str, target: str) -> int:

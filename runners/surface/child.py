@@ -20,28 +20,28 @@ from runners.surface.walk import entries
 def main(arguments: list[str]) -> None:
     """Walk the framework and end the process at once: what modules registered for its exit is not ours to wait for."""
     pipe, framework = arguments
-    skipped = json.load(sys.stdin)
+    reasons = json.load(sys.stdin)
     # Held open: its size says how much a module has printed.
-    printed = tempfile.TemporaryFile()  # noqa: SIM115
+    output = tempfile.TemporaryFile()  # noqa: SIM115
     for stream in (1, 2):
-        os.dup2(printed.fileno(), stream)
+        os.dup2(output.fileno(), stream)
     with os.fdopen(int(pipe), "w", encoding="utf-8") as sink:
 
         def say(message: Mapping[str, Any]) -> None:
             sink.write(json.dumps(message, sort_keys=True) + "\n")
             sink.flush()
 
-        walk(framework, skipped, say)
+        walk(framework, reasons, say)
     os._exit(0)
 
 
-def walk(framework: str, skipped: Mapping[str, str], say: Any) -> None:
+def walk(framework: str, reasons: Mapping[str, str], say: Any) -> None:
     warnings.simplefilter("ignore")
     surface = frameworks.load(framework).surface
     if surface is None:
         say({"type": "broken", "reason": f"{framework} does not declare its public surface"})
         return
-    importer = ModuleImporter(say, skipped)
+    importer = ModuleImporter(say, reasons)
     root = importer.load(framework)
     if root is None:
         say({"type": "broken", "reason": f"{framework} cannot be imported"})

@@ -22,9 +22,9 @@ Say = Callable[[Mapping[str, Any]], None]
 class ModuleImporter:
     """Imports modules one by one and says before each which it is: who supervises us knows where we ended."""
 
-    def __init__(self, say: Say, skipped: Mapping[str, str]) -> None:
+    def __init__(self, say: Say, reasons: Mapping[str, str]) -> None:
         self._say = say
-        self._skipped = skipped
+        self._skipped = reasons
 
     def load(self, name: str) -> types.ModuleType | None:
         if name in self._skipped:
@@ -39,8 +39,8 @@ class ModuleImporter:
             self._say({"failed": name, "reason": _reason(error)})
             return None
         finally:
-            if (printed := _printed_bytes() - before) > 0:
-                self._say({"printed": name, "bytes": printed})
+            if (byte_count := _printed_bytes() - before) > 0:
+                self._say({"printed": name, "bytes": byte_count})
         return module
 
 
@@ -61,21 +61,21 @@ def public_modules(
     """Every public module by its public name. A module of several names has the one of the fewest parts."""
     if not surface.generated:
         import_on_disk(root, surface, importer)
-    found = {surface.name: root}
-    known = {root.__name__}
+    by_name = {surface.name: root}
+    names = {root.__name__}
     waiting = deque([surface.name])
     while waiting:
         name = waiting.popleft()
-        for attribute, value in sorted(members(found[name]).items()):
+        for attribute, value in sorted(members(by_name[name]).items()):
             public = f"{name}.{attribute}"
             if not isinstance(value, types.ModuleType) or not is_public(attribute) or public in surface.excluded:
                 continue
             own = getattr(value, "__name__", public)
-            if own not in known and within(own, surface.homes) and _is_offered(public, own, surface):
-                known.add(own)
-                found[public] = value
+            if own not in names and within(own, surface.homes) and _is_offered(public, own, surface):
+                names.add(own)
+                by_name[public] = value
                 waiting.append(public)
-    return found
+    return by_name
 
 
 def _is_offered(public: str, own: str, surface: PublicSurface) -> bool:
@@ -101,29 +101,29 @@ def _submodules(package: types.ModuleType) -> Iterator[str]:
         paths = [str(path) for path in package.__path__]
     except (AttributeError, TypeError):
         return
-    for found in pkgutil.iter_modules(paths):
-        if is_public(found.name):
-            yield f"{package.__name__}.{found.name}"
+    for submodule in pkgutil.iter_modules(paths):
+        if is_public(submodule.name):
+            yield f"{package.__name__}.{submodule.name}"
 
 
 def members(module: types.ModuleType) -> dict[str, Any]:
     """The values of a module by their names, with those that it makes when it is asked for them."""
     names = {*vars(module), *exports(module)}
     if hasattr(type(module), "__getattr__") or "__getattr__" in vars(module):
-        names |= _listed(module)
-    found = {}
+        names |= _declared_names(module)
+    by_name = {}
     for name in names:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                found[name] = getattr(module, name)
+                by_name[name] = getattr(module, name)
             except BaseException:
                 # A name that is offered and cannot be had is no function of anybody's.
                 continue
-    return found
+    return by_name
 
 
-def _listed(module: types.ModuleType) -> set[str]:
+def _declared_names(module: types.ModuleType) -> set[str]:
     try:
         return {name for name in dir(module) if isinstance(name, str)}
     except Exception:
@@ -132,7 +132,7 @@ def _listed(module: types.ModuleType) -> set[str]:
 
 def exports(module: types.ModuleType) -> list[str]:
     """The names in ``__all__``; none if it is missing or no list of names."""
-    declared = getattr(module, "__all__", ())
-    if not isinstance(declared, (list, tuple)):
+    names = getattr(module, "__all__", ())
+    if not isinstance(names, (list, tuple)):
         return []
-    return [name for name in declared if isinstance(name, str)]
+    return [name for name in names if isinstance(name, str)]

@@ -39,19 +39,19 @@ def private_imports(source: str | bytes, module: str, *, is_package: bool) -> se
     except (SyntaxError, ValueError):
         return set()
     own: set[str] = set()
-    exported: set[str] = set()
+    public_names: set[str] = set()
     for statement in _statements(tree.body):
         if isinstance(statement, ast.Import):
             for alias in statement.names:
                 bound = alias.asname or alias.name.partition(".")[0]
-                (exported if alias.asname == alias.name else own).add(bound)
+                (public_names if alias.asname == alias.name else own).add(bound)
         elif isinstance(statement, ast.ImportFrom):
             below = is_package and _is_below(statement, module)
             for alias in statement.names:
-                (exported if below or alias.asname == alias.name else own).add(alias.asname or alias.name)
+                (public_names if below or alias.asname == alias.name else own).add(alias.asname or alias.name)
         else:
-            exported |= _bound(statement)
-    return own - exported - {"*"}
+            public_names |= _bound(statement)
+    return own - public_names - {"*"}
 
 
 def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
@@ -87,8 +87,8 @@ def is_deprecated(doc: str | None, name: str) -> bool:
     start = " ".join(" ".join(re.split(r"\n\s*\n", doc.strip())[:_PARAGRAPHS]).split())
     own = re.escape(name.rpartition(".")[2])
     subject = rf"(?:this {_THING}|`*(?:\w+\.)*{own}(?:\([^)]*\))?`*)"
-    said = rf"(?:^|[.:!`] ){subject} (?:is|has been|was|will be) (?:now )?deprecated"
-    return bool(re.search(said, start, re.IGNORECASE))
+    pattern = rf"(?:^|[.:!`] ){subject} (?:is|has been|was|will be) (?:now )?deprecated"
+    return bool(re.search(pattern, start, re.IGNORECASE))
 
 
 def told_signature(text: str | None, doc: str | None, name: str) -> str | None:

@@ -19,19 +19,19 @@ Entry = dict[str, Any]
 def entries(modules: Mapping[str, types.ModuleType], surface: PublicSurface) -> Iterator[Entry]:
     """Every public object once, with all its names: functions, classes, and the members of the classes."""
     objects, names = _objects(modules, surface)
-    public = {key: canonical(found) for key, found in names.items()}
+    public = {key: canonical(names_of_value) for key, names_of_value in names.items()}
     classes = {value: public[key] for key, value in objects.items() if isinstance(value, type)}
     for key, value in objects.items():
         yield _entry(names[key], _kind(value), value, bases=_bases(value, classes))
-    held: dict[int, tuple[Any, type, set[str]]] = {}
+    by_id: dict[int, tuple[Any, type, set[str]]] = {}
     for owner, name in classes.items():
         for attribute, member, base in _members(owner, classes, surface):
             # Several classes may share a member: one object is one entry.
-            held.setdefault(id(member), (member, base, set()))[2].add(f"{name}.{attribute}")
-    for member, base, found in held.values():
+            by_id.setdefault(id(member), (member, base, set()))[2].add(f"{name}.{attribute}")
+    for member, base, names_of_value in by_id.values():
         kind = _member_kind(member)
         assert kind is not None
-        yield _entry(found, kind, _function_of(member), defined_in=base.__module__)
+        yield _entry(names_of_value, kind, _function_of(member), defined_in=base.__module__)
 
 
 def _bases(value: Any, classes: Mapping[type, str]) -> list[str]:
@@ -58,15 +58,15 @@ def public_values(module: types.ModuleType, surface: PublicSurface) -> dict[str,
 
     A package offers both: those of torch and its parts leave out of ``__all__`` what their documentation has.
     """
-    declared = set(exports(module))
-    found = {name: value for name, value in members(module).items() if is_public(name)}
+    exported_names = set(exports(module))
+    values = {name: value for name, value in members(module).items() if is_public(name)}
     if surface.generated:
-        return found
+        return values
     is_package = hasattr(module, "__path__")
-    if declared and not is_package:
-        return {name: value for name, value in found.items() if name in declared}
-    hidden = private_imports(_source(module), module.__name__, is_package=is_package) - declared
-    return {name: value for name, value in found.items() if name not in hidden}
+    if exported_names and not is_package:
+        return {name: value for name, value in values.items() if name in exported_names}
+    private_names = private_imports(_source(module), module.__name__, is_package=is_package) - exported_names
+    return {name: value for name, value in values.items() if name not in private_names}
 
 
 def _source(module: types.ModuleType) -> str:
@@ -112,46 +112,46 @@ def _kind(value: Any) -> str:
 
 def _members(owner: type, classes: Mapping[type, str], surface: PublicSurface) -> Iterator[tuple[str, Any, type]]:
     """The public members that a class has itself, or from a base that is not public and so lists none."""
-    seen: set[str] = set()
+    attributes: set[str] = set()
     for base in owner.__mro__:
         if base is not owner and (base in classes or not within(base.__module__, surface.homes)):
             continue
         for attribute in sorted(vars(base)):
-            if attribute in seen or not is_public(attribute):
+            if attribute in attributes or not is_public(attribute):
                 continue
-            seen.add(attribute)
+            attributes.add(attribute)
             member = inspect.getattr_static(base, attribute, None)
             if _member_kind(member) is not None:
                 yield attribute, member, base
 
 
-def _member_kind(held: Any) -> str | None:
-    if isinstance(held, classmethod):
+def _member_kind(member: Any) -> str | None:
+    if isinstance(member, classmethod):
         return "classmethod"
-    if isinstance(held, staticmethod):
+    if isinstance(member, staticmethod):
         return "staticmethod"
-    if isinstance(held, (property, types.GetSetDescriptorType)):
+    if isinstance(member, (property, types.GetSetDescriptorType)):
         return "property"
-    if isinstance(held, types.ClassMethodDescriptorType):
+    if isinstance(member, types.ClassMethodDescriptorType):
         return "classmethod"
-    if isinstance(held, (types.FunctionType, types.MethodDescriptorType, types.BuiltinFunctionType)):
+    if isinstance(member, (types.FunctionType, types.MethodDescriptorType, types.BuiltinFunctionType)):
         return "method"
     # Compiled functions of other makes (jitted, bound by pybind11) are methods where they bind to an instance.
-    is_method = not isinstance(held, type) and callable(held) and hasattr(type(held), "__get__")
+    is_method = not isinstance(member, type) and callable(member) and hasattr(type(member), "__get__")
     return "method" if is_method else None
 
 
-def _function_of(held: Any) -> Any:
-    if isinstance(held, (classmethod, staticmethod)):
-        return held.__func__
-    return held.fget if isinstance(held, property) and held.fget is not None else held
+def _function_of(member: Any) -> Any:
+    if isinstance(member, (classmethod, staticmethod)):
+        return member.__func__
+    return member.fget if isinstance(member, property) and member.fget is not None else member
 
 
 def _entry(names: set[str], kind: str, value: Any, defined_in: str | None = None, bases: Sequence[str] = ()) -> Entry:
     name = canonical(names)
     doc = _attribute(value, "__doc__")
     text = doc if isinstance(doc, str) and doc.strip() else None
-    marked = isinstance(_attribute(value, "__deprecated__"), str)
+    is_marked = isinstance(_attribute(value, "__deprecated__"), str)
     return {
         "name": name,
         "aliases": sorted(names - {name}),
@@ -160,7 +160,7 @@ def _entry(names: set[str], kind: str, value: Any, defined_in: str | None = None
         "module": defined_in or _home(value) or "",
         "signature": told_signature(None if kind == "property" else _signature(value), text, name),
         "documented": text is not None,
-        "deprecated": marked or is_deprecated(text, name),
+        "deprecated": is_marked or is_deprecated(text, name),
     }
 
 

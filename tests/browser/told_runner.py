@@ -88,9 +88,9 @@ class Teller:
 
     def submit(self, tasks: Iterable[Task]) -> None:
         for task in tasks:
-            self._log.started(*task.key)
+            self._log.record_start(*task.key)
             (tale,) = [each for each in TALES if each.function == task.function]
-            self._log.finished(*task.key, outcome(tale, self._device, task, low=self._note.exists()))
+            self._log.record_finish(*task.key, outcome(tale, self._device, task, low=self._note.exists()))
 
     def cancel(self, id: str, attempt: int) -> None:
         """Nothing waits and nothing runs."""

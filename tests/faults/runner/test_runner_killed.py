@@ -69,7 +69,7 @@ def test_what_two_kills_at_once_leave_is_killed_by_the_next_start(tmp_path: Path
     """Supervisor and zygote dead in one instant: only their mark is left to know orphans by."""
     mark = f"999999999.1.{os.stat('/proc/self/ns/pid').st_ino}"
     with subprocess.Popen(["sleep", "3600"], env=environment(**{processes.MARK: mark})) as orphan:
-        until(lambda: processes.marked(orphan.pid) == mark, "the orphan has its mark")
+        until(lambda: processes.mark_of(orphan.pid) == mark, "the orphan has its mark")
         running = RunnerProcess()
         try:
             assert orphan.wait(LIMIT_S) == -signal.SIGKILL

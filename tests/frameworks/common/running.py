@@ -8,7 +8,7 @@ from protocol.enums import DEFAULT_SUITE, TimingPolicy
 from protocol.outcomes import Outcome
 from runners.isolation.channel import encode
 from runners.isolation.harness import run_case
-from runners.isolation.observations import as_message, kept
+from runners.isolation.observations import as_message, as_storable
 from runners.suite.cases import Case
 from runners.suite.device import Device
 from runners.suite.framework import Framework
@@ -24,7 +24,7 @@ class Alone:
 def run(device: Device, case: Case, timing: TimingPolicy = TimingPolicy.off) -> Outcome:
     """The outcome as a supervisor reads it from the channel."""
     observation = run_case(device, case, timing, Alone(), position=0, init_ms=0.0)
-    return Outcome.model_validate_json(encode(as_message(kept(observation))))
+    return Outcome.model_validate_json(encode(as_message(as_storable(observation))))
 
 
 def cases(framework: Framework, kind: str | None = None, suite: str = DEFAULT_SUITE) -> list[Case]:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from protocol.enums import Ending, TimingPolicy
-from runners.isolation.explanation import explained
+from runners.isolation.explanation import add_explanation
 from runners.isolation.harness import Alone, run_case
 from runners.isolation.observations import Evidence, Observation
 from runners.suite import divergence
@@ -37,7 +37,7 @@ def explain(device: Device, case: Case, ending: Ending = Ending.mismatched) -> E
     """The evidence of a case that fails, once it has been explained."""
     before: Observation = run_case(device, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
     assert before.ending is ending, before.evidence
-    after = explained(device, case, before)
+    after = add_explanation(device, case, before)
     assert after.evidence is not None
     return after.evidence
 

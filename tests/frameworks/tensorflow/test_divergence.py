@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 from protocol.enums import Ending, TimingPolicy
-from runners.isolation.explanation import explained
+from runners.isolation.explanation import add_explanation
 from runners.isolation.harness import Alone, run_case
 from runners.isolation.observations import Evidence
 from runners.suite import divergence
@@ -46,7 +46,7 @@ def explanation(device: Device, call: Callable[..., Any], reference: Callable[..
     (case,) = function.cases
     before = run_case(device, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
     assert before.ending is Ending.mismatched
-    after = explained(device, case, before)
+    after = add_explanation(device, case, before)
     assert after.evidence is not None
     return after.evidence
 
@@ -105,6 +105,6 @@ def test_the_refusal_of_a_graph_is_told_from_the_compilers(
     function.behaviour("square", lambda inputs: (inputs.normal(3, 3),), lambda *observed: None, prepare=_compile)
     (case,) = function.cases
     before = run_case(xla, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
-    evidence = explained(xla, case, before).evidence
+    evidence = add_explanation(xla, case, before).evidence
     assert evidence is not None
     assert (before.ending, evidence.on_host, evidence.in_graph) == (Ending.raised, "passed", in_graph)

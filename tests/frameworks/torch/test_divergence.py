@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from protocol.enums import Ending, TimingPolicy
-from runners.isolation.explanation import explained
+from runners.isolation.explanation import add_explanation
 from runners.isolation.harness import Alone, run_case
 from runners.isolation.observations import Evidence
 from runners.suite import divergence
@@ -45,7 +45,7 @@ def explanation(device: Device, call: Callable[..., Any], reference: Callable[..
     (case,) = function.cases
     before = run_case(device, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
     assert before.ending is Ending.mismatched
-    after = explained(device, case, before)
+    after = add_explanation(device, case, before)
     assert after.evidence is not None
     return after.evidence
 

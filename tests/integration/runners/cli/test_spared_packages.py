@@ -119,7 +119,7 @@ def test_an_added_package_does_not_bring_them_either(
 ) -> None:
     monkeypatch.setenv("PORTOLAN_ANY_BUILD", any_build)
     add_torch(index, LIBRARY_WITHOUT_DEMANDS.read_bytes())
-    place = environments.set_up("torch", added=["npu"])
+    place = environments.set_up("torch", additions=["npu"])
     assert list_packages(place) == ["npu", "torch"]
     assert environments.find("torch", "npu") == place
 

@@ -131,7 +131,7 @@ def test_a_runner_s_own_log_never_shows_a_gap(steps: list[str], batch: int) -> N
     for step in steps:
         if step == "event":
             for _ in range(batch):
-                log.started(ID, 1)
+                log.record_start(ID, 1)
         elif step == "read" and position >= log.acknowledged:
             position, lines = log.after(position)
             read += [event.n or 0 for event in numbers.admit(map(read_event, lines.splitlines()))]

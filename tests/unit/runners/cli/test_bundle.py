@@ -19,7 +19,7 @@ from protocol.enums import DeviceClass, Ending, Verdict
 from protocol.outcomes import Outcome
 from protocol.runner import Fingerprint, RunnerInfo
 from runners.cli.bundle import BundleWriter, differences
-from runners.cli.charting import select, shown, tasks
+from runners.cli.charting import progress_line, select, tasks
 from runners.errors import BundleError
 
 NAMES = ("f/a", "f/b", "g/a")
@@ -198,12 +198,12 @@ def test_what_is_selected() -> None:
 
 
 def test_progress_says_rate_and_time_left() -> None:
-    assert shown(0, 100, 0, 0, 3.0) == "0/100 done, 0 failing"
-    assert shown(20, 100, 4, 0, 10.0) == "20/100 done, 4 failing, 2.0/s, 40 s left"
+    assert progress_line(0, 100, 0, 0, 3.0) == "0/100 done, 0 failing"
+    assert progress_line(20, 100, 4, 0, 10.0) == "20/100 done, 4 failing, 2.0/s, 40 s left"
     # What an earlier start did says nothing of this one's rate.
-    assert shown(1_020, 1_140, 4, 1_000, 40.0) == "1,020/1,140 done, 4 failing, 30.0/min, 4 min 00 s left"
-    assert shown(1, 3_601, 0, 0, 2.0).endswith("2 h 00 min left")
-    assert shown(100, 100, 4, 0, 50.0) == "100/100 done, 4 failing, 2.0/s"
+    assert progress_line(1_020, 1_140, 4, 1_000, 40.0) == "1,020/1,140 done, 4 failing, 30.0/min, 4 min 00 s left"
+    assert progress_line(1, 3_601, 0, 0, 2.0).endswith("2 h 00 min left")
+    assert progress_line(100, 100, 4, 0, 50.0) == "100/100 done, 4 failing, 2.0/s"
 
 
 def test_a_bundle_can_hold_as_many_runs_as_a_campaign() -> None:

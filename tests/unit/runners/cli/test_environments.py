@@ -161,7 +161,7 @@ def test_a_device_that_a_package_brings_is_found_by_its_word(project: Path) -> N
     os.utime(first / environments.COMPLETE, (1, 1))
     assert environments.find("torch", "npu") == second, "the latest of several"
     assert environments.find("torch", "cpu") == plain == environments.find("torch", "xla")
-    environments.set_up("torch", say=lambda line: None, added=["npu==1"])
+    environments.set_up("torch", say=lambda line: None, additions=["npu==1"])
     assert environments.find("torch", "npu") == first, "asked for again, it is the latest"
 
 
@@ -182,7 +182,7 @@ def test_a_package_that_brings_nothing_is_one_line_that_says_what_it_needs(
         environments.SetupFailedError,
         match=r"brings no device and no suite: .* torch\.NAME .* portolan\.devices or portolan\.suites",
     ):
-        environments.set_up("torch", say=print, added=[str(package(project / "npu"))])
+        environments.set_up("torch", say=print, additions=[str(package(project / "npu"))])
 
 
 def test_a_package_may_bring_a_suite_alone(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,11 +195,11 @@ def test_a_package_may_bring_a_suite_alone(project: Path, monkeypatch: pytest.Mo
     )
     uv.chmod(0o755)
     monkeypatch.setattr(environment_builder, "find_uv", lambda: str(uv))
-    environment = environments.set_up("torch", say=print, added=[str(package(project / "npu"))])
+    environment = environments.set_up("torch", say=print, additions=[str(package(project / "npu"))])
     assert json.loads((environment / environments.COMPLETE).read_text())["brought"] == [], "a suite is no device"
 
 
 @pytest.mark.parametrize("nowhere", ["./nowhere", "/no/where", ""])
 def test_a_folder_that_is_not_there_is_one_line(project: Path, nowhere: str) -> None:
     with pytest.raises(environments.SetupFailedError, match=f"--with {nowhere}: there is no such folder"):
-        environments.set_up("torch", say=print, added=[nowhere])
+        environments.set_up("torch", say=print, additions=[nowhere])

@@ -29,7 +29,7 @@ def test_whatever_is_acknowledged_the_rest_is_there_in_order(steps: list[str | i
     for step in steps:
         if step == "event":
             issued_number += 1
-            log.finished(f"job-{issued_number}", 1, PASSED)
+            log.record_finish(f"job-{issued_number}", 1, PASSED)
         elif isinstance(step, int) and step <= issued_number:
             log.acknowledge(step)
             acknowledged_number = max(acknowledged_number, step)
@@ -41,7 +41,7 @@ def test_whatever_is_acknowledged_the_rest_is_there_in_order(steps: list[str | i
 def test_a_read_is_a_batch_at_most_and_goes_on_after_it() -> None:
     log = EventLog()
     for number in range(BATCH + 5):
-        log.started(f"job-{number}", 1)
+        log.record_start(f"job-{number}", 1)
     last, lines = log.after(0)
     assert len(_numbers(lines)) == last == BATCH
     assert _numbers(log.after(last)[1]) == [BATCH + each for each in range(1, 6)]
@@ -49,9 +49,9 @@ def test_a_read_is_a_batch_at_most_and_goes_on_after_it() -> None:
 
 def test_acknowledging_gives_back_the_attempts_that_finished() -> None:
     log = EventLog()
-    log.started("a", 1)
-    log.finished("a", 1, PASSED)
-    log.started("b", 3)
+    log.record_start("a", 1)
+    log.record_finish("a", 1, PASSED)
+    log.record_start("b", 3)
     assert log.acknowledge(2) == [("a", 1)]
     assert log.acknowledge(2) == []
     assert log.acknowledge(3) == []
@@ -59,7 +59,7 @@ def test_acknowledging_gives_back_the_attempts_that_finished() -> None:
 
 def test_what_is_gone_or_not_there_yet_is_told_apart() -> None:
     log = EventLog()
-    log.started("a", 1)
+    log.record_start("a", 1)
     log.acknowledge(1)
     with pytest.raises(TrimmedError, match="up to 1"):
         log.after(0)
@@ -70,7 +70,7 @@ def test_what_is_gone_or_not_there_yet_is_told_apart() -> None:
 
 @pytest.mark.parametrize("log", [EventLog(max_events=1), EventLog(max_bytes=10)])
 async def test_a_full_log_makes_the_execution_wait_until_it_is_acknowledged(log: EventLog) -> None:
-    log.finished("a", 1, PASSED)
+    log.record_finish("a", 1, PASSED)
     waiting = asyncio.create_task(log.room())
     await asyncio.sleep(0)
     assert not waiting.done()
@@ -83,7 +83,7 @@ async def test_waiting_ends_with_an_event_with_the_time_or_with_the_service() ->
     assert not await log.wait_for_event(0, 0.001)
     waiting = asyncio.create_task(log.wait_for_event(0, 30))
     await asyncio.sleep(0)
-    log.started("a", 1)
+    log.record_start("a", 1)
     assert await waiting
     waiting = asyncio.create_task(log.wait_for_event(1, 30))
     await asyncio.sleep(0)
@@ -98,7 +98,7 @@ async def test_an_event_that_comes_as_a_wait_ends_is_not_missed() -> None:
     # Both are due in the same turn; the event is appended after the wait was cancelled and before it is told.
     wait = asyncio.create_task(log.wait_for_event(0, 0.02))
     await asyncio.sleep(0)
-    loop.call_later(0.02, log.started, "a", 1)
+    loop.call_later(0.02, log.record_start, "a", 1)
     loop.call_soon(time.sleep, 0.05)
     assert await wait
 
@@ -106,5 +106,5 @@ async def test_an_event_that_comes_as_a_wait_ends_is_not_missed() -> None:
 def test_a_heartbeat_repeats_what_its_stream_has_said() -> None:
     log = EventLog()
     last, _ = log.after(0)
-    log.started("a", 1)
+    log.record_start("a", 1)
     assert EVENT.validate_json(log.heartbeat(last, 0, [])).n == 0

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from protocol.enums import Ending, Kernels, Repetition, TimingPolicy, Verdict
-from runners.isolation.explanation import explained, in_single
+from runners.isolation.explanation import add_explanation, in_single
 from runners.isolation.harness import Alone, run_case
 from runners.isolation.likeness import are_alike
 from runners.isolation.observations import LINE_LIMIT, MAX_DTYPES, Evidence, Observation
@@ -109,7 +109,7 @@ def observe(device: Device, of: Case) -> Observation:
 
 
 def evidence(device: Arrays, of: Case) -> Evidence:
-    explanation = explained(device, of, observe(device, of)).evidence
+    explanation = add_explanation(device, of, observe(device, of)).evidence
     assert explanation is not None
     return explanation
 
@@ -183,7 +183,7 @@ def test_a_device_that_explains_nothing_loses_nothing() -> None:
 def test_only_failures_of_a_living_process_are_repeated(ending: Ending) -> None:
     device = Arrays("npu:0", lambda array: sys.exit("never called"))
     before = replace(observe(device, case()), ending=ending)
-    assert explained(device, case(), before) is before
+    assert add_explanation(device, case(), before) is before
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_a_call_that_had_to_be_refused_and_was_not_is_accepted_and_repeated_on_t
 ) -> None:
     monkeypatch.setattr(HOST, "_function", on_host)
     device, of = Arrays("npu:0", np.negative), refusing_case()
-    observation = explained(device, of, observe(device, of))
+    observation = add_explanation(device, of, observe(device, of))
     assert (observation.verdict, observation.ending) == (Verdict.failed, Ending.accepted)
     assert observation.evidence is not None
     assert observation.evidence.on_host is repetition

@@ -26,7 +26,7 @@ from runners.isolation.observations import (
     make_proof,
     printable,
 )
-from runners.isolation.outcomes import died, harness_failed, with_log
+from runners.isolation.outcomes import death, harness_failed, with_log
 from runners.suite.optional import optional
 from runners.suite.sequences import aligned
 
@@ -96,18 +96,18 @@ def test_evidence_of_any_size_is_cut_to_the_limits_of_the_protocol() -> None:
 def test_an_end_is_told_whatever_the_clock_says(seconds: float) -> None:
     outcome = harness_failed("the harness failed", duration_s=seconds)
     assert 0 <= outcome.duration_s <= MAX_SECONDS
-    assert died(None, seconds).ending is Ending.exited
+    assert death(None, seconds).ending is Ending.exited
 
 
 def test_an_end_is_told_by_exit_code_or_signal() -> None:
-    exit_outcome = died(3 << 8, 1.0)
+    exit_outcome = death(3 << 8, 1.0)
     assert (exit_outcome.ending, exit_outcome.evidence and exit_outcome.evidence.exit_code) == (Ending.exited, 3)
-    signal_outcome = died(signal.SIGSEGV, 1.0)
+    signal_outcome = death(signal.SIGSEGV, 1.0)
     assert (signal_outcome.ending, signal_outcome.evidence and signal_outcome.evidence.signal) == (
         Ending.signalled,
         "SIGSEGV",
     )
-    unnamed_signal = died(40, 1.0)
+    unnamed_signal = death(40, 1.0)
     assert unnamed_signal.evidence is not None
     assert unnamed_signal.evidence.signal == "SIG40"
 

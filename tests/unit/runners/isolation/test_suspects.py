@@ -9,7 +9,7 @@ import pytest
 from protocol.enums import Ending, Placement, Repetition, Verdict
 from protocol.outcomes import Evidence, Outcome
 from runners.isolation.confirmation import confirm, is_crowded, is_suspect
-from runners.isolation.outcomes import cancelled, died, harness_failed, out_of_memory, timed_out
+from runners.isolation.outcomes import cancellation, death, harness_failed, out_of_memory, timed_out
 
 PASSED = Outcome(verdict=Verdict.passed, ending=Ending.returned, duration_s=1.0)
 KILLED, SEGFAULT = 9, 11
@@ -29,10 +29,10 @@ def mismatched_outcome(what: str) -> Outcome:
     [
         (raised_outcome("no"), 0, False),
         (raised_outcome("no"), 1, True),
-        (died(SEGFAULT, 1.0), 2, True),
+        (death(SEGFAULT, 1.0), 2, True),
         (out_of_memory("too much", 1.0), 2, True),
         (PASSED, 2, False),
-        (cancelled(), 2, False),
+        (cancellation(), 2, False),
         (harness_failed("ours"), 2, False),
     ],
 )
@@ -46,11 +46,11 @@ def test_failures_after_others_are_suspect(outcome: Outcome, earlier: int, suspe
         (raised_outcome("no kernel"), False),
         (mismatched_outcome("everything"), False),
         (PASSED, False),
-        (cancelled(), False),
+        (cancellation(), False),
         (raised_outcome("no", exception="builtins.MemoryError"), True),
         (raised_outcome("can't start new thread"), True),
-        (died(KILLED, 1.0), True),
-        (died(SEGFAULT, 1.0), True),
+        (death(KILLED, 1.0), True),
+        (death(SEGFAULT, 1.0), True),
         (out_of_memory("too much", 1.0), True),
         (timed_out(1.0, 1.0), True),
         (harness_failed("no end"), True),
@@ -77,7 +77,7 @@ def test_a_crowded_failure_is_told_as_one_beside_others() -> None:
         (PASSED.model_copy(update={"placement": Placement.on_device}), False),
         (PASSED.model_copy(update={"placement": Placement.host_only}), False),
         (PASSED.model_copy(update={"verdict": Verdict.skipped}), False),
-        (cancelled(), False),
+        (cancellation(), False),
     ],
 )
 def test_after_other_functions_whatever_is_no_pass_on_the_device_is_suspect(outcome: Outcome, suspect: bool) -> None:
@@ -96,7 +96,7 @@ def test_of_what_did_not_fail_the_run_alone_is_all_that_counts(suspect: Outcome,
     [
         (raised_outcome("at 0x7f on xla:0"), raised_outcome("at 0x3a on xla:0", operation="aten::add")),
         (mismatched_outcome("result: 2"), mismatched_outcome("result: 2")),
-        (died(SEGFAULT, 1.0), died(SEGFAULT, 2.0)),
+        (death(SEGFAULT, 1.0), death(SEGFAULT, 2.0)),
         (timed_out(9.0, 9.0), timed_out(9.0, 9.0)),
     ],
 )
@@ -116,10 +116,10 @@ def test_the_same_failure_alone_confirms_it(suspect: Outcome, alone: Outcome) ->
             mismatched_outcome("result: 3"),
             "after 3 other cases of its process: mismatched (result: 2)",
         ),
-        (died(SEGFAULT, 1.0), died(KILLED, 1.0), "after 3 other cases of its process: signalled (SIGSEGV)"),
+        (death(SEGFAULT, 1.0), death(KILLED, 1.0), "after 3 other cases of its process: signalled (SIGSEGV)"),
         (
             out_of_memory("too much", 1.0),
-            died(KILLED, 1.0, "alone"),
+            death(KILLED, 1.0, "alone"),
             "alone; after 3 other cases of its process: out of memory (too much)",
         ),
     ],
@@ -139,7 +139,7 @@ def test_a_confirmation_that_comes_to_nothing_changes_nothing(alone: Outcome) ->
 
 
 def test_a_cancelled_confirmation_is_a_cancelled_job() -> None:
-    assert confirm(raised_outcome("no"), cancelled(), earlier=1).ending is Ending.cancelled
+    assert confirm(raised_outcome("no"), cancellation(), earlier=1).ending is Ending.cancelled
 
 
 def test_however_long_the_texts_are_they_fit() -> None:
