@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from freezing.common.agreement import tolerance_of
-from freezing.common.flow import last_names, reached, touched
+from freezing.common.flow import find_reached, find_touched, last_names
 from freezing.common.observation import Observation, Unit, Value
 from freezing.common.parts import Reason
 from protocol.enums import FORM_ONLY, JUDGED_BY, Judge
@@ -68,33 +68,35 @@ class LeftOpen:
 
 def admit(unit: Unit, first: Observation, second: Observation, left_open: LeftOpen, pack: PackWriter) -> Admitted:
     """Decide about an example by its two runs."""
-    found = Admitted()
+    admission = Admitted()
     for observation in (first, second):
         reason = observation.ended or observation.refused
         if reason is not None:
-            found.left_out += [(other, "", *reason) for other in unit.names]
-            return found
+            admission.left_out += [(other, "", *reason) for other in unit.names]
+            return admission
     if second.dropped:
-        found.left_out += [(other, "", AT_TIMES, _first(second)) for other in unit.names]
-        return found
-    kept = [statement for statement in unit.docstring.statements if statement.place not in first.dropped]
-    chosen = _chosen(unit, first)
-    found.left_out += _not_chosen(unit, first, chosen, nothing=not kept)
-    owner = chosen or unit.names[0]
-    found.left_out += [
+        admission.left_out += [(other, "", AT_TIMES, _first(second)) for other in unit.names]
+        return admission
+    statements = [statement for statement in unit.docstring.statements if statement.place not in first.dropped]
+    example_function = _function_of_example(unit, first)
+    admission.left_out += _not_chosen(unit, first, example_function, nothing=not statements)
+    owner = example_function or unit.names[0]
+    admission.left_out += [
         (owner, f"statement {place}", "a statement that is not Python", why) for place, why in unit.docstring.unread
     ]
-    found.left_out += [
+    admission.left_out += [
         (owner, f"statement {place}", f"a statement that {reason}", detail)
         for place, (reason, detail) in sorted(first.dropped.items())
     ]
-    if chosen is None:
-        return found
-    found.left_out += [(chosen, label, "a value without a written form", why) for label, why in first.unwritten.items()]
-    values = Values(kept, first, second, left_open)
-    found.left_out += [(chosen, label, reason, detail) for label, reason, detail in values.left_out]
-    found.case = _case(chosen, kept, values, first.uses[chosen], pack)
-    return found
+    if example_function is None:
+        return admission
+    admission.left_out += [
+        (example_function, label, "a value without a written form", why) for label, why in first.unwritten.items()
+    ]
+    values = Values(statements, first, second, left_open)
+    admission.left_out += [(example_function, label, reason, detail) for label, reason, detail in values.left_out]
+    admission.case = _case(example_function, statements, values, first.uses[example_function], pack)
+    return admission
 
 
 def _first(observation: Observation) -> str:
@@ -102,19 +104,21 @@ def _first(observation: Observation) -> str:
     return f"statement {place} {reason}: {detail}"
 
 
-def _chosen(unit: Unit, observation: Observation) -> str | None:
+def _function_of_example(unit: Unit, observation: Observation) -> str | None:
     """The function that the example is charted for: the first of its own that it uses."""
     return next((name for name in unit.names if observation.uses[name]), None)
 
 
-def _not_chosen(unit: Unit, observation: Observation, chosen: str | None, *, nothing: bool) -> Iterator[Reason]:
+def _not_chosen(
+    unit: Unit, observation: Observation, example_function: str | None, *, nothing: bool
+) -> Iterator[Reason]:
     for name in unit.names:
-        if name == chosen:
+        if name == example_function:
             continue
         if nothing:
             yield name, "", NOTHING_RUNS, ""
-        elif chosen is not None:
-            yield name, "", SAME_EXAMPLE, chosen
+        elif example_function is not None:
+            yield name, "", SAME_EXAMPLE, example_function
         else:
             yield name, "", NOT_USED, ""
 
@@ -131,9 +135,9 @@ class Values:
         self.agreed = {label for label, is_so in first.agreed.items() if is_so}
         self._given = {label for label in (*first.values, *first.unwritten) if label.isdigit()}
         self._statements = list(statements)
-        open_labels = touched(self._statements, left_open.places(statements))
+        open_labels = find_touched(self._statements, left_open.places(statements))
         differing = {label for label, value in first.values.items() if _differs(label, value, second)}
-        of_chance = reached(self._statements, _places_of(differing, statements), self._given)
+        of_chance = find_reached(self._statements, _places_of(differing, statements), self._given)
         for label, value in first.values.items():
             other = second.values.get(label)
             if other is None or other.form != value.form or label in second.reshaped:
@@ -156,12 +160,12 @@ class Values:
 
     def why_not_compared(self) -> str:
         """The tag of a case that merely runs: the first of the reasons that hold for one of its values."""
-        found = {_TAGS.get(reason, NO_VALUE) for _, reason, _ in self.left_out}
-        return next((tag for tag in (RANDOM, NOT_UNIQUE, NOT_AS_DOCUMENTED) if tag in found), NO_VALUE)
+        tags = {_TAGS.get(reason, NO_VALUE) for _, reason, _ in self.left_out}
+        return next((tag for tag in (RANDOM, NOT_UNIQUE, NOT_AS_DOCUMENTED) if tag in tags), NO_VALUE)
 
     def led_to(self, uses: Collection[int]) -> bool:
         """Whether the statements at these places lead to a value that can be compared."""
-        return bool(reached(self._statements, uses, self._given) & set(self.same))
+        return bool(find_reached(self._statements, uses, self._given) & set(self.same))
 
 
 def _differs(label: str, value: Value, second: Observation) -> bool:
@@ -184,18 +188,23 @@ def _is_size(tree: Any) -> bool:
 
 
 def _case(
-    name: str, kept: Sequence[Statement], values: Values, uses: Collection[int], pack: PackWriter
+    name: str, statements: Sequence[Statement], values: Values, uses: Collection[int], pack: PackWriter
 ) -> dict[str, Any]:
-    compared = values.led_to(uses)
-    wanted: Mapping[str, Any] = values.same if compared else values.of_a_form
-    written = Example(name, tuple(kept), tuple(wanted)).written()
-    case: dict[str, Any] = {"function": name, "name": CASE, "dtype": DTYPE, "arrays": [], "call": written}
-    if not compared:
+    values_compared = values.led_to(uses)
+    result_values: Mapping[str, Any] = values.same if values_compared else values.of_a_form
+    example_text = Example(name, tuple(statements), tuple(result_values)).written()
+    case: dict[str, Any] = {"function": name, "name": CASE, "dtype": DTYPE, "arrays": [], "call": example_text}
+    if not values_compared:
         why = values.why_not_compared()
-        return case | {"kind": "behaviour", "result": as_text(form(wanted)), "expected": [], "tags": [FORM_ONLY, why]}
-    tolerance = tolerance_of(DTYPE, wanted)
-    result, digests = pack.add_tree(dict(wanted))
-    tags = [f"{JUDGED_BY}{Judge.itself}", *([AS_DOCUMENTED] if values.agreed & set(wanted) else [])]
+        return case | {
+            "kind": "behaviour",
+            "result": as_text(form(result_values)),
+            "expected": [],
+            "tags": [FORM_ONLY, why],
+        }
+    tolerance = tolerance_of(DTYPE, result_values)
+    result, digests = pack.add_tree(dict(result_values))
+    tags = [f"{JUDGED_BY}{Judge.itself}", *([AS_DOCUMENTED] if values.agreed & set(result_values) else [])]
     return case | {
         "kind": "value",
         "result": result,

@@ -15,14 +15,16 @@ Reference = Callable[[], "list[Any]"]
 """Works out the arrays and plain values of a result, in order, with NumPy arrays."""
 
 
-def tolerance_of(dtype: str, observed: Any, declared: Iterable[Tolerance] = ()) -> Tolerance:
+def tolerance_of(dtype: str, result: Any, own_tolerances: Iterable[Tolerance] = ()) -> Tolerance:
     """The tolerance of the dtypes of a result and of its case, or what is declared if that is wider."""
-    found = [TOLERANCES[leaf.dtype] for leaf in leaves(observed) if leaf.dtype in TOLERANCES]
-    found += [*declared, TOLERANCES[dtype]]
-    return Tolerance(max(one.relative for one in found), max(one.absolute for one in found))
+    tolerances = [TOLERANCES[leaf.dtype] for leaf in leaves(result) if leaf.dtype in TOLERANCES]
+    tolerances += [*own_tolerances, TOLERANCES[dtype]]
+    return Tolerance(max(one.relative for one in tolerances), max(one.absolute for one in tolerances))
 
 
-def judge(ranked: Iterable[tuple[str, Reference]], observed: Any, dtype: str, tolerance: Tolerance) -> tuple[str, Any]:
+def judge(
+    references: Iterable[tuple[str, Reference]], result: Any, dtype: str, tolerance: Tolerance
+) -> tuple[str, Any]:
     """The kind of the first reference that agrees with a result, and the expected tree.
 
     Raises ``UnjudgedError`` if none does, or if one of them shows that nothing determines the result: where either has
@@ -30,30 +32,30 @@ def judge(ranked: Iterable[tuple[str, Reference]], observed: Any, dtype: str, to
     value where it is not defined.
     """
     reason = "there is no reference"
-    for kind, reference in ranked:
-        expected = None
+    for kind, reference in references:
+        reference_result = None
         try:
             with np.errstate(all="ignore"):
-                expected = fill(observed, reference())
-                compare(observed, wrapped(expected), dtype, tolerance)
+                reference_result = fill(result, reference())
+                compare(result, wrap(reference_result), dtype, tolerance)
         except Mismatch as error:
-            if expected is not None and _agree_but_for_nan(observed, expected, dtype, tolerance):
+            if reference_result is not None and _agree_but_for_nan(result, reference_result, dtype, tolerance):
                 raise UnjudgedError(f"{kind}: not determined: {error}") from error
             reason = f"{kind}: differs: {error}"
             continue
         except Exception as error:
             reason = f"{kind}: raises {type(error).__name__}"
             continue
-        return kind, expected
+        return kind, reference_result
     raise UnjudgedError(reason)
 
 
-def _agree_but_for_nan(observed: Any, expected: Any, dtype: str, tolerance: Tolerance) -> bool:
+def _agree_but_for_nan(result: Any, reference_result: Any, dtype: str, tolerance: Tolerance) -> bool:
     """Whether two trees of one form differ only where either has NaN."""
-    own = iter(leaves(observed))
-    agreed = mapped(expected, lambda leaf: _agreed_where_nan(leaf, next(own)), Leaf)
+    own = iter(leaves(result))
+    without_nan = mapped(reference_result, lambda leaf: _agreed_where_nan(leaf, next(own)), Leaf)
     try:
-        compare(observed, wrapped(agreed), dtype, tolerance)
+        compare(result, wrap(without_nan), dtype, tolerance)
     except Mismatch:
         return False
     return True
@@ -66,7 +68,7 @@ def _agreed_where_nan(leaf: Leaf, own: Leaf) -> Leaf:
     return Leaf(np.where(one_is_nan, own.values, leaf.values), leaf.dtype, leaf.device)
 
 
-def fill(observed: Any, values: list[Any]) -> Any:
+def fill(result: Any, values: list[Any]) -> Any:
     """The observed tree with the reference's values in it. Raises ``Mismatch`` where they do not belong."""
     left = list(values)
 
@@ -78,15 +80,15 @@ def fill(observed: Any, values: list[Any]) -> Any:
         if not left:
             raise Mismatch("the reference returns fewer values")
         value = left.pop(0)
-        return _filled(member, np.asarray(value)) if isinstance(member, Leaf) else member
+        return _fill(member, np.asarray(value)) if isinstance(member, Leaf) else member
 
-    expected = place(observed)
+    tree = place(result)
     if left:
         raise Mismatch("the reference returns more values")
-    return expected
+    return tree
 
 
-def _filled(leaf: Leaf, value: Any) -> Leaf:
+def _fill(leaf: Leaf, value: Any) -> Leaf:
     kind = leaf.values.dtype.kind
     if value.shape != leaf.values.shape:
         raise Mismatch(f"the reference's shape is {value.shape}")
@@ -97,12 +99,12 @@ def _filled(leaf: Leaf, value: Any) -> Leaf:
     return Leaf(value.astype(leaf.values.dtype), leaf.dtype, leaf.device)
 
 
-def wrapped(expected: Any) -> Any:
+def wrap(tree: Any) -> Any:
     """The tree as a comparison takes it: each array with its dtype."""
-    if isinstance(expected, Leaf):
-        return Expected(expected.values, expected.dtype)
-    if isinstance(expected, (list, tuple)):
-        return type(expected)(map(wrapped, expected))
-    if isinstance(expected, Mapping):
-        return {key: wrapped(member) for key, member in expected.items()}
-    return expected
+    if isinstance(tree, Leaf):
+        return Expected(tree.values, tree.dtype)
+    if isinstance(tree, (list, tuple)):
+        return type(tree)(map(wrap, tree))
+    if isinstance(tree, Mapping):
+        return {key: wrap(member) for key, member in tree.items()}
+    return tree

@@ -24,7 +24,7 @@ DIGITS = np.array([-2, -1, 1, 2])
 """How far: neighbors differently, so that what they lose by cancellation shows."""
 
 
-def determined(gate: Gate, subject: Subject, samples: Iterator[Sample], pack: PackWriter) -> Iterator[Sample]:
+def with_one_result(gate: Gate, subject: Subject, samples: Iterator[Sample], pack: PackWriter) -> Iterator[Sample]:
     """The samples of the gate's subject whose results are determined; the gate lists the others."""
     for sample in samples:
         try:
@@ -43,7 +43,7 @@ def require_determined(subject: Subject, sample: Sample, pack: PackWriter, *, to
     rng = np.random.default_rng(0)
     arrays = [pack.array(digest) for digest in sample.arrays]
 
-    def moved(array: Array) -> Array:
+    def move(array: Array) -> Array:
         if array.dtype.kind != "f":
             return array
         digits = DIGITS[rng.permutation(array.size) % DIGITS.size].reshape(array.shape)
@@ -52,7 +52,7 @@ def require_determined(subject: Subject, sample: Sample, pack: PackWriter, *, to
 
     pairs = zip(
         subject.references(sample.dtype, lambda: _fresh(subject, sample, arrays)),
-        subject.references(sample.dtype, lambda: _fresh(subject, sample, list(map(moved, arrays)))),
+        subject.references(sample.dtype, lambda: _fresh(subject, sample, list(map(move, arrays)))),
     )
     # The function itself comes last, and fits every call; NumPy's may only have the same name.
     for (_, reference), (_, other) in reversed(list(pairs)):

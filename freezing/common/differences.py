@@ -30,13 +30,13 @@ def gradients(loss: Loss, inputs: Sequence[Array]) -> list[Array]:
 def second_order(loss: Loss, inputs: Sequence[Array], directions: Sequence[Array]) -> list[Array]:
     """The gradient, by each input, of the gradient's product with directions: the Hessian times these."""
 
-    def moved(inputs: Sequence[Array], step: float) -> list[Array]:
+    def move(inputs: Sequence[Array], step: float) -> list[Array]:
         return [array + step * direction for array, direction in zip(inputs, directions, strict=True)]
 
-    def difference(raised: Callable[[float], Sequence[Array]]) -> float:
-        one, other = raised(SECOND_STEP), raised(-SECOND_STEP)
-        above = loss(moved(one, SECOND_STEP)) - loss(moved(other, SECOND_STEP))
-        below = loss(moved(one, -SECOND_STEP)) - loss(moved(other, -SECOND_STEP))
+    def difference(raise_by: Callable[[float], Sequence[Array]]) -> float:
+        one, other = raise_by(SECOND_STEP), raise_by(-SECOND_STEP)
+        above = loss(move(one, SECOND_STEP)) - loss(move(other, SECOND_STEP))
+        below = loss(move(one, -SECOND_STEP)) - loss(move(other, -SECOND_STEP))
         return (above - below) / (2 * SECOND_STEP) ** 2
 
     return _by_each(inputs, difference)
@@ -56,11 +56,11 @@ def _by_each(inputs: Sequence[Array], difference: Callable[[Callable[[float], Se
         slope = np.zeros(array.shape)
         for index in np.ndindex(*array.shape):
 
-            def raised(step: float, place: int = place, index: tuple[int, ...] = index) -> Sequence[Array]:
-                changed = [np.array(member, np.float64) for member in inputs]
-                changed[place][index] += step
-                return changed
+            def raise_entry(step: float, place: int = place, index: tuple[int, ...] = index) -> Sequence[Array]:
+                members = [np.array(member, np.float64) for member in inputs]
+                members[place][index] += step
+                return members
 
-            slope[index] = difference(raised)
+            slope[index] = difference(raise_entry)
         slopes.append(slope)
     return slopes

@@ -26,7 +26,7 @@ from typing import Any
 from freezing.common.admission import LeftOpen, admit
 from freezing.common.docstrings import Docstring, read
 from freezing.common.observation import Conditions, Observation, Unit, observe
-from freezing.common.parts import ENDED, LISTED, Reason, drawn_apart, listed, write_part
+from freezing.common.parts import ENDED, LISTED, Reason, drawn_apart, list_left_out, write_part
 from runners.suite.device import Device
 from runners.suite.examples import Dialect
 from runners.suite.framework import Framework
@@ -80,7 +80,7 @@ def entries_of(surface: Path) -> list[Mapping[str, Any]]:
 
 
 def units(
-    entries: Iterable[Mapping[str, Any]], text_of: Callable[[str], str], unasked: Mapping[str, str]
+    entries: Iterable[Mapping[str, Any]], text_of: Callable[[str], str], reasons_by_home: Mapping[str, str]
 ) -> tuple[list[Unit], list[Reason]]:
     """The examples of these names, each once, and the names that have none, or whose examples are not asked for."""
     names: dict[Docstring, list[str]] = defaultdict(list)
@@ -89,7 +89,7 @@ def units(
     for entry in entries:
         name = entry["name"]
         home, _, own = name.rpartition(".")
-        reason = EXCEPTION if entry["kind"] == "exception" else _unasked(name, unasked)
+        reason = EXCEPTION if entry["kind"] == "exception" else _why_unasked(name, reasons_by_home)
         docstring = None if reason else read(text_of(name))
         if docstring is None or not (docstring.statements or docstring.unread):
             left_out.append((home, own, reason or NO_EXAMPLE, ""))
@@ -97,12 +97,12 @@ def units(
         names[docstring].append(name)
         if entry["kind"] not in ("function", "class"):
             members.add(name)
-    found = [Unit(tuple(own), docstring, frozenset(members.intersection(own))) for docstring, own in names.items()]
-    return found, left_out
+    own_units = [Unit(tuple(own), docstring, frozenset(members.intersection(own))) for docstring, own in names.items()]
+    return own_units, left_out
 
 
-def _unasked(name: str, unasked: Mapping[str, str]) -> str | None:
-    return next((reason for home, reason in unasked.items() if f"{name}.".startswith(f"{home}.")), None)
+def _why_unasked(name: str, reasons_by_home: Mapping[str, str]) -> str | None:
+    return next((reason for home, reason in reasons_by_home.items() if f"{name}.".startswith(f"{home}.")), None)
 
 
 def text_of(lookup: Callable[[str], Any], name: str) -> str:
@@ -116,12 +116,12 @@ def text_of(lookup: Callable[[str], Any], name: str) -> str:
     return text if isinstance(text, str) else ""
 
 
-def run_all(docs: Docs, found: Sequence[Unit], folder: Path, run: str) -> None:
+def run_all(docs: Docs, own_units: Sequence[Unit], folder: Path, run: str) -> None:
     """Run every example that has no file of this run yet; in the second without what was dropped in the first."""
     # A run has another working directory.
     place = (folder / run).resolve()
     place.mkdir(parents=True, exist_ok=True)
-    for number, unit in enumerate(found):
+    for number, unit in enumerate(own_units):
         path = place / f"{number:04}.npz"
         if path.exists():
             continue
@@ -133,26 +133,26 @@ def run_all(docs: Docs, found: Sequence[Unit], folder: Path, run: str) -> None:
         with tempfile.TemporaryDirectory() as room:
             draw = partial(observe, unit, docs.device(), docs.dialect, conditions, room)
             drawn_apart(unit.names[0], path, draw, limit_s=LIMIT_S)
-        print(f"{run} {number + 1}/{len(found)} {unit.names[0]}", flush=True)
+        print(f"{run} {number + 1}/{len(own_units)} {unit.names[0]}", flush=True)
 
 
 def observation(folder: Path, run: str, number: int) -> Observation:
     return Observation(Pack(folder / run / f"{number:04}.npz"))
 
 
-def admit_all(docs: Docs, found: Sequence[Unit], folder: Path) -> tuple[PackWriter, list[Reason]]:
+def admit_all(docs: Docs, own_units: Sequence[Unit], folder: Path) -> tuple[PackWriter, list[Reason]]:
     """Decide about every example by its two runs."""
     pack = PackWriter()
     left_out: list[Reason] = []
-    for number, unit in enumerate(found):
+    for number, unit in enumerate(own_units):
         if not (folder / SECOND / f"{number:04}.npz").exists():
             left_out += [(name, "", NOT_RUN, "") for name in unit.names]
             continue
         first, second = (observation(folder, run, number) for run in RUNS)
-        admitted = admit(unit, first, second, docs.left_open, pack)
-        left_out += admitted.left_out
-        if admitted.case is not None:
-            pack.cases.append(admitted.case)
+        admission = admit(unit, first, second, docs.left_open, pack)
+        left_out += admission.left_out
+        if admission.case is not None:
+            pack.cases.append(admission.case)
     pack.cases.sort(key=lambda case: str(case["function"]))
     return pack, left_out
 
@@ -160,9 +160,9 @@ def admit_all(docs: Docs, found: Sequence[Unit], folder: Path) -> tuple[PackWrit
 def write(docs: Docs, pack: PackWriter, left_out: Sequence[Reason], version: str) -> None:
     """Write the suite's two files, and say how many functions they have."""
     pack.write(docs.folder / PACK, {docs.framework.name: version})
-    (docs.folder / LISTED).write_text(listed(left_out, docs.framework.name, version))
-    compared = sum(case["kind"] == "value" for case in pack.cases)
-    print(f"{compared:,} functions are compared, {len(pack.cases) - compared:,} merely run")
+    (docs.folder / LISTED).write_text(list_left_out(left_out, docs.framework.name, version))
+    value_cases = sum(case["kind"] == "value" for case in pack.cases)
+    print(f"{value_cases:,} functions are compared, {len(pack.cases) - value_cases:,} merely run")
 
 
 def main(docs: Docs, begin: Callable[[str], str], arguments: Sequence[str]) -> int:
@@ -182,10 +182,10 @@ def main(docs: Docs, begin: Callable[[str], str], arguments: Sequence[str]) -> i
     folder, stage = Path(arguments[0]), arguments[2]
     version = begin(stage)
     lookup = docs.device().lookup
-    found, left_out = units(entries_of(Path(arguments[1])), partial(text_of, lookup), docs.unasked)
+    own_units, left_out = units(entries_of(Path(arguments[1])), partial(text_of, lookup), docs.unasked)
     if stage == ADMIT:
-        pack, reasons = admit_all(docs, found, folder)
+        pack, reasons = admit_all(docs, own_units, folder)
         write(docs, pack, [*left_out, *reasons], version)
     else:
-        run_all(docs, found, folder, stage)
+        run_all(docs, own_units, folder, stage)
     return 0

@@ -49,9 +49,9 @@ class _Prompt:
 def read(text: str) -> Docstring:
     """Read a docstring."""
     statements: list[Statement] = []
-    printed: list[str] = []
+    outputs: list[str] = []
     unread: list[tuple[int, str]] = []
-    for prompt in _joined(_prompts(inspect.cleandoc(text))):
+    for prompt in _join(_prompts(inspect.cleandoc(text))):
         place = len(statements) + len(unread) + 1
         try:
             parts = _statements(prompt.source)
@@ -60,33 +60,33 @@ def read(text: str) -> Docstring:
             continue
         for number, source in enumerate(parts):
             statements.append(Statement(place + number, source))
-            printed.append(prompt.want if number == len(parts) - 1 else "")
-    return Docstring(tuple(statements), tuple(printed), tuple(unread))
+            outputs.append(prompt.want if number == len(parts) - 1 else "")
+    return Docstring(tuple(statements), tuple(outputs), tuple(unread))
 
 
 def _prompts(text: str) -> list[_Prompt]:
     try:
-        return _found(text)
+        return _find_prompts(text)
     except ValueError:
         pass
-    found: list[_Prompt] = []
+    prompts: list[_Prompt] = []
     for block in re.split(r"\n[ \t]*\n", text):
         try:
-            found += _found(block)
+            prompts += _find_prompts(block)
         except ValueError as error:
             # Its prompt is kept, and refused as a statement, so that it is listed.
-            found.append(_Prompt(f"?{error}".splitlines()[0], ""))
-    return found
+            prompts.append(_Prompt(f"?{error}".splitlines()[0], ""))
+    return prompts
 
 
-def _found(text: str) -> list[_Prompt]:
+def _find_prompts(text: str) -> list[_Prompt]:
     return [_Prompt(example.source, example.want) for example in doctest.DocTestParser().get_examples(text)]
 
 
-def _joined(prompts: Sequence[_Prompt]) -> Iterator[_Prompt]:
+def _join(prompts: Sequence[_Prompt]) -> Iterator[_Prompt]:
     """The prompts with those that continue a statement put together with it."""
     current: _Prompt | None = None
-    for prompt in map(_completed, prompts):
+    for prompt in map(_complete, prompts):
         if current is not None and not current.want and _continues(current.source, prompt.source):
             current = _Prompt(current.source + prompt.source, prompt.want)
             continue
@@ -97,7 +97,7 @@ def _joined(prompts: Sequence[_Prompt]) -> Iterator[_Prompt]:
         yield current
 
 
-def _completed(prompt: _Prompt) -> _Prompt:
+def _complete(prompt: _Prompt) -> _Prompt:
     """The prompt with the lines that finish its statement and have no prompt of their own."""
     whole = prompt.source + prompt.want
     return _Prompt(whole, "") if prompt.want and _is_open(prompt.source) and _is_whole(whole) else prompt
@@ -146,24 +146,24 @@ def _statements(source: str) -> list[str]:
     return parts
 
 
-def agrees(printed: str, shown: str) -> bool | None:
+def agrees(documented: str, output: str) -> bool | None:
     """Whether a shown value has the numbers that a docstring prints; ``None`` if it prints none, or abridges them."""
-    if _ABRIDGED in printed or "Traceback" in printed:
+    if _ABRIDGED in documented or "Traceback" in documented:
         return None
-    wanted, found = (_NUMBER.findall(_OF_THE_TEXT.sub("", text)) for text in (printed, shown))
-    if not wanted:
+    documented_numbers, numbers = (_NUMBER.findall(_OF_THE_TEXT.sub("", text)) for text in (documented, output))
+    if not documented_numbers:
         return None
-    if printed.count("[") > printed.count("]"):
+    if documented.count("[") > documented.count("]"):
         # An empty line within an array ends what doctest takes for printed.
-        found = found[: len(wanted)]
-    return len(wanted) == len(found) and all(map(_near, wanted, found))
+        numbers = numbers[: len(documented_numbers)]
+    return len(documented_numbers) == len(numbers) and all(map(_near, documented_numbers, numbers))
 
 
-def _near(wanted: str, found: str) -> bool:
+def _near(documented: str, word: str) -> bool:
     words = {"True", "False"}
-    if wanted in words or found in words:
-        return wanted == found
-    one, other = float(wanted), float(found)
+    if documented in words or word in words:
+        return documented == word
+    one, other = float(documented), float(word)
     if one != one or other != other:
         return one != one and other != other
     return one == other or abs(one - other) <= NEAR_ZERO + NEAR * abs(one)

@@ -16,15 +16,17 @@ from runners.suite.source import bound_names
 _IMPORTS = (ast.Import, ast.ImportFrom)
 
 
-def reached(statements: Sequence[Statement], sources: Collection[int], given: Collection[str]) -> set[str]:
+def find_reached(
+    statements: Sequence[Statement], sources: Collection[int], labels_with_value: Collection[str]
+) -> set[str]:
     """The labels of all that is computed of what these statements give.
 
     A source that gives no value changes what it is called with.
     """
-    return _spread(statements, sources, lambda statement: str(statement.place) not in given)
+    return _spread(statements, sources, lambda statement: str(statement.place) not in labels_with_value)
 
 
-def touched(statements: Sequence[Statement], sources: Collection[int]) -> set[str]:
+def find_touched(statements: Sequence[Statement], sources: Collection[int]) -> set[str]:
     """The same, where any variable that a source is called with may be changed by it."""
     return _spread(statements, sources, lambda statement: True)
 
@@ -36,13 +38,13 @@ def _spread(
     variables: set[str] = set()
     for statement in statements:
         tree = ast.parse(statement.source)
-        loaded = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+        loads = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
         bound = bound_names(tree.body)
         if statement.place in sources:
             labels |= {str(statement.place), *bound}
             if not bound and changes(statement):
-                labels |= loaded & variables
-        elif loaded & labels:
+                labels |= loads & variables
+        elif loads & labels:
             labels |= {str(statement.place), *bound}
         else:
             # What is bound anew is another value.
@@ -70,19 +72,19 @@ def places_that_use(
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute) and node.attr == attribute:
                 return True
-            if isinstance(node, (ast.Name, ast.Attribute)) and _resolved(node, names) is target:
+            if isinstance(node, (ast.Name, ast.Attribute)) and _resolve(node, names) is target:
                 return True
         return False
 
     return [statement.place for statement in statements if uses(ast.parse(statement.source))]
 
 
-def _resolved(node: ast.AST, names: dict[str, Any]) -> Any:
+def _resolve(node: ast.AST, names: dict[str, Any]) -> Any:
     """The object behind a dotted name, through modules and classes alone: to look at others may compute something."""
     if isinstance(node, ast.Name):
         return names.get(node.id)
     if isinstance(node, ast.Attribute):
-        owner = _resolved(node.value, names)
+        owner = _resolve(node.value, names)
         if isinstance(owner, (ModuleType, type)):
             try:
                 return getattr(owner, node.attr, None)
@@ -107,22 +109,22 @@ class Reseeded(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
-        called = node.func
-        own = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-        if _first_name(called) in self.HOSTS:
+        callee = node.func
+        own = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "")
+        if _first_name(callee) in self.HOSTS:
             return node
         if own in self.SEEDERS:
-            node.args = [self._moved(argument) for argument in node.args]
+            node.args = [self._move_seed(argument) for argument in node.args]
         for keyword in node.keywords:
             if keyword.arg in self.KEYWORDS:
-                keyword.value = self._moved(keyword.value)
+                keyword.value = self._move_seed(keyword.value)
         return node
 
-    def _moved(self, given: ast.expr) -> ast.expr:
-        for constant in ast.walk(given):
+    def _move_seed(self, argument: ast.expr) -> ast.expr:
+        for constant in ast.walk(argument):
             if isinstance(constant, ast.Constant) and type(constant.value) is int:
                 constant.value += self._offset
-        return given
+        return argument
 
 
 def _first_name(node: ast.AST) -> str:

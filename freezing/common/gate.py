@@ -63,9 +63,9 @@ class Subject(ABC):
     def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
         """The references of a call, the most independent first, by kind; ``fresh`` gives its arguments anew."""
 
-    def tolerance(self, dtype: str, observed: Any) -> Tolerance:
+    def tolerance(self, dtype: str, result: Any) -> Tolerance:
         """How far a result may be from its reference."""
-        return tolerance_of(dtype, observed)
+        return tolerance_of(dtype, result)
 
     def same_as(self) -> Callable[..., Any] | None:
         """Another function that has to return the same, as that is the one that the samples are made for."""
@@ -95,26 +95,26 @@ class Gate:
 
     def admit(self, samples: Sequence[Sample], most: int) -> None:
         """Add cases, at most so many; the samples beyond are counted as not needed."""
-        admitted = 0
+        count = 0
         for sample in chosen_first(samples):
-            if admitted == most:
+            if count == most:
                 self.left_out.append((sample.name, ENOUGH, ""))
                 continue
             try:
                 self.cases.append(self._case(sample))
-                admitted += 1
+                count += 1
             except LeftOutError as error:
                 self.left_out.append((sample.name, error.kind, str(error)))
 
     def admit_refused(self, samples: Sequence[Sample], most: int) -> int:
         """Add cases that the CPU refuses, at most so many; the number of those added."""
-        admitted = 0
+        count = 0
         for sample in samples:
-            error = self.refusal(sample) if admitted < most else None
+            error = self.refusal(sample) if count < most else None
             if error is None:
-                self.left_out.append((sample.name, ACCEPTED if admitted < most else ENOUGH, ""))
+                self.left_out.append((sample.name, ACCEPTED if count < most else ENOUGH, ""))
                 continue
-            admitted += 1
+            count += 1
             self.cases.append(
                 {
                     "function": self._subject.name,
@@ -129,7 +129,7 @@ class Gate:
                     "tags": list(sample.kinds),
                 }
             )
-        return admitted
+        return count
 
     def refusal(self, sample: Sample) -> str | None:
         """The name of the error with which the CPU refuses the call from every seed, or None."""
@@ -158,12 +158,12 @@ class Gate:
         subject, call = self._subject, sample.call
         if NO_ARRAY in sample.kinds and subject.takes_device:
             call = forced(call)
-        observed = self._observe(subject.call, sample, call, 1)
-        again = self._observe_others(sample, call, observed)
-        self._require_same_as_another(sample, call, observed, values=_equal(observed, again))
-        self._require_small(sample, observed)
-        self._require_known(observed)
-        if form(observed) != form(again):
+        host_result = self._observe(subject.call, sample, call, 1)
+        again = self._observe_others(sample, call, host_result)
+        self._require_same_as_another(sample, call, host_result, values=_equal(host_result, again))
+        self._require_small(sample, host_result)
+        self._require_known(host_result)
+        if form(host_result) != form(again):
             raise LeftOutError("not deterministic", "its form differs from run to run")
         case = {
             "function": subject.name,
@@ -171,34 +171,34 @@ class Gate:
             "dtype": sample.dtype,
             "arrays": list(sample.arrays),
             "call": call,
-            **self._changed(sample, call),
+            **self._find_changed(sample, call),
         }
-        left_open = subject.left_open or (None if _equal(observed, again) else "random")
+        left_open = subject.left_open or (None if _equal(host_result, again) else "random")
         if left_open:
             return case | {
                 "kind": "behaviour",
-                "result": as_text(form(observed)),
+                "result": as_text(form(host_result)),
                 "expected": [],
                 "tags": [*sample.kinds, "form-only", left_open],
             }
         self._require_unique(sample, call)
-        judged = self._judged(sample, call, observed)
+        judgement = self._judge(sample, call, host_result)
         if "in_place" in case:
-            judged["tags"].append("changes-inputs")
-        return case | judged
+            judgement["tags"].append("changes-inputs")
+        return case | judgement
 
-    def _judged(self, sample: Sample, call: str, observed: Any) -> dict[str, Any]:
-        tolerance = self._subject.tolerance(sample.dtype, observed)
-        ranked = (
+    def _judge(self, sample: Sample, call: str, host_result: Any) -> dict[str, Any]:
+        tolerance = self._subject.tolerance(sample.dtype, host_result)
+        references = (
             (kind, reference)
             for kind, reference in self._subject.references(sample.dtype, lambda: self._fresh(sample, call))
             if not self._judges or kind in self._judges
         )
         try:
-            kind, expected = judge(ranked, observed, sample.dtype, tolerance)
+            kind, reference_result = judge(references, host_result, sample.dtype, tolerance)
         except UnjudgedError as error:
             raise LeftOutError("no reference agrees", str(error)) from error
-        result, digests = self._pack.add_tree(expected)
+        result, digests = self._pack.add_tree(reference_result)
         return {
             "kind": "value",
             "result": result,
@@ -233,7 +233,7 @@ class Gate:
                 break
         return again
 
-    def _changed(self, sample: Sample, call: str) -> dict[str, Any]:
+    def _find_changed(self, sample: Sample, call: str) -> dict[str, Any]:
         """The arguments that the call changes on the CPU: the first of a method in place, and a layer's statistics."""
         device = self._subject.device
         arrays = self._arrays(sample)

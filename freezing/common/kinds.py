@@ -26,17 +26,17 @@ LEAST_QUICK = 4
 """Cases of a function in the quick form, where it has so many that differ."""
 
 
-def kinds_of(shapes: Collection[tuple[int, ...]], dtype: str, *, strided: bool = False) -> tuple[str, ...]:
+def kinds_of(shapes: Collection[tuple[int, ...]], dtype: str, *, has_strides: bool = False) -> tuple[str, ...]:
     """The kinds of a call's arrays, of these shapes, and the class of its dtype."""
     shapes = set(shapes)
-    found = {
+    holds_by_kind = {
         NO_ARRAY: not shapes,
         "empty": any(0 in shape for shape in shapes),
         "0-dim": () in shapes,
         "broadcast": len(shapes) > 1 and _broadcast(shapes),
-        "strided": strided,
+        "strided": has_strides,
     }
-    kinds = [kind for kind, holds in found.items() if holds] or ["plain"]
+    kinds = [kind for kind, holds in holds_by_kind.items() if holds] or ["plain"]
     return (*kinds, CLASSES.get(dtype, "integer"))
 
 
@@ -61,11 +61,11 @@ def mark_quick(cases: Iterable[dict[str, Any]], base: Iterable[dict[str, Any]] =
     for case in base:
         before[case["function"]].append(case)
     for function, own in functions.items():
-        left = [(case, kinds_met(case), frozenset(said(json.loads(case["call"])))) for case in own]
+        left = [(case, kinds_met(case), frozenset(plain_values(json.loads(case["call"])))) for case in own]
         quick_before = [case for case in before[function] if QUICK in case["tags"]]
         met: set[str] = set()
         for case in quick_before:
-            met |= kinds_met(case) | set(said(json.loads(case["call"])))
+            met |= kinds_met(case) | set(plain_values(json.loads(case["call"])))
         most = max(LEAST_QUICK, (len(own) + len(before[function])) // 2 + 1)
         for _ in range(most - len(quick_before)):
             best = max(left, key=lambda found: (len(found[1] - met), len(found[2] - met)), default=None)
@@ -82,22 +82,22 @@ def kinds_met(case: Mapping[str, Any]) -> frozenset[str]:
     return frozenset({*case["tags"], " ".join(sorted(case["tags"])), variant})
 
 
-def said(written: Any, path: str = "") -> Iterator[str]:
+def plain_values(tree: Any, path: str = "") -> Iterator[str]:
     """Each plain value of a written call with its place; of numbers only the sign, and of an array only its form."""
-    if isinstance(written, list):
-        for place, member in enumerate(written):
-            yield from said(member, f"{path}.{place}")
-    elif isinstance(written, Mapping):
-        if "array" in written:
-            yield f"{path} array {sorted(set(written) - {'array'})}"
+    if isinstance(tree, list):
+        for place, member in enumerate(tree):
+            yield from plain_values(member, f"{path}.{place}")
+    elif isinstance(tree, Mapping):
+        if "array" in tree:
+            yield f"{path} array {sorted(set(tree) - {'array'})}"
             return
-        for key, member in written.items():
+        for key, member in tree.items():
             if key == "mapping":
                 for name, value in member:
-                    yield from said(value, f"{path}.{name}")
+                    yield from plain_values(value, f"{path}.{name}")
             else:
-                yield from said(member, f"{path}.{key}")
-    elif isinstance(written, (int, float)) and not isinstance(written, bool):
-        yield f"{path} {type(written).__name__} {(written > 0) - (written < 0)}"
+                yield from plain_values(member, f"{path}.{key}")
+    elif isinstance(tree, (int, float)) and not isinstance(tree, bool):
+        yield f"{path} {type(tree).__name__} {(tree > 0) - (tree < 0)}"
     else:
-        yield f"{path} {written}"
+        yield f"{path} {tree}"

@@ -83,7 +83,7 @@ def observe(unit: Unit, device: Device, dialect: Dialect, conditions: Conditions
     about, pack = first
     about["differs"] = sorted({label for _, other in others for label in _differing(pack, other, "result", "expected")})
     about["reshaped"] = sorted({label for _, other in others for label in _differing(pack, other, "form")})
-    about["dropped"] = sorted(found for run, _ in (first, *others) for found in run["dropped"])
+    about["dropped"] = sorted(drop for run, _ in (first, *others) for drop in run["dropped"])
     pack.write(path, about)
 
 
@@ -103,28 +103,28 @@ def _run(
     settings = with_those_of_python(dialect.settings())
     before = [setting.read() for setting in settings]
     threads = set(threading.enumerate())
-    dropped: list[tuple[int, str, str]] = []
-    agreed: dict[str, bool] = {}
+    drops: list[tuple[int, str, str]] = []
+    agreement: dict[str, bool] = {}
     session = Session(names_for(_target(unit.names[0], device), unit.names[0], dialect, device.handle))
     with device.scope("float32"), kept(dialect.settings()), dialect.forced(device.handle):
-        for statement, printed in zip(unit.docstring.statements, unit.docstring.printed):
+        for statement, output in zip(unit.docstring.statements, unit.docstring.printed):
             if statement.place in without:
                 continue
-            reason = _dropped(watch, session, statement, unit.names[0], _rewriting(dialect, seed))
+            reason = _why_dropped(watch, session, statement, unit.names[0], _rewriting(dialect, seed))
             if reason is not None:
-                dropped.append((statement.place, *reason))
+                drops.append((statement.place, *reason))
                 continue
-            found = _agrees(session, statement, printed)
-            if found is not None:
-                agreed[str(statement.place)] = found
+            agrees_here = _agrees(session, statement, output)
+            if agrees_here is not None:
+                agreement[str(statement.place)] = agrees_here
         unwritten = _write_values(session, device, dialect, pack)
-    changed = [setting.name for setting, value in zip(settings, before) if setting.read() != value]
+    settings_changed = [setting.name for setting, value in zip(settings, before) if setting.read() != value]
     about = {
-        "dropped": dropped,
-        "agreed": agreed,
+        "dropped": drops,
+        "agreed": agreement,
         "unwritten": unwritten,
-        "refused": _refused(changed, _left(watch), set(threading.enumerate()) - threads),
-        "uses": _uses(unit, device, session, {place for place, _, _ in dropped}.union(without)),
+        "refused": _why_refused(settings_changed, _left(watch), set(threading.enumerate()) - threads),
+        "uses": _uses(unit, device, session, {place for place, _, _ in drops}.union(without)),
     }
     return about, pack
 
@@ -136,7 +136,7 @@ def _rewriting(dialect: Dialect, seed: int) -> Callable[[ast.Module], ast.Module
     return rewritten
 
 
-def _dropped(
+def _why_dropped(
     watch: Watch, session: Session, statement: Statement, name: str, rewritten: Callable[[ast.Module], ast.Module]
 ) -> tuple[str, str] | None:
     """Run a statement; or the reason why it is dropped, and more about it."""
@@ -154,12 +154,12 @@ def _dropped(
     return None
 
 
-def _agrees(session: Session, statement: Statement, printed: str) -> bool | None:
-    if not printed or str(statement.place) not in session.given:
+def _agrees(session: Session, statement: Statement, output: str) -> bool | None:
+    if not output or str(statement.place) not in session.given:
         return None
     try:
         texts = map(str, session.printed) if session.printed else [repr(session.given[str(statement.place)])]
-        return agrees(printed, "\n".join(texts))
+        return agrees(output, "\n".join(texts))
     except Exception:  # it cannot be shown
         return None
 
@@ -179,8 +179,8 @@ def _write_values(session: Session, device: Device, dialect: Dialect, pack: Pack
             text = (str(error).strip().splitlines() or [""])[0][:80]
             unwritten[label] = text if isinstance(error, UnfreezableError) else f"{type(error).__name__}: {text}"
             continue
-        written = {"label": label, "form": as_text(form(tree)), "result": result}
-        pack.cases.append({**written, "arrays": [], "expected": digests})
+        case = {"label": label, "form": as_text(form(tree)), "result": result}
+        pack.cases.append({**case, "arrays": [], "expected": digests})
     return unwritten
 
 
@@ -189,9 +189,11 @@ def _left(watch: Watch) -> list[str]:
     return sorted(name for name in os.listdir() if os.path.realpath(name) not in watch.written)
 
 
-def _refused(changed: Sequence[str], left: Sequence[str], threads: set[threading.Thread]) -> tuple[str, str] | None:
-    if changed:
-        return "leaves settings of the process changed", ", ".join(changed)
+def _why_refused(
+    settings_changed: Sequence[str], left: Sequence[str], threads: set[threading.Thread]
+) -> tuple[str, str] | None:
+    if settings_changed:
+        return "leaves settings of the process changed", ", ".join(settings_changed)
     if left:
         return FILES, f"it leaves {', '.join(left[:3])}"
     if threads:
@@ -202,11 +204,11 @@ def _refused(changed: Sequence[str], left: Sequence[str], threads: set[threading
 def _uses(unit: Unit, device: Device, session: Session, without: set[int]) -> Mapping[str, list[int]]:
     """The places, among those that were run, at which each of the unit's functions is used."""
     run = [statement for statement in unit.docstring.statements if statement.place not in without]
-    found = {}
+    uses = {}
     for name in unit.names:
         own = name.rpartition(".")[2] if name in unit.members else None
-        found[name] = places_that_use(run, _target(name, device), own, session.names)
-    return found
+        uses[name] = places_that_use(run, _target(name, device), own, session.names)
+    return uses
 
 
 def _target(name: str, device: Device) -> Any:
@@ -241,8 +243,8 @@ class Observation:
     @property
     def refused(self) -> tuple[str, str] | None:
         """The reason why the whole of the example is left out."""
-        refused = self._about["refused"]
-        return (refused[0], refused[1]) if refused else None
+        refusal = self._about["refused"]
+        return (refusal[0], refusal[1]) if refusal else None
 
     @property
     def dropped(self) -> Mapping[int, tuple[str, str]]:
@@ -252,13 +254,13 @@ class Observation:
     @property
     def agreed(self) -> Mapping[str, bool]:
         """By label, whether a value is what the docstring prints."""
-        found: Mapping[str, bool] = self._about["agreed"]
-        return found
+        agreement: Mapping[str, bool] = self._about["agreed"]
+        return agreement
 
     @property
     def unwritten(self) -> Mapping[str, str]:
-        found: Mapping[str, str] = self._about["unwritten"]
-        return found
+        reasons: Mapping[str, str] = self._about["unwritten"]
+        return reasons
 
     @property
     def differs(self) -> frozenset[str]:
@@ -272,8 +274,8 @@ class Observation:
 
     @property
     def uses(self) -> Mapping[str, Sequence[int]]:
-        found: Mapping[str, Sequence[int]] = self._about["uses"]
-        return found
+        places_by_name: Mapping[str, Sequence[int]] = self._about["uses"]
+        return places_by_name
 
     @cached_property
     def values(self) -> Mapping[str, Value]:

@@ -36,13 +36,13 @@ def write_part(pack: PackWriter, left_out: Sequence[Reason], path: Path) -> None
 
 def drawn_apart(title: str, path: Path, draw: Callable[[Path], None], *, limit_s: int = LIMIT_S) -> None:
     """Draw a part in a forked process, which may do what it likes; a file stands there in any case."""
-    unfinished = path.with_suffix(".part.npz")
+    partial_file = path.with_suffix(".part.npz")
     pid = os.fork()
     if pid == 0:
         signal.alarm(limit_s)
         code = 1
         try:
-            draw(unfinished)
+            draw(partial_file)
             code = 0
         except BaseException as error:
             print(f"{title}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
@@ -51,11 +51,11 @@ def drawn_apart(title: str, path: Path, draw: Callable[[Path], None], *, limit_s
     _, status = os.waitpid(pid, 0)
     code = os.waitstatus_to_exitcode(status)
     if code == -signal.SIGALRM:
-        write_part(PackWriter(), [(title, "", NEVER_ENDS, f"it was stopped after {limit_s} s")], unfinished)
-    elif code != 0 or not unfinished.exists():
+        write_part(PackWriter(), [(title, "", NEVER_ENDS, f"it was stopped after {limit_s} s")], partial_file)
+    elif code != 0 or not partial_file.exists():
         how = f"its process was ended by signal {-code}" if code < 0 else f"its process ended with {code}"
-        write_part(PackWriter(), [(title, "", ENDED, how)], unfinished)
-    os.replace(unfinished, path)
+        write_part(PackWriter(), [(title, "", ENDED, how)], partial_file)
+    os.replace(partial_file, path)
 
 
 def draw_missing(
@@ -80,7 +80,7 @@ def merge(folder: Path, suite: Path, framework: str, version: str, left_out: Ite
     whole, reasons = _put_together(folder)
     mark_quick(whole.cases)
     whole.write(suite / PACK, {framework: version})
-    (suite / LISTED).write_text(listed([*left_out, *reasons], framework, version))
+    (suite / LISTED).write_text(list_left_out([*left_out, *reasons], framework, version))
 
 
 def merge_variants(folder: Path, suite: Path, framework: str, version: str) -> None:
@@ -90,30 +90,30 @@ def merge_variants(folder: Path, suite: Path, framework: str, version: str) -> N
     mark_quick(whole.cases, base.cases)
     whole.leave_to(base)
     whole.write(suite / VARIANTS_PACK, {framework: version})
-    (suite / LISTED_VARIANTS).write_text(listed(reasons, framework, version))
+    (suite / LISTED_VARIANTS).write_text(list_left_out(reasons, framework, version))
 
 
 def _put_together(folder: Path) -> tuple[PackWriter, list[Reason]]:
     """The cases of all parts in a folder and those within, sorted, and the reasons of what was left out."""
     whole = PackWriter()
     reasons: list[Reason] = []
-    taken: set[tuple[str, str]] = set()
+    names: set[tuple[str, str]] = set()
     for path in sorted(folder.rglob("[0-9]*.npz")):
         part = Pack(path)
         reasons += part.about["left_out"]
         for case in part.cases:
             name = case["function"], case["name"]
-            if name in taken:
+            if name in names:
                 reasons.append((*name, "tested by another operator too", ""))
                 continue
-            taken.add(name)
+            names.add(name)
             whole.take(part, case)
     whole.cases.sort(key=lambda case: (case["function"], case["name"]))
     print(f"{len(whole.cases):,} cases of {len({case['function'] for case in whole.cases})} functions")
     return whole, reasons
 
 
-def listed(left_out: Sequence[Reason], framework: str, version: str) -> str:
+def list_left_out(left_out: Sequence[Reason], framework: str, version: str) -> str:
     """The list of all that was left out, by reason, as JSON with a line for each function; of some only the numbers."""
     counts = Counter(reason for _, _, reason, _ in left_out)
     details: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
@@ -122,8 +122,8 @@ def listed(left_out: Sequence[Reason], framework: str, version: str) -> str:
     reasons = [
         f"{json.dumps(reason)}: {{\n"
         + ",\n".join(
-            f"{json.dumps(owner)}: {json.dumps(len(found) if reason in COUNTED else found)}"
-            for owner, found in sorted(owners.items())
+            f"{json.dumps(owner)}: {json.dumps(len(samples) if reason in COUNTED else samples)}"
+            for owner, samples in sorted(owners.items())
         )
         + "\n}"
         for reason, owners in sorted(details.items())

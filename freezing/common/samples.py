@@ -41,15 +41,15 @@ class Drawn:
 def chosen_first(samples: Sequence[Sample]) -> list[Sample]:
     """All samples, in an order in which the first few meet every kind of input: new kinds first, then small ones."""
     left = sorted(samples, key=lambda sample: sample.elements)
-    seen: set[str] = set()
-    ordered: list[Sample] = []
+    kinds: set[str] = set()
+    first: list[Sample] = []
     while left:
-        best = max(left, key=lambda sample: (len(set(sample.kinds) - seen), -left.index(sample)))
-        if not set(best.kinds) - seen:
+        best = max(left, key=lambda sample: (len(set(sample.kinds) - kinds), -left.index(sample)))
+        if not set(best.kinds) - kinds:
             # Every kind is met: the others at even distances, so that all options have their turn.
             random.Random(0).shuffle(left)
-            return ordered + left
+            return first + left
         left.remove(best)
-        ordered.append(best)
-        seen |= set(best.kinds)
-    return ordered
+        first.append(best)
+        kinds |= set(best.kinds)
+    return first

@@ -118,16 +118,16 @@ def _is_same(one: Call, other: Call) -> bool:
     )
 
 
-def slots(written: Any) -> Iterator[dict[str, Any]]:
+def slots(tree: Any) -> Iterator[dict[str, Any]]:
     """The written form of each array of a call, in order."""
-    if isinstance(written, list):
-        for member in written:
+    if isinstance(tree, list):
+        for member in tree:
             yield from slots(member)
-    elif isinstance(written, dict):
-        if "array" in written:
-            yield written
+    elif isinstance(tree, dict):
+        if "array" in tree:
+            yield tree
         else:
-            for member in written.values():
+            for member in tree.values():
                 yield from slots(member)
 
 
@@ -147,9 +147,9 @@ def _has_integers(call: Call) -> bool:
 def _round_to(array: Array, dtype: str) -> Array:
     """An array of floats as a case of that dtype has it, bfloat16 as float32."""
     limit = MOST.get(dtype, math.inf)
-    clipped = np.where(np.isfinite(array), np.clip(array, -limit, limit), array)
-    kept = stored(clipped, dtype)
-    return clipped.astype(np.float32) if dtype == "bfloat16" else kept
+    in_range = np.where(np.isfinite(array), np.clip(array, -limit, limit), array)
+    in_dtype = stored(in_range, dtype)
+    return in_range.astype(np.float32) if dtype == "bfloat16" else in_dtype
 
 
 def _place_values(array: Array, values: Sequence[float], rng: np.random.Generator, most: int) -> Array:
@@ -279,9 +279,9 @@ def _has_whole_option(call: Call) -> bool:
     return set(call.written) == {"tuple"} and _whole_option(call.written) is not None
 
 
-def _whole_option(written: Any) -> tuple[list[Any], int] | None:
+def _whole_option(tree: Any) -> tuple[list[Any], int] | None:
     """The last whole number among the arguments and options of a written call: the list that has it, and where."""
-    arguments, options = written["tuple"][:2]
+    arguments, options = tree["tuple"][:2]
     places = [(arguments, place) for place in range(len(arguments))]
     places += [(pair, 1) for pair in options["mapping"]]
     whole = [(holder, place) for holder, place in places if type(holder[place]) is int]
@@ -290,12 +290,12 @@ def _whole_option(written: Any) -> tuple[list[Any], int] | None:
 
 def _with_option(value: int) -> Callable[[Call, np.random.Generator], Call]:
     def change(call: Call, rng: np.random.Generator) -> Call:
-        written = json.loads(json.dumps(call.written))
-        option = _whole_option(written)
+        tree = json.loads(json.dumps(call.written))
+        option = _whole_option(tree)
         assert option is not None
         holder, place = option
         holder[place] = value
-        return dataclasses.replace(call, written=written)
+        return dataclasses.replace(call, written=tree)
 
     return change
 

@@ -38,21 +38,21 @@ def freeze_function(name: str, harnesses: Path, path: Path) -> None:
     gate = Gate(JaxFunction(name), pack)
     left_out: list[Reason] = []
     recipe = by_function().get(name)
-    taken = 0
+    dtypes_taken = 0
     for dtype in recipe.dtypes if recipe else ():
-        if taken == len(KEPT):
+        if dtypes_taken == len(KEPT):
             break
         assert recipe is not None
         try:
-            drawn = draw(name, recipe, dtype, pack)
+            draws = draw(name, recipe, dtype, pack)
         except Exception as error:
             left_out.append((name, dtype, "its recipe raises", f"{type(error).__name__}: {str(error)[:160]}"))
             continue
-        left_out += [(name, sample, "a sample that cannot be frozen", detail) for sample, detail in drawn.left_out]
+        left_out += [(name, sample, "a sample that cannot be frozen", detail) for sample, detail in draws.left_out]
         before = len(gate.cases)
-        gate.admit(drawn.samples, KEPT[taken])
-        taken += len(gate.cases) > before
-    for place, samples in enumerate(recorded(name, Pack(harnesses), pack).values()):
+        gate.admit(draws.samples, KEPT[dtypes_taken])
+        dtypes_taken += len(gate.cases) > before
+    for place, samples in enumerate(samples_of_harnesses(name, Pack(harnesses), pack).values()):
         gate.admit(samples, OF_HARNESSES[min(place, 1)])
     pack.cases += gate.cases
     write_part(pack, [*left_out, *((name, *reason) for reason in gate.left_out)], path)
@@ -65,15 +65,15 @@ def freeze_harnesses(entries: Sequence[Mapping[str, Any]], path: Path) -> None:
 
     pack = PackWriter()
     samples, left_out = record(public_objects(entries, Cpu().lookup), pack)
-    for function, found in samples.items():
-        for sample in found:
+    for function, own_samples in samples.items():
+        for sample in own_samples:
             pack.cases.append({**vars(sample), "function": function, "expected": []})
     write_part(pack, left_out, path)
 
 
-def recorded(name: str, harnesses: Pack, pack: PackWriter) -> Mapping[str, list[Sample]]:
+def samples_of_harnesses(name: str, harnesses: Pack, pack: PackWriter) -> Mapping[str, list[Sample]]:
     """The samples that harnesses gave of a function, by dtype, with their arrays."""
-    found: dict[str, list[Sample]] = defaultdict(list)
+    by_dtype: dict[str, list[Sample]] = defaultdict(list)
     for case in harnesses.cases:
         if case["function"] != name:
             continue
@@ -82,8 +82,8 @@ def recorded(name: str, harnesses: Pack, pack: PackWriter) -> Mapping[str, list[
         sample = Sample(
             case["name"], case["dtype"], case["call"], tuple(case["arrays"]), tuple(case["kinds"]), case["elements"]
         )
-        found[sample.dtype].append(sample)
-    return found
+        by_dtype[sample.dtype].append(sample)
+    return by_dtype
 
 
 def freeze(folder: Path, surface: Path, suite: Path) -> None:
@@ -91,7 +91,7 @@ def freeze(folder: Path, surface: Path, suite: Path) -> None:
     import jax
     from freezing.jax.recipes import by_function
     from freezing.jax.references import import_followed
-    from freezing.jax.uncharted import aliases, entries_of, uncharted
+    from freezing.jax.uncharted import aliases, entries_of, find_uncharted
 
     # Once, and not in each of a thousand children.
     import_followed(by_function())
@@ -102,11 +102,11 @@ def freeze(folder: Path, surface: Path, suite: Path) -> None:
     if not harnesses.exists():
         drawn_apart("harnesses", harnesses, lambda path: freeze_harnesses(entries, path))
     pack = Pack(harnesses)
-    wanted = {*by_function(), *(case["function"] for case in pack.cases)}
-    functions = sorted(wanted & {entry["name"] for entry in entries})
+    candidates = {*by_function(), *(case["function"] for case in pack.cases)}
+    functions = sorted(candidates & {entry["name"] for entry in entries})
     draw_missing(folder, functions, lambda number, path: freeze_function(functions[number], harnesses, path))
-    left_out = [*pack.about["left_out"], *aliases(entries, functions), *uncharted(entries, functions)]
-    left_out += [(name, "", "not public in this release", "") for name in sorted(wanted - {*functions})]
+    left_out = [*pack.about["left_out"], *aliases(entries, functions), *find_uncharted(entries, functions)]
+    left_out += [(name, "", "not public in this release", "") for name in sorted(candidates - {*functions})]
     merge(folder, suite, FRAMEWORK.name, jax.__version__, left_out)
 
 

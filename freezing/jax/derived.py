@@ -38,14 +38,14 @@ def sample_of(case: Mapping[str, Any], pack: PackWriter) -> Sample:
     return Sample(case["name"], case["dtype"], case["call"], tuple(case["arrays"]), tuple(kinds), elements)
 
 
-def compiled(sample: Sample) -> Sample:
+def compile_sample(sample: Sample) -> Sample:
     """The call of a sample under ``jax.jit``. Raises ``UnfreezableError`` where nothing is traced."""
     if not sample.arrays:
         raise UnfreezableError("it takes no array")
     return _in_way(replace(sample, kinds=(*sample.kinds, JIT)), JIT, json.loads(sample.call)["tuple"])
 
 
-def differentiated(sample: Sample, function: Any, pack: PackWriter) -> Sample:
+def differentiate(sample: Sample, function: Any, pack: PackWriter) -> Sample:
     """The gradients of a weighted sum of a sample's results, by each array of floats that it takes.
 
     Raises ``UnfreezableError`` where it takes or returns none.
@@ -53,15 +53,15 @@ def differentiated(sample: Sample, function: Any, pack: PackWriter) -> Sample:
     device = Cpu()
     arrays = device.to_device([pack.array(digest) for digest in sample.arrays], sample.dtype)
     arguments, options = FrozenCall(sample.call).arguments(arrays, device.handle)
-    given = list(arrays_in((arguments, options), jax.Array))
-    wanted = [place for place, array in enumerate(given) if str(array.dtype) == DTYPE and array.size]
-    if not wanted:
+    arrays_given = list(arrays_in((arguments, options), jax.Array))
+    places = [place for place, array in enumerate(arrays_given) if str(array.dtype) == DTYPE and array.size]
+    if not places:
         raise UnfreezableError("it takes no array to differentiate by")
     results = list(arrays_in(function(*arguments, **options), jax.Array))
     weights = [result if jax.numpy.issubdtype(result.dtype, jax.numpy.inexact) else None for result in results]
     if not any(weight is not None and weight.size for weight in weights):
         raise UnfreezableError("nothing that it returns has a gradient")
-    return _weighted(sample, GRADIENT, [*json.loads(sample.call)["tuple"], wanted], weights, pack)
+    return _weigh(sample, GRADIENT, [*json.loads(sample.call)["tuple"], places], weights, pack)
 
 
 def differentiated_again(gradient: Sample, pack: PackWriter) -> Sample:
@@ -69,25 +69,25 @@ def differentiated_again(gradient: Sample, pack: PackWriter) -> Sample:
     parts = json.loads(gradient.call)["tuple"]
     device = Cpu()
     arrays = device.to_device([pack.array(digest) for digest in gradient.arrays], gradient.dtype)
-    arguments, options, wanted, _ = FrozenCall(gradient.call).arguments(arrays, device.handle)
-    given = list(arrays_in((arguments, options), jax.Array))
-    return _weighted(gradient, SECOND_ORDER, parts, [given[place] for place in wanted], pack)
+    arguments, options, places, _ = FrozenCall(gradient.call).arguments(arrays, device.handle)
+    arrays_given = list(arrays_in((arguments, options), jax.Array))
+    return _weigh(gradient, SECOND_ORDER, parts, [arrays_given[place] for place in places], pack)
 
 
-def varied(sample: Sample, variant: Variant, function: str, pack: PackWriter) -> Sample | None:
+def vary(sample: Sample, variant: Variant, function: str, pack: PackWriter) -> Sample | None:
     """The call of a sample with other values, in another size or dtype; None where the variant does not apply."""
     call = _call_of(sample, function, pack)
-    changed = variant.of(call)
-    return None if changed is None else _written(sample, call, changed, variant.name, variant.tags, pack)
+    new_call = variant.of(call)
+    return None if new_call is None else _write(sample, call, new_call, variant.name, variant.tags, pack)
 
 
 def of_whole_numbers(sample: Sample, function: str, pack: PackWriter) -> Sample:
     """The call of a sample of floats with whole numbers in their places."""
     call = _call_of(sample, function, pack)
-    return _written(sample, call, in_dtype(WHOLE, call), WHOLE, (), pack)
+    return _write(sample, call, in_dtype(WHOLE, call), WHOLE, (), pack)
 
 
-def settled(sample: Sample, pack: PackWriter) -> Sample:
+def settle(sample: Sample, pack: PackWriter) -> Sample:
     """The sample with ordinary numbers in arrays that hold NaN or infinity, in the range of all that is drawn.
 
     Zeros and ones go from them, too: many functions have a kink there. A case on such an array is the first of most
@@ -115,22 +115,22 @@ def _call_of(sample: Sample, function: str, pack: PackWriter) -> Call:
     )
 
 
-def _written(sample: Sample, call: Call, changed: Call, name: str, tags: Sequence[str], pack: PackWriter) -> Sample:
+def _write(sample: Sample, call: Call, new_call: Call, name: str, tags: Sequence[str], pack: PackWriter) -> Sample:
     """The sample of a changed call."""
     arrays = tuple(
-        digest if after is before else pack.add(after, dtype_on_device(after, changed.dtype))
-        for digest, before, after in zip(sample.arrays, call.arrays, changed.arrays, strict=True)
+        digest if after is before else pack.add(after, dtype_on_device(after, new_call.dtype))
+        for digest, before, after in zip(sample.arrays, call.arrays, new_call.arrays, strict=True)
     )
-    shapes = [changed.arrays[number].shape for number in inputs_of(sample)]
+    shapes = [new_call.arrays[number].shape for number in inputs_of(sample)]
     ways = [kind for kind in sample.kinds if kind in WAYS]
     return replace(
         sample,
         name=f"{sample.name}-{name}",
-        dtype=changed.dtype,
-        call=json.dumps(changed.written, separators=(",", ":")),
+        dtype=new_call.dtype,
+        call=json.dumps(new_call.written, separators=(",", ":")),
         arrays=arrays,
-        kinds=(*kinds_of(shapes, changed.dtype), *ways, *tags),
-        elements=sum(array.size for array in changed.arrays),
+        kinds=(*kinds_of(shapes, new_call.dtype), *ways, *tags),
+        elements=sum(array.size for array in new_call.arrays),
     )
 
 
@@ -146,7 +146,7 @@ def inputs_of(sample: Sample) -> list[int]:
     return sorted({slot["array"] for slot in slots(arguments)})
 
 
-def _weighted(sample: Sample, way: str, parts: Sequence[Any], results: Sequence[Any], pack: PackWriter) -> Sample:
+def _weigh(sample: Sample, way: str, parts: Sequence[Any], results: Sequence[Any], pack: PackWriter) -> Sample:
     """The sample in a way whose last part has a weight for each result that has a gradient."""
     arrays = list(sample.arrays)
     weights: list[Any] = []
@@ -157,8 +157,8 @@ def _weighted(sample: Sample, way: str, parts: Sequence[Any], results: Sequence[
         dtype = str(result.dtype)
         arrays.append(pack.add(weights_of(result.shape), DTYPE))
         weights.append(encode(Slot(len(arrays) - 1, None if dtype == DTYPE else dtype)))
-    changed = replace(sample, arrays=tuple(arrays), kinds=(*sample.kinds, way))
-    return _in_way(changed, way, [*parts, weights])
+    with_results = replace(sample, arrays=tuple(arrays), kinds=(*sample.kinds, way))
+    return _in_way(with_results, way, [*parts, weights])
 
 
 def _in_way(sample: Sample, way: str, parts: Sequence[Any]) -> Sample:

@@ -60,7 +60,7 @@ class Draw:
         values = self._rng.permutation(count).reshape(shape)
         return values.astype(self.dtype) if "int" in self.dtype else values.astype(np.float64) / 2 + 0 * self.array()
 
-    def repeated(self, *shape: int) -> Array:
+    def with_repeats(self, *shape: int) -> Array:
         """Few values, so that some are equal."""
         return np.round(self.within(0, 3, *shape))
 

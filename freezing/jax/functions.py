@@ -55,13 +55,13 @@ class JaxFunction(Subject):
             self.left_open = "not-unique"
 
     def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
-        found: Arguments = FrozenCall(call).arguments(arrays, self.device.handle)
-        return found
+        parts: Arguments = FrozenCall(call).arguments(arrays, self.device.handle)
+        return parts
 
-    def tolerance(self, dtype: str, observed: Any) -> Tolerance:
+    def tolerance(self, dtype: str, result: Any) -> Tolerance:
         if self.of_tails and dtype in TAILS:
             return TAILS[dtype]
-        return tolerance_of(dtype, observed, [WIDER[self.name]] if self.name in WIDER else [])
+        return tolerance_of(dtype, result, [WIDER[self.name]] if self.name in WIDER else [])
 
     def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
-        return references.ranked(self.name, fresh, self.call)
+        return references.rank(self.name, fresh, self.call)

@@ -40,17 +40,17 @@ class Recorder:
         self._calls = calls
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._module, name)
-        if isinstance(found, ModuleType):
-            return Recorder(found, self._public, self._calls)
-        if isinstance(found, type) or id(found) not in self._public:
-            return found
+        member = getattr(self._module, name)
+        if isinstance(member, ModuleType):
+            return Recorder(member, self._public, self._calls)
+        if isinstance(member, type) or id(member) not in self._public:
+            return member
 
-        def noted(*arguments: Any, **options: Any) -> Any:
-            self._calls.append((self._public[id(found)], (arguments, options)))
-            return found(*arguments, **options)
+        def note_call(*arguments: Any, **options: Any) -> Any:
+            self._calls.append((self._public[id(member)], (arguments, options)))
+            return member(*arguments, **options)
 
-        return noted
+        return note_call
 
 
 def public_objects(entries: Sequence[Mapping[str, Any]], lookup: Callable[[str], Any]) -> dict[int, str]:
@@ -71,24 +71,24 @@ def record(public: Mapping[int, str], pack: PackWriter) -> tuple[dict[str, list[
     for name in LOOKED_UP_IN:
         setattr(test_harnesses, name, Recorder(getattr(test_harnesses, name), public, calls))
     samples: dict[str, list[Sample]] = defaultdict(list)
-    given: Counter[str] = Counter()
+    calls_given: Counter[str] = Counter()
     reasons: dict[str, str] = {}
-    for group, dtype, number, harness in chosen(test_harnesses.all_harnesses):
+    for group, dtype, number, harness in choose_harnesses(test_harnesses.all_harnesses):
         try:
-            function, call = called(harness, public, calls)
+            function, call = record_call(harness, public, calls)
             samples[function].append(write(f"{dtype}-{group}-{number}", dtype, call, pack, public))
-            given[group] += 1
+            calls_given[group] += 1
         except UnfreezableError as error:
             reasons[group] = str(error)
         except Exception as error:
             reasons[group] = f"{type(error).__name__}: {str(error)[:120]}"
     left_out: list[Reason] = [
-        (group, "", "its harnesses give no call", reasons[group]) for group in reasons if not given[group]
+        (group, "", "its harnesses give no call", reasons[group]) for group in reasons if not calls_given[group]
     ]
     return samples, left_out
 
 
-def chosen(harnesses: Sequence[Any]) -> Iterator[tuple[str, str, int, Any]]:
+def choose_harnesses(harnesses: Sequence[Any]) -> Iterator[tuple[str, str, int, Any]]:
     """Of each group those of float32, and of one dtype more; with their numbers in it."""
     groups: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
     for harness in harnesses:
@@ -98,12 +98,12 @@ def chosen(harnesses: Sequence[Any]) -> Iterator[tuple[str, str, int, Any]]:
     for group, by_dtype in sorted(groups.items()):
         others = [dtype for dtype in OTHER_DTYPES if dtype in by_dtype]
         for dtype in [*(["float32"] if "float32" in by_dtype else []), *others[:1]]:
-            found = by_dtype[dtype]
-            for number in range(0, len(found), max(1, -(-len(found) // MOST_RUN))):
-                yield group, dtype, number, found[number]
+            harnesses_of_dtype = by_dtype[dtype]
+            for number in range(0, len(harnesses_of_dtype), max(1, -(-len(harnesses_of_dtype) // MOST_RUN))):
+                yield group, dtype, number, harnesses_of_dtype[number]
 
 
-def called(harness: Any, public: Mapping[int, str], calls: list[tuple[str, Call]]) -> tuple[str, Call]:
+def record_call(harness: Any, public: Mapping[int, str], calls: list[tuple[str, Call]]) -> tuple[str, Call]:
     """The public function that a harness calls, and its call. Raises ``UnfreezableError`` where there is none."""
     arguments = harness.args_maker(np.random.RandomState(0))
     function = harness.fun if isinstance(harness.fun, partial) else partial(harness.fun)

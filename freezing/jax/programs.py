@@ -36,15 +36,15 @@ class Program(JaxFunction):
         return [call, arrays], {}
 
     def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
-        return references.ranked(self.name, lambda: self._parts(fresh), self.function)
+        return references.rank(self.name, lambda: self._parts(fresh), self.function)
 
-    def _run(self, written: str, arrays: Sequence[Any]) -> Any:
-        return program(self.function, written, self.device.handle)(*arrays)
+    def _run(self, call_text: str, arrays: Sequence[Any]) -> Any:
+        return program(self.function, call_text, self.device.handle)(*arrays)
 
     def _parts(self, fresh: Callable[[], Arguments]) -> Any:
         """The parts of the written call, with arrays in their places."""
-        (written, arrays), _ = fresh()
-        return FrozenCall(written).arguments(arrays, self.device.handle)
+        (call_text, arrays), _ = fresh()
+        return FrozenCall(call_text).arguments(arrays, self.device.handle)
 
 
 class Gradient(Program):
@@ -57,8 +57,8 @@ class Gradient(Program):
         self._wide: dict[str, Callable[..., Any]] = {}
         """The program in float64 of each written call."""
 
-    def tolerance(self, dtype: str, observed: Any) -> Tolerance:
-        return TAILS if self.of_tails else super().tolerance(dtype, observed)
+    def tolerance(self, dtype: str, result: Any) -> Tolerance:
+        return TAILS if self.of_tails else super().tolerance(dtype, result)
 
     def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
         """Differences where they can be had. A gradient that differs from them is that of a point without one."""
@@ -68,36 +68,38 @@ class Gradient(Program):
             yield "float64", lambda: references.flat(self._in_float64(fresh))
 
     def _in_float64(self, fresh: Callable[[], Arguments]) -> Any:
-        (written, _), _ = fresh()
+        (call_text, _), _ = fresh()
         with jax.enable_x64(True):
-            parts = references.widened(self._parts(fresh))
-            if written not in self._wide:
+            parts = references.widen(self._parts(fresh))
+            if call_text not in self._wide:
 
                 def wide(*arrays: Any) -> Any:
-                    given = iter(arrays)
-                    return self._way(self.function, *changed(parts, lambda _: next(given), jax.Array))
+                    members = iter(arrays)
+                    return self._way(self.function, *changed(parts, lambda _: next(members), jax.Array))
 
-                self._wide[written] = jax.jit(wide)
-            return self._wide[written](*arrays_in(parts, jax.Array))
+                self._wide[call_text] = jax.jit(wide)
+            return self._wide[call_text](*arrays_in(parts, jax.Array))
 
     def _by_differences(self, parts: Any) -> list[Any]:
         with jax.enable_x64(True):
-            arguments, options, wanted, weights, *others = references.widened(parts)
+            arguments, options, places_wanted, weights, *others = references.widen(parts)
             places = list(arrays_in((arguments, options), jax.Array))
 
-            def weighted(*inputs: Any) -> Any:
-                arrays = iter([dict(aligned(wanted, inputs)).get(place, array) for place, array in enumerate(places)])
-                positional, named = changed((arguments, options), lambda _: next(arrays), jax.Array)
-                results = arrays_in(self.function(*positional, **named), jax.Array)
+            def weigh(*inputs: Any) -> Any:
+                arrays = iter(
+                    [dict(aligned(places_wanted, inputs)).get(place, array) for place, array in enumerate(places)]
+                )
+                positional, keywords = changed((arguments, options), lambda _: next(arrays), jax.Array)
+                results = arrays_in(self.function(*positional, **keywords), jax.Array)
                 weighing = [(one, weight) for one, weight in aligned(results, weights) if weight is not None]
                 return sum(jax.numpy.sum((one * weight).real) for one, weight in weighing)
 
-            compiled = jax.jit(weighted)
+            compiled_loss = jax.jit(weigh)
 
             def loss(inputs: Sequence[Any]) -> float:
-                return float(compiled(*inputs))
+                return float(compiled_loss(*inputs))
 
-            inputs = [np.asarray(places[place]) for place in wanted]
+            inputs = [np.asarray(places[place]) for place in places_wanted]
             if self._is_second:
                 return differences.second_order(loss, inputs, [np.asarray(direction) for direction in others[0]])
             return differences.gradients(loss, inputs)
@@ -105,7 +107,7 @@ class Gradient(Program):
 
 def are_few(parts: Sequence[Any]) -> bool:
     """Whether a written gradient has so few finite inputs that differences are cheap and defined."""
-    arguments, options, wanted, *_ = parts
-    given = list(arrays_in((arguments, options), jax.Array))
-    inputs = [np.asarray(given[place]) for place in wanted]
+    arguments, options, places, *_ = parts
+    arrays = list(arrays_in((arguments, options), jax.Array))
+    inputs = [np.asarray(arrays[place]) for place in places]
     return sum(array.size for array in inputs) <= MOST_ELEMENTS and all(np.isfinite(array).all() for array in inputs)

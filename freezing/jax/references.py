@@ -84,11 +84,11 @@ WRITTEN: Mapping[str, Callable[..., Any]] = {
     "jax.lax.div": lambda x, y: np.trunc(x / y).astype(x.dtype) if x.dtype.kind in "biu" else x / y,
     "jax.lax.clamp": lambda low, x, high: np.clip(x, low, high),
     "jax.lax.complex": lambda x, y: x + 1j * y,
-    "jax.lax.cummax": lambda x, axis=0, reverse=False: _accumulated(np.maximum, x, axis, reverse),
-    "jax.lax.cummin": lambda x, axis=0, reverse=False: _accumulated(np.minimum, x, axis, reverse),
-    "jax.lax.cumsum": lambda x, axis=0, reverse=False: _accumulated(np.add, x, axis, reverse),
-    "jax.lax.cumprod": lambda x, axis=0, reverse=False: _accumulated(np.multiply, x, axis, reverse),
-    "jax.lax.cumlogsumexp": lambda x, axis=0, reverse=False: _accumulated(np.logaddexp, x, axis, reverse),
+    "jax.lax.cummax": lambda x, axis=0, reverse=False: _accumulate(np.maximum, x, axis, reverse),
+    "jax.lax.cummin": lambda x, axis=0, reverse=False: _accumulate(np.minimum, x, axis, reverse),
+    "jax.lax.cumsum": lambda x, axis=0, reverse=False: _accumulate(np.add, x, axis, reverse),
+    "jax.lax.cumprod": lambda x, axis=0, reverse=False: _accumulate(np.multiply, x, axis, reverse),
+    "jax.lax.cumlogsumexp": lambda x, axis=0, reverse=False: _accumulate(np.logaddexp, x, axis, reverse),
     "jax.lax.fft": lambda x, kind, lengths: getattr(np.fft, kind)(x),
     "jax.nn.celu": lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(x / alpha)),
     "jax.nn.elu": lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(x)),
@@ -116,13 +116,13 @@ WRITTEN: Mapping[str, Callable[..., Any]] = {
 """References of a line, where no function of NumPy and SciPy has the name or the arguments."""
 
 
-def ranked(name: str, fresh: Callable[[], Arguments], function: Callable[..., Any]) -> Iterator[tuple[str, Reference]]:
+def rank(name: str, fresh: Callable[[], Arguments], function: Callable[..., Any]) -> Iterator[tuple[str, Reference]]:
     """The references of a call of a function, the most independent first."""
     own = independent(name)
     if own is not None:
         yield "numpy", lambda: _with_numpy(own, fresh, {} if name in OF_BITS else WIDE)
     kind = "float64" if name not in OF_BITS and _is_wider(fresh, function) else "itself"
-    yield kind, lambda: flat(_with_wide_types(fresh, function) if kind == "float64" else _called(fresh, function))
+    yield kind, lambda: flat(_with_wide_types(fresh, function) if kind == "float64" else _call(fresh, function))
 
 
 def independent(name: str) -> Callable[..., Any] | None:
@@ -131,10 +131,10 @@ def independent(name: str) -> Callable[..., Any] | None:
         return WRITTEN[name]
     owner, _, own = name.rpartition(".")
     if owner == "jax.lax":
-        return _found(OF_LAX[own]) if own in OF_LAX else None
+        return _find(OF_LAX[own]) if own in OF_LAX else None
     for module, follows in HOMES.items():
         if name.startswith(f"{module}."):
-            return _found(follows + name.removeprefix(module))
+            return _find(follows + name.removeprefix(module))
     return None
 
 
@@ -144,16 +144,16 @@ def import_followed(names: Iterable[str]) -> None:
         independent(name)
 
 
-def _found(name: str) -> Callable[..., Any] | None:
+def _find(name: str) -> Callable[..., Any] | None:
     parts = name.split(".")
     for length in range(len(parts) - 1, 0, -1):
         try:
-            found: Any = import_module(".".join(parts[:length]))
+            member: Any = import_module(".".join(parts[:length]))
         except ImportError:
             continue
         for part in parts[length:]:
-            found = getattr(found, part, None)
-        return found if callable(found) else None
+            member = getattr(member, part, None)
+        return member if callable(member) else None
     return None
 
 
@@ -161,8 +161,10 @@ def _with_numpy(own: Callable[..., Any], fresh: Callable[[], Arguments], wide: M
     arguments, options = fresh()
     if any(callable(member) and not isinstance(member, (np.dtype, type)) for member in _members([arguments, options])):
         raise UnjudgedError("a function of JAX's is among its arguments")
-    given = [_changed(tree, lambda member: _in_numpy(member, wide)) for tree in (list(arguments), dict(options))]
-    return flat(own(*given[0], **given[1]))
+    converted_arguments = [
+        _change(tree, lambda member: _in_numpy(member, wide)) for tree in (list(arguments), dict(options))
+    ]
+    return flat(own(*converted_arguments[0], **converted_arguments[1]))
 
 
 def _is_wider(fresh: Callable[[], Arguments], function: Callable[..., Any]) -> bool:
@@ -179,20 +181,20 @@ def _is_wider(fresh: Callable[[], Arguments], function: Callable[..., Any]) -> b
 def _with_wide_types(fresh: Callable[[], Arguments], function: Callable[..., Any]) -> Any:
     arguments, options = fresh()
     with jax.enable_x64(True):
-        return function(*widened(list(arguments)), **widened(dict(options)))
+        return function(*widen(list(arguments)), **widen(dict(options)))
 
 
-def _called(fresh: Callable[[], Arguments], function: Callable[..., Any]) -> Any:
+def _call(fresh: Callable[[], Arguments], function: Callable[..., Any]) -> Any:
     arguments, options = fresh()
     return function(*arguments, **options)
 
 
-def widened(tree: Any) -> Any:
+def widen(tree: Any) -> Any:
     """The tree with every float as float64, and every complex number as complex128; where 64-bit types are on."""
-    return _changed(tree, _widened)
+    return _change(tree, _widen)
 
 
-def _widened(member: Any) -> Any:
+def _widen(member: Any) -> Any:
     if isinstance(member, jax.Array):
         return member.astype(WIDE.get(str(member.dtype), member.dtype))
     return np.dtype(WIDE.get(member.name, member)) if isinstance(member, np.dtype) else member
@@ -206,11 +208,11 @@ def _in_numpy(member: Any, wide: Mapping[str, str] = WIDE) -> Any:
     return np.dtype(wide.get(member.name, member)) if isinstance(member, np.dtype) else member
 
 
-def _changed(tree: Any, change: Callable[[Any], Any]) -> Any:
+def _change(tree: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(tree, Mapping):
-        return {key: _changed(member, change) for key, member in tree.items()}
+        return {key: _change(member, change) for key, member in tree.items()}
     if type(tree) in (list, tuple):
-        return type(tree)(_changed(member, change) for member in tree)
+        return type(tree)(_change(member, change) for member in tree)
     return change(tree)
 
 
@@ -231,7 +233,7 @@ def flat(tree: Any) -> list[Any]:
     return [_in_numpy(member) for member in _members(tree)]
 
 
-def _accumulated(operator: Any, x: Any, axis: int, reverse: bool) -> Any:
-    turned = np.flip(x, axis) if reverse else x
-    found = operator.accumulate(turned, axis=axis) if x.size else x
-    return np.flip(found, axis) if reverse else found
+def _accumulate(operator: Any, x: Any, axis: int, reverse: bool) -> Any:
+    along_axis = np.flip(x, axis) if reverse else x
+    totals = operator.accumulate(along_axis, axis=axis) if x.size else x
+    return np.flip(totals, axis) if reverse else totals

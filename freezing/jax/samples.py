@@ -22,18 +22,18 @@ NARROW: Mapping[str, str] = {"int64": "int32", "uint64": "uint32"}
 
 def draw(function: str, recipe: Recipe, dtype: str, pack: PackWriter) -> Drawn:
     """The calls of a recipe for one of its functions."""
-    drawn = Drawn()
+    draws = Drawn()
     for number, call in enumerate(recipe.calls(Draw(function, dtype))):
-        add(drawn, f"{dtype}-{number}", dtype, call, pack)
-    return drawn
+        add(draws, f"{dtype}-{number}", dtype, call, pack)
+    return draws
 
 
-def add(drawn: Drawn, name: str, dtype: str, call: Call, pack: PackWriter, public: Mapping[int, str] = {}) -> None:
+def add(draws: Drawn, name: str, dtype: str, call: Call, pack: PackWriter, public: Mapping[int, str] = {}) -> None:
     """Write a call down, or the reason why that cannot be done. ``public`` names JAX's objects by identity."""
     try:
-        drawn.add(write(name, dtype, call, pack, public))
+        draws.add(write(name, dtype, call, pack, public))
     except UnfreezableError as error:
-        drawn.left_out.append((name, str(error)))
+        draws.left_out.append((name, str(error)))
 
 
 def write(name: str, dtype: str, call: Call, pack: PackWriter, public: Mapping[int, str]) -> Sample:

@@ -60,10 +60,10 @@ def _at_limits(call: Call, rng: np.random.Generator) -> Call:
     def of(array: Array) -> Array:
         limits = np.iinfo(array.dtype)
         values = [0, 1, limits.max, *([-1, limits.min] if limits.min else [])]
-        changed = array.copy()
+        copy = array.copy()
         places = rng.permutation(array.size)[: max(len(values), array.size // 2)]
-        changed.reshape(-1)[places] = np.resize(np.array(values, array.dtype), places.shape)
-        return changed
+        copy.reshape(-1)[places] = np.resize(np.array(values, array.dtype), places.shape)
+        return copy
 
     return call.having({number: of(call.arrays[number]) for number in call.integers})
 
@@ -99,10 +99,10 @@ class Observer:
         with jax.enable_x64(sample.dtype == "float64"):
             return self._subject.device.to_host(self._subject.call(*arguments, **options))
 
-    def tolerance(self, sample: Sample, observed: Any) -> Tolerance:
-        return self._subject.tolerance(sample.dtype, observed)
+    def tolerance(self, sample: Sample, result: Any) -> Tolerance:
+        return self._subject.tolerance(sample.dtype, result)
 
-    def expect(self, sample: Sample, observed: Any) -> tuple[str, Any]:
+    def expect(self, sample: Sample, result: Any) -> tuple[str, Any]:
         """The kind of the first reference that has a result of the form of the one observed, and that result.
 
         Raises ``UnjudgedError`` where none but the function itself has one.
@@ -113,17 +113,17 @@ class Observer:
                 break
             try:
                 with np.errstate(all="ignore"):
-                    return kind, fill(observed, reference())
+                    return kind, fill(result, reference())
             except Exception as error:
                 reason = f"{kind}: {type(error).__name__}"
         raise UnjudgedError(reason)
 
     def wrong_case(self, sample: Sample) -> dict[str, Any]:
         """The case of a sample that the CPU gets wrong, with the reference's result as the expected one."""
-        observed = self.observe(sample)
-        kind, expected = self.expect(sample, observed)
-        result, digests = self._pack.add_tree(expected)
-        tolerance = self.tolerance(sample, observed)
+        host_result = self.observe(sample)
+        kind, reference_result = self.expect(sample, host_result)
+        result, digests = self._pack.add_tree(reference_result)
+        tolerance = self.tolerance(sample, host_result)
         return {
             "function": self._subject.name,
             "name": f"{sample.name}-{WRONG}",
@@ -139,11 +139,11 @@ class Observer:
 
     def difference(self, sample: Sample) -> str:
         """The first values of the reference and of the CPU that differ, as a text."""
-        observed = self.observe(sample)
-        _, expected = self.expect(sample, observed)
-        tolerance = self.tolerance(sample, observed)
+        host_result = self.observe(sample)
+        _, reference_result = self.expect(sample, host_result)
+        tolerance = self.tolerance(sample, host_result)
         texts = []
-        for one, other in zip(leaves(observed), leaves(expected), strict=True):
+        for one, other in zip(leaves(host_result), leaves(reference_result), strict=True):
             for place in np.argwhere(_clearly_differ(one.values, other.values, tolerance))[:3]:
                 index = tuple(place)
                 arrays = [self._pack.array(digest) for digest in sample.arrays]
@@ -167,24 +167,24 @@ class Judged:
     conditioned: Sequence[Array]
 
 
-def judged(observer: Observer, sample: Sample, pack: PackWriter) -> Judged:
+def judge_elements(observer: Observer, sample: Sample, pack: PackWriter) -> Judged:
     """Judge each element by the reference. Raises ``UnjudgedError`` where that shows nothing."""
-    observed = observer.observe(sample)
-    judge, expected = observer.expect(sample, observed)
-    tolerance = observer.tolerance(sample, observed)
-    right = _each(observed, expected, lambda one, other: _close(one, other, tolerance))
-    wrong = _each(observed, expected, lambda one, other: _clearly_differ(one, other, tolerance))
-    conditioned = [np.ones(places.shape, bool) for places in right]
-    for moved in _neighbors(sample, inputs_of(sample), pack):
-        _, nearby = observer.expect(moved, observed)
-        same = _each(nearby, expected, lambda one, other: _close(one, other, tolerance))
-        for places, stays in zip(conditioned, same, strict=True):
+    host_result = observer.observe(sample)
+    judge, reference_result = observer.expect(sample, host_result)
+    tolerance = observer.tolerance(sample, host_result)
+    right = _each(host_result, reference_result, lambda one, other: _close(one, other, tolerance))
+    wrong = _each(host_result, reference_result, lambda one, other: _clearly_differ(one, other, tolerance))
+    well_conditioned = [np.ones(places.shape, bool) for places in right]
+    for neighbor in _neighbors(sample, inputs_of(sample), pack):
+        _, nearby = observer.expect(neighbor, host_result)
+        same = _each(nearby, reference_result, lambda one, other: _close(one, other, tolerance))
+        for places, stays in zip(well_conditioned, same, strict=True):
             places &= stays
     return Judged(
         judge,
-        [one & other for one, other in zip(right, conditioned, strict=True)],
-        [one & other for one, other in zip(wrong, conditioned, strict=True)],
-        conditioned,
+        [one & other for one, other in zip(right, well_conditioned, strict=True)],
+        [one & other for one, other in zip(wrong, well_conditioned, strict=True)],
+        well_conditioned,
     )
 
 
@@ -195,21 +195,25 @@ def taken_apart(observer: Observer, sample: Sample, base: Sample, pack: PackWrit
     ``UnjudgedError`` where the reference shows nothing.
     """
     inputs = inputs_of(sample)
-    found = judged(observer, sample, pack)
-    shapes = {pack.array(sample.arrays[number]).shape for number in inputs} | {places.shape for places in found.right}
-    if all(places.all() for places in found.right):
-        return Parts(sample, None, found.judge)
+    judgement = judge_elements(observer, sample, pack)
+    shapes = {pack.array(sample.arrays[number]).shape for number in inputs} | {
+        places.shape for places in judgement.right
+    }
+    if all(places.all() for places in judgement.right):
+        return Parts(sample, None, judgement.judge)
     if len(shapes) > 1:
-        is_wrong = any(places.any() for places in found.wrong) and all(places.all() for places in found.conditioned)
-        return Parts(None, sample if is_wrong else None, found.judge)
+        is_wrong = any(places.any() for places in judgement.wrong) and all(
+            places.all() for places in judgement.conditioned
+        )
+        return Parts(None, sample if is_wrong else None, judgement.judge)
     return Parts(
-        _restricted(sample, base, inputs, np.logical_and.reduce(found.right), pack),
-        _restricted(sample, base, inputs, np.logical_or.reduce(found.wrong), pack),
-        found.judge,
+        _restrict(sample, base, inputs, np.logical_and.reduce(judgement.right), pack),
+        _restrict(sample, base, inputs, np.logical_or.reduce(judgement.wrong), pack),
+        judgement.judge,
     )
 
 
-def swept(observer: Observer, base: Sample, pack: PackWriter) -> tuple[Sample, str] | None:
+def sweep(observer: Observer, base: Sample, pack: PackWriter) -> tuple[Sample, str] | None:
     """The base with numbers that the CPU gets wrong, and the reference that says so, of a function of each element.
 
     A few numbers would miss a function that is wrong between two of them: it is called with thousands.
@@ -222,26 +226,26 @@ def swept(observer: Observer, base: Sample, pack: PackWriter) -> tuple[Sample, s
     numbers = _swept_numbers(base.dtype, array.dtype)
     arrays = [pack.add(np.resize(pack.array(digest), numbers.shape), base.dtype) for digest in base.arrays]
     arrays[number] = pack.add(numbers, base.dtype)
-    found = judged(observer, replace(base, arrays=tuple(arrays)), pack)
-    wrong = np.logical_or.reduce(found.wrong)
+    judgement = judge_elements(observer, replace(base, arrays=tuple(arrays)), pack)
+    wrong = np.logical_or.reduce(judgement.wrong)
     if wrong.shape != numbers.shape or not wrong.any():
         return None
-    chosen = np.flatnonzero(wrong)
-    values = numbers[chosen[np.linspace(0, len(chosen) - 1, array.size).astype(int)]].reshape(array.shape)
+    wrong_places = np.flatnonzero(wrong)
+    values = numbers[wrong_places[np.linspace(0, len(wrong_places) - 1, array.size).astype(int)]].reshape(array.shape)
     arrays = list(base.arrays)
     arrays[number] = pack.add(values, base.dtype)
     sample = replace(base, name=f"{base.name}-swept", arrays=tuple(arrays), kinds=(*base.kinds, TAILS))
-    return sample, found.judge
+    return sample, judgement.judge
 
 
-def _swept_numbers(dtype: str, stored: Any) -> Array:
+def _swept_numbers(dtype: str, dtype_stored: Any) -> Array:
     """Numbers of both signs over all orders of magnitude of a dtype, and between -40 and 40."""
     most = int(np.log10(MOST[dtype]))
     magnitudes = np.logspace(1 - most, most, 1_000)
-    return np.concatenate([magnitudes, -magnitudes, np.linspace(-40, 40, 4_000)]).astype(stored)
+    return np.concatenate([magnitudes, -magnitudes, np.linspace(-40, 40, 4_000)]).astype(dtype_stored)
 
 
-def _restricted(sample: Sample, base: Sample, inputs: Sequence[int], places: Array, pack: PackWriter) -> Sample | None:
+def _restrict(sample: Sample, base: Sample, inputs: Sequence[int], places: Array, pack: PackWriter) -> Sample | None:
     """The sample with the base's values at all other places."""
     if not places.any():
         return None
@@ -254,7 +258,7 @@ def _restricted(sample: Sample, base: Sample, inputs: Sequence[int], places: Arr
 
 def _neighbors(sample: Sample, inputs: Sequence[int], pack: PackWriter) -> list[Sample]:
     """The sample with each of its inputs of floats at the next number above and below."""
-    moved = []
+    neighbors = []
     for number in inputs:
         array = pack.array(sample.arrays[number])
         if array.dtype.kind != "f":
@@ -264,16 +268,16 @@ def _neighbors(sample: Sample, inputs: Sequence[int], pack: PackWriter) -> list[
             with np.errstate(all="ignore"):
                 values = np.nextafter(array, np.asarray(towards, array.dtype))
             arrays[number] = pack.add(np.where(np.isfinite(values) & (array != 0), values, array), sample.dtype)
-            moved.append(replace(sample, arrays=tuple(arrays)))
-    return moved
+            neighbors.append(replace(sample, arrays=tuple(arrays)))
+    return neighbors
 
 
-def _each(observed: Any, expected: Any, compare: Callable[[Array, Array], Array]) -> list[Array]:
-    pairs = zip(leaves(observed), leaves(expected), strict=True)
-    compared = [np.asarray(compare(one.values, other.values)) for one, other in pairs]
-    if not compared:
+def _each(host_result: Any, reference_result: Any, compare: Callable[[Array, Array], Array]) -> list[Array]:
+    pairs = zip(leaves(host_result), leaves(reference_result), strict=True)
+    places = [np.asarray(compare(one.values, other.values)) for one, other in pairs]
+    if not places:
         raise UnjudgedError("no array is compared")
-    return compared
+    return places
 
 
 def _close(one: Array, other: Array, tolerance: Tolerance) -> Array:

@@ -59,19 +59,19 @@ def entries_of(surface: Path) -> list[Entry]:
     return entries
 
 
-def aliases(found: Sequence[Entry], functions: Collection[str]) -> Iterator[Reason]:
+def aliases(entries: Sequence[Entry], functions: Collection[str]) -> Iterator[Reason]:
     """Other public names of functions that are charted."""
-    for entry in found:
+    for entry in entries:
         if entry["name"] in functions:
             for alias in entry["aliases"]:
                 yield entry["name"], alias, "an alias", f"charted as {entry['name']}"
 
 
-def uncharted(found: Sequence[Entry], functions: Collection[str]) -> Iterator[Reason]:
+def find_uncharted(entries: Sequence[Entry], functions: Collection[str]) -> Iterator[Reason]:
     """Every other public name of the charted modules, and how many other modules have."""
     reasons = {name: reason for reason, names in REASONS.items() for name in names}
     elsewhere: Counter[str] = Counter()
-    for entry in found:
+    for entry in entries:
         name = entry["name"]
         if name in functions:
             continue

@@ -71,7 +71,7 @@ class Drawing:
     """The cases of one function, as samples to derive from, and what became of those derived so far."""
 
     def __init__(self, name: str, suite: Pack) -> None:
-        from freezing.jax.derived import by_plainness, sample_of, settled
+        from freezing.jax.derived import by_plainness, sample_of, settle
 
         self.name = name
         self.pack = PackWriter()
@@ -80,11 +80,11 @@ class Drawing:
         for digest in {digest for case in cases for digest in case["arrays"]}:
             self.pack.add(suite.array(digest), suite.dtype(digest))
         samples = by_plainness([sample_of(case, self.pack) for case in cases])
-        self.samples = [settled(sample, self.pack) for sample in samples if "empty" not in sample.kinds] or samples
+        self.samples = [settle(sample, self.pack) for sample in samples if "empty" not in sample.kinds] or samples
 
-    def admit(self, gate: Gate, derived: Iterable[Derive], most: int) -> None:
+    def admit(self, gate: Gate, derivations: Iterable[Derive], most: int) -> None:
         """Pass samples through the gate until it has taken so many."""
-        for derive in derived:
+        for derive in derivations:
             if len(gate.cases) == most:
                 break
             try:
@@ -108,27 +108,27 @@ class Drawing:
         self.left_out += [(self.name, *reason) for reason in gate.left_out]
         self.pack.cases += gate.cases
 
-    def varied(self, variants: Sequence[Variant], samples: Sequence[Sample]) -> Iterator[Derive]:
+    def vary_samples(self, variants: Sequence[Variant], samples: Sequence[Sample]) -> Iterator[Derive]:
         """A function for each sample and variant, which makes that variant."""
-        from freezing.jax.derived import varied
+        from freezing.jax.derived import vary
 
         for variant in variants:
             for sample in samples:
-                yield partial(varied, sample, variant, self.name, self.pack)
+                yield partial(vary, sample, variant, self.name, self.pack)
 
     def of_kind(self, kind: str) -> Iterator[Derive]:
         """The same for the variants of one kind, of a few samples."""
-        chosen = [variant for variant in variants.VARIANTS if variant.kind == kind]
-        return self.varied(chosen, self.samples[:MOST_TRIED])
+        variants_of_kind = [variant for variant in variants.VARIANTS if variant.kind == kind]
+        return self.vary_samples(variants_of_kind, self.samples[:MOST_TRIED])
 
     def admit_tails(self, function: JaxFunction, samples: Sequence[Sample], kinds: Sequence[Variant]) -> None:
         """Take of these variants a case that the CPU gets right, and one that it gets wrong."""
-        from freezing.jax.tails import Observer, swept, taken_apart
+        from freezing.jax.tails import Observer, sweep, taken_apart
 
         function.of_tails = True
         observer, gate = Observer(function, self.pack), Gate(function, self.pack)
         for variant in kinds:
-            for base, derive in zip(samples, self.varied([variant], samples), strict=True):
+            for base, derive in zip(samples, self.vary_samples([variant], samples), strict=True):
                 try:
                     sample = derive()
                     if sample is None:
@@ -145,18 +145,18 @@ class Drawing:
                 break
         for base in samples[:1]:
             with contextlib.suppress(Exception):  # a function that is none of each element
-                wrong = swept(observer, base, self.pack)
+                wrong = sweep(observer, base, self.pack)
                 if wrong is not None:
                     self._take_wrong(observer, *wrong)
         self.keep(gate)
 
-    def take_wrong(self, function: JaxFunction, derived: Sequence[Derive]) -> None:
+    def take_wrong(self, function: JaxFunction, derivations: Sequence[Derive]) -> None:
         """Take a case that the CPU gets wrong on ordinary values, if somebody looked at its function."""
         from freezing.jax.tails import Observer
         from freezing.jax.wrong_on_host import REVIEWED
 
         observer = Observer(function, self.pack)
-        for derive in derived if self.name in REVIEWED[Judge.differences] else ():
+        for derive in derivations if self.name in REVIEWED[Judge.differences] else ():
             sample = derive()
             if sample is not None:
                 self._take_wrong(observer, sample, Judge.differences)
@@ -188,11 +188,11 @@ def _line_of(error: Exception) -> str:
 
 def draw_compiled(drawing: Drawing) -> None:
     """A call under ``jax.jit``: the first that works."""
-    from freezing.jax.derived import compiled
+    from freezing.jax.derived import compile_sample
     from freezing.jax.programs import Program
 
     gate = Gate(Program(drawing.name), drawing.pack)
-    drawing.admit(gate, (partial(compiled, sample) for sample in drawing.samples), 1)
+    drawing.admit(gate, (partial(compile_sample, sample) for sample in drawing.samples), 1)
 
 
 def draw_gradients(drawing: Drawing) -> None:
@@ -223,7 +223,7 @@ def _again(first: Callable[[], Sample], pack: PackWriter) -> Sample:
 
 def gradients_of(drawing: Drawing) -> Iterator[Callable[[], Sample]]:
     """Functions that make the samples of gradients: one for each way in which the function is called."""
-    from freezing.jax.derived import DTYPE, differentiated
+    from freezing.jax.derived import DTYPE, differentiate
     from freezing.jax.functions import JaxFunction
 
     function = JaxFunction(drawing.name)
@@ -233,7 +233,7 @@ def gradients_of(drawing: Drawing) -> Iterator[Callable[[], Sample]]:
     for sample in drawing.samples:
         if sample.dtype == DTYPE and sample.call not in calls:
             calls.add(sample.call)
-            yield partial(differentiated, sample, function.call, drawing.pack)
+            yield partial(differentiate, sample, function.call, drawing.pack)
 
 
 def draw_sized(drawing: Drawing, kind: str) -> None:
@@ -260,12 +260,12 @@ def draw_dtypes(drawing: Drawing) -> None:
 
     if JaxFunction(drawing.name).left_open:
         return
-    known = {sample.dtype for sample in drawing.samples}
+    dtypes = {sample.dtype for sample in drawing.samples}
     small = ("int8", "uint8")[seed_of(drawing.name) % 2]
     for variant in variants.VARIANTS:
-        if variant.name in ("float16", "bfloat16", small) and variant.name not in known:
+        if variant.name in ("float16", "bfloat16", small) and variant.name not in dtypes:
             gate = Gate(JaxFunction(drawing.name), drawing.pack)
-            drawing.admit(gate, drawing.varied([variant], drawing.samples[:MOST_TRIED]), 1)
+            drawing.admit(gate, drawing.vary_samples([variant], drawing.samples[:MOST_TRIED]), 1)
 
 
 def draw_tails(drawing: Drawing) -> None:
@@ -299,8 +299,10 @@ def draw_tails_of_gradients(drawing: Drawing) -> None:
             samples.append(derive())
     drawing.admit_tails(Gradient(drawing.name, GRADIENT), samples, OF_FLOATS)
     if seed_of(drawing.name) % SHARE_OF_NON_FINITE_GRADIENTS == 0:
-        chosen = [variant for variant in variants.VARIANTS if variant.kind == NON_FINITE]
-        drawing.admit(Gate(Gradient(drawing.name, GRADIENT), drawing.pack), drawing.varied(chosen, samples), 1)
+        variants_of_kind = [variant for variant in variants.VARIANTS if variant.kind == NON_FINITE]
+        drawing.admit(
+            Gate(Gradient(drawing.name, GRADIENT), drawing.pack), drawing.vary_samples(variants_of_kind, samples), 1
+        )
 
 
 def draw_refused(drawing: Drawing) -> None:
@@ -310,8 +312,8 @@ def draw_refused(drawing: Drawing) -> None:
     gate = Gate(JaxFunction(drawing.name), drawing.pack)
     for variant in variants.VARIANTS:
         if variant.refuses and len(gate.cases) < MOST_REFUSED:
-            drawn = (derive() for derive in drawing.varied([variant], drawing.samples[:1]))
-            gate.admit_refused([sample for sample in drawn if sample is not None], 1)
+            samples = (derive() for derive in drawing.vary_samples([variant], drawing.samples[:1]))
+            gate.admit_refused([sample for sample in samples if sample is not None], 1)
     drawing.keep(gate)
 
 
@@ -354,8 +356,10 @@ def freeze(folder: Path, groups: Sequence[Sequence[str]]) -> None:
 
     suite = Pack(SUITE / PACK)
     # Behind what somebody looked at in an order that says nothing: what is drawn first is a sample of all.
-    reviewed = frozenset().union(*REVIEWED.values())
-    names = sorted({case["function"] for case in suite.cases}, key=lambda name: (name not in reviewed, seed_of(name)))
+    reviewed_names = frozenset().union(*REVIEWED.values())
+    names = sorted(
+        {case["function"] for case in suite.cases}, key=lambda name: (name not in reviewed_names, seed_of(name))
+    )
     import_followed(names)
     suite.arrays  # noqa: B018
     for together in groups:
@@ -372,19 +376,19 @@ def draw_in_turn(folder: Path, names: Sequence[str], draw: Callable[[str, Path],
     run = folder / "run.npz"
     while missing := [name for name in names if not paths[name].exists()]:
         drawn_apart("run", run, partial(_draw_all, {name: paths[name] for name in missing[:IN_TURN]}, draw))
-        ended = Pack(run).about["left_out"]
-        if ended:
+        reasons = Pack(run).about["left_out"]
+        if reasons:
             name = next(name for name in missing if not paths[name].exists())
-            write_part(PackWriter(), [(name, "", *ended[0][2:])], paths[name])
+            write_part(PackWriter(), [(name, "", *reasons[0][2:])], paths[name])
 
 
 def _draw_all(paths: Mapping[str, Path], draw: Callable[[str, Path], None], run: Path) -> None:
     for name, path in paths.items():
         signal.alarm(WAITED_S)
         signal.setitimer(signal.ITIMER_PROF, LIMIT_S)
-        unfinished = path.with_name("unfinished.npz")
-        draw(name, unfinished)
-        os.replace(unfinished, path)
+        partial_file = path.with_name("unfinished.npz")
+        draw(name, partial_file)
+        os.replace(partial_file, path)
         print(name, flush=True)
     write_part(PackWriter(), [], run)
 
@@ -394,16 +398,16 @@ def main() -> int:
     parser.add_argument("folder", type=Path, metavar="FOLDER")
     parser.add_argument("--only", choices=KINDS, metavar="KIND", nargs="+", help="draw these kinds alone")
     parser.add_argument("--merge", action="store_true", help="draw nothing, and put together what is there")
-    given = parser.parse_args()
+    options = parser.parse_args()
     fix_hashes("freezing.jax.variants", sys.argv[1:])
     os.environ.update(FRAMEWORK.devices["cpu"].variables)
     warnings.simplefilter("ignore")
-    if given.merge:
+    if options.merge:
         import jax
 
-        merge_variants(given.folder, SUITE, FRAMEWORK.name, jax.__version__)
+        merge_variants(options.folder, SUITE, FRAMEWORK.name, jax.__version__)
     else:
-        freeze(given.folder, [given.only] if given.only else GROUPS)
+        freeze(options.folder, [options.only] if options.only else GROUPS)
     return 0
 
 

@@ -42,21 +42,21 @@ def freeze_function(name: str, path: Path, deadly: Collection[str], note: Callab
     pack = PackWriter()
     gate = Gate(function, pack)
     sampler = Sampler(function, pack, deadly, note)
-    kept = list(KEPT_OF_RAW if function.by_keyword else KEPT)
-    drawn = 0
+    limits = list(KEPT_OF_RAW if function.by_keyword else KEPT)
+    sample_count = 0
     for dtype in dtypes_of(name):
-        if kept:
+        if limits:
             before = len(gate.cases)
             samples = sampler.draw(dtype).samples
-            drawn += len(samples)
-            gate.admit(samples, kept[0])
-            kept = kept[len(gate.cases) > before :]
+            sample_count += len(samples)
+            gate.admit(samples, limits[0])
+            limits = limits[len(gate.cases) > before :]
     pack.cases += gate.cases
     left_out: list[Reason] = [(name, *reason) for reason in gate.left_out]
     left_out += deadly_reasons(name, deadly)
     if not sampler.tried:
         left_out.append((name, "", "no recipe", ", ".join(function.parameters)))
-    elif not drawn:
+    elif not sample_count:
         left_out.append((name, "", "no recipe fits", f"{sampler.tried} were tried; the last {sampler.refused}"))
     write_part(pack, left_out, path)
 
@@ -84,11 +84,15 @@ def freeze(surface: Path, folder: Path, suite: Path, *, drawing: bool) -> None:
     tf.config.threading.set_inter_op_parallelism_threads(1)
     names = public_names(surface)
     left_out = list(not_asked(names))
-    refused = {owner if not sample else f"{owner}.{sample}" for owner, sample, _, _ in left_out}
-    asked = [name for home in ASKED for name in names if name.rpartition(".")[0] == home and name not in refused]
+    refused_names = {owner if not sample else f"{owner}.{sample}" for owner, sample, _, _ in left_out}
+    asked_names = [
+        name for home in ASKED for name in names if name.rpartition(".")[0] == home and name not in refused_names
+    ]
     if drawing:
-        draw_in_turn(folder, asked, freeze_function)
-    left_out += [(name, "", "not drawn yet", "") for name, path in parts_of(folder, asked).items() if not path.exists()]
+        draw_in_turn(folder, asked_names, freeze_function)
+    left_out += [
+        (name, "", "not drawn yet", "") for name, path in parts_of(folder, asked_names).items() if not path.exists()
+    ]
     merge(folder, suite, FRAMEWORK.name, tf.__version__, left_out)
 
 

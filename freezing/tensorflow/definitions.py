@@ -67,32 +67,41 @@ def raw_recipes(name: str) -> Iterator[Recipe]:
 def _attributes_to_give(definition: Any) -> list[Any]:
     """The attributes without a default that no input decides."""
     inputs = definition.input_arg
-    decided = {name for given in inputs for name in (given.type_attr, given.number_attr, given.type_list_attr) if name}
+    decided_names = {
+        name
+        for argument in inputs
+        for name in (argument.type_attr, argument.number_attr, argument.type_list_attr)
+        if name
+    }
     return [
         attribute
         for attribute in definition.attr
-        if attribute.name not in decided and not attribute.HasField("default_value")
+        if attribute.name not in decided_names and not attribute.HasField("default_value")
     ]
 
 
 def _arguments(definition: Any, draw: Draw, shape: Callable[[int], tuple[int, ...]]) -> Arguments:
     arguments: Arguments = {attribute.name: draw.dtype for attribute in _attributes_to_give(definition)}
-    for place, given in enumerate(definition.input_arg):
-        values = _values(definition, given, draw, shape(place))
-        arguments[given.name] = [values, values] if given.number_attr or given.type_list_attr else values
+    for place, argument in enumerate(definition.input_arg):
+        values = _values(definition, argument, draw, shape(place))
+        arguments[argument.name] = [values, values] if argument.number_attr or argument.type_list_attr else values
     return arguments
 
 
-def _values(definition: Any, given: Any, draw: Draw, shape: tuple[int, ...]) -> Any:
-    allowed = [
-        set(attribute.allowed_values.list.type) for attribute in definition.attr if attribute.name == given.type_attr
+def _values(definition: Any, argument: Any, draw: Draw, shape: tuple[int, ...]) -> Any:
+    allowed_types = [
+        set(attribute.allowed_values.list.type) for attribute in definition.attr if attribute.name == argument.type_attr
     ]
-    if given.type in _WHOLE:
-        return draw.ints(*shape, dtype=_WHOLE[given.type])
-    if given.type == tf.bool.as_datatype_enum:
+    if argument.type in _WHOLE:
+        return draw.ints(*shape, dtype=_WHOLE[argument.type])
+    if argument.type == tf.bool.as_datatype_enum:
         return draw.bools(*shape)
-    if allowed and allowed[0] and allowed[0] <= {tf.int32.as_datatype_enum, tf.int64.as_datatype_enum}:
+    if (
+        allowed_types
+        and allowed_types[0]
+        and allowed_types[0] <= {tf.int32.as_datatype_enum, tf.int64.as_datatype_enum}
+    ):
         return draw.ints(*shape)
     values = draw.array(*shape)
     # An operation that searches says by the name alone that it wants them so; of others its result is any.
-    return np.sort(values, axis=-1) if given.name.startswith(SORTED) and values.ndim else values
+    return np.sort(values, axis=-1) if argument.name.startswith(SORTED) and values.ndim else values

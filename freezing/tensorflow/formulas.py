@@ -54,11 +54,11 @@ def crop_and_resize(
                 for low, high, end, place, size in zip(box[:2], box[2:], last, cell, crops.shape[1:3])
             ]
             if all(0 <= place <= end for place, end in zip(at, last)):
-                crops[(number, *cell)] = _sampled(image[index], at, method)
+                crops[(number, *cell)] = _sample(image[index], at, method)
     return crops
 
 
-def _sampled(image: Array, at: Sequence[float], method: str) -> Array:
+def _sample(image: Array, at: Sequence[float], method: str) -> Array:
     """The image's value at a place inside of it."""
     if method == "nearest":
         row, column = (int(np.floor(place + 0.5)) for place in at)
@@ -77,11 +77,11 @@ def overlap(one: Array, other: Array) -> float:
     areas = [float(np.prod(high - low)) for low, high in aligned(lows, highs)]
     if min(areas) <= 0:
         return 0.0
-    shared = float(np.prod(np.maximum(np.minimum(*highs) - np.maximum(*lows), 0)))
-    return shared / (sum(areas) - shared)
+    shared_area = float(np.prod(np.maximum(np.minimum(*highs) - np.maximum(*lows), 0)))
+    return shared_area / (sum(areas) - shared_area)
 
 
-def _chosen(overlaps: Array, scores: Array, most: int, threshold: float, least_score: float) -> Array:
+def _choose(overlaps: Array, scores: Array, most: int, threshold: float, least_score: float) -> Array:
     """The boxes from the highest score down, each unless it overlaps too much with one that was chosen before."""
     places: list[int] = []
     for place in np.argsort(-scores, kind="stable"):
@@ -97,14 +97,14 @@ def _overlaps(boxes: Array) -> Array:
 def non_max_suppression(
     boxes: Array, scores: Array, max_output_size: int, iou_threshold: float = 0.5, score_threshold: float = -np.inf
 ) -> Array:
-    return _chosen(_overlaps(boxes), scores, int(max_output_size), float(iou_threshold), float(score_threshold))
+    return _choose(_overlaps(boxes), scores, int(max_output_size), float(iou_threshold), float(score_threshold))
 
 
 def non_max_suppression_by_overlaps(
     overlaps: Array, scores: Array, max_output_size: int, overlap_threshold: float = 0.5,
     score_threshold: float = -np.inf,
 ) -> Array:  # fmt: skip
-    return _chosen(overlaps, scores, int(max_output_size), float(overlap_threshold), float(score_threshold))
+    return _choose(overlaps, scores, int(max_output_size), float(overlap_threshold), float(score_threshold))
 
 
 def non_max_suppression_padded(boxes: Array, scores: Array, max_output_size: int, **limits: Any) -> list[Any]:
@@ -122,8 +122,8 @@ def non_max_suppression_with_scores(
 
 
 def non_max_suppression_counted(boxes: Array, scores: Array, **options: Any) -> list[Any]:
-    places, kept = non_max_suppression_with_scores(boxes, scores, **options)
-    return [places, kept, len(places)]
+    places, scores_kept = non_max_suppression_with_scores(boxes, scores, **options)
+    return [places, scores_kept, len(places)]
 
 
 def combined_non_max_suppression(
@@ -135,15 +135,15 @@ def combined_non_max_suppression(
     own_boxes, own_scores = np.zeros((batch, total, 4)), np.zeros((batch, total))
     classes, counts = np.zeros((batch, total)), np.zeros(batch, np.int32)
     for image in range(batch):
-        chosen = []
+        boxes_of_image = []
         for label in range(scores.shape[2]):
             own = boxes[image, :, min(label, boxes.shape[2] - 1)]
-            scored = scores[image, :, label]
+            scores_of_label = scores[image, :, label]
             for place in non_max_suppression(
-                own, scored, max_output_size_per_class, float(iou_threshold), float(score_threshold)
+                own, scores_of_label, max_output_size_per_class, float(iou_threshold), float(score_threshold)
             ):
-                chosen.append((scored[place], label, np.clip(own[place], 0, 1)))
-        best = sorted(chosen, key=lambda one: -one[0])[:total]
+                boxes_of_image.append((scores_of_label[place], label, np.clip(own[place], 0, 1)))
+        best = sorted(boxes_of_image, key=lambda one: -one[0])[:total]
         counts[image] = len(best)
         for place, (score, label, box) in enumerate(best):
             own_boxes[image, place], own_scores[image, place], classes[image, place] = box, score, label
@@ -175,14 +175,14 @@ def _windows(
 
 
 def _pool(reduce: Callable[[Array], Any]) -> Callable[..., Array]:
-    def pooled(input: Array, ksize: Any, strides: Any, padding: str) -> Array:
+    def pool(input: Array, ksize: Any, strides: Any, padding: str) -> Array:
         shape, windows = _windows(input.shape, ksize, strides, padding)
         result = np.zeros(shape)
         for place, window in windows:
             result[place] = reduce(input[window])
         return result
 
-    return pooled
+    return pool
 
 
 def average_pool_back(orig_input_shape: Array, grad: Array, ksize: Any, strides: Any, padding: str) -> Array:
@@ -205,16 +205,16 @@ def ctc_loss(
         path = [blank]
         for label in row[:length]:
             path += [int(label), blank]
-        reached = np.full(len(path), -np.inf)
-        reached[:2] = own[0, path[:2]]
+        log_sums = np.full(len(path), -np.inf)
+        log_sums[:2] = own[0, path[:2]]
         for step in range(1, int(steps)):
-            before = reached.copy()
+            before = log_sums.copy()
             for place, label in enumerate(path):
                 ways = [before[place], *before[max(place - 1, 0) : place]]
                 if place > 1 and label != blank and label != path[place - 2]:
                     ways.append(before[place - 2])
-                reached[place] = np.logaddexp.reduce(ways) + own[step, label]
-        losses.append(-np.logaddexp.reduce(reached[-2:]))
+                log_sums[place] = np.logaddexp.reduce(ways) + own[step, label]
+        losses.append(-np.logaddexp.reduce(log_sums[-2:]))
     return np.array(losses)
 
 
@@ -289,7 +289,7 @@ def adjust_contrast(images: Array, contrast_factor: float) -> Array:
 def _in_colors(change: Callable[[float, float, float, float], tuple[float, float, float]]) -> Callable[..., Array]:
     """A change of each pixel's hue, saturation and value."""
 
-    def changed(images: Array, **options: Any) -> Array:
+    def change_colors(images: Array, **options: Any) -> Array:
         (amount,) = options.values()
         pixels = [
             colorsys.hsv_to_rgb(*change(*colorsys.rgb_to_hsv(*pixel), float(amount)))
@@ -297,7 +297,7 @@ def _in_colors(change: Callable[[float, float, float, float], tuple[float, float
         ]
         return np.array(pixels).reshape(images.shape)
 
-    return changed
+    return change_colors
 
 
 def spectrogram(input: Array, window_size: int, stride: int, magnitude_squared: bool = False) -> Array:
@@ -328,8 +328,8 @@ def lstm_cell(
     state = candidate * entry + cs_prev * forget
     if cell_clip > 0:
         state = np.clip(state, -cell_clip, cell_clip)
-    output, seen = _sigmoid(output), np.tanh(state)
-    return [entry, state, forget, output, candidate, seen, seen * output]
+    output, squashed = _sigmoid(output), np.tanh(state)
+    return [entry, state, forget, output, candidate, squashed, squashed * output]
 
 
 def _lstm_block(**defaults: Any) -> Callable[..., list[Array]]:

@@ -15,7 +15,7 @@ import tensorflow as tf
 from freezing.common.agreement import Reference
 from freezing.common.gate import Arguments, Subject
 from freezing.tensorflow.definitions import RAW
-from freezing.tensorflow.references import ranked
+from freezing.tensorflow.references import rank
 from runners.tensorflow.devices import Cpu
 from runners.tensorflow.frozen import FrozenCall
 from runners.tensorflow.left_open import FIRST_OF_EQUALS, NOT_UNIQUE, UNINITIALISED, is_random, normalised
@@ -47,13 +47,13 @@ class PublicFunction(Subject):
     def parameters(self) -> Mapping[str, inspect.Parameter]:
         """The parameters by name, the rest of the positional ones as ``*``; without the name of an operation."""
         try:
-            found = inspect.signature(self.call).parameters.values()
+            signature = inspect.signature(self.call).parameters.values()
         except (TypeError, ValueError):
             return {}
         kinds = inspect.Parameter
         return {
             "*" if parameter.kind is kinds.VAR_POSITIONAL else parameter.name: parameter
-            for parameter in found
+            for parameter in signature
             if parameter.name != "name" and parameter.kind is not kinds.VAR_KEYWORD
         }
 
@@ -63,8 +63,8 @@ class PublicFunction(Subject):
         return self.name.startswith(f"{RAW}.")
 
     def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
-        found: Arguments = FrozenCall(call).parts(arrays)
-        return found
+        parts: Arguments = FrozenCall(call).parts(arrays)
+        return parts
 
     def is_refusal(self, error: Exception) -> bool:
         """Whether it is about an argument: an error about a kernel that is not there says nothing of the call."""
@@ -76,7 +76,7 @@ class PublicFunction(Subject):
         )
 
     def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
-        return ranked(self.name, fresh, self.call)
+        return rank(self.name, fresh, self.call)
 
 
 def _left_open(name: str, own: str) -> str | None:

@@ -16,7 +16,7 @@ from freezing.common.differences import Array, weights_of
 from freezing.common.gate import Arguments, Subject
 from freezing.common.samples import Sample
 from freezing.tensorflow.functions import PublicFunction
-from freezing.tensorflow.references import flat, widened
+from freezing.tensorflow.references import flat, widen
 from protocol.enums import GRADIENT
 from runners.errors import UnfreezableError
 from runners.suite.frozen import PackWriter, Slot, encode
@@ -64,37 +64,37 @@ class Derivative(Subject):
 
     def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
         if _are_fit_for_differences(fresh()[0]):
-            yield "differences", lambda: by_differences(self._function.call, self._order, widened(list(fresh()[0])))
-        yield "float64", lambda: flat(Cpu().to_host(self.call(*widened(list(fresh()[0])))))
+            yield "differences", lambda: by_differences(self._function.call, self._order, widen(list(fresh()[0])))
+        yield "float64", lambda: flat(Cpu().to_host(self.call(*widen(list(fresh()[0])))))
 
 
 def _are_fit_for_differences(parts: Sequence[Any]) -> bool:
     """Whether a written gradient has few inputs, and a step from each shows."""
-    given = list(arrays_in(parts[:2], tf.Tensor))
-    values = np.concatenate([given[place].numpy().astype(np.float64).ravel() for place in parts[2]])
+    arrays = list(arrays_in(parts[:2], tf.Tensor))
+    values = np.concatenate([arrays[place].numpy().astype(np.float64).ravel() for place in parts[2]])
     return values.size <= differences.MOST_ELEMENTS and bool((np.abs(values) <= LARGEST).all())
 
 
 def by_differences(function: Callable[..., Any], order: Order, parts: Sequence[Any]) -> list[Any]:
     """The derivatives by each wanted input, from the values of the function alone; ``parts`` are of float64."""
-    arguments, options, wanted, weighing, *directions = parts
-    given = list(arrays_in((arguments, options), tf.Tensor))
+    arguments, options, places, weighing, *directions = parts
+    arrays = list(arrays_in((arguments, options), tf.Tensor))
 
     def loss(values: Sequence[Array]) -> float:
         """The weighted sum of the results, with these values for the wanted inputs."""
-        tensors = list(given)
-        for place, array in aligned(wanted, values):
+        tensors = list(arrays)
+        for place, array in aligned(places, values):
             tensors[place] = tf.constant(array)
         remaining = iter(tensors)
-        raised, named = mapped([arguments, options], lambda _: next(remaining), tf.Tensor)
-        results = arrays_in(function(*raised, **named), tf.Tensor)
+        positional, keywords = mapped([arguments, options], lambda _: next(remaining), tf.Tensor)
+        results = arrays_in(function(*positional, **keywords), tf.Tensor)
         return sum(
             float(tf.reduce_sum(tf.math.real(result * tf.cast(weight, result.dtype))))
             for result, weight in aligned(list(results), weighing)
             if weight is not None
         )
 
-    inputs = [given[place].numpy() for place in wanted]
+    inputs = [arrays[place].numpy() for place in places]
     return order.differences(loss, inputs, *([tensor.numpy() for tensor in own] for own in directions))
 
 
@@ -103,23 +103,23 @@ def sample_of(
 ) -> Sample:
     """The sample that differentiates a frozen case's call. Raises ``UnfreezableError`` where it has no derivative."""
     arguments, options = FrozenCall(case["call"]).parts(_on_host(case["arrays"], pack))
-    wanted, weighing = weighted(function.call, arguments, options)
-    given = list(arrays_in((arguments, options), tf.Tensor))
+    places, weighing = choose_weights(function.call, arguments, options)
+    arrays = list(arrays_in((arguments, options), tf.Tensor))
     digests = list(case["arrays"])
 
     def slot(shape: tuple[int, ...]) -> Slot:
         digests.append(pack.add(weights_of(shape), DTYPE))
         return Slot(len(digests) - 1)
 
-    parts: list[Any] = [wanted, [None if shape is None else slot(shape) for shape in weighing]]
+    parts: list[Any] = [places, [None if shape is None else slot(shape) for shape in weighing]]
     if order.has_directions:
-        parts.append([slot(tuple(given[place].shape)) for place in wanted])
-    written = {"tuple": [*json.loads(case["call"])["tuple"], *map(encode, parts)], WAY: order.name}
-    text = json.dumps(written, separators=(",", ":"))
+        parts.append([slot(tuple(arrays[place].shape)) for place in places])
+    tree = {"tuple": [*json.loads(case["call"])["tuple"], *map(encode, parts)], WAY: order.name}
+    text = json.dumps(tree, separators=(",", ":"))
     slopes = order.way(function.call, *FrozenCall(text).parts(_on_host(digests, pack)))()
     if not any(np.any(slope.numpy()) for slope in slopes if slope is not None):
         raise UnfreezableError("its gradient is zero")
-    elements = sum(int(tf.size(given[place])) for place in wanted)
+    elements = sum(int(tf.size(arrays[place])) for place in places)
     return Sample(f"{case['name']}-{order.name}", DTYPE, text, tuple(digests), (*kinds, *order.tags), elements)
 
 
@@ -128,23 +128,23 @@ def _on_host(digests: Sequence[str], pack: PackWriter) -> Sequence[Any]:
     return arrays
 
 
-def weighted(
+def choose_weights(
     function: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]
 ) -> tuple[list[int], list[tuple[int, ...] | None]]:
     """The places of the arrays to differentiate by, and the shape of each array of the result that has a gradient."""
-    given = list(arrays_in((arguments, options), tf.Tensor))
-    floating = [place for place, tensor in enumerate(given) if tensor.dtype.is_floating]
+    arrays = list(arrays_in((arguments, options), tf.Tensor))
+    floating = [place for place, tensor in enumerate(arrays) if tensor.dtype.is_floating]
     with tf.GradientTape(persistent=True) as tape:
-        tape.watch([given[place] for place in floating])
+        tape.watch([arrays[place] for place in floating])
         results = list(arrays_in(function(*arguments, **options), tf.Tensor))
     slopes = [
-        tape.gradient(result, [given[place] for place in floating])
+        tape.gradient(result, [arrays[place] for place in floating])
         if result.dtype.is_floating or result.dtype.is_complex
         else [None] * len(floating)
         for result in results
     ]
-    wanted = [place for number, place in enumerate(floating) if any(own[number] is not None for own in slopes)]
-    if not any(int(tf.size(given[place])) for place in wanted):
+    places = [place for number, place in enumerate(floating) if any(own[number] is not None for own in slopes)]
+    if not any(int(tf.size(arrays[place])) for place in places):
         raise UnfreezableError("nothing that it returns has a gradient")
     has_slope = [any(slope is not None for slope in own) for own in slopes]
-    return wanted, [tuple(result.shape) if has else None for result, has in aligned(results, has_slope)]
+    return places, [tuple(result.shape) if has else None for result, has in aligned(results, has_slope)]

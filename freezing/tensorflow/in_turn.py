@@ -39,13 +39,13 @@ def draw_in_turn(folder: Path, names: Sequence[str], draw: Draw) -> None:
     deadly: dict[str, list[str]] = defaultdict(list)
     while missing := {name: path for name, path in parts_of(folder, names).items() if not path.exists()}:
         drawn_apart("run", run, lambda unfinished: _draw_all(missing, deadly, note, unfinished, draw), limit_s=WAITED_S)
-        ended = Pack(run).about["left_out"]
-        if not ended:
+        reasons = Pack(run).about["left_out"]
+        if not reasons:
             return
-        name, tried = json.loads(note.read_text())
-        if not tried or len(deadly[name]) == MOST_DEADLY:
-            write_part(PackWriter(), [(name, tried, *ended[0][2:])], missing[name])
-        deadly[name].append(tried)
+        name, sample_name = json.loads(note.read_text())
+        if not sample_name or len(deadly[name]) == MOST_DEADLY:
+            write_part(PackWriter(), [(name, sample_name, *reasons[0][2:])], missing[name])
+        deadly[name].append(sample_name)
 
 
 def parts_of(folder: Path, names: Sequence[str]) -> dict[str, Path]:
@@ -54,7 +54,7 @@ def parts_of(folder: Path, names: Sequence[str]) -> dict[str, Path]:
 
 
 def deadly_reasons(name: str, deadly: Collection[str]) -> list[Reason]:
-    return [(name, tried, "it ends the process", "") for tried in deadly]
+    return [(name, sample_name, "it ends the process", "") for sample_name in deadly]
 
 
 def _draw_all(parts: Mapping[str, Path], deadly: Mapping[str, list[str]], note: Path, run: Path, draw: Draw) -> None:
@@ -64,13 +64,13 @@ def _draw_all(parts: Mapping[str, Path], deadly: Mapping[str, list[str]], note: 
     for name, path in parts.items():
         signal.alarm(WAITED_S)
         signal.setitimer(signal.ITIMER_PROF, LIMIT_S)
-        unfinished = path.with_suffix(".part.npz")
+        partial_file = path.with_suffix(".part.npz")
 
-        def noted(tried: str, name: str = name) -> None:
-            note.write_text(json.dumps([name, tried]))
+        def note_sample(sample_name: str, name: str = name) -> None:
+            note.write_text(json.dumps([name, sample_name]))
 
-        noted("")
-        draw(name, unfinished, deadly.get(name, []), noted)
-        os.replace(unfinished, path)
+        note_sample("")
+        draw(name, partial_file, deadly.get(name, []), note_sample)
+        os.replace(partial_file, path)
         print(name, flush=True)
     write_part(PackWriter(), [], run)

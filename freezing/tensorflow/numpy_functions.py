@@ -69,13 +69,13 @@ def _scatter(indices: Any, updates: Any, shape: Any) -> Any:
 
 
 def _segments(by: np.ufunc, start: float) -> Callable[..., Any]:
-    def reduced(data: Any, segment_ids: Any, num_segments: int | None = None) -> Any:
+    def reduce_segments(data: Any, segment_ids: Any, num_segments: int | None = None) -> Any:
         count = int(num_segments if num_segments is not None else segment_ids.max(initial=-1) + 1)
         result = np.full((count, *data.shape[1:]), start, data.dtype)
         by.at(result, segment_ids, data)
         return result
 
-    return reduced
+    return reduce_segments
 
 
 TABLE: Mapping[str, Callable[..., Any]] = {
@@ -245,6 +245,6 @@ def counterparts(name: str) -> Iterator[Callable[..., Any]]:
         if word in TABLE:
             yield TABLE[word]
         for home in _HOMES:
-            for found in vars(home):
-                if found.replace("_", "").lower() == word and callable(getattr(home, found)):
-                    yield getattr(home, found)
+            for counterpart_name in vars(home):
+                if counterpart_name.replace("_", "").lower() == word and callable(getattr(home, counterpart_name)):
+                    yield getattr(home, counterpart_name)

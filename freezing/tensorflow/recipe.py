@@ -31,20 +31,20 @@ class Draw:
 
     def array(self, *shape: int) -> Array:
         """Values of both signs, floating ones mostly within 4."""
-        return self._typed(self._rng.standard_normal(shape) * 1.5, self._rng.integers(-5, 9, shape))
+        return self._in_dtype(self._rng.standard_normal(shape) * 1.5, self._rng.integers(-5, 9, shape))
 
     def unit(self, *shape: int) -> Array:
         """Values between 0 and 1; whole ones are either."""
-        return self._typed(self._rng.uniform(0.05, 0.95, shape), self._rng.integers(0, 2, shape))
+        return self._in_dtype(self._rng.uniform(0.05, 0.95, shape), self._rng.integers(0, 2, shape))
 
     def positive(self, *shape: int) -> Array:
         """Values above 1 and up to 4."""
-        return self._typed(self._rng.uniform(1.1, 3.9, shape), self._rng.integers(1, 5, shape))
+        return self._in_dtype(self._rng.uniform(1.1, 3.9, shape), self._rng.integers(1, 5, shape))
 
     def distinct(self, *shape: int) -> Array:
         """Values in random order of which no two are equal."""
         order = self._rng.permutation(int(np.prod(shape))).reshape(shape)
-        return self._typed(order / 2 - 2.0, order - 4)
+        return self._in_dtype(order / 2 - 2.0, order - 4)
 
     def increasing(self, *shape: int) -> Array:
         """Distinct values that rise along the last axis."""
@@ -59,8 +59,10 @@ class Draw:
     def definite(self, *shape: int) -> Array:
         """Symmetric matrices, positive definite and well conditioned."""
         values = self.array(*shape)
-        turned = np.swapaxes(values, -1, -2)
-        return self._same(values @ turned.conj() / 4 + 3 * np.eye(shape[-1])) if values.dtype.kind in "fc" else values
+        transposed = np.swapaxes(values, -1, -2)
+        return (
+            self._same(values @ transposed.conj() / 4 + 3 * np.eye(shape[-1])) if values.dtype.kind in "fc" else values
+        )
 
     def triangular(self, *shape: int) -> Array:
         """Lower triangular matrices, well conditioned."""
@@ -70,22 +72,22 @@ class Draw:
     def shares(self, *shape: int) -> Array:
         """Positive values that sum to one along the last axis."""
         values = self._rng.uniform(0.1, 1.0, shape)
-        return self._typed(values / values.sum(axis=-1, keepdims=True), np.ones(shape, int))
+        return self._in_dtype(values / values.sum(axis=-1, keepdims=True), np.ones(shape, int))
 
     def one_hot(self, *shape: int) -> Array:
         """One 1 along the last axis, and zeros."""
         rows = np.eye(shape[-1], dtype=np.int64)[self._rng.integers(0, shape[-1], shape[:-1])]
-        return self._typed(rows.astype(np.float64), rows)
+        return self._in_dtype(rows.astype(np.float64), rows)
 
-    def given(self, values: Any) -> Array:
+    def values_of(self, values: Any) -> Array:
         """These values in the dtype."""
         array = np.asarray(values)
-        return self._typed(array.astype(np.float64), array.astype(np.int64))
+        return self._in_dtype(array.astype(np.float64), array.astype(np.int64))
 
     def _same(self, values: Array) -> Array:
         return np.asarray(values)
 
-    def _typed(self, real: Any, whole: Any) -> Array:
+    def _in_dtype(self, real: Any, whole: Any) -> Array:
         floating: Array = np.asarray(real)
         if self.dtype.startswith("complex"):
             return np.asarray(floating + 1j * self._rng.standard_normal(floating.shape))
@@ -114,19 +116,19 @@ class Recipe:
         """
         if self.only is not None and re.search(self.only, function) is None:
             return
-        made = self.make(draw())
-        if not all(_finds(key, names) for key, value in made.items() if _holds_array(value)):
+        values = self.make(draw())
+        if not all(_finds(key, names) for key, value in values.items() if _holds_array(value)):
             return
-        given = _taken(made, names)
-        if given and _suffice(given, names):
-            yield self.name, given
+        arguments = _take(values, names)
+        if arguments and _suffice(arguments, names):
+            yield self.name, arguments
         for number, option in enumerate(self.options):
-            chosen = {**_taken(self.make(draw()), names), **_taken(option, names)}
-            if all(_finds(key, names) for key in option) and _suffice(chosen, names):
-                yield f"{self.name}-{number + 1}", chosen
+            arguments_chosen = {**_take(self.make(draw()), names), **_take(option, names)}
+            if all(_finds(key, names) for key in option) and _suffice(arguments_chosen, names):
+                yield f"{self.name}-{number + 1}", arguments_chosen
 
 
-def _taken(arguments: Arguments, names: Mapping[str, bool]) -> Arguments:
+def _take(arguments: Arguments, names: Mapping[str, bool]) -> Arguments:
     """The values by the parameters of a function; where it has several of one key, all have the same value."""
     return {name: value for key, value in arguments.items() for name in key.split() if name in names}
 
@@ -135,9 +137,9 @@ def _finds(key: str, names: Mapping[str, bool]) -> bool:
     return any(name in names for name in key.split())
 
 
-def _suffice(given: Arguments, names: Mapping[str, bool]) -> bool:
+def _suffice(arguments: Arguments, names: Mapping[str, bool]) -> bool:
     """Whether everything that must be given is."""
-    return all(name in given for name, required in names.items() if required)
+    return all(name in arguments for name, is_required in names.items() if is_required)
 
 
 def _holds_array(value: Any) -> bool:

@@ -29,7 +29,7 @@ _AXES = ("axis", "dimension", "reduction_indices", "axes", "dim", "split_dim", "
 _KEPT = ("keepdims", "keep_dims")
 
 
-def ranked(name: str, fresh: Callable[[], Arguments], function: Callable[..., Any]) -> Iterator[tuple[str, Reference]]:
+def rank(name: str, fresh: Callable[[], Arguments], function: Callable[..., Any]) -> Iterator[tuple[str, Reference]]:
     """The references of a call, the most independent first."""
     formula = formula_of(name)
     if formula is not None:
@@ -40,7 +40,7 @@ def ranked(name: str, fresh: Callable[[], Arguments], function: Callable[..., An
     tensors: list[Any] = []
     mapped(list(fresh()), tensors.append, tf.Tensor)
     if any(tensor.dtype in WIDE for tensor in tensors):
-        yield "float64", partial(_by_itself, function, fresh, widened)
+        yield "float64", partial(_by_itself, function, fresh, widen)
     else:
         yield "itself", partial(_by_itself, function, fresh, lambda tree: tree)
 
@@ -64,11 +64,11 @@ def _by_itself(function: Callable[..., Any], fresh: Callable[[], Arguments], cha
 
 def _as_it_stands(arguments: list[Any], options: dict[str, Any]) -> Arguments:
     """Everything that the call gives: arrays in their order, and options under the names that NumPy has."""
-    given = dict(options)
-    named = _axes_of(given)
-    arrays = [given.pop(key) for key in list(given) if _holds_array(given[key])]
-    plain = {key: value for key, value in given.items() if key not in (*_AXES, *_KEPT)}
-    return [*arguments, *arrays], {**plain, **named}
+    keywords = dict(options)
+    numpy_keywords = _axes_of(keywords)
+    arrays = [keywords.pop(key) for key in list(keywords) if _holds_array(keywords[key])]
+    plain = {key: value for key, value in keywords.items() if key not in (*_AXES, *_KEPT)}
+    return [*arguments, *arrays], {**plain, **numpy_keywords}
 
 
 def _arrays_and_axes(arguments: list[Any], options: dict[str, Any]) -> Arguments:
@@ -79,8 +79,8 @@ def _arrays_and_axes(arguments: list[Any], options: dict[str, Any]) -> Arguments
 
 def _axes_of(options: Mapping[str, Any]) -> dict[str, Any]:
     axes = [tuple(value) if isinstance(value, list) else value for key, value in options.items() if key in _AXES]
-    kept = [value for key, value in options.items() if key in _KEPT]
-    return {**({"axis": axes[0]} if axes else {}), **({"keepdims": kept[0]} if kept else {})}
+    flags = [value for key, value in options.items() if key in _KEPT]
+    return {**({"axis": axes[0]} if axes else {}), **({"keepdims": flags[0]} if flags else {})}
 
 
 def _holds_array(value: Any) -> bool:
@@ -89,7 +89,7 @@ def _holds_array(value: Any) -> bool:
     )
 
 
-def widened(tree: Any) -> Any:
+def widen(tree: Any) -> Any:
     """The tree with every float as float64, and every complex number as complex128."""
     return mapped(tree, lambda tensor: tf.cast(tensor, WIDE.get(tensor.dtype, tensor.dtype)), tf.Tensor)
 

@@ -53,9 +53,9 @@ class Sampler:
 
     def draw(self, dtype: str) -> Drawn:
         """The samples in a dtype that run: those that raise are tries and no samples."""
-        drawn = Drawn()
-        for recipe, name, given in self._calls(dtype):
-            sample = self._written(name, dtype, given)
+        draws = Drawn()
+        for recipe, name, arguments in self._calls(dtype):
+            sample = self._write(name, dtype, arguments)
             key = sample.call, sample.arrays
             if key in self._seen:
                 continue
@@ -67,11 +67,11 @@ class Sampler:
             except LeftOutError as error:
                 self.refused = f"{error.kind}: {error}" if str(error) else error.kind
                 continue
-            drawn.add(sample)
-            if len(drawn.samples) == MOST_SAMPLES:
+            draws.add(sample)
+            if len(draws.samples) == MOST_SAMPLES:
                 break
         self._note("")
-        return drawn
+        return draws
 
     def _calls(self, dtype: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
         """The values of every recipe that fits, with its name and that of the call."""
@@ -83,10 +83,10 @@ class Sampler:
         for recipe in (*RECIPES, *raw_recipes(function)):
             if recipe.name in self._deadly:
                 continue
-            for name, given in recipe.calls(function, names, lambda: Draw(f"{function} {recipe.name}", dtype)):  # noqa: B023
-                yield recipe.name, name, given
+            for name, arguments in recipe.calls(function, names, lambda: Draw(f"{function} {recipe.name}", dtype)):  # noqa: B023
+                yield recipe.name, name, arguments
 
-    def _written(self, recipe: str, dtype: str, given: Mapping[str, Any]) -> Sample:
+    def _write(self, recipe: str, dtype: str, keywords: Mapping[str, Any]) -> Sample:
         arrays: list[str] = []
         shapes: list[tuple[int, ...]] = []
         own: list[str] = []
@@ -101,26 +101,30 @@ class Sampler:
                 return type(tree)(map(plain, tree))
             return {key: plain(value) for key, value in tree.items()} if isinstance(tree, dict) else tree
 
-        text = as_text(plain(self._call(given)))
+        text = as_text(plain(self._call(keywords)))
         # A key of random numbers is of a type in which no result is judged.
-        if own and own[0] in TOLERANCES and not any("float" in found or "complex" in found for found in own):
+        if (
+            own
+            and own[0] in TOLERANCES
+            and not any("float" in type_name or "complex" in type_name for type_name in own)
+        ):
             dtype = own[0]
         elements = sum(int(np.prod(shape)) for shape in shapes)
         return Sample(f"{dtype}-{recipe}", dtype, text, tuple(arrays), kinds_of(shapes, dtype), elements)
 
-    def _call(self, given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    def _call(self, keywords: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """The positional arguments and the options: what must be given goes by its place, where that can be."""
         if self._function.by_keyword:
-            return [], dict(given)
+            return [], dict(keywords)
         arguments: list[Any] = []
         options: dict[str, Any] = {}
         for name, parameter in self._function.parameters.items():
             if name == "*":
-                arguments += given.get(name, [])
-            elif name in given and _by_place(parameter) and not options:
-                arguments.append(given[name])
-            elif name in given:
-                options[name] = given[name]
+                arguments += keywords.get(name, [])
+            elif name in keywords and _by_place(parameter) and not options:
+                arguments.append(keywords[name])
+            elif name in keywords:
+                options[name] = keywords[name]
         return arguments, options
 
     def _try(self, sample: Sample) -> None:
@@ -129,12 +133,12 @@ class Sampler:
         values = rounded([self._pack.array(digest) for digest in sample.arrays], sample.dtype)
         try:
             arguments, options = function.arguments(sample.call, function.device.to_device(values, sample.dtype))
-            observed = function.device.to_host(function.call(*arguments, **options))
+            host_result = function.device.to_host(function.call(*arguments, **options))
         except Exception as error:
             text = (_NODE.sub("", str(error)).strip().splitlines() or [""])[0]
             raise LeftOutError("raises", f"{type(error).__name__}: {text[:120]}") from error
-        members = list(_members(observed))
-        arrays = leaves(observed)
+        members = list(_members(host_result))
+        arrays = leaves(host_result)
         if not arrays or not all(isinstance(member, Leaf) for member in members):
             raise LeftOutError("returns something else than arrays", "")
         if any(array.dtype not in _WRITTEN for array in arrays):
@@ -153,8 +157,8 @@ _WRITTEN = frozenset(
 
 
 def _by_place(parameter: inspect.Parameter) -> bool:
-    required = parameter.default is inspect.Parameter.empty
-    return required and parameter.kind is not inspect.Parameter.KEYWORD_ONLY
+    is_required = parameter.default is inspect.Parameter.empty
+    return is_required and parameter.kind is not inspect.Parameter.KEYWORD_ONLY
 
 
 def _members(tree: Any) -> Iterator[Any]:

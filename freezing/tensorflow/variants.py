@@ -75,13 +75,13 @@ class Bases:
         """The calls of a function's cases that are varied: plain ones first, and large ones."""
         from freezing.tensorflow.varied import call_of
 
-        ordered = sorted(
+        by_size = sorted(
             (case for case in self.of(function) if case["kind"] == "value"),
             key=lambda case: (case["dtype"] != "float32", "plain" not in case["tags"], -self._elements(case)),
         )
-        return [(case, call_of(case, self._packs)) for case in ordered]
+        return [(case, call_of(case, self._packs)) for case in by_size]
 
-    def copied(self, function: str, pack: PackWriter) -> Iterator[Mapping[str, Any]]:
+    def copy_cases(self, function: str, pack: PackWriter) -> Iterator[Mapping[str, Any]]:
         """The cases of a function, plain ones first, with their arrays in the pack."""
         for case in sorted(self.of(function), key=lambda case: "plain" not in case["tags"]):
             for digest in case["arrays"]:
@@ -138,7 +138,7 @@ def draw_gradients(name: str, path: Path, deadly: Collection[str], note: Note, *
     gate = Gate(derivative, pack)
     left_out: list[Reason] = deadly_reasons(name, deadly)
     bases = bases_in(path.parent.parent)
-    cases = _varied_cases(bases, name, deadly, pack) if kind == GRADIENT_THERE else bases.copied(name, pack)
+    cases = _varied_cases(bases, name, deadly, pack) if kind == GRADIENT_THERE else bases.copy_cases(name, pack)
     for case in cases:
         title = case["name"]
         if case["dtype"] != DTYPE or case["kind"] != "value" or title in deadly:
@@ -160,22 +160,22 @@ def _varied_cases(bases: Bases, name: str, deadly: Collection[str], pack: PackWr
     """A case of a function with NaN, and of a share of functions with large values, as if they were frozen."""
     for variant in VARIANTS:
         if variant.name == NAN or (variant.kind == TAILS and _number(name) % SHARE_OF_TAILS == 0):
-            for sample in itertools.islice(varied(bases, name, variant, deadly, pack), 1):
+            for sample in itertools.islice(vary(bases, name, variant, deadly, pack), 1):
                 yield {**vars(sample), "kind": "value", "tags": sample.kinds}
 
 
-def varied(bases: Bases, name: str, variant: Variant, deadly: Collection[str], pack: PackWriter) -> Iterator[Sample]:
+def vary(bases: Bases, name: str, variant: Variant, deadly: Collection[str], pack: PackWriter) -> Iterator[Sample]:
     """The changed calls of a function, of which the first that will do is enough."""
     from freezing.tensorflow.varied import sample_of
 
-    made = 0
+    count = 0
     for case, call in bases.calls(name):
-        changed = variant.of(call)
-        if changed is None or f"{case['name']}-{variant.name}" in deadly:
+        new_call = variant.of(call)
+        if new_call is None or f"{case['name']}-{variant.name}" in deadly:
             continue
-        yield sample_of(case, changed, variant, pack)
-        made += 1
-        if made == MOST_BASES:
+        yield sample_of(case, new_call, variant, pack)
+        count += 1
+        if count == MOST_BASES:
             return
 
 
@@ -198,7 +198,7 @@ def draw_variants(name: str, path: Path, deadly: Collection[str], note: Note, *,
         for variant in _of_kind(kind, bases.of(name)):
             if len(gate.cases) == MOST[kind].of(is_raw=function.by_keyword):
                 break
-            for sample in varied(bases, name, variant, deadly, pack):
+            for sample in vary(bases, name, variant, deadly, pack):
                 note(sample.name)
                 if _is_admitted(gate, function, sample, pack):
                     break
@@ -234,8 +234,8 @@ def _of_kind(kind: str, cases: Sequence[Mapping[str, Any]]) -> list[Variant]:
         return [] if any(EMPTY in case["tags"] for case in cases) else [NO_ROWS]
     if kind != DTYPES:
         return [variant for variant in VARIANTS if variant.kind == kind and variant.name not in UNASKED]
-    known = {case["dtype"] for case in cases}
-    return [variant for variant in VARIANTS if not variant.kind and variant.name not in known]
+    dtypes = {case["dtype"] for case in cases}
+    return [variant for variant in VARIANTS if not variant.kind and variant.name not in dtypes]
 
 
 DRAWS: Mapping[str, Draw] = {
@@ -253,7 +253,7 @@ DRAWS: Mapping[str, Draw] = {
 """By kind, what draws a function's cases of it."""
 
 
-def asked(kind: str, folder: Path) -> list[str]:
+def asked_functions(kind: str, folder: Path) -> list[str]:
     """The functions that are asked for a kind, in an order of which any beginning is a sample; raw operations last."""
     from freezing.tensorflow.definitions import RAW
 
@@ -274,12 +274,12 @@ def without_float64() -> list[str]:
     from freezing.tensorflow.formulas import formula_of
     from runners.tensorflow.left_open import NOT_UNIQUE, normalised
 
-    frozen = {case["function"] for case in Pack(SUITE / PACK).cases}
-    listed = json.loads((SUITE / LISTED).read_text())["left_out"]["no reference agrees"]
+    frozen_names = {case["function"] for case in Pack(SUITE / PACK).cases}
+    names_without_reference = json.loads((SUITE / LISTED).read_text())["left_out"]["no reference agrees"]
     return sorted(
         name
-        for name in listed
-        if name not in frozen and (formula_of(name) is not None or normalised(name) in NOT_UNIQUE)
+        for name in names_without_reference
+        if name not in frozen_names and (formula_of(name) is not None or normalised(name) in NOT_UNIQUE)
     )
 
 
@@ -293,7 +293,7 @@ def freeze(folder: Path, kinds: Sequence[str], *, drawing: bool) -> None:
         merge_variants(folder, SUITE, FRAMEWORK.name, tf.__version__)
         return
     for kind in kinds:
-        draw_in_turn(folder / kind, asked(kind, folder), DRAWS[kind])
+        draw_in_turn(folder / kind, asked_functions(kind, folder), DRAWS[kind])
 
 
 def main(arguments: Sequence[str]) -> int:

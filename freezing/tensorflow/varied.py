@@ -38,15 +38,15 @@ def call_of(case: Mapping[str, Any], pack: PackSet) -> Call:
     return Call(name, case["dtype"], frozenset(case["tags"]), arrays, json.loads(case["call"]), inputs)
 
 
-def sample_of(case: Mapping[str, Any], changed: Call, variant: Variant, pack: PackWriter) -> Sample:
+def sample_of(case: Mapping[str, Any], new_call: Call, variant: Variant, pack: PackWriter) -> Sample:
     """The sample of a case's changed call, whose arrays are kept."""
-    digests = tuple(pack.add(array, dtype_on_device(array, changed.dtype)) for array in changed.arrays)
-    shapes = [array.shape for array in changed.arrays]
+    digests = tuple(pack.add(array, dtype_on_device(array, new_call.dtype)) for array in new_call.arrays)
+    shapes = [array.shape for array in new_call.arrays]
     return Sample(
         f"{case['name']}-{variant.name}",
-        changed.dtype,
-        json.dumps(changed.written, separators=(",", ":")),
+        new_call.dtype,
+        json.dumps(new_call.written, separators=(",", ":")),
         digests,
-        (*kinds_of(shapes, changed.dtype), *variant.tags),
-        sum(array.size for array in changed.arrays),
+        (*kinds_of(shapes, new_call.dtype), *variant.tags),
+        sum(array.size for array in new_call.arrays),
     )

@@ -29,26 +29,26 @@ SUITE = Path(__file__).resolve().parents[2] / "runners" / FRAMEWORK.name / "suit
 def freeze_operator(op: Any, path: Path) -> None:
     """Draw and judge one operator's samples, and their gradients, into a file of its own."""
     from freezing.torch import gradients
-    from freezing.torch.operators import KEPT, charted
+    from freezing.torch.operators import KEPT, functions_of
     from freezing.torch.samples import draw, dtypes_of
 
     pack = PackWriter()
     left_out: list[Reason] = []
-    functions = list(charted(op))
+    functions = list(functions_of(op))
     gates: list[tuple[str, Gate]] = []
 
     def admit(what: str, draw: Callable[[], Drawn], taking: Iterable[tuple[Subject, int]]) -> None:
         """Pass samples through the gate of each of these functions, which takes at most so many."""
         try:
-            drawn = draw()
+            draws = draw()
         except Exception as error:
             left_out.append((title_of(op), what, "its generator raises", f"{type(error).__name__}: {str(error)[:160]}"))
             return
         kind = "a sample that cannot be frozen"
-        left_out.extend((title_of(op), name, kind, detail) for name, detail in drawn.left_out)
+        left_out.extend((title_of(op), name, kind, detail) for name, detail in draws.left_out)
         for subject, most in taking:
             gates.append((subject.name, Gate(subject, pack)))
-            gates[-1][1].admit(drawn.samples, most)
+            gates[-1][1].admit(draws.samples, most)
 
     if not functions:
         left_out.append((title_of(op), "", "no public name", op.name))
@@ -58,7 +58,7 @@ def freeze_operator(op: Any, path: Path) -> None:
             lambda dtype=dtype: draw(op, dtype, pack),  # type: ignore[misc]
             [(function, KEPT[function.style][place]) for function in functions],
         )
-    gradient = gradients.differentiated(op, functions)
+    gradient = gradients.gradient_of(op, functions)
     if gradient is not None:
         drawn_from = gradient.function.call
         admit(gradients.KIND, lambda: gradients.draw(op, drawn_from, pack), [(gradient, gradients.KEPT)])
@@ -93,8 +93,8 @@ def freeze(folder: Path, suite: Path) -> None:
     from torch.testing._internal.common_methods_invocations import op_db
 
     torch.set_num_threads(1)
-    found = parts()
-    draw_missing(folder, [title for title, _ in found], lambda number, path: found[number][1](path))
+    all_parts = parts()
+    draw_missing(folder, [title for title, _ in all_parts], lambda number, path: all_parts[number][1](path))
     aliases = [(op.name, alias.name, "an alias", f"charted as {op.name}") for op in op_db for alias in op.aliases]
     merge(folder, suite, FRAMEWORK.name, version(), aliases)
 

@@ -21,15 +21,15 @@ def are_few(parts: Sequence[Any]) -> bool:
 
 def gradients(function: Any, parts: Sequence[Any]) -> list[Any]:
     """The gradients by each wanted input, in order, as arrays."""
-    arguments, options, wanted, weights = widened(parts)
+    arguments, options, places, weights = widened(parts)
 
     def loss(values: Sequence[Array]) -> float:
         """The weighted sum of the results, with these values for the wanted inputs."""
-        given = changed((arguments, options), lambda tensor: tensor.detach().clone())
-        tensors = list(tensors_in(given))
-        for place, array in aligned(wanted, values):
+        parts_copied = changed((arguments, options), lambda tensor: tensor.detach().clone())
+        tensors = list(tensors_in(parts_copied))
+        for place, array in aligned(places, values):
             tensors[place].copy_(torch.from_numpy(array))
-        results = tensors_in(function(*given[0], **given[1]))
+        results = tensors_in(function(*parts_copied[0], **parts_copied[1]))
         return sum(_product(result, weight) for result, weight in aligned(results, weights) if weight is not None)
 
     with torch.no_grad():
@@ -38,9 +38,9 @@ def gradients(function: Any, parts: Sequence[Any]) -> list[Any]:
 
 
 def _inputs(parts: Sequence[Any]) -> list[torch.Tensor]:
-    arguments, options, wanted, _ = parts
-    given = list(tensors_in((arguments, options)))
-    return [given[place] for place in wanted]
+    arguments, options, places, _ = parts
+    tensors = list(tensors_in((arguments, options)))
+    return [tensors[place] for place in places]
 
 
 def _product(result: torch.Tensor, weight: torch.Tensor) -> float:

@@ -53,8 +53,8 @@ class OperatorGradient(WaySubject):
     def differences(self, parts: Sequence[Any]) -> list[Any]:
         return differences.gradients(self.function.call, parts)
 
-    def tolerance(self, dtype: str, observed: Any) -> Tolerance:
-        return self.function.tolerance(dtype, observed)
+    def tolerance(self, dtype: str, result: Any) -> Tolerance:
+        return self.function.tolerance(dtype, result)
 
     def same_as(self) -> Callable[..., Any] | None:
         other = self.function.same_as()
@@ -72,60 +72,60 @@ class SecondOrderGradient(OperatorGradient):
 
     def differences(self, parts: Sequence[Any]) -> list[Any]:
         """Central differences of the gradients in float64, which share no formula with their own backward pass."""
-        arguments, options, wanted, weights = parts
+        arguments, options, places, weights = parts
         wide = widened(weights)
 
         def penalty(*arguments: Any, **options: Any) -> Any:
-            given = list(tensors_in((arguments, options)))
+            tensors = list(tensors_in((arguments, options)))
             with torch.enable_grad():
-                inputs = [given[place].requires_grad_() for place in wanted]
+                inputs = [tensors[place].requires_grad_() for place in places]
                 return ways.penalty(self.function.call, arguments, options, inputs, wide).detach()
 
-        return differences.gradients(penalty, (arguments, options, wanted, [torch.ones(())]))
+        return differences.gradients(penalty, (arguments, options, places, [torch.ones(())]))
 
 
 def _depending(call: Callable[..., Any]) -> Callable[..., Any]:
     """A call whose results may not all be zero."""
 
-    def checked(*parts: Any) -> Any:
+    def check_and_call(*parts: Any) -> Any:
         results = call(*parts)
         if not any(result.count_nonzero() for result in results):
             raise ValueError("its gradients depend on no input")
         return results
 
-    return checked
+    return check_and_call
 
 
-def differentiated(op: Any, functions: Sequence[OperatorFunction]) -> OperatorGradient | None:
+def gradient_of(op: Any, functions: Sequence[OperatorFunction]) -> OperatorGradient | None:
     """The gradient of the operator's function, or else of its method; None where there is none to compare."""
     if torch.float32 not in op.supported_backward_dtypes("cpu"):
         return None
-    ordered = sorted(functions, key=lambda function: function.style != "function")
-    found = [function for function in ordered if not function.in_place and not function.left_open]
-    return OperatorGradient(found[0]) if found else None
+    functions_first = sorted(functions, key=lambda function: function.style != "function")
+    candidates = [function for function in functions_first if not function.in_place and not function.left_open]
+    return OperatorGradient(candidates[0]) if candidates else None
 
 
 def draw(op: Any, function: Any, pack: PackWriter) -> Drawn:
     """Read the operator's samples whose arrays ask for gradients. Raises what its generator raises."""
     seed()
-    drawn = Drawn()
+    draws = Drawn()
     read = op.sample_inputs("cpu", getattr(torch, DTYPE), requires_grad=True)
     for number, sample in enumerate(itertools.islice(read, MOST_READ)):
         name = f"{prefix_of(op, DTYPE)}-{number}-gradient"
         call = [sample.input, *sample.args], dict(sample.kwargs)
         try:
-            wanted, weights = weighted(function, *call)
-            drawn.add(write(name, DTYPE, (*call, wanted, weights), pack, way="gradient", kinds=(KIND,)))
+            places, weights = choose_weights(function, *call)
+            draws.add(write(name, DTYPE, (*call, places, weights), pack, way="gradient", kinds=(KIND,)))
         except UnfreezableError as error:
-            drawn.left_out.append((name, str(error)))
-    return drawn
+            draws.left_out.append((name, str(error)))
+    return draws
 
 
-def weighted(function: Any, arguments: list[Any], options: dict[str, Any]) -> tuple[list[int], list[Any]]:
+def choose_weights(function: Any, arguments: list[Any], options: dict[str, Any]) -> tuple[list[int], list[Any]]:
     """The places of the arrays to differentiate by, and a weight for each array of the result."""
-    given = list(tensors_in((arguments, options)))
-    wanted = [place for place, tensor in enumerate(given) if tensor.requires_grad and tensor.is_floating_point()]
-    if not any(given[place].numel() for place in wanted):
+    tensors = list(tensors_in((arguments, options)))
+    places = [place for place, tensor in enumerate(tensors) if tensor.requires_grad and tensor.is_floating_point()]
+    if not any(tensors[place].numel() for place in places):
         raise UnfreezableError("nothing asks for a gradient")
     arguments, options = changed((arguments, options), _copy)
     try:
@@ -135,7 +135,7 @@ def weighted(function: Any, arguments: list[Any], options: dict[str, Any]) -> tu
     weights = [weight_of(result) if result.requires_grad else None for result in results]
     if not any(weight is not None and weight.numel() for weight in weights):
         raise UnfreezableError("nothing that it returns has a gradient")
-    return wanted, weights
+    return places, weights
 
 
 def _copy(tensor: Any) -> Any:

@@ -36,11 +36,11 @@ class ModuleClass(WaySubject):
     def __init__(self, info: Any) -> None:
         super().__init__(name_of(info), info.module_cls, ways.forward)
         self._class = info.module_cls
-        self.call = self._called
+        self.call = self._call
         self.own_references: dict[str, Callable[..., Any]] = {}
         """The references that the module's tests bring, by written call."""
 
-    def _called(self, *parts: Any, reference: Any = None) -> Any:
+    def _call(self, *parts: Any, reference: Any = None) -> Any:
         """The result of a forward pass. A reference comes with the arguments, and is for the judge alone."""
         return ways.forward(self._class, *parts)()
 
@@ -59,8 +59,8 @@ class ModuleClass(WaySubject):
         self, arguments: Any, options: Any, state: Any, inputs: Any, training: bool, *, reference: Callable[..., Any]
     ) -> list[Any]:
         module = ways.built(self._class, arguments, options, state, training)
-        given, named = inputs
-        return references.flat(reference(module, *given, **named))
+        positional, keywords = inputs
+        return references.flat(reference(module, *positional, **keywords))
 
 
 def name_of(info: Any) -> str:
@@ -74,9 +74,9 @@ def freeze(info: Any, path: Path) -> None:
     gate = Gate(subject, pack)
     left_out: list[Reason] = []
     for training in (True, False) if info.train_and_eval_differ else (True,):
-        drawn = draw(info, training, subject, pack)
-        left_out += [(subject.name, name, "a sample that cannot be frozen", detail) for name, detail in drawn.left_out]
-        gate.admit(drawn.samples, KEPT)
+        draws = draw(info, training, subject, pack)
+        left_out += [(subject.name, name, "a sample that cannot be frozen", detail) for name, detail in draws.left_out]
+        gate.admit(draws.samples, KEPT)
     pack.cases += gate.cases
     left_out += [(subject.name, *reason) for reason in gate.left_out]
     write_part(pack, left_out, path)
@@ -85,7 +85,7 @@ def freeze(info: Any, path: Path) -> None:
 def draw(info: Any, training: bool, subject: ModuleClass, pack: PackWriter) -> Drawn:
     """Read the module's samples in a mode, and note the references that they bring."""
     seed()
-    drawn = Drawn()
+    draws = Drawn()
     mode = "train" if training else "eval"
     dtype = getattr(torch, DTYPE)
     read = info.module_inputs_func(info, device="cpu", dtype=dtype, requires_grad=False, training=training)
@@ -93,14 +93,14 @@ def draw(info: Any, training: bool, subject: ModuleClass, pack: PackWriter) -> D
         name = f"{DTYPE}-{number}-{mode}"
         try:
             parts = parts_of(info, sample, training)
-            written = write(name, DTYPE, parts, pack, way="forward", inputs=parts[3], kinds=(KIND, mode))
+            frozen_sample = write(name, DTYPE, parts, pack, way="forward", inputs=parts[3], kinds=(KIND, mode))
         except UnfreezableError as error:
-            drawn.left_out.append((name, str(error)))
+            draws.left_out.append((name, str(error)))
             continue
-        drawn.add(written)
+        draws.add(frozen_sample)
         if sample.reference_fn is not None and not _calls_the_same(sample.reference_fn):
-            subject.own_references[written.call] = sample.reference_fn
-    return drawn
+            subject.own_references[frozen_sample.call] = sample.reference_fn
+    return draws
 
 
 def parts_of(info: Any, sample: Any, training: bool) -> tuple[Any, ...]:

@@ -35,21 +35,21 @@ class OperatorFunction(Subject):
         self.takes_device = _takes_device(call)
 
     def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
-        found: Arguments = FrozenCall(call).parts(arrays, self.device.handle)
-        return found
+        parts: Arguments = FrozenCall(call).parts(arrays, self.device.handle)
+        return parts
 
     def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
-        return references.ranked(self._op, dtype, fresh, self.call)
+        return references.rank(self._op, dtype, fresh, self.call)
 
-    def tolerance(self, dtype: str, observed: Any) -> Tolerance:
-        return references.tolerance_of(self._op, dtype, observed)
+    def tolerance(self, dtype: str, result: Any) -> Tolerance:
+        return references.tolerance_of(self._op, dtype, result)
 
     def same_as(self) -> Callable[..., Any] | None:
         operator: Callable[..., Any] = self._op.op
         return None if operator is self.call else operator
 
 
-def charted(op: Any) -> Iterator[OperatorFunction]:
+def functions_of(op: Any) -> Iterator[OperatorFunction]:
     """The operator as a public function, as a method of a tensor, and as one that works in place."""
     function = references.looked_up(torch, op.name)
     if function is not None and not op.name.startswith(("_", "ops.", "torch.ops.")):
@@ -60,11 +60,11 @@ def charted(op: Any) -> Iterator[OperatorFunction]:
     if not in_place and op.name == own and not own.endswith("_"):
         in_place = f"{own}_"
     for name, style in ((method, "method"), (in_place, "in-place")):
-        found = getattr(torch.Tensor, name, None) if name else None
+        tensor_method = getattr(torch.Tensor, name, None) if name else None
         private = name.startswith("_") and not name.endswith("__")
-        if callable(found) and not private:
+        if callable(tensor_method) and not private:
             changes = name.endswith("_") and name[-2:] != "__"
-            yield OperatorFunction(op, f"torch.Tensor.{name}", "in-place" if changes else style, found)
+            yield OperatorFunction(op, f"torch.Tensor.{name}", "in-place" if changes else style, tensor_method)
 
 
 def _takes_device(function: Any) -> bool:

@@ -33,8 +33,8 @@ class OptimizerClass(WaySubject):
         super().__init__(name_of(info), info.optim_cls, ways.steps)
         self._precision = "bfloat16" if info.optim_cls.__name__ in MATRICES else DTYPE
 
-    def tolerance(self, dtype: str, observed: Any) -> Tolerance:
-        return super().tolerance(self._precision, observed)
+    def tolerance(self, dtype: str, result: Any) -> Tolerance:
+        return super().tolerance(self._precision, result)
 
 
 def name_of(info: Any) -> str:
@@ -51,9 +51,9 @@ def freeze(info: Any, path: Path) -> None:
         write_part(pack, left_out, path)
         return
     gate = Gate(subject, pack)
-    drawn = draw(info, pack)
-    left_out += [(subject.name, name, "a sample that cannot be frozen", detail) for name, detail in drawn.left_out]
-    gate.admit(drawn.samples, KEPT)
+    draws = draw(info, pack)
+    left_out += [(subject.name, name, "a sample that cannot be frozen", detail) for name, detail in draws.left_out]
+    gate.admit(draws.samples, KEPT)
     pack.cases += gate.cases
     left_out += [(subject.name, *reason) for reason in gate.left_out]
     write_part(pack, left_out, path)
@@ -62,19 +62,19 @@ def freeze(info: Any, path: Path) -> None:
 def draw(info: Any, pack: PackWriter) -> Drawn:
     """Two steps with each set of options that the optimizer's tests declare, and with all arrays at once."""
     seed()
-    drawn = Drawn()
+    draws = Drawn()
     shapes = SHAPES[:1] if info.optim_cls.__name__ in MATRICES else SHAPES
     parameters, *gradients = [[torch.randn(shape) for shape in shapes] for _ in range(1 + STEPS)]
-    declared = [dict(sample.kwargs) for sample in info.optim_inputs_func(device="cpu")]
-    declared += [{"foreach": True}] if "foreach" in info.supported_impls else []
-    for number, options in enumerate(declared):
+    option_sets = [dict(sample.kwargs) for sample in info.optim_inputs_func(device="cpu")]
+    option_sets += [{"foreach": True}] if "foreach" in info.supported_impls else []
+    for number, options in enumerate(option_sets):
         name = f"{DTYPE}-{number}"
         if options.get("line_search_fn"):
-            drawn.left_out.append((name, "it searches for a minimum, and the loss whose gradients are given has none"))
+            draws.left_out.append((name, "it searches for a minimum, and the loss whose gradients are given has none"))
             continue
         parts = [parameters], options, gradients, info.step_requires_closure
         try:
-            drawn.add(write(name, DTYPE, parts, pack, way="steps", kinds=(KIND,)))
+            draws.add(write(name, DTYPE, parts, pack, way="steps", kinds=(KIND,)))
         except UnfreezableError as error:
-            drawn.left_out.append((name, str(error)))
-    return drawn
+            draws.left_out.append((name, str(error)))
+    return draws

@@ -24,12 +24,12 @@ from torch.testing._internal.common_utils import torch_to_numpy_dtype_dict
 NUMPY_TESTS = ("test_numpy_ref", "test_reference_numerics_normal", "test_reference_numerics")
 
 
-def tolerance_of(op: Any, dtype: str, observed: Any) -> Tolerance:
+def tolerance_of(op: Any, dtype: str, result: Any) -> Tolerance:
     """The tolerance of the dtypes of a result, or what the operator's own tests declare if that is wider."""
-    return agreement.tolerance_of(dtype, observed, _declared(op, dtype))
+    return agreement.tolerance_of(dtype, result, _declared_tolerances(op, dtype))
 
 
-def _declared(op: Any, dtype: str) -> Iterator[Tolerance]:
+def _declared_tolerances(op: Any, dtype: str) -> Iterator[Tolerance]:
     for info in op.decorators:
         if getattr(info, "device_type", None) not in (None, "cpu"):
             continue
@@ -40,7 +40,7 @@ def _declared(op: Any, dtype: str) -> Iterator[Tolerance]:
                 yield Tolerance(0.0, wider) if isinstance(wider, float) else Tolerance(wider.rtol, wider.atol)
 
 
-def ranked(op: Any, dtype: str, fresh: Callable[[], Arguments], function: Any) -> Iterator[tuple[str, Reference]]:
+def rank(op: Any, dtype: str, fresh: Callable[[], Arguments], function: Any) -> Iterator[tuple[str, Reference]]:
     """The references of a call, the most independent first."""
 
     def call(by: Any, change: Callable[[Any], Any]) -> list[Any]:

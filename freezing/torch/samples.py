@@ -28,10 +28,10 @@ OTHER_DTYPES = ("int64", "bfloat16", "complex64", "float16", "bool", "float64", 
 
 def dtypes_of(op: Any) -> list[str]:
     """The dtypes to ask an operator for: float32 and another that it declares for the CPU."""
-    declared = {str(dtype).removeprefix("torch.") for dtype in op.supported_dtypes("cpu")}
-    others = [dtype for dtype in OTHER_DTYPES if dtype in declared]
+    dtypes = {str(dtype).removeprefix("torch.") for dtype in op.supported_dtypes("cpu")}
+    others = [dtype for dtype in OTHER_DTYPES if dtype in dtypes]
     random.Random(op.name).shuffle(others)
-    return [*(["float32"] if "float32" in declared else others[1:2]), *others[:1]]
+    return [*(["float32"] if "float32" in dtypes else others[1:2]), *others[:1]]
 
 
 def seed() -> None:
@@ -43,22 +43,22 @@ def seed() -> None:
 def draw(op: Any, dtype: str, pack: PackWriter) -> Drawn:
     """Read the operator's samples in a dtype. Raises what its generator raises."""
     seed()
-    drawn = Drawn()
+    draws = Drawn()
     read = op.sample_inputs("cpu", getattr(torch, dtype), requires_grad=False)
     prefix = prefix_of(op, dtype)
     for number, sample in enumerate(itertools.islice(read, MOST_READ)):
         arguments, options = [sample.input, *sample.args], dict(sample.kwargs)
         for name, change in ((f"{prefix}-{number}", False), (f"{prefix}-{number}-strided", True)):
-            if change and (number or not turned(arguments)):
+            if change and (number or not reverse_axes(arguments)):
                 continue
             try:
-                given = (turned(arguments), turned(options) or options) if change else (arguments, options)
-                written = write(name, dtype, given, pack)
+                parts = (reverse_axes(arguments), reverse_axes(options) or options) if change else (arguments, options)
+                frozen_sample = write(name, dtype, parts, pack)
             except UnfreezableError as error:
-                drawn.left_out.append((name, str(error)))
+                draws.left_out.append((name, str(error)))
                 continue
-            drawn.add(written)
-    return drawn
+            draws.add(frozen_sample)
+    return draws
 
 
 def prefix_of(op: Any, dtype: str) -> str:
@@ -66,14 +66,14 @@ def prefix_of(op: Any, dtype: str) -> str:
     return "-".join(filter(None, (dtype, op.variant_test_name)))
 
 
-def turned(tree: Any) -> Any:
+def reverse_axes(tree: Any) -> Any:
     """The tree with the axes of each array in reverse order in memory, or None if it has no array of two axes."""
-    found = []
+    members = []
 
     def turn(member: Any) -> Any:
         if isinstance(member, torch.Tensor):
             if member.layout is torch.strided and member.ndim > 1 and member.numel() > 1:
-                found.append(member)
+                members.append(member)
                 axes = tuple(reversed(range(member.ndim)))
                 return member.detach().permute(axes).clone(memory_format=torch.contiguous_format).permute(axes)
             return member
@@ -82,7 +82,7 @@ def turned(tree: Any) -> Any:
         return {key: turn(value) for key, value in member.items()} if type(member) is dict else member
 
     result = turn(tree)
-    return result if found else None
+    return result if members else None
 
 
 def write(
@@ -108,14 +108,14 @@ def write(
 
     def leaf(tensor: torch.Tensor) -> Slot:
         values, own = numpy_of(tensor)
-        moved = dtype_on_device(values, dtype)
+        device_dtype = dtype_on_device(values, dtype)
         arrays.append(pack.add(values, own))
-        return Slot(len(arrays) - 1, None if own == moved else own, strides_of(tensor))
+        return Slot(len(arrays) - 1, None if own == device_dtype else own, strides_of(tensor))
 
     text = json.dumps(encode(plain(call, leaf)) | ({WAY: way} if way else {}), separators=(",", ":"))
-    found = kinds_of(
+    own_kinds = kinds_of(
         [tuple(tensor.shape) for tensor in tensors],
         dtype,
-        strided=any(not tensor.is_contiguous() for tensor in tensors),
+        has_strides=any(not tensor.is_contiguous() for tensor in tensors),
     )
-    return Sample(name, dtype, text, tuple(arrays), (*found, *kinds), elements)
+    return Sample(name, dtype, text, tuple(arrays), (*own_kinds, *kinds), elements)

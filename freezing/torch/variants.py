@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from freezing.common.determined import ROUNDED_ELSEWHERE, determined
+from freezing.common.determined import ROUNDED_ELSEWHERE, with_one_result
 from freezing.common.gate import Gate, Subject
 from freezing.common.hashes import fix_hashes
-from freezing.common.kinds import kinds_of, said
+from freezing.common.kinds import kinds_of, plain_values
 from freezing.common.parts import Reason, draw_missing, merge_variants, write_part
 from freezing.common.samples import Sample
 from freezing.common.variants import (
@@ -93,7 +93,9 @@ class BaseFunction:
         """The function once for each set of texts among its options, such as a mode of reduction: the first few."""
         groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for case in self.cases:
-            texts = sorted(word for word in said(json.loads(case["call"])) if re.search(r"\.\w+ [a-z_]{2,}$", word))
+            texts = sorted(
+                word for word in plain_values(json.loads(case["call"])) if re.search(r"\.\w+ [a-z_]{2,}$", word)
+            )
             groups[" ".join(texts)].append(case)
         return [dataclasses.replace(self, cases=cases) for cases in list(groups.values())[:MOST_MODES]]
 
@@ -121,14 +123,14 @@ class FrozenCases:
         return {case["dtype"] for case in self._by_function[base.subject.name]}
 
     def call(self, case: Mapping[str, Any]) -> Call:
-        written = json.loads(case["call"])
+        tree = json.loads(case["call"])
         return Call(
             f"{case['function']}/{case['name']}",
             case["dtype"],
             frozenset(case["tags"]),
             tuple(self.pack.array(digest) for digest in case["arrays"]),
-            written,
-            frozenset(slot["array"] for slot in slots(_inputs(written))),
+            tree,
+            frozenset(slot["array"] for slot in slots(_inputs(tree))),
         )
 
     def sample(
@@ -140,8 +142,8 @@ class FrozenCases:
             for array, digest in zip(new_call.arrays, case["arrays"])
         )
         shapes = [new_call.arrays[number].shape for number in sorted(new_call.inputs)]
-        strided = any("strides" in slot for slot in slots(new_call.written))
-        kinds = kinds_of(shapes, new_call.dtype, strided=strided)
+        has_strides = any("strides" in slot for slot in slots(new_call.written))
+        kinds = kinds_of(shapes, new_call.dtype, has_strides=has_strides)
         return Sample(
             name,
             new_call.dtype,
@@ -156,18 +158,18 @@ Draw = Callable[[str, FrozenCases], Iterator[BaseFunction]]
 """Gives the functions of an operator, module or optimizer of which there are variants of a kind."""
 
 
-def _inputs(written: Mapping[str, Any]) -> Any:
+def _inputs(tree: Mapping[str, Any]) -> Any:
     """The parts of a written call that are the function's inputs: not a module's state, nor the weights of results."""
-    parts = written["tuple"]
-    if written.get("way") == "forward":
+    parts = tree["tuple"]
+    if tree.get("way") == "forward":
         return parts[3]
-    return parts[:3] if written.get("way") == "steps" else parts[:2]
+    return parts[:3] if tree.get("way") == "steps" else parts[:2]
 
 
-def _dtype_of(array: Any, kept: str, before: str, after: str) -> str:
+def _dtype_of(array: Any, dtype_kept: str, before: str, after: str) -> str:
     """The dtype of a changed array: that of the case if it had it, its own otherwise."""
-    if array.dtype.kind == "f" and "float" in kept:
-        return after if kept == before else kept
+    if array.dtype.kind == "f" and "float" in dtype_kept:
+        return after if dtype_kept == before else dtype_kept
     return str(array.dtype)
 
 
@@ -190,7 +192,7 @@ def freeze(kind: str, base_cases: FrozenCases, functions_of: Draw, path: Path) -
                     break
                 samples = _samples(gate, of_mode, variant, place, base_cases, pack)
                 if kind in ROUNDED_ELSEWHERE:
-                    samples = determined(gate, one.subject, samples, pack)
+                    samples = with_one_result(gate, one.subject, samples, pack)
                 _admit_first(gate, variant, samples)
         pack.cases += gate.cases
         left_out += [(one.subject.name, *reason) for reason in gate.left_out]
@@ -227,7 +229,7 @@ def _samples(
         # A slope at infinity is a product of infinity and zero, in whichever order it is computed.
         return
     first = place % max(1, len(base.cases))
-    tried = 0
+    tries = 0
     for case in [*base.cases[first:], *base.cases[:first]]:
         call, name = base_cases.call(case), case["name"]
         new_call = variant.of(call)
@@ -238,25 +240,25 @@ def _samples(
                 new_call = variant.of(whole)
         if new_call is not None:
             yield base_cases.sample(case, new_call, f"{name}-{variant.name}", variant.tags, pack)
-            tried += 1
-        if tried == MOST_TRIED:
+            tries += 1
+        if tries == MOST_TRIED:
             return
 
 
 def operator(op: Any, kind: str, base_cases: FrozenCases) -> Iterator[BaseFunction]:
     """The names of an operator, and its gradient, with their cases."""
-    from freezing.torch.gradients import SecondOrderGradient, differentiated
-    from freezing.torch.operators import charted
+    from freezing.torch.gradients import SecondOrderGradient, gradient_of
+    from freezing.torch.operators import functions_of
     from freezing.torch.samples import prefix_of
     from freezing.torch.views import ThroughView
 
-    functions = list(charted(op))
+    functions = list(functions_of(op))
     pattern = rf"{re.escape(prefix_of(op, 'DTYPE'))}-\d+(-strided)?".replace("DTYPE", r"[a-z]+\d*")
     for place, function in enumerate(functions):
         if function.left_open is None and kind != SECOND_ORDER:
             forward: Subject = ThroughView(function) if kind == OFFSET and function.in_place else function
             yield BaseFunction(forward, base_cases.of(function.name, pattern), place == 0)
-    gradient = differentiated(op, functions)
+    gradient = gradient_of(op, functions)
     # A call that the forward pass refuses is refused with and without a gradient.
     if gradient is None or kind == REFUSES or (kind == SECOND_ORDER and not _has_second_order(op)):
         return

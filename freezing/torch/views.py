@@ -40,8 +40,8 @@ class ThroughView(Subject):
         for kind, reference in self._function.references(dtype, fresh):
             yield kind, lambda reference=reference: _with_buffer(reference(), fresh()[0][0])  # type: ignore[misc]
 
-    def tolerance(self, dtype: str, observed: Any) -> Tolerance:
-        return self._function.tolerance(dtype, observed)
+    def tolerance(self, dtype: str, result: Any) -> Tolerance:
+        return self._function.tolerance(dtype, result)
 
 
 def _with_buffer(results: list[Any], view: Any) -> list[Any]:
@@ -54,11 +54,11 @@ def _with_buffer(results: list[Any], view: Any) -> list[Any]:
 
 
 def _with_slots(call: Call, change: Callable[[dict[str, Any]], None], *, way: str | None = None) -> Call:
-    written = json.loads(json.dumps(call.written))
-    for slot in slots(written):
+    tree = json.loads(json.dumps(call.written))
+    for slot in slots(tree):
         if slot["array"] in call.inputs:
             change(slot)
-    return dataclasses.replace(call, written=written if way is None else {**written, WAY: way})
+    return dataclasses.replace(call, written=tree if way is None else {**tree, WAY: way})
 
 
 def _offset(call: Call, rng: np.random.Generator) -> Call:

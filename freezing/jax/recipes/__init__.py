@@ -12,11 +12,11 @@ FAMILIES = (elementwise, reductions, shaping, creation, linalg, signals, chances
 
 def by_function() -> Mapping[str, Recipe]:
     """The recipe of each function by its name. Raises ``ValueError`` where a function has two."""
-    found: dict[str, Recipe] = {}
+    by_name: dict[str, Recipe] = {}
     for family in FAMILIES:
         for recipe in family.RECIPES:
             for function in recipe.functions():
-                if function in found:
+                if function in by_name:
                     raise ValueError(f"{function} has two recipes")
-                found[function] = recipe
-    return found
+                by_name[function] = recipe
+    return by_name

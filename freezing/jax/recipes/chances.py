@@ -127,7 +127,7 @@ def of_a_key_and_dtype(draw: Draw) -> Iterator[Call]:
         yield call(draw.key(), size, draw.named)
 
 
-def initialised(draw: Draw) -> Iterator[Call]:
+def initial_values(draw: Draw) -> Iterator[Call]:
     yield call(draw.key(), (3, 4), draw.named)
     yield call(draw.key(), (0, 4), draw.named)
 
@@ -176,7 +176,7 @@ RECIPES = [
         lambda draw: [call(np.array([0, 1, 2, 3], np.uint32), (3, 4)), call(np.array([0, 1], np.uint32), (0, 2))],
         "float32",
     ),
-    recipe(INITIALIZERS, "zeros ones", initialised, FLOATS),
+    recipe(INITIALIZERS, "zeros ones", initial_values, FLOATS),
     recipe(SPECIAL, "bernoulli", lambda draw: [call(5), call(8)], "float32"),
     recipe(SPECIAL, "comb", lambda draw: [call(draw.integers(4, low=5, high=9), draw.integers(4))], "float32"),
     recipe(SPECIAL, "bessel_jn", lambda draw: [call(draw.positive(4), v=2)], "float32"),

@@ -28,7 +28,7 @@ def branches(draw: Draw) -> Iterator[Call]:
     yield call(np.array(True), public("numpy.add"), public("numpy.multiply"), draw.array(4), draw.array())
 
 
-def switched(draw: Draw) -> Iterator[Call]:
+def switches(draw: Draw) -> Iterator[Call]:
     for place in (0, 2, 9):
         functions = [public("numpy.sin"), public("numpy.exp"), public("numpy.square")]
         yield call(np.array(place, np.int32), functions, draw.array(3, 4))
@@ -94,7 +94,7 @@ def systems(draw: Draw) -> Iterator[Call]:
 
 RECIPES = [
     recipe(LAX, "cond", branches, "float32 int32 bfloat16"),
-    recipe(LAX, "switch", switched, "float32 bfloat16"),
+    recipe(LAX, "switch", switches, "float32 bfloat16"),
     recipe(LAX, "fori_loop", counted_loops, "float32 int32"),
     recipe(LAX, "while_loop", open_loops, "float32 bfloat16"),
     recipe(LAX, "scan", scans, "float32 int32"),

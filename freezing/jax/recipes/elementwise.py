@@ -51,7 +51,7 @@ positive_binary = partial(binary, low=0.5, high=3)
 positive_alike = partial(binary_alike, low=0.5, high=3)
 
 
-def divided(draw: Draw) -> Iterator[Call]:
+def divisions(draw: Draw) -> Iterator[Call]:
     for one, other in (((3, 4), (3, 4)), ((3, 4), (4,)), ((), ()), ((0, 3), (3,))):
         yield call(draw.array(*one), draw.within(1, 4, *other))
 
@@ -61,17 +61,17 @@ def divided_alike(draw: Draw) -> Iterator[Call]:
         yield call(draw.array(*shape), draw.within(1, 4, *shape))
 
 
-def compared(draw: Draw) -> Iterator[Call]:
+def comparisons(draw: Draw) -> Iterator[Call]:
     for one, other in (((3, 4), (3, 4)), ((3, 4), (4,)), ((), ()), ((0, 3), (3,))):
-        yield call(draw.repeated(*one), draw.repeated(*other))
+        yield call(draw.with_repeats(*one), draw.with_repeats(*other))
 
 
 def compared_alike(draw: Draw) -> Iterator[Call]:
     for shape in ((3, 4), (), (0, 3)):
-        yield call(draw.repeated(*shape), draw.repeated(*shape))
+        yield call(draw.with_repeats(*shape), draw.with_repeats(*shape))
 
 
-def shifted(draw: Draw) -> Iterator[Call]:
+def shifts(draw: Draw) -> Iterator[Call]:
     for one, other in (((3, 4), (3, 4)), ((3, 4), (4,)), ((), ())):
         yield call(draw.within(0, 100, *one), draw.within(0, 5, *other))
 
@@ -91,13 +91,13 @@ def of_units(count: int) -> Calls:
     return calls
 
 
-def scaled(draw: Draw) -> Iterator[Call]:
+def scalings(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(3, 4), draw.integers(3, 4))
     yield call(draw.array(3, 4), draw.integers(4))
     yield call(draw.array(), draw.integers())
 
 
-def activated(draw: Draw) -> Iterator[Call]:
+def activations(draw: Draw) -> Iterator[Call]:
     yield from unary(draw)
     yield call(draw.array(3, 4), 0.3)
 
@@ -109,19 +109,19 @@ def along_axis(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(0, 4))
 
 
-def clipped(draw: Draw) -> Iterator[Call]:
+def clips(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(3, 4), -1, 1)
     yield call(draw.array(3, 4), draw.within(-2, 0, 4), draw.within(1, 2, 3, 1))
     yield call(draw.array(), max=1)
     yield call(draw.array(0, 3), -1, 1)
 
 
-def clamped(draw: Draw) -> Iterator[Call]:
+def clamps(draw: Draw) -> Iterator[Call]:
     for shape in ((3, 4), (), (0, 3)):
         yield call(draw.within(-2, -1, *shape), draw.array(*shape), draw.within(1, 2, *shape))
 
 
-def rounded(draw: Draw) -> Iterator[Call]:
+def roundings(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(3, 4))
     yield call(draw.array(3, 4), 1)
     yield call(draw.array())
@@ -142,7 +142,7 @@ def nested_where(draw: Draw) -> Iterator[Call]:
     yield call(draw.booleans(0, 3), draw.array(0, 3), draw.array(3))
 
 
-def selected(draw: Draw) -> Iterator[Call]:
+def selections(draw: Draw) -> Iterator[Call]:
     for shape in ((3, 4), (), (0, 3)):
         yield call(draw.booleans(*shape), draw.array(*shape), draw.array(*shape))
 
@@ -177,19 +177,19 @@ RECIPES = [
     recipe(NUMPY, "arccosh acosh", unary_within(1.1, 4), INEXACT),
     recipe(NUMPY, "arcsin asin arccos acos arctanh atanh", signed_unit, INEXACT),
     recipe(NUMPY, "invert bitwise_not bitwise_invert bitwise_count", unary, WHOLE),
-    recipe(NUMPY, "around round", rounded, REALS),
+    recipe(NUMPY, "around round", roundings, REALS),
     recipe(NUMPY, "add subtract multiply", binary, NUMBERS),
     recipe(NUMPY, "maximum minimum fmax fmin logical_and logical_or logical_xor", binary, REALS),
     recipe(NUMPY, "arctan2 atan2 copysign hypot nextafter logaddexp logaddexp2 heaviside", binary, FLOATS),
     recipe(NUMPY, "power pow float_power", positive_binary, REALS),
-    recipe(NUMPY, "divide true_divide", divided, NUMBERS),
-    recipe(NUMPY, "floor_divide remainder mod fmod divmod", divided, REALS),
-    recipe(NUMPY, "equal not_equal greater greater_equal less less_equal", compared, REALS),
+    recipe(NUMPY, "divide true_divide", divisions, NUMBERS),
+    recipe(NUMPY, "floor_divide remainder mod fmod divmod", divisions, REALS),
+    recipe(NUMPY, "equal not_equal greater greater_equal less less_equal", comparisons, REALS),
     recipe(NUMPY, "bitwise_and bitwise_or bitwise_xor", binary, WHOLE),
     recipe(NUMPY, "gcd lcm", partial(binary, low=0, high=20), "int32 uint8"),
-    recipe(NUMPY, "left_shift right_shift bitwise_left_shift bitwise_right_shift", shifted, "int32 uint8"),
-    recipe(NUMPY, "ldexp", scaled, FLOATS),
-    recipe(NUMPY, "clip", clipped, REALS),
+    recipe(NUMPY, "left_shift right_shift bitwise_left_shift bitwise_right_shift", shifts, "int32 uint8"),
+    recipe(NUMPY, "ldexp", scalings, FLOATS),
+    recipe(NUMPY, "clip", clips, REALS),
     recipe(NUMPY, "isclose allclose array_equal array_equiv", close, NUMBERS),
     recipe(NUMPY, "where", nested_where, "float32 int32 bool complex64"),
     recipe(
@@ -222,8 +222,8 @@ RECIPES = [
     recipe(LAX, "betainc", of_units(3), "float32 bfloat16"),
     recipe(LAX, "polygamma", with_counts, "float32"),
     recipe(LAX, "zeta", partial(binary_alike, low=1.5, high=4), "float32 bfloat16"),
-    recipe(LAX, "clamp", clamped, REALS),
-    recipe(LAX, "select", selected, "float32 int32 bool complex64"),
+    recipe(LAX, "clamp", clamps, REALS),
+    recipe(LAX, "select", selections, "float32 int32 bool complex64"),
     recipe(
         NN,
         "relu relu6 sigmoid silu soft_sign softplus mish log_sigmoid hard_sigmoid hard_silu hard_tanh selu sparse_plus "
@@ -231,7 +231,7 @@ RECIPES = [
         unary,
         FLOATS,
     ),
-    recipe(NN, "celu elu leaky_relu squareplus", activated, FLOATS),
+    recipe(NN, "celu elu leaky_relu squareplus", activations, FLOATS),
     recipe(NN, "log1mexp", positive, FLOATS),
     recipe(NN, "softmax log_softmax glu standardize", along_axis, FLOATS),
     recipe(SPECIAL, "softmax log_softmax", along_axis, FLOATS),

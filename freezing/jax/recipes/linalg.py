@@ -43,18 +43,18 @@ def vector_and_matrix(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(2, 4), draw.array(2, 4, 3))
 
 
-def crossed(draw: Draw) -> Iterator[Call]:
+def cross_products(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(4, 3), draw.array(4, 3))
     yield call(draw.array(3), draw.array(2, 3))
 
 
-def contracted(draw: Draw) -> Iterator[Call]:
+def contractions(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(2, 3, 4), draw.array(3, 4, 2))
     yield call(draw.array(3, 4), draw.array(4, 2), axes=1)
     yield call(draw.array(3, 4), draw.array(4, 3), axes=([1, 0], [0, 1]))
 
 
-def summed(draw: Draw) -> Iterator[Call]:
+def einsums(draw: Draw) -> Iterator[Call]:
     yield call("ij,jk->ik", draw.array(3, 4), draw.array(4, 2))
     yield call("bij->bji", draw.array(2, 3, 4))
     yield call("ii", draw.array(3, 3))
@@ -83,7 +83,7 @@ def oblong(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(3, 3))
 
 
-def solved(draw: Draw) -> Iterator[Call]:
+def solutions(draw: Draw) -> Iterator[Call]:
     yield call(draw.matrix(3, 3), draw.array(3))
     yield call(draw.matrix(3, 3), draw.array(3, 2))
     yield call(draw.matrix(2, 3, 3), draw.array(2, 3, 1))
@@ -136,13 +136,13 @@ def factored_solution(draw: Draw) -> Iterator[Call]:
 
 
 def permuted_solution(draw: Draw) -> Iterator[Call]:
-    packed = draw.matrix(3, 3)
+    lu = draw.matrix(3, 3)
     pivots = np.array([1, 1, 2], np.int32)
     for trans in (0, 1):
-        yield call((packed, pivots), draw.array(3, 2), trans)
+        yield call((lu, pivots), draw.array(3, 2), trans)
 
 
-def banded(draw: Draw) -> Iterator[Call]:
+def tridiagonals(draw: Draw) -> Iterator[Call]:
     yield call(draw.distinct(4), draw.unit(3), eigvals_only=True)
     yield call(draw.array(5), draw.array(4), eigvals_only=True)
 
@@ -163,7 +163,7 @@ def general_products(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(4), draw.array(4), (((0,), (0,)), ((), ())))
 
 
-def ragged(draw: Draw) -> Iterator[Call]:
+def ragged_products(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(5, 3), draw.array(2, 3, 4), np.array([2, 3], np.int32))
 
 
@@ -194,18 +194,18 @@ RECIPES = [
     recipe(NUMPY, "vecdot", of_vectors, NUMBERS),
     recipe(NUMPY, "matvec", matrix_and_vector, NUMBERS),
     recipe(NUMPY, "vecmat", vector_and_matrix, NUMBERS),
-    recipe(NUMPY, "cross", crossed, NUMBERS),
-    recipe(NUMPY, "tensordot", contracted, NUMBERS),
-    recipe(NUMPY, "einsum", summed, NUMBERS),
+    recipe(NUMPY, "cross", cross_products, NUMBERS),
+    recipe(NUMPY, "tensordot", contractions, NUMBERS),
+    recipe(NUMPY, "einsum", einsums, NUMBERS),
     recipe(NUMPY_LINALG, "matmul", product, NUMBERS),
     recipe(NUMPY_LINALG, "outer", outer, NUMBERS),
     recipe(NUMPY_LINALG, "vecdot", of_vectors, NUMBERS),
-    recipe(NUMPY_LINALG, "cross", crossed, NUMBERS),
-    recipe(NUMPY_LINALG, "tensordot", contracted, NUMBERS),
+    recipe(NUMPY_LINALG, "cross", cross_products, NUMBERS),
+    recipe(NUMPY_LINALG, "tensordot", contractions, NUMBERS),
     recipe(NUMPY_LINALG, "det slogdet inv cond matrix_rank eig eigvals pinv", matrices, FIELDS),
     recipe(NUMPY_LINALG, "cholesky eigh eigvalsh", symmetric, FIELDS),
     recipe(NUMPY_LINALG, "svd qr svdvals", oblong, FIELDS),
-    recipe(NUMPY_LINALG, "solve", solved, FIELDS),
+    recipe(NUMPY_LINALG, "solve", solutions, FIELDS),
     recipe(NUMPY_LINALG, "lstsq", least_squares, FIELDS),
     recipe(NUMPY_LINALG, "norm", norms, FIELDS),
     recipe(NUMPY_LINALG, "vector_norm", vector_norms, FIELDS),
@@ -229,7 +229,7 @@ RECIPES = [
     recipe(LINALG, "svd qr", lambda draw: list(oblong(draw))[0::2], FIELDS),
     recipe(LINALG, "cholesky cho_factor", symmetric, FIELDS),
     recipe(LINALG, "eigh", values_only, FIELDS),
-    recipe(LINALG, "solve", lambda draw: list(solved(draw))[:2], FIELDS),
+    recipe(LINALG, "solve", lambda draw: list(solutions(draw))[:2], FIELDS),
     recipe(LINALG, "solve_triangular", triangular, FIELDS),
     recipe(LINALG, "cho_solve", factored_solution, FIELDS),
     recipe(LINALG, "lu_solve", permuted_solution, FIELDS),
@@ -239,7 +239,7 @@ RECIPES = [
         lambda draw: [call(draw.matrix(3, 3), draw.matrix(2, 2), draw.array(3, 2))],
         FIELDS,
     ),
-    recipe(LINALG, "eigh_tridiagonal", banded, "float32"),
+    recipe(LINALG, "eigh_tridiagonal", tridiagonals, "float32"),
     recipe(LINALG, "expm_frechet", lambda draw: [call(draw.matrix(3, 3), draw.array(3, 3))], FIELDS),
     recipe(LINALG, "block_diag", lambda draw: [call(draw.array(2, 2), draw.array(1, 3))], NUMBERS),
     recipe(LINALG, "toeplitz hankel", two_columns, NUMBERS),
@@ -272,7 +272,7 @@ RECIPES = [
     recipe(LAX, "dot", lambda draw: list(product(draw))[0::2], NUMBERS),
     recipe(LAX, "batch_matmul", lambda draw: [call(draw.array(2, 3, 4), draw.array(2, 4, 2))], NUMBERS),
     recipe(LAX, "dot_general", general_products, NUMBERS),
-    recipe(LAX, "ragged_dot", ragged, "float32 bfloat16"),
+    recipe(LAX, "ragged_dot", ragged_products, "float32 bfloat16"),
     recipe(LAX, "conv", images, "float32 bfloat16 complex64"),
     recipe(LAX, "conv_with_general_padding", images_padded, "float32 bfloat16"),
     recipe(LAX, "conv_general_dilated", dilated_images, "float32 bfloat16 complex64"),

@@ -15,7 +15,7 @@ from runners.suite.frozen import Named
 METHOD = "jax.Array"
 
 
-def reduced(draw: Draw, *, empty: bool = True, positive: bool = False) -> Iterator[Call]:
+def reductions(draw: Draw, *, empty: bool = True, positive: bool = False) -> Iterator[Call]:
     make = draw.positive if positive else draw.array
     yield call(make(3, 4))
     yield call(make(3, 4), axis=1)
@@ -33,7 +33,7 @@ def reduced_along_one(draw: Draw) -> Iterator[Call]:
 
 
 def where_reduced(draw: Draw) -> Iterator[Call]:
-    yield from reduced(draw)
+    yield from reductions(draw)
     yield call(draw.array(3, 4), where=draw.booleans(3, 4))
 
 
@@ -92,7 +92,7 @@ def sorted_along(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(0, 3))
 
 
-def partitioned(draw: Draw) -> Iterator[Call]:
+def partitions(draw: Draw) -> Iterator[Call]:
     yield call(draw.distinct(7), 3)
     yield call(draw.distinct(3, 4), 1, axis=0)
 
@@ -111,14 +111,14 @@ def medians(draw: Draw) -> Iterator[Call]:
     yield call(draw.array())
 
 
-def averaged(draw: Draw) -> Iterator[Call]:
+def averages(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(3, 4))
     yield call(draw.array(3, 4), axis=1, weights=draw.positive(4))
     yield call(draw.array(3, 4), axis=0, returned=True)
 
 
 def deviations(draw: Draw) -> Iterator[Call]:
-    yield from reduced(draw, empty=False)
+    yield from reductions(draw, empty=False)
     yield call(draw.array(3, 4), axis=0, ddof=1)
 
 
@@ -129,16 +129,16 @@ def exponentials(draw: Draw) -> Iterator[Call]:
     yield call(draw.array())
 
 
-def counted(draw: Draw) -> Iterator[Call]:
-    yield call(draw.repeated(3, 4))
-    yield call(draw.repeated(3, 4), axis=1)
-    yield call(draw.repeated(3, 4), axis=0, keepdims=True)
+def counts(draw: Draw) -> Iterator[Call]:
+    yield call(draw.with_repeats(3, 4))
+    yield call(draw.with_repeats(3, 4), axis=1)
+    yield call(draw.with_repeats(3, 4), axis=0, keepdims=True)
     yield call(draw.array(0, 3), axis=0)
 
 
 def sorted_by_keys(draw: Draw) -> Iterator[Call]:
-    yield call([draw.distinct(6), draw.repeated(6)])
-    yield call([draw.distinct(3, 4), draw.repeated(3, 4)], axis=0)
+    yield call([draw.distinct(6), draw.with_repeats(6)])
+    yield call([draw.distinct(3, 4), draw.with_repeats(3, 4)], axis=0)
 
 
 def sorted_with_values(draw: Draw) -> Iterator[Call]:
@@ -149,7 +149,7 @@ def sorted_with_values(draw: Draw) -> Iterator[Call]:
 def top(draw: Draw) -> Iterator[Call]:
     yield call(draw.distinct(3, 4), 2)
     yield call(draw.distinct(7), 3)
-    yield call(draw.repeated(7), 3)
+    yield call(draw.with_repeats(7), 3)
 
 
 def segments(draw: Draw) -> Iterator[Call]:
@@ -164,7 +164,7 @@ def samples_and_variables(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(6), draw.array(6))
 
 
-without_empty = partial(reduced, empty=False)
+without_empty = partial(reductions, empty=False)
 
 RECIPES = [
     recipe(NUMPY, "sum prod any all", where_reduced, "float32 int32 bool bfloat16"),
@@ -183,10 +183,10 @@ RECIPES = [
     recipe(NUMPY, "median", medians, REALS),
     recipe(NUMPY, "quantile nanquantile", partial(quantiles, of=1), FLOATS),
     recipe(NUMPY, "percentile nanpercentile", partial(quantiles, of=100), FLOATS),
-    recipe(NUMPY, "average", averaged, "float32 int32 complex64"),
-    recipe(NUMPY, "count_nonzero", counted, NUMBERS),
+    recipe(NUMPY, "average", averages, "float32 int32 complex64"),
+    recipe(NUMPY, "count_nonzero", counts, NUMBERS),
     recipe(NUMPY, "sort argsort", sorted_along, REALS),
-    recipe(NUMPY, "partition argpartition", partitioned, REALS),
+    recipe(NUMPY, "partition argpartition", partitions, REALS),
     recipe(NUMPY, "lexsort", sorted_by_keys, REALS),
     recipe(NUMPY, "sort_complex", lambda draw: [call(draw.distinct(6)), call(draw.array(0))], "float32 complex64"),
     recipe(NUMPY, "cov corrcoef", samples_and_variables, "float32 complex64"),
@@ -205,7 +205,7 @@ RECIPES = [
     recipe(
         "jax.scipy.stats",
         "rankdata mode",
-        lambda draw: [call(draw.repeated(7)), call(draw.repeated(3, 5), axis=1)],
+        lambda draw: [call(draw.with_repeats(7)), call(draw.with_repeats(3, 5), axis=1)],
         REALS,
     ),
     recipe(METHOD, "sum prod any all", where_reduced, "float32 int32 bool bfloat16"),
@@ -215,5 +215,5 @@ RECIPES = [
     recipe(METHOD, "argmax argmin", reduced_along_one, REALS),
     recipe(METHOD, "cumsum cumprod", cumulative, REALS),
     recipe(METHOD, "sort argsort", sorted_along, REALS),
-    recipe(METHOD, "argpartition", partitioned, REALS),
+    recipe(METHOD, "argpartition", partitions, REALS),
 ]

@@ -40,7 +40,7 @@ def of_shapes(*shapes: tuple[int, ...]) -> Calls:
     return lambda draw: [call(draw.array(*shape)) for shape in shapes]
 
 
-def joined(draw: Draw) -> Iterator[Call]:
+def joins(draw: Draw) -> Iterator[Call]:
     yield call([draw.array(3, 4), draw.array(3, 4)])
     yield call([draw.array(4), draw.array(4), draw.array(4)])
     yield call([draw.array(0, 4), draw.array(2, 4)])
@@ -52,7 +52,7 @@ def joined_along(draw: Draw) -> Iterator[Call]:
     yield call([draw.array(0, 4), draw.array(2, 4)], axis=0)
 
 
-def stacked(draw: Draw) -> Iterator[Call]:
+def stacks(draw: Draw) -> Iterator[Call]:
     yield call([draw.array(3, 4), draw.array(3, 4)])
     yield call([draw.array(3), draw.array(3)], axis=-1)
     yield call([draw.array(), draw.array()])
@@ -74,14 +74,14 @@ def grids(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(3), draw.array(0))
 
 
-def repeated(draw: Draw) -> Iterator[Call]:
+def repeats(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(3, 4), 2)
     yield call(draw.array(3, 4), 2, 1)
     yield call(draw.array(3), draw.integers(3), total_repeat_length=5)
     yield call(draw.array(), 3)
 
 
-def taken(draw: Draw) -> Iterator[Call]:
+def takes(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(3, 4), draw.integers(2))
     yield call(draw.array(3, 4), draw.integers(2, 2), 1)
     yield call(draw.array(5), np.array([-1, 7, 2], np.int32), mode="clip")
@@ -106,7 +106,7 @@ def put_along(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(3, 4), np.array([[1, 0, 2, 2]], np.int32), draw.array(1, 4), 0, inplace=False)
 
 
-def placed(draw: Draw) -> Iterator[Call]:
+def placements(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(3, 4), draw.booleans(3, 4), draw.array(12), inplace=False)
 
 
@@ -117,34 +117,34 @@ def diagonals(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(0), 0)
 
 
-def chosen(draw: Draw) -> Iterator[Call]:
+def chooses(draw: Draw) -> Iterator[Call]:
     yield call(draw.integers(3, 4, high=1), [draw.array(3, 4), draw.array(3, 4)])
     yield call(draw.integers(4, low=-1, high=5), [draw.array(4), draw.array(4)], mode="clip")
 
 
-def selected(draw: Draw) -> Iterator[Call]:
+def selections(draw: Draw) -> Iterator[Call]:
     yield call([draw.booleans(3, 4), draw.booleans(3, 4)], [draw.array(3, 4), draw.array(3, 4)])
     yield call([draw.booleans(4), draw.booleans(4)], [draw.array(4), draw.array(4)], draw.array())
 
 
-def compressed(draw: Draw) -> Iterator[Call]:
+def compressions(draw: Draw) -> Iterator[Call]:
     yield call(draw.booleans(3), draw.array(3, 4), 0)
     yield call(np.array([True, False, True, True]), draw.array(4))
     yield call(draw.booleans(3), draw.array(3, 4), 0, size=2)
 
 
 def compressed_as_method(draw: Draw) -> Iterator[Call]:
-    for (condition, array, *rest), options in compressed(draw):
+    for (condition, array, *rest), options in compressions(draw):
         yield call(array, condition, *rest, **options)
 
 
-def found(draw: Draw) -> Iterator[Call]:
-    yield call(draw.repeated(3, 4))
-    yield call(draw.repeated(6), size=4, fill_value=-1)
+def nonzeros(draw: Draw) -> Iterator[Call]:
+    yield call(draw.with_repeats(3, 4))
+    yield call(draw.with_repeats(6), size=4, fill_value=-1)
     yield call(draw.array(0, 3))
 
 
-def padded(draw: Draw) -> Iterator[Call]:
+def paddings(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(3, 4), 1)
     for mode in ("edge", "reflect", "wrap", "symmetric"):
         yield call(draw.array(3, 4), ((1, 2), (0, 1)), mode=mode)
@@ -157,17 +157,17 @@ def padded_by_lax(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(0, 3), draw.array(), ((1, 1, 0), (0, 0, 0)))
 
 
-def inserted(draw: Draw) -> Iterator[Call]:
+def insertions(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(3, 4), 1, draw.array(4), axis=0)
     yield call(draw.array(5), np.array([1, 3], np.int32), draw.array(2))
 
 
-def appended(draw: Draw) -> Iterator[Call]:
+def appends(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(3, 4), draw.array(2, 4), axis=0)
     yield call(draw.array(3), draw.array(2, 2))
 
 
-def searched(draw: Draw) -> Iterator[Call]:
+def searches(draw: Draw) -> Iterator[Call]:
     places = np.sort(draw.distinct(6))
     yield call(places, draw.array(4))
     yield call(places, draw.array(), side="right")
@@ -175,7 +175,7 @@ def searched(draw: Draw) -> Iterator[Call]:
     yield call(places, draw.array(0))
 
 
-def digitized(draw: Draw) -> Iterator[Call]:
+def digitizations(draw: Draw) -> Iterator[Call]:
     places = np.sort(draw.distinct(6))
     yield call(draw.array(4), places)
     yield call(draw.array(2, 2), places, right=True)
@@ -221,13 +221,13 @@ def bits(draw: Draw) -> Iterator[Call]:
     yield call(draw.booleans(3, 4), axis=1)
 
 
-def unpacked(draw: Draw) -> Iterator[Call]:
+def unpackings(draw: Draw) -> Iterator[Call]:
     yield call(draw.within(0, 255, 3))
     yield call(draw.within(0, 255, 3, 2), axis=1)
     yield call(draw.within(0, 255, 3), count=10, bitorder="little")
 
 
-def filled(draw: Draw) -> Iterator[Call]:
+def fillings(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(3, 4), draw.array(), inplace=False)
     yield call(draw.array(4, 4), draw.array(4), inplace=False)
 
@@ -257,7 +257,7 @@ RECIPES = [
     recipe(NUMPY, "tile", with_arguments((3, 4), (2,), ((2, 1, 2),)), ANY),
     recipe(NUMPY, "resize", with_arguments((3, 4), ((2, 2),), ((5, 4),)), ANY),
     recipe(NUMPY, "broadcast_to", lambda draw: [call(draw.array(3, 1), (3, 4)), call(draw.array(), (2, 2))], ANY),
-    recipe(NUMPY, "repeat", repeated, ANY),
+    recipe(NUMPY, "repeat", repeats, ANY),
     recipe(NUMPY, "copy array asarray", of_shapes((3, 4), (), (0, 3)), ANY),
     recipe(NUMPY, "astype", cast, "float32 int32 bool"),
     recipe(
@@ -271,37 +271,37 @@ RECIPES = [
     recipe(NUMPY, "meshgrid", grids, ANY),
     recipe(NUMPY, "ix_", lambda draw: [call(draw.integers(3), draw.integers(2))], "int32"),
     recipe(NUMPY, "concatenate concat", joined_along, ANY),
-    recipe(NUMPY, "stack", stacked, ANY),
-    recipe(NUMPY, "vstack hstack dstack column_stack", joined, ANY),
+    recipe(NUMPY, "stack", stacks, ANY),
+    recipe(NUMPY, "vstack hstack dstack column_stack", joins, ANY),
     recipe(NUMPY, "block", blocks, ANY),
-    recipe(NUMPY, "append", appended, ANY),
-    recipe(NUMPY, "insert", inserted, ANY),
+    recipe(NUMPY, "append", appends, ANY),
+    recipe(NUMPY, "insert", insertions, ANY),
     recipe(NUMPY, "delete", with_arguments((3, 4), (1, 1), (5,)), ANY),
     recipe(NUMPY, "split array_split", with_arguments((4, 4), (2,), ((1, 3), 1)), ANY),
     recipe(NUMPY, "hsplit vsplit", with_arguments((4, 4), (2,), ((1, 3),)), ANY),
     recipe(NUMPY, "dsplit", with_arguments((2, 3, 4), (2,), ((1, 3),)), ANY),
     recipe(NUMPY, "unstack", with_options((3, 4), {"axis": 1}, {"axis": -1}), ANY),
-    recipe(NUMPY, "pad", padded, REALS),
+    recipe(NUMPY, "pad", paddings, REALS),
     recipe(NUMPY, "diag", diagonals, ANY),
     recipe(NUMPY, "diagflat", lambda draw: [call(draw.array(3)), call(draw.array(2, 2), 1)], ANY),
     recipe(NUMPY, "diagonal", _DIAGONAL, ANY),
     recipe(NUMPY, "trace", _TRACE, NUMBERS),
     recipe(NUMPY, "tril triu", with_arguments((3, 4), (), (1,), (-1,)), ANY),
-    recipe(NUMPY, "fill_diagonal", filled, ANY),
-    recipe(NUMPY, "take", taken, ANY),
+    recipe(NUMPY, "fill_diagonal", fillings, ANY),
+    recipe(NUMPY, "take", takes, ANY),
     recipe(NUMPY, "take_along_axis", taken_along, ANY),
     recipe(NUMPY, "put", put, ANY),
     recipe(NUMPY, "put_along_axis", put_along, ANY),
-    recipe(NUMPY, "place", placed, ANY),
-    recipe(NUMPY, "choose", chosen, ANY),
-    recipe(NUMPY, "select", selected, ANY),
-    recipe(NUMPY, "compress", compressed, ANY),
+    recipe(NUMPY, "place", placements, ANY),
+    recipe(NUMPY, "choose", chooses, ANY),
+    recipe(NUMPY, "select", selections, ANY),
+    recipe(NUMPY, "compress", compressions, ANY),
     recipe(NUMPY, "extract", lambda draw: [call(draw.booleans(3, 4), draw.array(3, 4))], ANY),
-    recipe(NUMPY, "nonzero flatnonzero argwhere", found, NUMBERS),
-    recipe(NUMPY, "searchsorted", searched, REALS),
-    recipe(NUMPY, "digitize", digitized, REALS),
+    recipe(NUMPY, "nonzero flatnonzero argwhere", nonzeros, NUMBERS),
+    recipe(NUMPY, "searchsorted", searches, REALS),
+    recipe(NUMPY, "digitize", digitizations, REALS),
     recipe(NUMPY, "packbits", bits, "bool"),
-    recipe(NUMPY, "unpackbits", unpacked, "uint8"),
+    recipe(NUMPY, "unpackbits", unpackings, "uint8"),
     recipe(LAX, "reshape", _RESHAPED, ANY),
     recipe(LAX, "collapse", with_arguments((2, 3, 4), (0, 2), (1,)), ANY),
     recipe(LAX, "squeeze", with_arguments((3, 1, 4), ((1,),), ((-2,),)), ANY),
@@ -314,7 +314,7 @@ RECIPES = [
     recipe(LAX, "broadcast_to_rank", with_arguments((3, 4), (3,), (2,)), ANY),
     recipe(LAX, "tile", with_arguments((3, 4), ((2, 1),), ((1, 3),)), ANY),
     recipe(LAX, "concatenate", joined_by_lax, ANY),
-    recipe(LAX, "stack", stacked, ANY),
+    recipe(LAX, "stack", stacks, ANY),
     recipe(LAX, "unstack", with_arguments((3, 4), (1,), (-1,)), ANY),
     recipe(LAX, "split", lambda draw: [call(draw.array(5), (2, 3)), call(draw.array(3, 4), (1, 3), 1)], ANY),
     recipe(LAX, "pad", padded_by_lax, ANY),
@@ -355,12 +355,12 @@ RECIPES = [
     recipe(METHOD, "squeeze", _SQUEEZED, ANY),
     recipe(METHOD, "diagonal", _DIAGONAL, ANY),
     recipe(METHOD, "trace", _TRACE, NUMBERS),
-    recipe(METHOD, "repeat", repeated, ANY),
-    recipe(METHOD, "take", taken, ANY),
-    recipe(METHOD, "choose", chosen, ANY),
+    recipe(METHOD, "repeat", repeats, ANY),
+    recipe(METHOD, "take", takes, ANY),
+    recipe(METHOD, "choose", chooses, ANY),
     recipe(METHOD, "compress", compressed_as_method, ANY),
-    recipe(METHOD, "nonzero", found, NUMBERS),
-    recipe(METHOD, "searchsorted", searched, REALS),
+    recipe(METHOD, "nonzero", nonzeros, NUMBERS),
+    recipe(METHOD, "searchsorted", searches, REALS),
     recipe(METHOD, "astype", cast, "float32 int32 bool"),
     recipe(METHOD, "view", same_bits, REALS),
     recipe(METHOD, "byteswap", of_shapes((3, 4), (0, 3)), WHOLE),

@@ -34,13 +34,13 @@ def cosines(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(3, 6), norm="ortho")
 
 
-def centred(draw: Draw) -> Iterator[Call]:
+def shifts(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(5))
     yield call(draw.array(3, 4))
     yield call(draw.array(3, 4), axes=(1,))
 
 
-def convolved(draw: Draw) -> Iterator[Call]:
+def convolutions(draw: Draw) -> Iterator[Call]:
     for mode in ("full", "same", "valid"):
         yield call(draw.array(7), draw.array(3), mode=mode)
 
@@ -61,26 +61,26 @@ def polynomials(draw: Draw) -> Iterator[Call]:
 
 
 def sets(draw: Draw) -> Iterator[Call]:
-    yield call(draw.repeated(6), draw.repeated(4))
-    yield call(draw.repeated(6), draw.repeated(2, 2))
-    yield call(draw.array(0), draw.repeated(3))
+    yield call(draw.with_repeats(6), draw.with_repeats(4))
+    yield call(draw.with_repeats(6), draw.with_repeats(2, 2))
+    yield call(draw.array(0), draw.with_repeats(3))
 
 
 def unique(draw: Draw) -> Iterator[Call]:
-    yield call(draw.repeated(7))
-    yield call(draw.repeated(3, 3))
-    yield call(draw.repeated(7), size=5)
+    yield call(draw.with_repeats(7))
+    yield call(draw.with_repeats(3, 3))
+    yield call(draw.with_repeats(7), size=5)
     yield call(draw.array(0))
 
 
 def unique_with_places(draw: Draw) -> Iterator[Call]:
     yield from unique(draw)
-    yield call(draw.repeated(7), return_index=True, return_inverse=True, return_counts=True)
+    yield call(draw.with_repeats(7), return_index=True, return_inverse=True, return_counts=True)
 
 
 def members(draw: Draw) -> Iterator[Call]:
-    yield call(draw.repeated(3, 4), draw.repeated(2))
-    yield call(draw.repeated(5), draw.repeated(2), invert=True)
+    yield call(draw.with_repeats(3, 4), draw.with_repeats(2))
+    yield call(draw.with_repeats(5), draw.with_repeats(2), invert=True)
 
 
 def histograms(draw: Draw) -> Iterator[Call]:
@@ -100,7 +100,7 @@ def counts(draw: Draw) -> Iterator[Call]:
     yield call(draw.integers(0))
 
 
-def interpolated(draw: Draw) -> Iterator[Call]:
+def interpolations(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(5), np.sort(draw.distinct(6)), draw.array(6))
     yield call(draw.array(2, 2), np.sort(draw.distinct(6)), draw.array(6), left=-1.0, right=1.0)
 
@@ -118,7 +118,7 @@ def areas(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(3, 5), dx=0.5, axis=0)
 
 
-def resized(draw: Draw) -> Iterator[Call]:
+def resizings(draw: Draw) -> Iterator[Call]:
     for method in ("nearest", "linear", "cubic", "lanczos3"):
         yield call(draw.array(4, 5), (6, 3), method)
 
@@ -128,7 +128,7 @@ def coordinates(draw: Draw) -> Iterator[Call]:
         yield call(draw.array(4, 5), [draw.within(0, 3, 6), draw.within(0, 4, 6)], order, mode)
 
 
-def attended(draw: Draw) -> Iterator[Call]:
+def attentions(draw: Draw) -> Iterator[Call]:
     query, key, value = (draw.array(1, 4, 2, 3) for _ in range(3))
     yield call(query, key, value)
     yield call(query, key, value, is_causal=True)
@@ -142,14 +142,14 @@ RECIPES = [
     recipe(FFT, "fft2 ifft2 fftn ifftn", planes, FIELDS),
     recipe(FFT, "rfft2 rfftn", planes, "float32"),
     recipe(FFT, "irfft2 irfftn", planes, "complex64"),
-    recipe(FFT, "fftshift ifftshift", centred, NUMBERS),
+    recipe(FFT, "fftshift ifftshift", shifts, NUMBERS),
     recipe(SCIPY_FFT, "dct idct", cosines, "float32 bfloat16"),
     recipe(SCIPY_FFT, "dctn idctn", lambda draw: list(planes(draw))[:2], "float32 bfloat16"),
     recipe(
         "jax.lax", "fft", lambda draw: [call(draw.array(3, 8), kind, (8,)) for kind in ("fft", "ifft")], "complex64"
     ),
-    recipe(NUMPY, "convolve correlate", convolved, NUMBERS),
-    recipe(SIGNAL, "convolve correlate fftconvolve", convolved, FIELDS),
+    recipe(NUMPY, "convolve correlate", convolutions, NUMBERS),
+    recipe(SIGNAL, "convolve correlate fftconvolve", convolutions, FIELDS),
     recipe(SIGNAL, "convolve2d correlate2d", convolved_planes, FIELDS),
     recipe(SIGNAL, "welch stft", spectra, "float32"),
     recipe(SIGNAL, "csd", lambda draw: [call(draw.array(32), draw.array(32), nperseg=16)], "float32"),
@@ -171,7 +171,7 @@ RECIPES = [
     recipe(NUMPY, "histogram2d", histograms_of_two, "float32"),
     recipe(NUMPY, "histogramdd", lambda draw: [call(draw.array(20, 2), 3)], "float32"),
     recipe(NUMPY, "bincount", counts, "float32 int32"),
-    recipe(NUMPY, "interp", interpolated, "float32 bfloat16"),
+    recipe(NUMPY, "interp", interpolations, "float32 bfloat16"),
     recipe(NUMPY, "diff", differences, NUMBERS),
     recipe(NUMPY, "ediff1d", lambda draw: [call(draw.array(5)), call(draw.array(3), to_end=draw.array(2))], NUMBERS),
     recipe(NUMPY, "gradient", lambda draw: [call(draw.array(5)), call(draw.array(3, 4), axis=1)], FIELDS),
@@ -191,7 +191,7 @@ RECIPES = [
         lambda draw: [call((draw.integers(5, high=2), draw.integers(5)), (3, 4), mode="clip")],
         "int32",
     ),
-    recipe("jax.image", "resize", resized, "float32 bfloat16"),
+    recipe("jax.image", "resize", resizings, "float32 bfloat16"),
     recipe(
         "jax.image",
         "scale_and_translate",
@@ -200,5 +200,5 @@ RECIPES = [
     ),
     recipe("jax.scipy.ndimage", "map_coordinates", coordinates, "float32"),
     recipe("jax.scipy.cluster.vq", "vq", lambda draw: [call(draw.array(6, 3), draw.array(2, 3))], "float32"),
-    recipe("jax.nn", "dot_product_attention", attended, "float32 bfloat16"),
+    recipe("jax.nn", "dot_product_attention", attentions, "float32 bfloat16"),
 ]

@@ -37,7 +37,7 @@ RECIPES = [
     recipe("shifts", lambda d: {FIRST: d.ints(3, 4, high=40), SECOND: d.ints(3, 4, high=5)}),
     recipe("of-an-order", lambda d: {"a": d.positive(3, 4), "x": d.positive(3, 4)}),
     recipe("from-a-start", lambda d: {"x": d.positive(3, 4), "q": d.positive(3, 4)}),
-    recipe("orders", lambda d: {"a": d.given([[1, 2], [3, 0]]), "x": d.positive(2, 2)}),
+    recipe("orders", lambda d: {"a": d.values_of([[1, 2], [3, 0]]), "x": d.positive(2, 2)}),
     recipe("three", lambda d: {"a": d.positive(3, 4), "b": d.positive(3, 4), "x": d.unit(3, 4)}),
     recipe("quotients", lambda d: {"x a": d.distinct(3, 4), "q": 0.4}, {AXIS: 1}, {AXIS: 0, KEEP: True}),
     recipe("percentages", lambda d: {"x a": d.distinct(3, 4), "q": 40.0}, {AXIS: 1}),
@@ -51,7 +51,7 @@ RECIPES = [
     ),
     recipe(
         "limits-in-arrays",
-        lambda d: {"t": d.array(3, 4), "clip_value_min": d.array(), "clip_value_max": d.given(4)},
+        lambda d: {"t": d.array(3, 4), "clip_value_min": d.array(), "clip_value_max": d.values_of(4)},
     ),
     recipe("norm-limit", lambda d: {"t": d.array(3, 4), "clip_norm": 1.5}, {"axes": [1]}),
     recipe("norm-limits", lambda d: {"t_list": [d.array(3, 4), d.array(5)], "clip_norm": 1.5}, only="global"),
@@ -85,7 +85,7 @@ RECIPES = [
     recipe("counted-weighted", lambda d: {"arr input": d.ints(8, high=5), "size": 6, "weights": d.array(8)}),
     recipe("histogram", lambda d: {"values": d.array(12), "value_range": [-2.0, 2.0]}, {"nbins": 5}),
     recipe("nan-checked", lambda d: {"tensor x": d.array(3, 4), "message": "it is none"}),
-    recipe("heaviside", lambda d: {"x1": d.given([[-1, 0], [2, 0]]), "x2": d.array(2, 2)}),
+    recipe("heaviside", lambda d: {"x1": d.values_of([[-1, 0], [2, 0]]), "x2": d.array(2, 2)}),
     recipe("kaiser", lambda d: {"x M": 8, "beta": 4.0}, only="kaiser"),
     recipe("of-a-length", lambda d: {"x M n": 8}, only="hamming|hanning|blackman|bartlett|identity"),
 ]

@@ -78,11 +78,11 @@ RECIPES = [
     recipe("searched-rows", lambda d: {"sorted_sequence sorted_inputs": d.increasing(2, 6), "values": d.array(2, 3)}),
     recipe("unravelled", lambda d: {"indices": d.ints(5, high=12), "dims shape": [3, 4]}),
     recipe("unique", lambda d: {"x y": d.ints(8, high=4)}, only="(?i)unique"),
-    recipe("unique-of-values", lambda d: {"x": d.given([2, 1, 2, 4, 1])}, {"axis": [0]}, only="(?i)unique"),
-    recipe("unique-along", lambda d: {"x": d.given([2, 1, 2, 4, 1]), "axis": [0]}, only="(?i)unique"),
-    recipe("listed-differences", lambda d: {"x": d.given([5, 1, 3, 2]), "y": d.given([3, 5])}),
+    recipe("unique-of-values", lambda d: {"x": d.values_of([2, 1, 2, 4, 1])}, {"axis": [0]}, only="(?i)unique"),
+    recipe("unique-along", lambda d: {"x": d.values_of([2, 1, 2, 4, 1]), "axis": [0]}, only="(?i)unique"),
+    recipe("listed-differences", lambda d: {"x": d.values_of([5, 1, 3, 2]), "y": d.values_of([3, 5])}),
     recipe(
-        "nonzero", lambda d: {"x a input condition": d.given([[0, 2], [3, 0]])}, only="(?i)where|nonzero|count|zero"
+        "nonzero", lambda d: {"x a input condition": d.values_of([[0, 2], [3, 0]])}, only="(?i)where|nonzero|count|zero"
     ),
     recipe("permutation", lambda d: {"x": whole(2, 0, 3, 1)}, only="(?i)permutation"),
     recipe("segments", lambda d: {"data": d.array(5, 2), "segment_ids": whole(0, 0, 1, 2, 2)}, {"num_segments": 4}),
@@ -142,7 +142,7 @@ RECIPES = [
             "sparse_indices": coordinates(),
             "output_shape": [4, 3],
             "sparse_values": d.array(3),
-            "default_value": d.given(0),
+            "default_value": d.values_of(0),
         },
     ),
     recipe(
@@ -195,7 +195,7 @@ RECIPES = [
             "b_indices": coordinates(),
             "b_values": d.array(3),
             "b_shape": long(4, 3),
-            "thresh": d.given(0),
+            "thresh": d.values_of(0),
         },
     ),
     recipe(
@@ -216,7 +216,10 @@ RECIPES = [
         lambda d: {"value_rowids": long(0, 0, 2), "values": d.array(3), "nrows": 4, "default_value": d.array()},
     ),
     recipe("ragged-rows-back", lambda d: {"reverse_index_map": long(0, 1, 3), "grad_values": d.array(4)}),
-    recipe("ragged-range", lambda d: {"starts": d.given([0, 1]), "limits": d.given([3, 4]), "deltas": d.given([1, 2])}),
+    recipe(
+        "ragged-range",
+        lambda d: {"starts": d.values_of([0, 1]), "limits": d.values_of([3, 4]), "deltas": d.values_of([1, 2])},
+    ),
     recipe(
         "ragged-gathered",
         lambda d: {

@@ -40,7 +40,7 @@ RECIPES = [
     ),
     recipe(
         "binary",
-        lambda d: {TRUE: d.given([[0, 1, 1], [1, 0, 1]]), PREDICTED: d.unit(2, 3)},
+        lambda d: {TRUE: d.values_of([[0, 1, 1], [1, 0, 1]]), PREDICTED: d.unit(2, 3)},
         {"from_logits": True},
         {"gamma": 3.0},
         {"threshold": 0.3},
@@ -55,7 +55,7 @@ RECIPES = [
         {"k": 2},
     ),
     recipe("classes-among", lambda d: {TRUE: d.ints(3, high=4), PREDICTED: d.distinct(3, 4), "k": 2}),
-    recipe("signs", lambda d: {TRUE: d.given([[1, -1, 1], [-1, 1, -1]]), PREDICTED: d.array(2, 3)}),
+    recipe("signs", lambda d: {TRUE: d.values_of([[1, -1, 1], [-1, 1, -1]]), PREDICTED: d.array(2, 3)}),
     recipe("quality", lambda d: {"y_true": d.one_hot(3, 4), "y_pred": d.shares(3, 4), "q": 0.7}),
     recipe("planes", lambda d: {TRUE: d.unit(1, 4, 4, 2), PREDICTED: d.unit(1, 4, 4, 2)}),
     recipe("weighted", lambda d: {"labels": d.array(3, 4), "predictions": d.array(3, 4), "weights": 0.5}),
@@ -69,7 +69,7 @@ RECIPES = [
     recipe("distance", lambda d: {"labels": d.array(3, 4), "predictions": d.array(3, 4), "axis": 1}),
     recipe("half-squares", lambda d: {"t": d.array(3, 4)}, only="(?i)l2"),
     recipe("normalised", lambda d: {"x": d.array(3, 4)}, {"axis": 1}, {"axis": 1, "epsilon": 0.5}, only="(?i)l2_norm"),
-    recipe("zeros", lambda d: {"value": d.given([[0, 1], [2, 0]])}, only="zero_fraction"),
+    recipe("zeros", lambda d: {"value": d.values_of([[0, 1], [2, 0]])}, only="zero_fraction"),
     recipe(
         "sequences",
         lambda d: {

@@ -75,8 +75,8 @@ RECIPES = [
     recipe(
         "pool-max-back",
         lambda d: {
-            "orig_input": d.given(PLANE),
-            "orig_output": d.given(LARGEST),
+            "orig_input": d.values_of(PLANE),
+            "orig_output": d.values_of(LARGEST),
             "grad": d.array(1, 2, 2, 2),
             "ksize": [1, 2, 2, 1],
             "strides": [1, 2, 2, 1],
@@ -86,8 +86,8 @@ RECIPES = [
     recipe(
         "pool-max-twice-back",
         lambda d: {
-            "orig_input": d.given(PLANE),
-            "orig_output": d.given(LARGEST),
+            "orig_input": d.values_of(PLANE),
+            "orig_output": d.values_of(LARGEST),
             "grad": d.array(1, 4, 4, 2),
             "ksize": [1, 2, 2, 1],
             "strides": [1, 2, 2, 1],

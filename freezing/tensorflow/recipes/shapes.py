@@ -141,9 +141,9 @@ RECIPES = [
     recipe("matrix-banded", lambda d: {"input": d.array(4, 4), "num_lower": 1, "num_upper": 0}),
     recipe(
         "matrix-of-diagonals",
-        lambda d: {"diagonal": d.array(4), "k": 0, "num_rows": 4, "num_cols": 4, "padding_value": d.given(0)},
+        lambda d: {"diagonal": d.array(4), "k": 0, "num_rows": 4, "num_cols": 4, "padding_value": d.values_of(0)},
     ),
-    recipe("diagonals-of-matrix", lambda d: {"input": d.array(4, 4), "k": 0, "padding_value": d.given(0)}),
+    recipe("diagonals-of-matrix", lambda d: {"input": d.array(4, 4), "k": 0, "padding_value": d.values_of(0)}),
     recipe("matrix-with-diagonal", lambda d: {"input": d.array(4, 4), "diagonal": d.array(4)}, {"k": 0}),
     recipe("condensed", lambda d: {"condition": [True, False, True], "a x": d.array(3, 4)}, {"axis": 0}),
     recipe("masked", lambda d: {"tensor": d.array(3, 4), "mask": [True, False, True]}),

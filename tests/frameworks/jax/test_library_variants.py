@@ -163,17 +163,17 @@ def test_a_sample_is_taken_apart_by_what_the_cpu_gets_right_and_wrong(cpu: Devic
 
 
 def test_a_base_with_nan_and_infinity_is_settled_before_it_is_varied() -> None:
-    from freezing.jax.derived import settled
+    from freezing.jax.derived import settle
 
     pack = PackWriter()
     edges = pack.add(np.array([0, -1, np.inf, np.nan, 0.5], np.float32), "float32")
     plain = pack.add(np.array([0, 1], np.float32), "float32")
     sample = Sample("edges", "float32", "", (edges, plain), ("plain", "real"), 7)
-    values = pack.array(settled(sample, pack).arrays[0])
+    values = pack.array(settle(sample, pack).arrays[0])
     assert np.isfinite(values).all()
     assert not np.isin(values, (-1, 0, 1)).any()
     assert values[4] == 0.5
-    assert settled(sample, pack).arrays[1] == plain
+    assert settle(sample, pack).arrays[1] == plain
 
 
 def test_a_written_way_stands_beside_the_parts_of_the_call() -> None:

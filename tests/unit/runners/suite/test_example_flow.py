@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from freezing.common.flow import Reseeded, last_names, places_that_use, reached, touched
+from freezing.common.flow import Reseeded, find_reached, find_touched, last_names, places_that_use
 from runners.suite.examples import Statement
 
 
@@ -17,22 +17,22 @@ def statements(*sources: str) -> list[Statement]:
 
 def test_what_is_computed_of_a_value_is_reached() -> None:
     example_statements = statements("a = one()", "b = f(a)", "c = 2", "b + c", "c")
-    assert reached(example_statements, {2}, set()) == {"2", "b", "4"}
+    assert find_reached(example_statements, {2}, set()) == {"2", "b", "4"}
 
 
 def test_a_name_that_is_bound_anew_is_not_reached_any_more() -> None:
-    assert reached(statements("a = f()", "a = 2", "a"), {1}, set()) == {"1"}
+    assert find_reached(statements("a = f()", "a = 2", "a"), {1}, set()) == {"1"}
 
 
 def test_a_call_without_a_value_changes_what_it_is_called_with() -> None:
     example_statements = statements("w = zeros()", "init(w)", "w")
-    assert reached(example_statements, {2}, given=set()) == {"2", "w", "3"}
-    assert reached(example_statements, {2}, given={"2"}) == {"2"}
-    assert touched(example_statements, {2}) == {"2", "w", "3"}
+    assert find_reached(example_statements, {2}, labels_with_value=set()) == {"2", "w", "3"}
+    assert find_reached(example_statements, {2}, labels_with_value={"2"}) == {"2"}
+    assert find_touched(example_statements, {2}) == {"2", "w", "3"}
 
 
 def test_a_package_is_no_variable_that_a_call_changes() -> None:
-    assert touched(statements("import toy", "toy.fill()", "toy.other()"), {2}) == {"2"}
+    assert find_touched(statements("import toy", "toy.fill()", "toy.other()"), {2}) == {"2"}
 
 
 def test_the_names_that_a_statement_reads() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from freezing.common.kinds import LEAST_QUICK, mark_quick, said
+from freezing.common.kinds import LEAST_QUICK, mark_quick, plain_values
 from runners.suite.frozen import QUICK
 
 
@@ -39,7 +39,7 @@ def test_kinds_that_meet_for_the_first_time_are_worth_a_case() -> None:
 
 def test_a_call_says_its_options_and_their_values_but_no_number() -> None:
     call = json.loads(case("real-0", "plain", dim=-1, keepdim=True, mode="sum")["call"])
-    assert set(said(call)) == {
+    assert set(plain_values(call)) == {
         ".tuple.0.0 array []",
         ".tuple.1.dim int -1",
         ".tuple.1.keepdim True",
