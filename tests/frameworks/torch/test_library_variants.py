@@ -14,7 +14,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 from freezing.common.parts import LISTED_VARIANTS
 from freezing.common.variants import Call
 from freezing.torch.gradients import SecondOrderGradient
-from freezing.torch.operators import charted
+from freezing.torch.operators import functions_of
 from freezing.torch.views import OF_TORCH, ThroughView, overlap
 from protocol.enums import Verdict
 from runners.suite.cases import Case
@@ -43,7 +43,7 @@ def test_the_files_are_small_and_of_the_torch_of_the_cases() -> None:
 
 
 def test_what_is_left_out_is_counted_by_its_reason() -> None:
-    library.assert_reasons_are_counted(library.left_out_of(FRAMEWORK, listed=LISTED_VARIANTS))
+    library.assert_reasons_are_counted(library.left_out_of(FRAMEWORK, file_name=LISTED_VARIANTS))
 
 
 def test_each_is_named_by_the_case_that_it_is_made_of(variants: list[Case]) -> None:
@@ -107,7 +107,7 @@ def test_elements_that_share_memory_are_equal(shape: tuple[int, ...]) -> None:
 
 def test_a_write_through_a_view_is_judged_on_the_buffer_too() -> None:
     operator = next(op for op in op_db if op.name == "neg")
-    subject = ThroughView(next(function for function in charted(operator) if function.in_place))
+    subject = ThroughView(next(function for function in functions_of(operator) if function.in_place))
     call = '{"tuple":[[{"array":0,"offset":3}],{"mapping":[]}],"way":"through_view"}'
 
     def fresh() -> Any:
@@ -129,7 +129,7 @@ def test_a_gradient_of_second_order_is_that_of_half_the_squares_of_the_first() -
 
 def test_differences_of_the_gradients_are_those_of_second_order() -> None:
     operator = next(op for op in op_db if op.name == "sigmoid")
-    subject = SecondOrderGradient(next(iter(charted(operator))))
+    subject = SecondOrderGradient(next(iter(functions_of(operator))))
     parts = [torch.tensor([0.5, -1.0])], {}, [0], [torch.tensor([2.0, 1.0])]
     (by_differences,), (by_the_library,) = subject.differences(parts), subject.call(*parts)
     np.testing.assert_allclose(by_the_library, by_differences, rtol=1e-5)
@@ -137,7 +137,7 @@ def test_differences_of_the_gradients_are_those_of_second_order() -> None:
 
 def test_a_gradient_that_depends_on_no_input_has_none_of_second_order() -> None:
     operator = next(op for op in op_db if op.name == "nn.functional.relu")
-    subject = SecondOrderGradient(next(iter(charted(operator))))
+    subject = SecondOrderGradient(next(iter(functions_of(operator))))
     with pytest.raises(ValueError, match="depend on no input"):
         subject.call([torch.tensor([0.5, -1.0])], {}, [0], [torch.tensor([2.0, 1.0])])
 

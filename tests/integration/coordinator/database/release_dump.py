@@ -18,7 +18,7 @@ import asyncpg
 from coordinator.database.binaries import installations
 from coordinator.database.embedded import EmbeddedPostgres
 from coordinator.migration import upgrade
-from tests.integration.coordinator.database.test_views import drawn, store
+from tests.integration.coordinator.database.test_views import draw_outcomes, store
 
 CAMPAIGNS, TARGETS = 2, 2
 
@@ -26,7 +26,7 @@ CAMPAIGNS, TARGETS = 2, 2
 async def fill(dsn: str) -> None:
     """Store two campaigns on two targets: every verdict, cause and placement is among their outcomes."""
     connection = await asyncpg.connect(dsn)
-    await store(connection, drawn(random.Random(1), CAMPAIGNS, TARGETS), CAMPAIGNS, TARGETS)
+    await store(connection, draw_outcomes(random.Random(1), CAMPAIGNS, TARGETS), CAMPAIGNS, TARGETS)
     await connection.execute(
         "insert into campaign_targets (campaign_id, target_id, suite_id, total, done)"
         " select campaign_id, target_id, 1, count(*), count(*) from outcomes group by campaign_id, target_id"

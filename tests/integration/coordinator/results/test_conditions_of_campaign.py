@@ -14,13 +14,13 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.results import condition_rows
 from coordinator.results.outcomes import details
-from tests.integration.coordinator.database.test_views import drawn, store
+from tests.integration.coordinator.database.test_views import draw_outcomes, store
 
 
 @pytest.fixture
 async def outcomes(connection: asyncpg.Connection[Any]) -> list[dict[str, Any]]:
     """Random outcomes; the cases of a function differ in their dtype."""
-    await store(connection, drawn(random.Random(1), 2, 2), 2, 2)
+    await store(connection, draw_outcomes(random.Random(1), 2, 2), 2, 2)
     await connection.execute(
         "update cases set options = jsonb_build_object('kind', 'value', 'dtypes', jsonb_build_array('d' || id % 4),"
         " 'calls', jsonb_build_array(jsonb_build_object('positional', id % 3)))"

@@ -14,7 +14,7 @@ from coordinator.counting import RULES, Counts
 from coordinator.reports import service
 from coordinator.reports.options import ReportOptions
 from coordinator.results.report_data import MEASURES, ReportData
-from tests.integration.coordinator.database.test_views import drawn, store
+from tests.integration.coordinator.database.test_views import draw_outcomes, store
 
 CAMPAIGNS, TARGETS = 2, 3
 COUNTS = tuple(field.name for field in fields(Counts))
@@ -25,7 +25,7 @@ COMPARED = 30
 @pytest.fixture(params=range(3))
 async def database(request: pytest.FixtureRequest, connection: asyncpg.Connection[Any]) -> asyncpg.Connection[Any]:
     """Two campaigns of outcomes of every kind, on three targets of which the first is a CPU."""
-    await store(connection, drawn(random.Random(request.param), CAMPAIGNS, TARGETS), CAMPAIGNS, TARGETS)
+    await store(connection, draw_outcomes(random.Random(request.param), CAMPAIGNS, TARGETS), CAMPAIGNS, TARGETS)
     await connection.execute("update targets set device = 'cpu' where id = 1")
     await connection.execute("""update cases set tags = tags || '["judged-by-numpy"]' where id % 3 = 0""")
     await connection.execute(

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from coordinator.errors import NotFoundError
 from coordinator.results import operations
 from coordinator.results.operations import Met
-from tests.integration.coordinator.database.test_views import drawn, store
+from tests.integration.coordinator.database.test_views import draw_outcomes, store
 
 MOVED = "aten::moved"
 FAILED = "aten::failed"
@@ -22,7 +22,7 @@ FAILED = "aten::failed"
 @pytest.fixture
 async def outcomes(connection: asyncpg.Connection[Any]) -> list[dict[str, Any]]:
     """Outcomes of every kind: where one fell back, ``MOVED`` ran on the host; every other failure is at ``FAILED``."""
-    await store(connection, drawn(random.Random(1), 2, 2), 2, 2)
+    await store(connection, draw_outcomes(random.Random(1), 2, 2), 2, 2)
     await connection.execute(
         "update outcomes set proof = $1 where verdict = 'passed' and placement = 'fell_back'",
         json.dumps({"fallbacks": {MOVED: 3, "aten::_to_copy": 1}}),
