@@ -22,7 +22,7 @@ from runners.tensorflow.devices import Xla, in_graph
 class Wrong(Xla):
     """A compiler that computes one operation wrong: wherever a graph holds it, another takes its place."""
 
-    def compiled_call(self, call: Callable[[], Any]) -> Callable[[], Any]:
+    def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
         def compiled_call() -> Any:
             original = tf.raw_ops.Tanh
             tf.raw_ops.Tanh = lambda x, name=None: tf.raw_ops.Sigmoid(x=x)
