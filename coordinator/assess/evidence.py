@@ -17,6 +17,7 @@ from pydantic import PlainSerializer
 
 from coordinator.catalogue.releases import version_numbers
 from coordinator.errors import AssessmentError
+from coordinator.formats import join_words
 from coordinator.results.conditions import EndedCase
 from coordinator.results.outcomes.repeat import repeat_command
 from coordinator.targets.models import target_sentences
@@ -203,17 +204,25 @@ def mean_ratio(cases: Iterable[CaseEvidence]) -> float | None:
 def choose(evidence: Evidence, selector: Selector, installed: str | None) -> Choice:
     """The target that the selector means: of several that of the installed version, else of the newest.
 
-    Of several hardware models it is that which was charted last. Raises ``AssessmentError`` if nobody charted one.
+    Of several hardware models it is that which was charted last. Raises ``AssessmentError`` if nobody charted one, or
+    if it means more than one framework.
     """
     matched = [target for target in evidence.targets if selector.matches(target)]
     if not matched:
         raise AssessmentError(_nobody_charted(selector, evidence))
+    frameworks = sorted({target.framework for target in matched})
+    if len(frameworks) > 1:
+        raise AssessmentError(
+            f"--on {selector} means targets of {join_words(frameworks)}: name one framework, such as {matched[0].short}"
+        )
     best = max(matched, key=lambda one: (one.version == installed, version_numbers(one.version), one.charted_at))
     return Choice(best, tuple(one for one in matched if one is not best))
 
 
 def _nobody_charted(selector: Selector, evidence: Evidence) -> str:
     asked = str(selector)
+    if selector.device == HOST:
+        return f"{asked} is the host, to which other targets are compared: name another device, such as torch/xla"
     charted: Sequence[str] = sorted({target.short for target in evidence.targets})
     there = ", ".join(sorted({target.target for target in evidence.targets})) or "nothing"
     guess = did_you_mean(asked, [name for name in charted if name != asked])

@@ -441,7 +441,7 @@ class SiteResolver(Resolver):
             parameter = f"{path}<{argument.arg}>"
             stated = self._annotation(argument.annotation)
             is_none = isinstance(default, ast.Constant) and default.value is None
-            if stated is not None:
+            if stated is not None and not (isinstance(stated, Thing) and _is_number(default)):
                 scope[argument.arg] = self._facts.names[parameter] = stated
             elif default is not None and not is_none and given is OTHER:
                 scope[argument.arg] = self._facts.names[parameter] = OTHER
@@ -702,7 +702,8 @@ class SiteResolver(Resolver):
         made: Binding = result
         for operator, comparator in zip(node.ops, node.comparators, strict=True):
             right = self._value(comparator, outer=False)
-            if not isinstance(operator, ast.Is | ast.IsNot | ast.In | ast.NotIn):
+            asks_array = not isinstance(operator, ast.Is | ast.IsNot | ast.In | ast.NotIn)
+            if asks_array and not any(map(_is_text, (node.left, comparator))):
                 self._note_operation(Form.binary, node, type(operator).__name__, left, right)
                 made = self._operated(left, right)
             left = right
@@ -783,6 +784,16 @@ def _imported(name: str) -> Binding:
     if name in _MODULES:
         return _MODULES[name]
     return OTHER if name.partition(".")[0] in _FOREIGN else Symbol(name)
+
+
+def _is_number(node: ast.expr | None) -> bool:
+    """Whether it is a literal number: ``b1: ArrayLike = 0.9`` takes an array, and hardly ever gets one."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+
+
+def _is_text(node: ast.expr) -> bool:
+    """Whether it is a literal text, to which no array is compared: ``label == "muon"``."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _leaves(body: Sequence[ast.stmt]) -> bool:

@@ -25,12 +25,15 @@ from coordinator.catalogue.usage import sources as files
 from coordinator.catalogue.usage.sources import FileFilter
 from coordinator.catalogue.usage.workers import UNPARSABLE, Workers, fault_of
 from coordinator.errors import AssessmentError
+from coordinator.formats import join_words
 from protocol.garbage import garbage_collection_paused
 
 BATCH_FILES = 40
 BATCH_BYTES = 600_000
 FRAMEWORKS: Collection[str] = tuple(ROOTS)
 SUFFIXES = (".py", ".ipynb")
+SHOWN_REASONS = 3
+"""Files of which a message says why they were not read."""
 _ARCHIVES = (".whl", ".zip", ".egg", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
 _NO_CODE_OF_THE_USER = frozenset({"__pycache__", "node_modules", "site-packages", "__pypackages__"})
 
@@ -82,9 +85,11 @@ def located(name_or_path: str) -> Path:
 
     The package is found, never imported. Raises AssessmentError if there is neither.
     """
+    if not name_or_path:
+        raise AssessmentError("the PATH is empty: name a folder, a .py file, a notebook or an installed package")
     path = Path(name_or_path)
     try:
-        if name_or_path and path.exists():
+        if path.exists():
             return path
         if all(part.isidentifier() for part in name_or_path.split(".")):
             installed = _installed(name_or_path)
@@ -96,6 +101,15 @@ def located(name_or_path: str) -> Path:
         f"{name_or_path} is no file or folder here, and no package of that name is installed: "
         "name a folder, a .py file, a notebook, a wheel, an sdist or an installed package"
     )
+
+
+def nothing_read(name_or_path: str, source: Source) -> str:
+    """The message where no file was read: why those that are there were not."""
+    nothing = f"{name_or_path} has no Python file that can be read"
+    if not source.unread:
+        return f"{nothing}: name a folder, a file or a package"
+    reasons = [f"{unread.path}: {unread.reason}" for unread in source.unread]
+    return f"{nothing} ({join_words(reasons, SHOWN_REASONS)}): mend it, or name another"
 
 
 def _installed(name: str) -> Path | None:
@@ -121,7 +135,7 @@ def _files(path: Path) -> Iterator[files.SourceFile]:
         return files.sources(
             path, FileFilter(SUFFIXES, names_linked_folders=True, opens_archives=False, enters=_is_of_the_user)
         )
-    if path.name.endswith(SUFFIXES):
+    if path.is_file() and path.name.endswith(SUFFIXES):
         return iter([files.read_file(path, path.name)])
     if path.is_file() and path.name.lower().endswith(_ARCHIVES):
         return files.sources(path, FileFilter(SUFFIXES, opens_archives=False))

@@ -29,7 +29,7 @@ from coordinator.assess.replayed import assess_replays, without_outcome
 from coordinator.assess.report import Report
 from coordinator.assess.silencing import baseline_of, read_baseline, silence
 from coordinator.assess.sites import Source
-from coordinator.assess.sources import located, read_sources
+from coordinator.assess.sources import located, nothing_read, read_sources
 from coordinator.assess.whole_run import WholeRun
 from coordinator.cli.evidence_source import find_evidence
 from coordinator.cli.output import writing
@@ -162,7 +162,7 @@ def _assess_code(
     place = located(path)
     source = read_sources(place, frameworks=[choice.chosen.framework])
     if not source.files:
-        raise AssessmentError(f"{path} has no Python file that can be read: name a folder, a file or a package")
+        raise AssessmentError(nothing_read(path, source))
     if coverage is not None:
         source = with_reached(source, Coverage.read(coverage), place if place.is_dir() else place.parent)
     assessment = assess_source(source, choice.chosen, names_of(choice.chosen), slow, load_host_only())

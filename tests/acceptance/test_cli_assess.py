@@ -159,6 +159,8 @@ def test_a_coordinator_answers_with_what_its_campaigns_found(
         (("--on", "torch/xlaa"), "nobody charted torch/xlaa"),
         (("--on", "tourch/xla"), "did you mean torch/xla"),
         (("--on", "torch"), "is not a target selector"),
+        (("--on", "torch/cpu"), "torch/cpu is the host, to which other targets are compared"),
+        (("--on", "*/xla"), "name one framework"),
         (("--on", "torch/xla", "--fail-on", "wron"), "did you mean wrong?"),
         (("--on", "torch/xla", "--data", "/none"), "there is no file /none: check its name"),
         (("--on", "torch/xla", "--data", "/dev/null"), "is no evidence of Portolan's"),
@@ -180,9 +182,10 @@ def test_nothing_to_read_is_exit_code_2(portolan: Portolan, tmp_path: Path) -> N
     assert "has no Python file that can be read" in portolan.refused(
         "assess", str(tmp_path / "empty"), "--on", "torch/xla"
     )
-    assert "has no Python file that can be read" in portolan.refused(
+    assert "has no Python file that can be read (a.py: no Python 3): mend it" in portolan.refused(
         "assess", str(tmp_path / "broken"), "--on", "torch/xla"
     )
+    assert "the PATH is empty" in portolan.refused("assess", "", "--on", "torch/xla")
     assert "no package of that name" in portolan.refused("assess", "nosuchpackage", "--on", "torch/xla")
 
 

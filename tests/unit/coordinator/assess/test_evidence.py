@@ -68,6 +68,14 @@ def test_a_target_that_nobody_charted_is_said_in_one_line(selector: str) -> None
     assert ("did you mean torch/xla?" in message) == (selector != "jax/tpu")
 
 
+def test_the_host_is_no_target_and_a_selector_means_one_framework() -> None:
+    with pytest.raises(AssessmentError, match=r"^torch/cpu is the host, to which other targets are compared"):
+        choose_target("torch/cpu", OLD)
+    with pytest.raises(AssessmentError, match=r"\*/xla means targets of jax and torch: name one framework, such as"):
+        choose_target("*/xla", OLD, replace(OLD, framework="jax"))
+    assert choose_target("*/xla", OLD) is OLD
+
+
 def chart_cases(name: str, revision: str, days: int, *cases: object, digest: str | None = "d") -> Charted:
     """A campaign that charted some cases of one function; ``cases`` are names, or ends by name."""
     evidence_rows = [case(text.partition("=")[0], text.partition("=")[2] or "passed") for text in map(str, cases)]  # type: ignore[arg-type]

@@ -132,6 +132,12 @@ def test_values_that_are_no_arrays_have_no_operators() -> None:
     assert names(code) == ["torch.Tensor.shape", "torch.Tensor.size"]
 
 
+def test_a_literal_text_and_a_parameter_that_is_a_number_by_default_have_no_operators() -> None:
+    assert names("def f(label: torch.Tensor):\n    return label == 'frozen', 'frozen' != label") == []
+    assert names("def f(beta: torch.Tensor = 0.9):\n    return 1 - beta") == []
+    assert names("def f(beta: torch.Tensor = None):\n    return 1 - beta") == ["torch.Tensor.__rsub__"]
+
+
 def test_a_layer_is_used_where_it_is_called_with_the_arguments_that_made_it() -> None:
     code = (
         "class Net(nn.Module):\n"

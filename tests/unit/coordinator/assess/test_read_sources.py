@@ -156,9 +156,11 @@ def _parse_or_end(batch: list[files.SourceFile]) -> object:
     return sources.parse_files(batch)
 
 
-@pytest.mark.parametrize("name", ["missing", "missing.py", "notes.txt", "corpus.jsonl"])
+@pytest.mark.parametrize("name", ["missing", "missing.py", "notes.txt", "corpus.jsonl", "pipe.py"])
 def test_a_path_that_cannot_be_assessed_is_said(tmp_path: Path, name: str) -> None:
-    if not name.startswith("missing"):
+    if name == "pipe.py":
+        os.mkfifo(tmp_path / name)
+    elif not name.startswith("missing"):
         (tmp_path / name).write_text(ADD)
     with pytest.raises(AssessmentError, match=name):
         read_sources(tmp_path / name)
