@@ -23,6 +23,7 @@ BENCHES: dict[str, tuple[str, ...]] = {
     "scale": (),
     "memory": (),
     "usage": (),
+    "call_sites": (),
     "repeatability": (),
     "pages": (),
     "library": (),

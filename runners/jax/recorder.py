@@ -64,7 +64,7 @@ def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Ca
     """Record the calls of this process into the book; gives the way to stop."""
     recorder = Recorder(book, Sites(folder, FOLDERS), JaxDialect(), options.with_values)
     before = jax.config.jax_disable_jit
-    with wrapped(_places(), recorder, Mode(_compiled, is_on=_is_eager)), compiling(book):
+    with wrapped(places(), recorder, Mode(_compiled, is_on=_is_eager)), compiling(book):
         jax.config.update("jax_disable_jit", True)
         try:
             yield recorder.stop
@@ -78,7 +78,7 @@ def watching(book: Book, folder: str, device: Device) -> Iterator[Callable[[], N
     watcher = Watcher(book, Sites(folder, FOLDERS), device, READS)
     device.prime()
     # What is traced does not run yet.
-    with wrapped(_places(), watcher, Mode(is_on=core.trace_state_clean)):
+    with wrapped(places(), watcher, Mode(is_on=core.trace_state_clean)):
         yield watcher.stop
 
 
@@ -92,7 +92,8 @@ def _is_eager() -> bool:
     return bool(config.disable_jit.value)
 
 
-def _places() -> Iterator[Place]:
+def places() -> Iterator[Place]:
+    """Where users find the functions that a recorder wraps."""
     for module in modules():
         for name in functions_in(module):
             yield Place(module, name, f"{module.__name__}.{name}")

@@ -1,0 +1,119 @@
+"""``call_sites``: of the calls that programs make out of four packages, the share that is read off their source.
+
+Each program (``programs/``) exercises one package in its framework's environment while each direct call of a public
+function is noted with its lines. The source of the package is then read as ``portolan assess`` reads it. Recall is the
+share of the noted calls that have a site. Precision is the share of the sites whose call was noted, of those on lines
+that ran and of functions whose calls can be noted. Where a condition within a line leaves a call out, or a value is a
+plain number, its site counts against precision.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.call_sites.matching import Agreement, SeenCalls, agreement
+from bench.figure import Figure
+from bench.place import PROJECT, CannotRunError, folder, say
+from coordinator.assess.sources import read_sources
+from runners.cli import environments
+
+INSTALL = "PORTOLAN_BENCH_INSTALL"
+LIMIT_S = 1_800.0
+LEAST_RECALL, LEAST_PRECISION = 0.95, 0.97
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package, and what is installed for it beside its framework: dependencies are named, as the framework is one."""
+
+    framework: str
+    requirements: Sequence[str]
+
+
+_FLAX = ("msgpack", "optax==0.2.8", "treescope", "rich", "markdown-it-py", "mdurl", "pygments", "pyyaml")
+_TIMM = ("torchvision==0.24.0", "pillow", "safetensors", "huggingface_hub==2.4.0")
+PACKAGES: Mapping[str, Package] = {
+    "optax": Package("jax", ("optax==0.2.8", "chex==0.1.92", "toolz")),
+    "flax": Package("jax", ("flax==0.12.8", *_FLAX)),
+    "torchvision": Package("torch", ("torchvision==0.24.0", "pillow")),
+    "timm": Package("torch", ("timm==1.0.31", *_TIMM)),
+}
+
+
+def run() -> Iterator[Figure]:
+    with folder() as place:
+        for name, package in PACKAGES.items():
+            say("call_sites", name)
+            package_folder = _install(place / name, package)
+            yield from _figures(name, package, _agreement(name, package, package_folder))
+
+
+def _figures(name: str, package: Package, result: Agreement) -> Iterator[Figure]:
+    detail = {"requirements": list(package.requirements)}
+    yield Figure(
+        f"recall_{name}",
+        result.recall,
+        "of the calls that ran",
+        target=f"{LEAST_RECALL:.0%}",
+        met=result.recall >= LEAST_RECALL,
+        n=result.calls,
+        detail=detail,
+    )
+    yield Figure(
+        f"precision_{name}",
+        result.precision,
+        "of the sites on lines that ran",
+        target=f"{LEAST_PRECISION:.0%}",
+        met=result.precision >= LEAST_PRECISION,
+        n=result.sites,
+        detail=detail,
+    )
+
+
+def _agreement(name: str, package: Package, package_folder: Path) -> Agreement:
+    command = [_python(package), "-W", "ignore", "-m", "bench.call_sites.seen"]
+    program = str(PROGRAMS / f"{name}_calls.py")
+    variables = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join((str(PROJECT), str(package_folder))),
+        "JAX_PLATFORMS": "cpu",
+    }
+    completed_process = subprocess.run(
+        [*command, package.framework, name, program],
+        env=variables,
+        cwd=package_folder,
+        stdout=subprocess.PIPE,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    if completed_process.returncode:
+        raise CannotRunError(f"{program} failed in {package.framework}'s environment: its traceback is above")
+    seen_calls = SeenCalls.of(json.loads(completed_process.stdout))
+    source = read_sources(package_folder / name, frameworks=[package.framework])
+    return agreement(source.sites, seen_calls, package.framework)
+
+
+def _install(place: Path, package: Package) -> Path:
+    """Install what the package needs beside its framework into a folder of its own."""
+    uv = shutil.which("uv", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
+    if uv is None or os.environ.get(INSTALL) != "1":
+        raise CannotRunError(f"set {INSTALL}=1 where uv is: it installs the packages into a folder that is deleted")
+    command = [uv, "pip", "install", "--quiet", "--no-deps", "--python", _python(package), "--target", str(place)]
+    if subprocess.run([*command, *package.requirements], stdout=sys.stderr, check=False).returncode:
+        raise CannotRunError(f"uv could not install {' '.join(package.requirements)}: its words are above")
+    return place
+
+
+def _python(package: Package) -> str:
+    environment = environments.find(package.framework)
+    if environment is None:
+        raise CannotRunError(f"{package.framework} is not set up; run: portolan-runner setup {package.framework}")
+    return str(environment / "bin" / "python")

@@ -1,0 +1,117 @@
+"""Sites of a source against the calls that a program was seen to make: the missed and the unmade ones. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from coordinator.assess import operators
+from coordinator.assess.sites import Site, Use
+
+_OPERATORS: Mapping[str, str] = {
+    "add": "Add", "sub": "Sub", "mul": "Mult", "matmul": "MatMult", "truediv": "Div", "div": "Div", "mod": "Mod",
+    "floordiv": "FloorDiv", "pow": "Pow", "lshift": "LShift", "rshift": "RShift", "and": "BitAnd", "or": "BitOr",
+    "xor": "BitXor", "eq": "Eq", "ne": "NotEq", "lt": "Lt", "le": "LtE", "gt": "Gt", "ge": "GtE",
+}  # fmt: skip
+"""The classes of ``ast`` by the methods that Python calls for them, without their underscores."""
+OPERATORS_IN: Mapping[str, str] = {"jax": "jax.numpy", "torch": "torch"}
+"""The modules with the functions that operators stand for."""
+_UNARY: Mapping[str, str] = {"neg": "USub", "pos": "UAdd", "invert": "Invert", "abs": "abs"}
+
+
+@dataclass(frozen=True)
+class SeenCalls:
+    """The calls that a program made out of a package."""
+
+    calls: frozenset[tuple[str, int, int, str]]
+    """File, first and last line of the expression, function."""
+    lines: frozenset[tuple[str, int]]
+    """Those that ran."""
+    names: frozenset[str]
+    """Functions whose calls can be seen."""
+
+    @classmethod
+    def of(cls, written: Mapping[str, Sequence[Sequence[object]]]) -> SeenCalls:
+        return cls(
+            frozenset(map(tuple, written["calls"])),  # type: ignore[arg-type]
+            frozenset(map(tuple, written["lines"])),  # type: ignore[arg-type]
+            frozenset(map(str, written["names"])),
+        )
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far a source agrees with what ran."""
+
+    calls: int
+    missed: tuple[tuple[str, int, str], ...]
+    """Calls that were made and that no site names."""
+    sites: int
+    """Sites on lines that ran."""
+    unmade: tuple[Site, ...]
+    """Of these, those whose call was not made."""
+
+    @property
+    def recall(self) -> float:
+        return 1 - len(self.missed) / self.calls
+
+    @property
+    def precision(self) -> float:
+        return 1 - len(self.unmade) / self.sites
+
+
+def agreement(sites: Iterable[Site], seen_calls: SeenCalls, root: str) -> Agreement:
+    """Match sites and calls by file, line and what the function is called, whatever its module.
+
+    An operator and the function that it stands for are one. A class is no call that can be seen, and neither is a
+    function that is handed on.
+    """
+    names_at: dict[tuple[str, int], set[str]] = {}
+    all_sites = list(sites)
+    for site in all_sites:
+        names_at.setdefault((site.path, site.line), set()).add(plain_name(site.function, root))
+    missed_calls = [
+        (file, first, name)
+        for file, first, last, name in sorted(seen_calls.calls)
+        if not any(plain_name(name, root) in names_at.get((file, line), ()) for line in range(first, last + 1))
+    ]
+    made_at: dict[tuple[str, int], set[str]] = {}
+    for file, first, last, name in seen_calls.calls:
+        for line in range(first, last + 1):
+            made_at.setdefault((file, line), set()).add(plain_name(name, root))
+    visible = seen_calls.names | {
+        f"{OPERATORS_IN[root]}.{plain_name(name, root)}" for name in seen_calls.names if _is_operator(name)
+    }
+    sites_that_ran = [
+        site
+        for site in all_sites
+        if site.use is not Use.named and (site.path, site.line) in seen_calls.lines and site.function in visible
+    ]
+    unmade_sites = [
+        site
+        for site in sites_that_ran
+        if plain_name(site.function, root) not in made_at.get((site.path, site.line), ())
+    ]
+    return Agreement(len(seen_calls.calls), tuple(missed_calls), len(sites_that_ran), tuple(unmade_sites))
+
+
+def plain_name(function: str, root: str) -> str:
+    """The last part of a name; of a method that Python calls for an operator that of the operator's function."""
+    last = function.rpartition(".")[2]
+    if last == "index_put_":
+        return "setitem"  # Under that name charts have ``x[mask] = v``.
+    if not _is_operator(last):
+        return last.rstrip("_") if root == "torch" else last
+    method = last.strip("_")
+    operation = None
+    if method in _UNARY:
+        operation = operators.unary(root, _UNARY[method])
+    else:
+        for name in (method, method[1:]):
+            if name in _OPERATORS and operation is None:
+                operation = operators.binary(root, _OPERATORS[name], left_is_array=True)
+    return method if operation is None else operation.function.rpartition(".")[2]
+
+
+def _is_operator(function: str) -> bool:
+    return function.rpartition(".")[2].startswith("__")
