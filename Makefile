@@ -41,7 +41,7 @@ help:
 	@echo 'make bench [BENCH=name]        measure; each figure is one line of JSON'
 	@echo 'make check-stubs               torch without CUDA against torch with it, every case, for hours'
 	@echo 'make test-mutants [MUTANTS=30] make mistakes in a copy of the product; the tests must notice each'
-	@echo 'make screenshots               pictures of the main pages, docs/images/, with Chromium'
+	@echo 'make screenshots               pictures for the README, docs/images/, with Chromium'
 	@echo 'make clean                     remove .venv and caches; data and frameworks stay'
 
 $(STAMP):

@@ -1,7 +1,8 @@
-"""Pictures of the main pages, in light and in dark, for the README: ``make screenshots`` writes docs/images/.
+"""Pictures of pages, on a desk and on a phone, in light and in dark: ``make screenshots`` writes the README's.
 
-Starts an instance in a folder of its own, charts a few functions of the targets for real, and looks at it; with
-``--data-dir`` it looks at the newest campaign of an instance that is there, and charts nothing. Runs in ``.venv``.
+The tests look at every page in the same views. As a command this starts an instance in a folder of its own, charts a
+few functions of the targets for real, and writes the views of a desk into docs/images/; with ``--data-dir`` it looks at
+the newest campaign of an instance that is there, and charts nothing. Runs in ``.venv``.
 """
 
 from __future__ import annotations
@@ -17,13 +18,12 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
+from typing import Any, Literal
 
 from PIL import Image
-from playwright.sync_api import Page
+from playwright.sync_api import Page, ViewportSize
 
 from scripts import chromium
 
@@ -32,7 +32,14 @@ IMAGES = ROOT / "docs" / "images"
 PORTOLAN = ROOT / ".venv" / "bin" / "portolan"
 TARGETS = "tensorflow/cpu tensorflow/xla jax/cpu"
 FUNCTIONS = ("jax.scipy.*", "jax.lax.se*", "tf.math.*", "tf.linalg.*", "tf.image.*", "tf.io.*", "tf.lookup.*")
-SIZE = {"width": 1200, "height": 800}
+WINDOWS: dict[str, ViewportSize] = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+PAGES = {
+    "atlas": "/",
+    "matrix": "/campaigns/{campaign}/matrix",
+    "figures": "/campaigns/{campaign}/figures",
+}
+"""The pages in the README."""
 MOST_BYTES = 200_000
 COLOURS = (256, 128, 64, 32)
 
@@ -63,36 +70,29 @@ def main() -> None:
             )
         IMAGES.mkdir(parents=True, exist_ok=True)
         with chromium.launch(path) as browser:
-            for scheme in ("light", "dark"):
-                page = browser.new_page(viewport=SIZE, color_scheme=scheme, device_scale_factor=1.5)
-                for name, address in pages(url).items():
-                    _take(page, url + address, IMAGES / f"{name}-{scheme}.png")
-                page.close()
+            page = browser.new_page(device_scale_factor=1.5)
+            campaign = _newest_campaign(url)
+            for _, scheme in views(page, ["desk"]):
+                for name, address in PAGES.items():
+                    _take(page, url + address.format(campaign=campaign), IMAGES / f"{name}-{scheme}.png")
 
 
-def pages(url: str) -> dict[str, str]:
-    """The addresses of what is shown, of the newest campaign."""
+def views(page: Page, windows: Iterable[str] = WINDOWS) -> Iterator[tuple[str, str]]:
+    """Show a page in each of these windows in each color scheme; yields both names while it is so."""
+    for window in windows:
+        page.set_viewport_size(WINDOWS[window])
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            yield window, scheme
+
+
+def _newest_campaign(url: str) -> int:
     campaigns = _read(f"{url}/api/v1/campaigns?limit=1")["campaigns"]
     if not campaigns:
         sys.exit("screenshots: no campaign has been submitted in this data directory: run `portolan submit` first")
-    campaign = f"/campaigns/{campaigns[0]['id']}"
-    rows = _read(f"{url}/api/v1{campaign}/matrix")["rows"]
-    if not rows:
+    if not campaigns[0]["counters"]["done"]:
         sys.exit("screenshots: the newest campaign has no outcome yet: wait for it, or run `portolan watch`")
-    # A function that has something to tell: it failed somewhere, and was timed elsewhere.
-    best_row = max(rows, key=lambda row: sum(_worth(cell) for cell in row["cells"].values()))
-    return {
-        "atlas": "/",
-        "campaign": campaign,
-        "matrix": f"{campaign}/matrix",
-        "function": f"{campaign}/functions/{best_row['framework']}/{quote(best_row['function'])}",
-        "figures": f"{campaign}/figures",
-        "runners": "/runners",
-    }
-
-
-def _worth(cell: dict[str, Any]) -> int:
-    return 2 * (cell["verdict"] in ("partial", "complete")) + (cell["steady_ms"] is not None)
+    return int(campaigns[0]["id"])
 
 
 def _take(page: Page, address: str, path: Path) -> None:

@@ -1,13 +1,15 @@
-"""Every page, in light and in dark, on a desk and on a phone: nobody is kept out, and nothing complains."""
+"""Every page, in light and in dark, on a desk and on a phone: nobody is kept out, and no text is cut or covered."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
 from coordinator.atlas.addresses import framework_path, function_path, module_path, target_path
+from scripts import screenshots
 from tests.browser.conftest import House
 from tests.browser.told_runner import ENDLESS, MARKUP
 from tests.browser.watched import Watched
@@ -47,8 +49,12 @@ def _target(house: House) -> str:
     return f"/atlas/{quote(target_path(runner['target'], runner['hardware']))}"
 
 
+def _photographed(path: str) -> Address:
+    return lambda house: path.format(campaign=house.low)
+
+
 PAGES: dict[str, Address] = {
-    "atlas": lambda house: "/",
+    **{name: _photographed(path) for name, path in screenshots.PAGES.items()},
     "search without scripts": lambda house: "/?q=tales",
     "function in the atlas": _of_atlas("tales.storm.reef"),
     "function with markup in the atlas": _of_atlas(MARKUP),
@@ -61,7 +67,6 @@ PAGES: dict[str, Address] = {
     "new campaign": lambda house: "/campaigns/new",
     "campaign": lambda house: f"/campaigns/{house.low}",
     "cancel": lambda house: f"/campaigns/{house.low}/cancel",
-    "matrix": lambda house: f"/campaigns/{house.low}/matrix",
     "matrix on device": lambda house: f"/campaigns/{house.low}/matrix?rule=on_device&q=fails:xla",
     "function": _function("tales.calm.drift"),
     "function with markup": _function(MARKUP),
@@ -71,7 +76,6 @@ PAGES: dict[str, Address] = {
     "history": lambda house: "/history/tales/tales.storm.ebb",
     "compare": lambda house: "/compare",
     "compared": lambda house: f"/compare?a={house.high}&b={house.low}",
-    "figures": lambda house: f"/campaigns/{house.low}/figures",
     "report": lambda house: f"/campaigns/{house.low}/report",
     "the study": lambda house: "/reference",
     "coverage": lambda house: "/coverage",
@@ -86,15 +90,15 @@ FIGURES = {"figures": 100}
 """Where all of them are drawn, one page of every figure is enough."""
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_keeps_nobody_out_and_complains_of_nothing(visit: Watched, house: House, name: str) -> None:
+def test_a_page_is_whole_on_its_pictures_and_keeps_nobody_out(
+    visit: Watched, house: House, name: str, tmp_path: Path
+) -> None:
     visit.open(PAGES[name](house))
     visit.wait_settled(most=FIGURES.get(name, 2))
-    for scheme in ("light", "dark"):
-        visit.page.emulate_media(color_scheme=scheme)
-        assert visit.accessibility_faults() == [], scheme
-    assert visit.too_wide() == []
+    assert visit.photograph(tmp_path) == []
+    assert len(list(tmp_path.glob("*.png"))) == 4
 
 
 @pytest.mark.parametrize(
@@ -106,10 +110,9 @@ def test_a_page_keeps_nobody_out_and_complains_of_nothing(visit: Watched, house:
     ],
 )
 def test_a_page_that_cannot_be_shown_says_so_and_keeps_nobody_out(
-    visit: Watched, path: str, status: int, message: str
+    visit: Watched, path: str, status: int, message: str, tmp_path: Path
 ) -> None:
     with visit.expecting(status):
         visit.open(path)
     assert message in visit.page.inner_text("main")
-    assert visit.accessibility_faults() == []
-    assert visit.too_wide() == []
+    assert visit.photograph(tmp_path) == []

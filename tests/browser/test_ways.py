@@ -147,10 +147,7 @@ def test_a_report_is_read_from_disk_without_its_coordinator(
     read = Watched(context.new_page(), "nowhere")
     read.page.goto(path.as_uri())
     read.wait_settled()
-    for scheme in ("light", "dark"):
-        read.page.emulate_media(color_scheme=scheme)
-        assert read.accessibility_faults() == [], scheme
-    assert read.too_wide() == []
+    assert read.photograph(tmp_path) == []
     expect(read.page.locator("body")).to_contain_text("Low water <b>& bold</b>")
     expect(read.page.locator("body")).to_contain_text("tales.storm.reef")
     context.close()
@@ -257,10 +254,7 @@ def test_a_script_that_is_dropped_on_the_atlas_is_assessed_and_its_functions_sta
     expect(page.locator("figure[data-framework=torch] figcaption").first).to_contain_text("script uses are outlined")
     page.get_by_text("All findings on torch@2.9.0/xla").click()
     expect(page.locator("article").first).to_contain_text("return torch.cumsum(x, 0)")
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        assert visit.accessibility_faults() == [], scheme
-    assert visit.too_wide() == []
+    assert visit.photograph(tmp_path) == []
 
 
 def test_a_script_is_chosen_and_assessed_without_scripts(browser: Browser, house: House, tmp_path: Path) -> None:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import ConsoleMessage, Page, Request, Response, ViewportSize
+from playwright.sync_api import ConsoleMessage, Page, Request, Response
+
+from scripts.screenshots import WINDOWS, views
 
 WITHIN_S = 30.0
 """What a page is to show does not take longer."""
-SERIOUS = ("serious", "critical")
-PHONE: ViewportSize = {"width": 390, "height": 844}
-DESK: ViewportSize = {"width": 1280, "height": 900}
+DESK = WINDOWS["desk"]
 RULES = {"resultTypes": ["violations"], "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
-OUTSIDE = """() => [...document.querySelectorAll("main *, header *, footer *")]
-  .filter((each) => each.getBoundingClientRect().right > innerWidth + 1 && !each.closest(".scroll, pre, svg, canvas"))
-  .slice(0, 5).map((each) => each.outerHTML.slice(0, 120))"""
+LAYOUT = Path(__file__).with_name("layout.js").read_text()
 
 
 class Watched:
@@ -54,23 +53,29 @@ class Watched:
             figures.nth(number).scroll_into_view_if_needed()
             figures.nth(number).locator(".interactive").wait_for()
 
+    def photograph(self, folder: Path) -> list[str]:
+        """Take a picture of the whole page in each view (``phone-dark.png``); returns the faults of all of them."""
+        faults = []
+        for window, scheme in views(self.page):
+            self.page.screenshot(path=folder / f"{window}-{scheme}.png", full_page=True)
+            faults += [
+                f"{window}, {scheme}: {fault}" for fault in (*self.accessibility_faults(), *self.layout_faults())
+            ]
+        self.page.set_viewport_size(DESK)
+        return faults
+
     def accessibility_faults(self) -> list[str]:
-        """What axe finds that keeps somebody out, one line each."""
+        """What axe finds, one line each."""
         violations: list[dict[str, Any]] = Axe().run(self.page, options=RULES).response["violations"]
         return [
-            f"{each['id']} ({each['impact']}): {each['help']}: {each['nodes'][0]['html'][:300]}"
-            for each in violations
-            if each["impact"] in SERIOUS
+            f"{violation['id']} ({violation['impact']}): {violation['help']}: {violation['nodes'][0]['html'][:300]}"
+            for violation in violations
         ]
 
-    def too_wide(self) -> list[str]:
-        """What makes a phone's page scroll sideways."""
-        page = self.page
-        page.set_viewport_size(PHONE)
-        wide = page.evaluate("document.documentElement.scrollWidth") > PHONE["width"]
-        selectors: list[str] = page.evaluate(OUTSIDE) or ["the page"] if wide else []
-        page.set_viewport_size(DESK)
-        return selectors
+    def layout_faults(self) -> list[str]:
+        """What sticks out of the window, and texts that overlap or are cut, one line each."""
+        faults: list[str] = self.page.evaluate(LAYOUT)
+        return faults
 
     def _console(self, message: ConsoleMessage) -> None:
         # What a server refused is heard of by its status.
