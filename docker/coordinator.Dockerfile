@@ -27,9 +27,15 @@ RUN sed -i '/^readme = /d' /project/pyproject.toml \
     && python3 -m pip install --no-cache-dir --no-deps --target /opt/portolan /project \
     && rm -r /opt/portolan/bin
 
+# What verifies the signatures of bundles. Of Debian's release the newest: an exact version leaves the mirrors with the
+# next security fix. Its libraries are in every Debian.
+FROM ${PYTHON} AS signatures
+RUN apt-get update && apt-get install --yes --no-install-recommends openssh-client
+
 FROM ${PYTHON}
 ARG PORTOLAN_VERSION=""
 RUN useradd --uid 10001 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin portolan
+COPY --from=signatures /usr/bin/ssh-keygen /usr/bin/
 COPY --from=installed /opt/venv /opt/venv
 COPY --from=project /opt/portolan /opt/portolan
 ENV PATH=/opt/venv/bin:$PATH \

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from coordinator.bundles.signature import NAMESPACE
 from tests.fork_server import RUNNER_SERVER, call
 from tests.runner_process import environment
 from tests.waiting import LIMIT_S
@@ -46,6 +47,19 @@ def sealed(lines: list[dict[str, Any]]) -> bytes:
 def lines_of(bundle: bytes) -> list[dict[str, Any]]:
     """Header and outcomes, without the end."""
     return [json.loads(line) for line in bundle.splitlines()[:-1]]
+
+
+def make_key(folder: Path, name: str, kind: str = "ed25519") -> Path:
+    """The private key; the public one lies beside it."""
+    key = folder / name
+    subprocess.run(["ssh-keygen", "-q", "-t", kind, "-N", "", "-f", str(key)], check=True)
+    return key
+
+
+def sign(bundle: Path, key: Path, namespace: str = NAMESPACE) -> None:
+    """Write the signature beside the bundle."""
+    command = ["ssh-keygen", "-q", "-Y", "sign", "-n", namespace, "-f", str(key), str(bundle)]
+    subprocess.run(command, check=True, capture_output=True)
 
 
 def as_torch(out: Path, hazards: dict[str, str]) -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from coordinator.bundles.signature import NAMESPACE
 from tests import bundles
 from tests.coordinator_process import CoordinatorProcess
 from tests.portolan_process import Portolan
@@ -39,19 +40,13 @@ class Lab:
         self.portolan = Portolan(folder / "data")
 
     def make_key(self, name: str) -> Path:
-        key = self.folder / name
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
-        return key
+        return bundles.make_key(self.folder, name)
 
     def public(self, key: Path) -> str:
         return key.with_suffix(".pub").read_text()
 
-    def sign(self, key: Path, namespace: str = "portolan-bundle") -> None:
-        subprocess.run(
-            ["ssh-keygen", "-q", "-Y", "sign", "-n", namespace, "-f", str(key), str(self.bundle)],
-            check=True,
-            capture_output=True,
-        )
+    def sign(self, key: Path, namespace: str = NAMESPACE) -> None:
+        bundles.sign(self.bundle, key, namespace)
 
     def refused(self, *options: str) -> str:
         said = self.portolan.refused("publish", str(self.folder / "site"), str(self.bundle), *self._options(options))

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from coordinator.bundles.signature import SIGNATURE, read_signature
+from tests import bundles
 from tests.containers.composed import PLAIN, Composed
 from tests.containers.inspection import ASK, ENROLMENT_ALONE, look_inside, shortcomings
 from tests.waiting import until
@@ -95,6 +97,18 @@ def test_a_case_reads_its_own_token_and_no_other(project: Composed) -> None:
 def test_a_runner_cannot_become_root(project: Composed) -> None:
     answer = project.run_in("hazards", "import os; os.setuid(0)")
     assert "PermissionError" in answer.stderr
+
+
+def test_the_signature_of_a_bundle_is_verified_in_the_coordinators_image(project: Composed, tmp_path: Path) -> None:
+    bundle, key = bundles.make(tmp_path / "hazards.bundle", runs=1), bundles.make_key(tmp_path, "lab")
+    bundles.sign(bundle, key)
+    signer = {"name": "lab@example.org", "key": key.with_suffix(".pub").read_text()}
+    answer = project.http.post("/signers", json=signer)
+    assert answer.status_code == 201, answer.text
+    headers = bundles.HEADERS | {SIGNATURE: str(read_signature(bundle))}
+    answer = project.http.post("/bundles", headers=headers, content=bundle.read_bytes())
+    assert answer.status_code == 201, answer.text
+    assert answer.json()["signed_by"] == "lab@example.org"
 
 
 def test_only_the_coordinator_can_be_reached_and_only_from_this_machine(project: Composed) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -46,17 +45,6 @@ async def http(database: str) -> AsyncIterator[httpx.AsyncClient]:
         ) as client,
     ):
         yield client
-
-
-def make_key(folder: Path, name: str, kind: str = "ed25519") -> Path:
-    key = folder / name
-    subprocess.run(["ssh-keygen", "-q", "-t", kind, "-N", "", "-f", str(key)], check=True)
-    return key
-
-
-def sign(bundle: Path, key: Path, namespace: str = "portolan-bundle") -> None:
-    command = ["ssh-keygen", "-q", "-Y", "sign", "-n", namespace, "-f", str(key), str(bundle)]
-    subprocess.run(command, check=True, capture_output=True)
 
 
 async def trust(http: httpx.AsyncClient, key: Path, name: str = LAB) -> int:
@@ -105,9 +93,9 @@ async def campaign_of(answer: httpx.Response) -> dict[str, Any]:
 async def test_a_signed_bundle_is_its_signers_until_the_key_is_revoked(
     http: httpx.AsyncClient, bundle: Path, tmp_path: Path, kind: str
 ) -> None:
-    key = make_key(tmp_path, "lab", kind)
+    key = bundles.make_key(tmp_path, "lab", kind)
     number = await trust(http, key)
-    sign(bundle, key)
+    bundles.sign(bundle, key)
     campaign = await campaign_of(await send(http, bundle))
     assert campaign["signed_by"] == LAB
     assert await signers_of_evidence(http) == [LAB]
@@ -120,13 +108,13 @@ async def test_a_signed_bundle_is_its_signers_until_the_key_is_revoked(
 async def test_an_unsigned_bundle_is_taken_as_such_and_becomes_the_signers_when_it_comes_signed(
     http: httpx.AsyncClient, bundle: Path, tmp_path: Path
 ) -> None:
-    key = make_key(tmp_path, "lab")
+    key = bundles.make_key(tmp_path, "lab")
     await trust(http, key)
     first = await campaign_of(await send(http, bundle))
     assert first["signed_by"] is None
     page = await http.get(f"http://localhost/campaigns/{first['id']}", headers={"Accept": "text/html"})
     assert "from a bundle without a trusted signature" in page.text
-    sign(bundle, key)
+    bundles.sign(bundle, key)
     second = await campaign_of(await send(http, bundle))
     assert (second["id"], second["signed_by"]) == (first["id"], LAB)
 
@@ -134,9 +122,9 @@ async def test_an_unsigned_bundle_is_taken_as_such_and_becomes_the_signers_when_
 async def test_a_bundle_that_was_changed_after_it_was_signed_is_refused(
     http: httpx.AsyncClient, bundle: Path, tmp_path: Path
 ) -> None:
-    key = make_key(tmp_path, "lab")
+    key = bundles.make_key(tmp_path, "lab")
     await trust(http, key)
-    sign(bundle, key)
+    bundles.sign(bundle, key)
     on_other_hardware(bundle)
     message = await refusal(http, bundle)
     assert f"no valid signature of {LAB}" in message
@@ -146,17 +134,17 @@ async def test_a_bundle_that_was_changed_after_it_was_signed_is_refused(
 async def test_a_signature_for_another_purpose_is_refused(
     http: httpx.AsyncClient, bundle: Path, tmp_path: Path
 ) -> None:
-    key = make_key(tmp_path, "lab")
+    key = bundles.make_key(tmp_path, "lab")
     await trust(http, key)
-    sign(bundle, key, "git")
+    bundles.sign(bundle, key, "git")
     assert f"no valid signature of {LAB}" in await refusal(http, bundle)
 
 
 async def test_a_key_that_nobody_trusts_and_one_that_was_revoked_are_refused_with_what_to_do(
     http: httpx.AsyncClient, bundle: Path, tmp_path: Path
 ) -> None:
-    key = make_key(tmp_path, "lab")
-    sign(bundle, key)
+    key = bundles.make_key(tmp_path, "lab")
+    bundles.sign(bundle, key)
     assert "portolan signer add" in await refusal(http, bundle)
     number = await trust(http, key)
     await http.delete(f"/signers/{number}")
@@ -168,7 +156,7 @@ async def test_a_key_that_nobody_trusts_and_one_that_was_revoked_are_refused_wit
 
 
 async def test_a_key_is_trusted_once_and_only_a_public_key_is(http: httpx.AsyncClient, tmp_path: Path) -> None:
-    key = make_key(tmp_path, "lab")
+    key = bundles.make_key(tmp_path, "lab")
     number = await trust(http, key)
     public = key.with_suffix(".pub").read_text()
     twice = await http.post("/signers", json={"name": "another", "key": public})
