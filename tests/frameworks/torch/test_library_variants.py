@@ -53,13 +53,18 @@ def test_each_is_named_by_the_case_that_it_is_made_of(variants: list[Case]) -> N
     assert [case.id for case in variants if not case.id.startswith(tuple(names[case.function]))] == []
 
 
-LEAST = {"refuses": 600, "non-finite": 500, "tails": 700}
+LEAST = {"refuses": 600, "non-finite": 500, "tails": 800, "sized-odd": 500}
 """The functions that have a variant of a kind."""
 
 
 @pytest.mark.parametrize("tag", LEAST)
 def test_every_kind_is_of_hundreds_of_functions(variants: list[Case], tag: str) -> None:
     assert len({case.function for case in variants if tag in case.tags}) >= LEAST[tag]
+
+
+@pytest.mark.parametrize(("dtype", "least"), [("float16", 800), ("bfloat16", 800), ("int8", 600), ("uint8", 600)])
+def test_small_dtypes_are_of_hundreds_of_functions(variants: list[Case], dtype: str, least: int) -> None:
+    assert len({case.function for case in variants if case.dtype == dtype}) >= least
 
 
 def test_non_finite_values_are_in_the_inputs(variants: list[Case]) -> None:

@@ -46,3 +46,12 @@ def test_a_number_for_which_another_has_nan_is_not_determined(
 
 def test_a_reference_that_differs_in_numbers_too_is_one_of_something_else() -> None:
     assert kind_that_judges(result(1, 0), ("numpy", gives(2, NAN)), ("float64", gives(1, 0))) == "float64"
+
+
+def test_a_reference_is_compared_as_the_bfloat16_that_is_kept() -> None:
+    observed_leaf = Leaf(np.array([3.21875], "float32"), "bfloat16", "cpu")
+    tolerance = TOLERANCES["bfloat16"]
+    _, expected = judge([("numpy", gives(3.23))], observed_leaf, "bfloat16", tolerance)
+    assert expected.values.tolist() == [3.234375]
+    with pytest.raises(UnjudgedError, match="differs"):
+        judge([("numpy", gives(3.2423))], observed_leaf, "bfloat16", tolerance)
