@@ -21,7 +21,7 @@ else:
 
 DEFAULT_SUITE = "paper"
 """The suite that is run where none is named, on both sides."""
-UNTIMED_SUITES = frozenset({"docs", "library", "library_quick"})
+UNTIMED_SUITES = frozenset({"docs", "library", "library_quick", "pairs"})
 """Suites of many small calls, which show what runs and is right: they are not timed where no policy is named."""
 CONFORMANCE_SUITE = "conformance"
 """The name that our runners give to what ``portolan runner check`` needs; its cases bear a ``ConformanceTag``."""

@@ -57,13 +57,13 @@ def submit(
     timeout: Annotated[float | None, typer.Option(help="Time limit of a case in seconds; 900 unless given.")] = None,
     timing: Annotated[
         TimingPolicy | None,
-        typer.Option(help="How calls are timed; steady unless given, off for the suites docs and library."),
+        typer.Option(help="How calls are timed; steady unless given, off for the suites docs, library and pairs."),
     ] = None,
     timed_cases: Annotated[
         TimedCases | None,
         typer.Option(
-            help="Which cases of a function are timed; all unless given, representative (one) for the suites docs "
-            "and library."
+            help="Which cases of a function are timed; all unless given, representative (one) for the suites docs, "
+            "library and pairs."
         ),
     ] = None,
     verdicts_first: Annotated[

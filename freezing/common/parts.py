@@ -75,10 +75,19 @@ def draw_missing(
             print(f"{number + 1}/{len(titles)} {title}", flush=True)
 
 
-def merge(folder: Path, suite: Path, framework: str, version: str, left_out: Iterable[Reason] = ()) -> None:
+def merge(
+    folder: Path,
+    suite: Path,
+    framework: str,
+    version: str,
+    left_out: Iterable[Reason] = (),
+    *,
+    has_quick_form: bool = True,
+) -> None:
     """Put the parts together into the suite's two files: the cases, and what was left out."""
     whole, reasons = _put_together(folder)
-    mark_quick(whole.cases)
+    if has_quick_form:
+        mark_quick(whole.cases)
     whole.write(suite / PACK, {framework: version})
     (suite / LISTED).write_text(list_left_out([*left_out, *reasons], framework, version))
 

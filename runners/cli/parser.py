@@ -67,13 +67,13 @@ def make_parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--timing",
         choices=[policy.value for policy in TimingPolicy],
-        help="how calls are timed (default: steady, and off for the suites docs and library)",
+        help="how calls are timed (default: steady, and off for the suites docs, library and pairs)",
     )
     run.add_argument(
         "--timed-cases",
         choices=[which.value for which in TimedCases],
         help="with --out: time all cases of a function or one "
-        "(default: all, and representative for the suites docs and library)",
+        "(default: all, and representative for the suites docs, library and pairs)",
     )
     run.add_argument("--run", type=int, help="number of the one run (default: 1)")
     run.add_argument(

@@ -39,6 +39,8 @@ EXPRESSION = "expression"
 """An argument of an example that is no literal, as its text has it: ``{"expression": "x.shape[0]"}``."""
 SHORTENED = "shortened"
 """The beginning of a value that is too long: ``{"shortened": "[1, 2, 3"}``."""
+RESULT = "result"
+"""An argument that another function returned: ``{"object": "result"}``."""
 _OTHER_PACKAGES = frozenset({"np", "numpy", "math", "random", "itertools", "functools"})
 """Roots of names in examples that are no framework's."""
 
@@ -142,7 +144,7 @@ def _calls(case: Case, dtypes: set[str]) -> list[_Call] | None:
         # A mistake of an author's in making inputs is the case's own failure, not the catalogue's.
         return None
     if is_frozen:
-        parts = decode(json.loads(str(written)), lambda slot: _in_slot(given[slot.number], slot, case.dtype))
+        parts = decode(json.loads(str(written)), lambda slot: _in_slot(given, slot, case.dtype))
     else:
         parts = _on_device([list(given), dict(case.options)], case.dtype)
     dtypes.update(array.dtype for array in _arrays_in(parts))
@@ -166,7 +168,11 @@ def _call(function: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) 
     return _Call(arguments, keywords)
 
 
-def _in_slot(array: np.ndarray[Any, Any], slot: Slot, dtype: str) -> _Array:
+def _in_slot(arrays: Sequence[np.ndarray[Any, Any]], slot: Slot, dtype: str) -> Any:
+    if slot.number == len(arrays):
+        # The result of the call before it (``pairs.py``).
+        return Named(RESULT, "")
+    array = arrays[slot.number]
     return _Array(slot.dtype or _dtype(array, dtype), array.shape)
 
 

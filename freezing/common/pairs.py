@@ -1,0 +1,287 @@
+"""Pairs: functions that follow each other in programs, each pair made of two frozen cases of ``library``.
+
+The first function's case is taken as it is. Of the second one's case the first array that has the dtype of that result
+gives way to it; cases in which it has the shape, too, are tried first. Both run as one program, and the references of
+the second judge it by what the first returns alone: step by step on the host.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from freezing.common.agreement import Reference
+from freezing.common.determined import require_determined
+from freezing.common.gate import Arguments, Gate, Subject
+from freezing.common.kinds import kinds_of
+from freezing.common.parts import Reason, write_part
+from freezing.common.samples import MOST_ELEMENTS, Sample
+from freezing.common.variants import MOST_WHOLE, Array, slots
+from freezing.following.counts import pairs_of
+from runners.errors import LeftOutError
+from runners.suite.checks import Tolerance
+from runners.suite.frozen import Pack, PackWriter
+from runners.suite.pairs import FIRST, first_of
+from runners.suite.recording.replay import WAY
+from runners.suite.rounding import dtype_on_device
+
+MOST_PAIRS = 700
+"""Pairs of a framework that are tried: those that follow each other most."""
+MOST_TRIED = 6
+"""Calls that are tried for one case of a pair, until one is admitted."""
+MOST_LINKS = 24
+"""Calls among which those that can wrap are looked for."""
+WRAPS = "wraps"
+"""The tag of a case in which whole numbers go past the ends of their dtype, and its name."""
+WRAPPING_DTYPE = "int8"
+WRAPPING = frozenset({"add", "sub", "subtract", "mul", "multiply", "square", "neg", "negative", "sum", "matmul", "dot"})
+"""Functions, by their last names, that go past the ends of a dtype on numbers from all of it."""
+UNUSUAL = frozenset({"empty", "0-dim", "strided"})
+NO_CASES = "no cases of the two go together"
+
+Program = Callable[[str, Sequence[Any]], Any]
+"""Runs a written pair on these arrays as one program, and returns its result."""
+
+
+class PairSubject(Subject):
+    """Two public functions that follow each other, as one program under the second one's name."""
+
+    def __init__(self, first: Subject, second: Subject, program: Program) -> None:
+        super().__init__(second.name, program, second.device)
+        self.first = first
+        self.second = second
+        self.first_of_equals = first.first_of_equals
+
+    def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
+        return [call, arrays], {}
+
+    def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
+        yield from self.second.references(dtype, lambda: self._second_alone(fresh))
+
+    def tolerance(self, dtype: str, observed: Any) -> Tolerance:
+        """The wider one of the two functions'."""
+        both = [subject.tolerance(dtype, observed) for subject in (self.first, self.second)]
+        return Tolerance(max(one.relative for one in both), max(one.absolute for one in both))
+
+    def _second_alone(self, fresh: Callable[[], Arguments]) -> Arguments:
+        """The arguments of the second function, with what the first returned before."""
+        (written, arrays), _ = fresh()
+        first = first_of(written)
+        arguments, options = self.first.arguments(first.written, arrays)
+        return self.second.arguments(written, [*arrays, self.first.call(*arguments, **options)])
+
+
+@dataclass(frozen=True)
+class PlainCase:
+    """A frozen case that is a plain call whose values are compared."""
+
+    written: Mapping[str, Any]
+    arrays: tuple[Array, ...]
+    dtype: str
+    tags: frozenset[str]
+    result_dtype: str | None
+    """That of its result, if that is one array."""
+    result: Array | None
+
+    @classmethod
+    def read(cls, case: Mapping[str, Any], pack: Pack) -> PlainCase:
+        result = json.loads(case["result"])
+        is_one = isinstance(result, dict) and "array" in result
+        digest = case["expected"][result["array"]] if is_one else ""
+        return cls(
+            json.loads(case["call"]),
+            tuple(pack.array(one) for one in case["arrays"]),
+            case["dtype"],
+            frozenset(case["tags"]),
+            (result.get("dtype") or pack.dtype(digest)) if is_one else None,
+            pack.array(digest) if is_one else None,
+        )
+
+    @property
+    def has_floats(self) -> bool:
+        return any(array.dtype.kind in "fc" for array in self.arrays)
+
+    def place_of(self, dtype: str | None) -> int | None:
+        """The number of the first of its arrays that has this dtype, is laid out plainly and is one argument alone."""
+        every = list(slots(self.written["tuple"]))
+        times = Counter(slot["array"] for slot in every)
+        fitting = (
+            slot["array"]
+            for slot in every
+            if set(slot) == {"array"}
+            and times[slot["array"]] == 1
+            and dtype_on_device(self.arrays[slot["array"]], self.dtype) == dtype
+        )
+        return next(fitting, None)
+
+
+class PlainCases:
+    """The plain frozen cases of a framework by function, those of common shapes first."""
+
+    def __init__(self, pack: Pack) -> None:
+        self.pack = pack
+        self._cases: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+        for case in pack.cases:
+            if case["kind"] == "value" and WAY not in json.loads(case["call"]):
+                self._cases[case["function"]].append(case)
+
+    def of(self, function: str) -> list[PlainCase]:
+        ordered = sorted(self._cases[function], key=lambda case: bool(UNUSUAL & set(case["tags"])))
+        return [PlainCase.read(case, self.pack) for case in ordered]
+
+    def has(self, function: str) -> bool:
+        return function in self._cases
+
+
+def most_followed(
+    framework: str, cases: PlainCases, charted: Callable[[str], bool] = lambda name: True
+) -> list[tuple[str, str]]:
+    """The pairs that are tried: the most frequent whose functions have cases, and are ``charted``."""
+    known = [
+        (first, second)
+        for first, second, _ in pairs_of(framework)
+        if cases.has(first) and cases.has(second) and charted(first) and charted(second)
+    ]
+    return known[:MOST_PAIRS]
+
+
+@dataclass(frozen=True)
+class Link:
+    """A case of a first function and one of a second that go together."""
+
+    first: PlainCase
+    second: PlainCase
+    place: int
+    """The number of the second one's array that gives way to the first one's result."""
+
+    @property
+    def dtype(self) -> str:
+        return self.first.dtype if self.first.has_floats else self.second.dtype
+
+    @property
+    def is_whole(self) -> bool:
+        return not self.first.has_floats and not self.second.has_floats
+
+    def strangeness(self) -> int:
+        """0 where the result has the shape of the array that it stands for, and more the less alike they are."""
+        own, other = np.shape(self.first.result), self.second.arrays[self.place].shape
+        unusual = bool(UNUSUAL & (self.first.tags | self.second.tags))
+        return 4 * unusual + (0 if own == other else 1 if len(own) == len(other) else 2)
+
+    def sample(self, name: str, first_name: str, pack: PackWriter, tags: Collection[str], more: Any) -> Sample:
+        """The pair as the gate takes it, with its arrays in the pack; ``more`` stands beside the written calls."""
+        own = len(self.first.arrays)
+        kept = [number for number in range(len(self.second.arrays)) if number != self.place]
+        numbers = {number: own + index for index, number in enumerate([*kept, self.place])}
+        arrays = [*self.first.arrays, *(self.second.arrays[number] for number in kept)]
+        written = {**_renumbered(self.second.written, numbers), FIRST: [first_name, self.first.written], **more}
+        strided = any("strides" in slot for slot in slots(written))
+        return Sample(
+            name,
+            self.dtype,
+            json.dumps(written, separators=(",", ":")),
+            tuple(pack.add(array, dtype_on_device(array, self.dtype)) for array in arrays),
+            (*kinds_of([array.shape for array in arrays], self.dtype, strided=strided), *tags),
+            sum(array.size for array in arrays),
+        )
+
+    def wrapping(self, rng: np.random.Generator) -> Link | None:
+        """The same in a narrow dtype, with numbers from all of it in the first call; None if that has several."""
+        own = {array.dtype for array in self.first.arrays}
+        if len(own) != 1 or not own <= {np.dtype(name) for name in ("float32", "float64", "int32", "int64")}:
+            return None
+        limits = np.iinfo(WRAPPING_DTYPE)
+        drawn = [rng.integers(limits.min, limits.max, array.shape, WRAPPING_DTYPE) for array in self.first.arrays]
+        others = [_narrowed(array) if array.dtype in own else array for array in self.second.arrays]
+        return replace(
+            self,
+            first=replace(self.first, arrays=tuple(drawn), dtype=WRAPPING_DTYPE),
+            second=replace(self.second, arrays=tuple(others), dtype=WRAPPING_DTYPE),
+        )
+
+
+def _narrowed(array: Array) -> Array:
+    return np.clip(np.rint(np.nan_to_num(array)), -MOST_WHOLE, MOST_WHOLE).astype(WRAPPING_DTYPE)
+
+
+def _renumbered(written: Any, numbers: Mapping[int, int]) -> Any:
+    if isinstance(written, list):
+        return [_renumbered(member, numbers) for member in written]
+    if not isinstance(written, dict):
+        return written
+    if "array" in written:
+        return {**written, "array": numbers[written["array"]]}
+    return {key: _renumbered(member, numbers) for key, member in written.items()}
+
+
+def links_of(first: Sequence[PlainCase], second: Sequence[PlainCase], *, distinct: bool) -> list[Link]:
+    """The cases that go together, the most alike first; ``distinct``: where all elements of the result differ."""
+    links = (_link(one, other, distinct=distinct) for one in first for other in second)
+    return sorted((link for link in links if link is not None), key=Link.strangeness)
+
+
+def _link(first: PlainCase, second: PlainCase, *, distinct: bool) -> Link | None:
+    place = second.place_of(first.result_dtype)
+    if place is None or first.result is None or not first.arrays:
+        return None
+    if first.has_floats and second.has_floats and first.dtype != second.dtype:
+        return None
+    if distinct and np.unique(first.result).size < first.result.size:
+        return None
+    if sum(array.size for array in (*first.arrays, *second.arrays)) > MOST_ELEMENTS:
+        return None
+    return Link(first, second, place)
+
+
+def draw_pair(
+    subject: PairSubject, cases: PlainCases, path: Path, ways: Mapping[str, Mapping[str, Any]] = {"": {}}
+) -> None:
+    """Draw and judge the cases of one pair into a file of its own: in float32, in whole numbers, and wrapping ones.
+
+    ``ways`` are the ways in which the first function is called, by their tags: what stands beside the written calls.
+    """
+    pack = PackWriter()
+    gate = Gate(subject, pack)
+    links = links_of(
+        cases.of(subject.first.name), cases.of(subject.second.name), distinct=subject.second.first_of_equals
+    )
+    rng = np.random.default_rng(0)
+    wraps = subject.first.name.rpartition(".")[2] in WRAPPING and not subject.second.first_of_equals
+    of_kind = {
+        "float32": [link for link in links if link.dtype == "float32" and not link.is_whole],
+        "whole": [link for link in links if link.is_whole],
+        WRAPS: [narrow for link in links[:MOST_LINKS] if wraps and (narrow := link.wrapping(rng)) is not None],
+    }
+    for way, more in ways.items():
+        for kind, own in of_kind.items():
+            name = "-".join(filter(None, (f"after-{subject.first.name}", kind, way)))
+            tags = [tag for tag in (kind, way) if tag and tag not in ("float32", "whole")]
+            samples = [link.sample(name, subject.first.name, pack, tags, more) for link in own[:MOST_TRIED]]
+            _admit_first(gate, subject, samples, pack)
+    left_out: list[Reason] = [(f"{subject.first.name} {subject.name}", *reason) for reason in gate.left_out]
+    if not links:
+        left_out.append((f"{subject.first.name} {subject.name}", "", NO_CASES, ""))
+    pack.cases += gate.cases
+    write_part(pack, left_out, path)
+
+
+def _admit_first(gate: Gate, subject: Subject, samples: Sequence[Sample], pack: PackWriter) -> None:
+    """Admit the first sample that the gate takes and whose result is determined by its inputs."""
+    before = len(gate.cases)
+    for sample in samples:
+        gate.admit([sample], 1)
+        if len(gate.cases) == before:
+            continue
+        try:
+            require_determined(subject, sample, pack, together=False)
+        except LeftOutError as error:
+            gate.cases.pop()
+            gate.left_out.append((sample.name, error.kind, str(error)))
+        else:
+            return

@@ -1,0 +1,158 @@
+"""The order of calls: which function's result is an argument of which other, in one expression or through a name. Pure.
+
+An operator counts as the function that it stands for. A method counts where its receiver is the result of a function
+of the framework, or where its name alone speaks for it, in a file that uses one framework.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from coordinator.catalogue.surfaces import ARRAYS
+from coordinator.catalogue.usage.resolver import OTHER, Binding, Resolver, Value, is_class
+
+OPERATORS: Mapping[str, Mapping[type, str]] = {
+    "torch": {
+        ast.Add: "torch.add", ast.Sub: "torch.sub", ast.Mult: "torch.mul", ast.Div: "torch.div",
+        ast.FloorDiv: "torch.floor_divide", ast.Mod: "torch.remainder", ast.Pow: "torch.pow",
+        ast.MatMult: "torch.matmul", ast.USub: "torch.neg", ast.Invert: "torch.bitwise_not",
+        ast.BitAnd: "torch.bitwise_and", ast.BitOr: "torch.bitwise_or", ast.Lt: "torch.lt", ast.LtE: "torch.le",
+        ast.Gt: "torch.gt", ast.GtE: "torch.ge", ast.Eq: "torch.eq", ast.NotEq: "torch.ne",
+    },
+    "tf": {
+        ast.Add: "tf.add", ast.Sub: "tf.subtract", ast.Mult: "tf.multiply", ast.Div: "tf.divide",
+        ast.FloorDiv: "tf.math.floordiv", ast.Mod: "tf.math.floormod", ast.Pow: "tf.pow", ast.MatMult: "tf.matmul",
+        ast.USub: "tf.negative", ast.Invert: "tf.math.logical_not", ast.BitAnd: "tf.math.logical_and",
+        ast.BitOr: "tf.math.logical_or", ast.Lt: "tf.less", ast.LtE: "tf.less_equal", ast.Gt: "tf.greater",
+        ast.GtE: "tf.greater_equal", ast.Eq: "tf.equal", ast.NotEq: "tf.not_equal",
+    },
+    "jax": {
+        ast.Add: "jax.numpy.add", ast.Sub: "jax.numpy.subtract", ast.Mult: "jax.numpy.multiply",
+        ast.Div: "jax.numpy.divide", ast.FloorDiv: "jax.numpy.floor_divide", ast.Mod: "jax.numpy.remainder",
+        ast.Pow: "jax.numpy.power", ast.MatMult: "jax.numpy.matmul", ast.USub: "jax.numpy.negative",
+        ast.Invert: "jax.numpy.bitwise_not", ast.BitAnd: "jax.numpy.bitwise_and", ast.BitOr: "jax.numpy.bitwise_or",
+        ast.Lt: "jax.numpy.less", ast.LtE: "jax.numpy.less_equal", ast.Gt: "jax.numpy.greater",
+        ast.GtE: "jax.numpy.greater_equal", ast.Eq: "jax.numpy.equal", ast.NotEq: "jax.numpy.not_equal",
+    },
+}  # fmt: skip
+"""The functions that operators on arrays stand for, by the framework's public root."""
+
+Pair = tuple[str, str]
+"""A function, and the one that takes its result."""
+
+
+@dataclass(frozen=True)
+class Result(Value):
+    """The value that a function returns, or a method of which only the name is known."""
+
+    function: str = ""
+    unknown_method: str = ""
+
+
+def pairs_in(source: bytes, methods: Mapping[str, frozenset[str]]) -> Counter[Pair]:
+    """How often functions of a framework follow each other in a source.
+
+    ``methods`` are the names of the arrays' methods, by the framework's public root. Raises what ``ast.parse`` does for
+    a source that it cannot read.
+    """
+    resolver = _PairResolver()
+    resolver.visit(ast.parse(source))
+    root = next(iter(resolver.frameworks)) if len(resolver.frameworks) == 1 else None
+    pairs: Counter[Pair] = Counter()
+    for (first, second), times in resolver.pairs.items():
+        first_name, second_name = (_name_of(result, root, methods) for result in (first, second))
+        if first_name is not None and second_name is not None:
+            pairs[first_name, second_name] += times
+    return pairs
+
+
+def _name_of(result: Result, root: str | None, methods: Mapping[str, frozenset[str]]) -> str | None:
+    if result.function:
+        return result.function
+    return (
+        f"{ARRAYS[root]}.{result.unknown_method}" if root and result.unknown_method in methods.get(root, ()) else None
+    )
+
+
+class _PairResolver(Resolver):
+    """Follows results of functions to the calls that take them."""
+
+    EXPRESSIONS: ClassVar[Mapping[type, str]] = {
+        **Resolver.EXPRESSIONS,
+        ast.Compare: "_comparison",
+        ast.UnaryOp: "_sign",
+        ast.Subscript: "_part",
+    }
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pairs: Counter[tuple[Result, Result]] = Counter()
+
+    def _call(self, node: ast.Call) -> Binding:
+        function = node.func
+        if isinstance(function, ast.Attribute):
+            receiver = self._value(function.value, outer=False)
+            callee = self._callee(receiver, function)
+        else:
+            receiver = None
+            binding = self._value(function, outer=False)
+            callee = Result(binding) if type(binding) is str and not is_class(binding) else None
+        given = [receiver, *(binding for argument in node.args for binding in self._values(argument))]
+        given += [binding for keyword in node.keywords for binding in self._values(keyword.value)]
+        if callee is None:
+            return OTHER
+        self._follow(given, callee)
+        return callee
+
+    def _callee(self, receiver: Binding, function: ast.Attribute) -> Result | None:
+        """The function that an attribute names, as far as it is one of a framework's or may be."""
+        if type(receiver) is str:
+            name = f"{receiver}.{function.attr}"
+            # A call of a class makes an object, and one of a member of a class has no array as its receiver.
+            return None if is_class(name) or is_class(receiver) else Result(name)
+        if isinstance(receiver, Result) and receiver.function:
+            return Result(f"{ARRAYS[receiver.function.partition('.')[0]]}.{function.attr}")
+        return Result("", function.attr) if receiver is None or isinstance(receiver, Result) else None
+
+    def _values(self, argument: ast.expr) -> Iterator[Binding]:
+        """What is known of an argument, or of each member of one that is a list."""
+        if isinstance(argument, (ast.List, ast.Tuple)):
+            for member in argument.elts:
+                yield self._value(member)
+        else:
+            yield self._value(argument)
+
+    def _follow(self, given: list[Binding], callee: Result) -> None:
+        for binding in given:
+            if isinstance(binding, Result):
+                self.pairs[binding, callee] += 1
+
+    def _operation(self, node: ast.BinOp) -> Binding:
+        return self._operator(type(node.op), [node.left, node.right])
+
+    def _comparison(self, node: ast.Compare) -> Binding:
+        return self._operator(type(node.ops[0]), [node.left, *node.comparators])
+
+    def _sign(self, node: ast.UnaryOp) -> Binding:
+        return self._operator(type(node.op), [node.operand])
+
+    def _operator(self, kind: type, operands: list[ast.expr]) -> Binding:
+        given = [self._value(operand) for operand in operands]
+        roots = [binding.function.partition(".")[0] for binding in given if isinstance(binding, Result)]
+        name = next((OPERATORS[root].get(kind) for root in roots if root), None)
+        if name is None:
+            return OTHER if all(binding is OTHER for binding in given) else None
+        self._follow(given, Result(name))
+        return Result(name)
+
+    def _part(self, node: ast.Subscript) -> Binding:
+        """A part of a result, such as one of several arrays, is followed no further."""
+        self._visit_children(node)
+        return None
+
+    def _member(self, owner: Binding, node: ast.Attribute, outer: bool) -> Binding:
+        return super()._member(owner, node, outer) if type(owner) is str else None if owner is None else OTHER

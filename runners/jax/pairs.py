@@ -1,0 +1,48 @@
+"""A frozen pair on JAX: one function and then another on its result, under one ``jax.jit``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any
+
+from runners.jax.frozen import FrozenCall
+from runners.suite.cases import Context
+from runners.suite.pairs import first_of
+
+
+@dataclass(frozen=True)
+class FrozenPair:
+    """Prepares both calls: ``written`` is the second, and has the first beside it."""
+
+    written: str
+
+    def __call__(self, context: Context, *arrays: Any) -> Callable[[], Any]:
+        return self.program(context.function, arrays, context.device)
+
+    def program(self, function: Any, arrays: Sequence[Any], device: Any) -> Callable[[], Any]:
+        """A call of the first function, and of ``function`` with its result."""
+        return partial(_compiled(function, self.written, device), *arrays)
+
+
+@lru_cache(maxsize=1)
+def _compiled(function: Any, written: str, device: Any) -> Callable[..., Any]:
+    """Both calls as one program of the case's arrays; all else in them is static.
+
+    The last is kept, because one case is prepared several times, and JAX would compile each program anew.
+    """
+    import jax
+
+    from runners.jax.devices import Cpu
+
+    first = first_of(written)
+    first_function = Cpu().lookup(first.function)
+
+    def whole(*arrays: Any) -> Any:
+        arguments, options = FrozenCall(first.written).arguments(arrays, device)
+        result = first_function(*arguments, **options)
+        arguments, options = FrozenCall(written).arguments([*arrays, result], device)
+        return function(*arguments, **options)
+
+    return jax.jit(whole)  # type: ignore[no-any-return]

@@ -1,0 +1,36 @@
+"""A frozen pair on torch: one function and then another on its result, with nothing between that waits for a device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runners.suite.cases import Context
+from runners.suite.pairs import FIRST_RESULT, first_of, with_result
+from runners.torch.frozen import FrozenCall
+
+
+@dataclass(frozen=True)
+class FrozenPair:
+    """Prepares both calls: ``written`` is the second, and has the first beside it."""
+
+    written: str
+
+    def __call__(self, context: Context, *arrays: Any) -> Callable[[], Any]:
+        return context.compiled(self.program(context.function, arrays, context.device))
+
+    def program(self, function: Any, arrays: Sequence[Any], device: Any) -> Callable[[], Any]:
+        """A call of the first function, and of ``function`` with its result."""
+        from runners.torch.devices import Cpu
+
+        first = first_of(self.written)
+        first_function = Cpu().lookup(first.function)
+        arguments, options = FrozenCall(first.written).parts(arrays, device)
+        second_parts = FrozenCall(self.written).parts([*arrays, FIRST_RESULT], device)
+
+        def call() -> Any:
+            positional, named = with_result(second_parts, first_function(*arguments, **options))
+            return function(*positional, **named)
+
+        return call

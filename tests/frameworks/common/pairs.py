@@ -1,0 +1,51 @@
+"""Assertions about a framework's suite ``pairs``: read without it, hundreds of pairs, and each alone on the host."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+
+from protocol.enums import Verdict
+from runners.suite.cases import Case
+from runners.suite.device import Device
+from runners.suite.framework import Framework
+from runners.suite.pairs import first_of
+from tests.frameworks.common import library
+from tests.frameworks.common.running import run
+
+SUITE = "pairs"
+LEAST_PAIRS = 400
+
+
+def pairs_of(framework: Framework) -> set[tuple[str, str]]:
+    cases = framework.load_suites()[SUITE].cases
+    return {(first_of(written_of(case)).function, case.function) for case in cases}
+
+
+def written_of(case: Case) -> str:
+    written: str = case.prepare.written  # type: ignore[attr-defined]
+    return written
+
+
+def assert_hundreds_that_programs_have(framework: Framework, counted: Sequence[tuple[str, str, int]]) -> None:
+    """At least 400 pairs, all of them counted ones."""
+    pairs = pairs_of(framework)
+    assert len(pairs) >= LEAST_PAIRS
+    assert pairs <= {(first, second) for first, second, _ in counted}
+
+
+def assert_reasons_are_counted(framework: Framework) -> None:
+    library.assert_small(framework, SUITE)
+    library.assert_reasons_are_counted(library.left_out_of(framework, SUITE))
+
+
+def assert_the_first_function_is_called(device: Device, framework: Framework, first: str, other: str) -> None:
+    """Every pair of that first function and the same second passes, and fails where the first one is another."""
+    pairs = [case for case in framework.load_suites()[SUITE].cases if first_of(written_of(case)).function == first]
+    case = next(case for case in pairs if case.dtype == "float32" and "judged-by-itself" not in case.tags)
+    assert run(device, case).verdict is Verdict.passed
+    swapped = written_of(case).replace(json.dumps(first), json.dumps(other))
+    assert swapped != written_of(case)
+    wrong = dataclasses.replace(case, prepare=type(case.prepare)(swapped))  # type: ignore[call-arg]
+    assert run(device, wrong).verdict is Verdict.failed

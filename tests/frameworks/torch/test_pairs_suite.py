@@ -1,0 +1,25 @@
+"""The suite ``pairs`` of torch: what holds of every such suite, and that both functions are called."""
+
+from __future__ import annotations
+
+from runners.suite.device import Device
+from runners.torch import FRAMEWORK
+from tests.frameworks.common import pairs
+from tests.frameworks.common.pair_claims import (
+    test_every_pair_is_right_on_the_cpu,
+    test_it_has_hundreds_of_pairs_that_programs_have,
+    test_its_catalogue_is_read_without_the_framework,
+    test_its_files_are_small_and_count_what_is_left_out,
+)
+
+__all__ = [
+    "test_every_pair_is_right_on_the_cpu",
+    "test_it_has_hundreds_of_pairs_that_programs_have",
+    "test_its_catalogue_is_read_without_the_framework",
+    "test_its_files_are_small_and_count_what_is_left_out",
+    "test_the_first_function_is_called",
+]
+
+
+def test_the_first_function_is_called(cpu: Device) -> None:
+    pairs.assert_the_first_function_is_called(cpu, FRAMEWORK, "torch.exp", "torch.log")

@@ -1,0 +1,83 @@
+"""Pairs made of two frozen calls: which cases go together, and how the pair is written."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from freezing.common.pairs import PlainCase, links_of
+from runners.suite.frozen import PackWriter
+from runners.suite.pairs import FIRST_RESULT, FirstCall, first_of, with_result
+
+
+def plain(written: Any, *arrays: Any, dtype: str = "float32", result: Any = None) -> PlainCase:
+    given = tuple(np.asarray(array) for array in arrays)
+    returned = None if result is None else np.asarray(result)
+    of_result = {"f": dtype, "b": "bool", "i": "int64"}
+    result_dtype = None if returned is None else of_result[returned.dtype.kind]
+    return PlainCase(written, given, dtype, frozenset({"plain"}), result_dtype, returned)
+
+
+def call(*arguments: Any, **options: Any) -> Any:
+    return {"tuple": [list(arguments), {"mapping": [list(option) for option in options.items()]}]}
+
+
+ONE = {"array": 0}
+FIRST = plain(call(ONE, 2), [1.0, 2.0], result=[2.0, 3.0])
+
+
+def test_the_result_takes_the_place_of_the_first_array_of_its_dtype() -> None:
+    second = plain(call(ONE, {"array": 1}, {"array": 2}), [True, False], [5.0, 6.0], [7.0, 8.0])
+    (link,) = links_of([FIRST], [second], distinct=False)
+    pack = PackWriter()
+    sample = link.sample("after-f-float32", "f", pack, ["tag"], {"nested": True})
+    written = json.loads(sample.call)
+    assert written["tuple"] == [[{"array": 1}, {"array": 3}, {"array": 2}], {"mapping": []}]
+    assert written["nested"] is True
+    assert first_of(sample.call) == FirstCall("f", json.dumps(FIRST.written, separators=(",", ":")))
+    assert [pack.array(digest).tolist() for digest in sample.arrays] == [[1, 2], [True, False], [7, 8]]
+    assert (sample.dtype, sample.kinds[-1]) == ("float32", "tag")
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        pytest.param(plain(call(ONE), [1.0, 2.0], dtype="float16"), id="another precision"),
+        pytest.param(plain(call(ONE), [True]), id="no array of that dtype"),
+        pytest.param(plain(call({"array": 0, "strides": [2]}), [1.0, 2.0]), id="strides of its own"),
+        pytest.param(plain(call(ONE, ONE), [1.0, 2.0]), id="the same array twice"),
+        pytest.param(plain(call(ONE), np.zeros(2_000)), id="too large"),
+    ],
+)
+def test_cases_that_do_not_go_together_make_no_pair(second: PlainCase) -> None:
+    assert links_of([FIRST], [second], distinct=False) == []
+
+
+def test_equal_shapes_come_first() -> None:
+    scalar, longer, equal = (plain(call(ONE), array) for array in (1.0, [1.0, 2.0, 3.0], [1.0, 2.0]))
+    links = links_of([FIRST], [scalar, longer, equal], distinct=False)
+    assert [link.second for link in links] == [equal, longer, scalar]
+
+
+def test_where_equals_have_no_order_the_result_has_none() -> None:
+    second, equals = plain(call(ONE), [1.0, 2.0]), plain(call(ONE), [1.0, 2.0], result=[4.0, 4.0])
+    assert [link.first for link in links_of([equals, FIRST], [second], distinct=True)] == [FIRST]
+
+
+def test_wrapping_numbers_are_from_all_of_a_narrow_dtype() -> None:
+    first = plain(call(ONE, ONE), np.arange(200.0), result=np.arange(200.0))
+    (link,) = links_of([first], [plain(call(ONE, {"array": 1}), np.arange(200.0), [-70.0, 2.5])], distinct=False)
+    wrapping = link.wrapping(np.random.default_rng(0))
+    assert wrapping is not None
+    (drawn,) = wrapping.first.arrays
+    assert (drawn.dtype, wrapping.dtype) == (np.int8, "int8")
+    assert drawn.min() < -100
+    assert drawn.max() > 100
+    assert wrapping.second.arrays[1].tolist() == [-9, 2]
+
+
+def test_the_result_is_put_into_its_place() -> None:
+    assert with_result([[1, FIRST_RESULT], {"of": (FIRST_RESULT,)}], "result") == [[1, "result"], {"of": ("result",)}]
