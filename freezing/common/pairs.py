@@ -170,7 +170,8 @@ class Link:
 
     def strangeness(self) -> int:
         """0 where the result has the shape of the array that it stands for, and more the less alike they are."""
-        own, other = np.shape(self.first.result), self.second.arrays[self.place].shape
+        own = () if self.first.result is None else self.first.result.shape
+        other = self.second.arrays[self.place].shape
         unusual = bool(UNUSUAL & (self.first.tags | self.second.tags))
         return 4 * unusual + (0 if own == other else 1 if len(own) == len(other) else 2)
 
@@ -207,7 +208,8 @@ class Link:
 
 
 def _narrowed(array: Array) -> Array:
-    return np.clip(np.rint(np.nan_to_num(array)), -MOST_WHOLE, MOST_WHOLE).astype(WRAPPING_DTYPE)
+    narrow: Array = np.clip(np.rint(np.nan_to_num(array)), -MOST_WHOLE, MOST_WHOLE).astype(WRAPPING_DTYPE)
+    return narrow
 
 
 def _renumbered(written: Any, numbers: Mapping[int, int]) -> Any:
