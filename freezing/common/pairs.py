@@ -182,13 +182,13 @@ class Link:
         numbers = {number: own + index for index, number in enumerate([*kept, self.place])}
         arrays = [*self.first.arrays, *(self.second.arrays[number] for number in kept)]
         written = {**_renumbered(self.second.written, numbers), FIRST: [first_name, self.first.written], **more}
-        strided = any("strides" in slot for slot in slots(written))
+        has_strides = any("strides" in slot for slot in slots(written))
         return Sample(
             name,
             self.dtype,
             json.dumps(written, separators=(",", ":")),
             tuple(pack.add(array, dtype_on_device(array, self.dtype)) for array in arrays),
-            (*kinds_of([array.shape for array in arrays], self.dtype, strided=strided), *tags),
+            (*kinds_of([array.shape for array in arrays], self.dtype, has_strides=has_strides), *tags),
             sum(array.size for array in arrays),
         )
 

@@ -35,12 +35,12 @@ LIMIT_S = 60
 @lru_cache(maxsize=1)
 def operators() -> dict[str, OperatorFunction]:
     """The functions of operators by their public names; of operators of one name the first."""
-    from freezing.torch.operators import charted
+    from freezing.torch.operators import functions_of
     from torch.testing._internal.common_methods_invocations import op_db
 
     found: dict[str, OperatorFunction] = {}
     for op in op_db:
-        for function in charted(op):
+        for function in functions_of(op):
             if function.left_open is None and function.name.rpartition(".")[2] not in ON_HOST:
                 found.setdefault(function.name, function)
     return found
