@@ -31,11 +31,11 @@ class SeenCalls:
     """Functions whose calls can be seen."""
 
     @classmethod
-    def of(cls, written: Mapping[str, Sequence[Sequence[object]]]) -> SeenCalls:
+    def of(cls, document: Mapping[str, Sequence[Sequence[object]]]) -> SeenCalls:
         return cls(
-            frozenset(map(tuple, written["calls"])),  # type: ignore[arg-type]
-            frozenset(map(tuple, written["lines"])),  # type: ignore[arg-type]
-            frozenset(map(str, written["names"])),
+            frozenset(map(tuple, document["calls"])),  # type: ignore[arg-type]
+            frozenset(map(tuple, document["lines"])),  # type: ignore[arg-type]
+            frozenset(map(str, document["names"])),
         )
 
 
@@ -44,7 +44,7 @@ class Agreement:
     """How far a source agrees with what ran."""
 
     calls: int
-    missed: tuple[tuple[str, int, str], ...]
+    missing_calls: tuple[tuple[str, int, str], ...]
     """Calls that were made and that no site names."""
     sites: int
     """Sites on lines that ran."""
@@ -53,7 +53,7 @@ class Agreement:
 
     @property
     def recall(self) -> float:
-        return 1 - len(self.missed) / self.calls
+        return 1 - len(self.missing_calls) / self.calls
 
     @property
     def precision(self) -> float:
@@ -70,7 +70,7 @@ def agreement(sites: Iterable[Site], seen_calls: SeenCalls, root: str) -> Agreem
     all_sites = list(sites)
     for site in all_sites:
         names_at.setdefault((site.path, site.line), set()).add(plain_name(site.function, root))
-    missed_calls = [
+    missing_calls = [
         (file, first, name)
         for file, first, last, name in sorted(seen_calls.calls)
         if not any(plain_name(name, root) in names_at.get((file, line), ()) for line in range(first, last + 1))
@@ -92,7 +92,7 @@ def agreement(sites: Iterable[Site], seen_calls: SeenCalls, root: str) -> Agreem
         for site in sites_that_ran
         if plain_name(site.function, root) not in made_at.get((site.path, site.line), ())
     ]
-    return Agreement(len(seen_calls.calls), tuple(missed_calls), len(sites_that_ran), tuple(unmade_sites))
+    return Agreement(len(seen_calls.calls), tuple(missing_calls), len(sites_that_ran), tuple(unmade_sites))
 
 
 def plain_name(function: str, root: str) -> str:

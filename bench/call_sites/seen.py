@@ -43,15 +43,15 @@ class Sight:
 
     @contextlib.contextmanager
     def tracing(self) -> Iterator[None]:
-        threading.settrace(self._entered)
-        sys.settrace(self._entered)
+        threading.settrace(self._trace_function)
+        sys.settrace(self._trace_function)
         try:
             yield
         finally:
             sys.settrace(None)
             threading.settrace(None)
 
-    def _entered(self, frame: FrameType, event: str, _: object) -> Any:
+    def _trace_function(self, frame: FrameType, event: str, _: object) -> Any:
         return self._ran if frame.f_code.co_filename.startswith(self._folder) else None
 
     def _ran(self, frame: FrameType, event: str, _: object) -> Any:

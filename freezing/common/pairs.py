@@ -132,23 +132,23 @@ class PlainCases:
                 self._cases[case["function"]].append(case)
 
     def of(self, function: str) -> list[PlainCase]:
-        ordered = sorted(self._cases[function], key=lambda case: bool(UNUSUAL & set(case["tags"])))
-        return [PlainCase.read(case, self.pack) for case in ordered]
+        usual_first = sorted(self._cases[function], key=lambda case: bool(UNUSUAL & set(case["tags"])))
+        return [PlainCase.read(case, self.pack) for case in usual_first]
 
     def has(self, function: str) -> bool:
         return function in self._cases
 
 
 def most_followed(
-    framework: str, cases: PlainCases, charted: Callable[[str], bool] = lambda name: True
+    framework: str, cases: PlainCases, is_charted: Callable[[str], bool] = lambda name: True
 ) -> list[tuple[str, str]]:
-    """The pairs that are tried: the most frequent whose functions have cases, and are ``charted``."""
-    known = [
+    """The pairs that are tried: the most frequent whose functions have cases, and of which both are charted."""
+    pairs = [
         (first, second)
         for first, second, _ in pairs_of(framework)
-        if cases.has(first) and cases.has(second) and charted(first) and charted(second)
+        if cases.has(first) and cases.has(second) and is_charted(first) and is_charted(second)
     ]
-    return known[:MOST_PAIRS]
+    return pairs[:MOST_PAIRS]
 
 
 @dataclass(frozen=True)
@@ -178,9 +178,9 @@ class Link:
     def sample(self, name: str, first_name: str, pack: PackWriter, tags: Collection[str], more: Any) -> Sample:
         """The pair as the gate takes it, with its arrays in the pack; ``more`` stands beside the written calls."""
         own = len(self.first.arrays)
-        kept = [number for number in range(len(self.second.arrays)) if number != self.place]
-        numbers = {number: own + index for index, number in enumerate([*kept, self.place])}
-        arrays = [*self.first.arrays, *(self.second.arrays[number] for number in kept)]
+        other_numbers = [number for number in range(len(self.second.arrays)) if number != self.place]
+        numbers = {number: own + index for index, number in enumerate([*other_numbers, self.place])}
+        arrays = [*self.first.arrays, *(self.second.arrays[number] for number in other_numbers)]
         written = {**_renumbered(self.second.written, numbers), FIRST: [first_name, self.first.written], **more}
         has_strides = any("strides" in slot for slot in slots(written))
         return Sample(
@@ -198,11 +198,11 @@ class Link:
         if len(own) != 1 or not own <= {np.dtype(name) for name in ("float32", "float64", "int32", "int64")}:
             return None
         limits = np.iinfo(WRAPPING_DTYPE)
-        drawn = [rng.integers(limits.min, limits.max, array.shape, WRAPPING_DTYPE) for array in self.first.arrays]
+        arrays = [rng.integers(limits.min, limits.max, array.shape, WRAPPING_DTYPE) for array in self.first.arrays]
         others = [_narrowed(array) if array.dtype in own else array for array in self.second.arrays]
         return replace(
             self,
-            first=replace(self.first, arrays=tuple(drawn), dtype=WRAPPING_DTYPE),
+            first=replace(self.first, arrays=tuple(arrays), dtype=WRAPPING_DTYPE),
             second=replace(self.second, arrays=tuple(others), dtype=WRAPPING_DTYPE),
         )
 

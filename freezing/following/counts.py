@@ -15,5 +15,5 @@ MOST_KEPT = 6_000
 
 def pairs_of(framework: str) -> Sequence[tuple[str, str, int]]:
     """A function, the one that takes its result, and how often it does: the most frequent first."""
-    counted = json.loads(gzip.decompress(FILE.read_bytes()))
-    return [(first, second, times) for first, second, times in counted["pairs"][framework]]
+    counts = json.loads(gzip.decompress(FILE.read_bytes()))
+    return [(first, second, times) for first, second, times in counts["pairs"][framework]]

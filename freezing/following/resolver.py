@@ -101,11 +101,11 @@ class _PairResolver(Resolver):
             receiver = None
             binding = self._value(function, outer=False)
             callee = Result(binding) if type(binding) is str and not is_class(binding) else None
-        given = [receiver, *(binding for argument in node.args for binding in self._values(argument))]
-        given += [binding for keyword in node.keywords for binding in self._values(keyword.value)]
+        bindings = [receiver, *(binding for argument in node.args for binding in self._values(argument))]
+        bindings += [binding for keyword in node.keywords for binding in self._values(keyword.value)]
         if callee is None:
             return OTHER
-        self._follow(given, callee)
+        self._follow(bindings, callee)
         return callee
 
     def _callee(self, receiver: Binding, function: ast.Attribute) -> Result | None:
@@ -119,15 +119,15 @@ class _PairResolver(Resolver):
         return Result("", function.attr) if receiver is None or isinstance(receiver, Result) else None
 
     def _values(self, argument: ast.expr) -> Iterator[Binding]:
-        """What is known of an argument, or of each member of one that is a list."""
+        """The knowledge of an argument, or of each member of one that is a list."""
         if isinstance(argument, (ast.List, ast.Tuple)):
             for member in argument.elts:
                 yield self._value(member)
         else:
             yield self._value(argument)
 
-    def _follow(self, given: list[Binding], callee: Result) -> None:
-        for binding in given:
+    def _follow(self, bindings: list[Binding], callee: Result) -> None:
+        for binding in bindings:
             if isinstance(binding, Result):
                 self.pairs[binding, callee] += 1
 
@@ -141,12 +141,12 @@ class _PairResolver(Resolver):
         return self._operator(type(node.op), [node.operand])
 
     def _operator(self, kind: type, operands: list[ast.expr]) -> Binding:
-        given = [self._value(operand) for operand in operands]
-        roots = [binding.function.partition(".")[0] for binding in given if isinstance(binding, Result)]
+        bindings = [self._value(operand) for operand in operands]
+        roots = [binding.function.partition(".")[0] for binding in bindings if isinstance(binding, Result)]
         name = next((OPERATORS[root].get(kind) for root in roots if root), None)
         if name is None:
-            return OTHER if all(binding is OTHER for binding in given) else None
-        self._follow(given, Result(name))
+            return OTHER if all(binding is OTHER for binding in bindings) else None
+        self._follow(bindings, Result(name))
         return Result(name)
 
     def _part(self, node: ast.Subscript) -> Binding:

@@ -38,12 +38,12 @@ def operators() -> dict[str, OperatorFunction]:
     from freezing.torch.operators import functions_of
     from torch.testing._internal.common_methods_invocations import op_db
 
-    found: dict[str, OperatorFunction] = {}
+    functions: dict[str, OperatorFunction] = {}
     for op in op_db:
         for function in functions_of(op):
             if function.left_open is None and function.name.rpartition(".")[2] not in ON_HOST:
-                found.setdefault(function.name, function)
-    return found
+                functions.setdefault(function.name, function)
+    return functions
 
 
 def pair_of(first: str, second: str) -> PairSubject:

@@ -14,10 +14,10 @@ nadamw noisy_sgd novograd optimistic_gradient_descent radam rmsprop rprop sgd si
 
 for name in OPTIMIZERS:
     make = getattr(optax, name, None) or getattr(optax.contrib, name)
-    given = {"learning_rate": 0.1} if "learning_rate" in inspect.signature(make).parameters else {}
+    arguments = {"learning_rate": 0.1} if "learning_rate" in inspect.signature(make).parameters else {}
     if name == "noisy_sgd":
-        given["key"] = 0
-    optimizer = optax.chain(optax.clip_by_global_norm(1.0), make(**given))
+        arguments["key"] = 0
+    optimizer = optax.chain(optax.clip_by_global_norm(1.0), make(**arguments))
     state = optimizer.init(parameters)
     for _ in range(2):
         updates, state = optimizer.update(gradients, state, parameters)

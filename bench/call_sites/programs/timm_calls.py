@@ -14,9 +14,9 @@ for name, size in {
     "xcit_nano_12_p16_224": 64,
     "swin_tiny_patch4_window7_224": 224, "pit_ti_224": 224, "coat_lite_tiny": 64, "eva02_tiny_patch14_224": 56,
 }.items():  # fmt: skip
-    resized = {"img_size": size} if name.startswith(("vit", "deit", "mixer", "eva", "xcit", "coat")) else {}
+    image_size = {"img_size": size} if name.startswith(("vit", "deit", "mixer", "eva", "xcit", "coat")) else {}
     try:
-        model = timm.create_model(name, pretrained=False, num_classes=4, **resized)
+        model = timm.create_model(name, pretrained=False, num_classes=4, **image_size)
     except TypeError:
         model, size = timm.create_model(name, pretrained=False, num_classes=4), 224
     model(torch.rand(2, 3, size, size)).sum().backward()

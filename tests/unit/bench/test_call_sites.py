@@ -26,7 +26,7 @@ def test_what_was_missed_and_what_was_never_called_is_named() -> None:
         site("torch.nn.Linear", 3),
     ]
     result = agreement(sites, seen_calls, "torch")
-    assert result.missed == (("a.py", 2, "torch.sort"),)
+    assert result.missing_calls == (("a.py", 2, "torch.sort"),)
     assert [site.function for site in result.unmade] == ["torch.Tensor.__rsub__"]
     assert (result.recall, result.precision) == (0.5, 0.5)
     assert agreement([*sites, site("torch.sort", 4)], seen_calls, "torch").recall == 1

@@ -140,7 +140,7 @@ def test_every_framework_has_the_same_names(name: str) -> None:
     """But for the locks of devices and versions, and for what one alone can do.
 
     JAX lowers for a device that is not here, and its compiled functions are recorded; torch alone has arrays with
-    layouts that say which device they are on, and packages that are left out.
+    layouts that say which device they are on, and packages that are left out. TensorFlow has no pairs yet.
     """
     entries = {entry.name for entry in (ROOT / "runners" / name).iterdir()}
     assert {entry for entry in entries if "-" not in entry and entry != "__pycache__"} == {
@@ -148,6 +148,7 @@ def test_every_framework_has_the_same_names(name: str) -> None:
         *("lock.txt", "requirements.txt"),
         *(("lowering.py", "compiled_functions.py") if name == "jax" else ()),
         *("frozen.py", "ways.py"),
+        *(("pairs.py",) if name != "tensorflow" else ()),
         *(("layouts.py", "spoken_device.py", "stubs") if name == "torch" else ()),
         *("left_open.py", "recordable.py", "recorder.py", "replay.py"),
         *(("writing.py",) if name != "tensorflow" else ()),
