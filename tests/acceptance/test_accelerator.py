@@ -101,7 +101,7 @@ def test_the_page_puts_the_toy_on_the_chart(portolan: Portolan, tmp_path: Path) 
     assert (Path(environment) / "bin" / "python").exists()
     case_list = reader.types("portolan-runner", "cases")
     assert {line.split("/")[0] for line in case_list.splitlines()} == {
-        f"{suite}\ttorch.sum" for suite in ("paper", "library", "library_quick", "docs")
+        f"{suite}\ttorch.sum" for suite in ("paper", "library", "library_quick", "docs", "pairs")
     }
     run_output = reader.types("portolan-runner", "run")
     assert run_output.startswith("passed ")
