@@ -23,7 +23,7 @@ COMPARED = 30
 
 
 @pytest.fixture(params=range(3))
-async def database(request: pytest.FixtureRequest, connection: asyncpg.Connection[Any]) -> asyncpg.Connection[Any]:
+async def two_campaigns(request: pytest.FixtureRequest, connection: asyncpg.Connection[Any]) -> asyncpg.Connection[Any]:
     """Two campaigns of outcomes of every kind, on three targets of which the first is a CPU."""
     await store(connection, draw_outcomes(random.Random(request.param), CAMPAIGNS, TARGETS), CAMPAIGNS, TARGETS)
     await connection.execute("update targets set device = 'cpu' where id = 1")
@@ -79,44 +79,48 @@ async def require_as_the_views_say(engine: AsyncEngine, connection: asyncpg.Conn
 
 
 async def test_every_row_of_a_report_is_what_the_views_say(
-    engine: AsyncEngine, database: asyncpg.Connection[Any]
+    engine: AsyncEngine, two_campaigns: asyncpg.Connection[Any]
 ) -> None:
-    assert await database.fetch("select 1 from cpu_bases")
-    await require_as_the_views_say(engine, database)
+    assert await two_campaigns.fetch("select 1 from cpu_bases")
+    await require_as_the_views_say(engine, two_campaigns)
 
 
-async def test_nothing_stays_of_what_is_true_no_more(engine: AsyncEngine, database: asyncpg.Connection[Any]) -> None:
-    await require_as_the_views_say(engine, database)
+async def test_nothing_stays_of_what_is_true_no_more(
+    engine: AsyncEngine, two_campaigns: asyncpg.Connection[Any]
+) -> None:
+    await require_as_the_views_say(engine, two_campaigns)
     # A cause that makes an outcome count otherwise, cases whose latencies go, and a function that falls back now.
-    await database.execute("update outcomes set cause = 'host_work' where verdict = 'failed' and job_id % 2 = 0")
-    await database.execute("update outcomes set verdict = 'failed', cause = 'type' where case_id % 9 = 2")
-    await database.execute("update outcomes set placement = 'fell_back' where case_id % 9 = 4")
-    await database.execute("update campaign_targets set reclassifications = reclassifications + 1")
-    await require_as_the_views_say(engine, database)
+    await two_campaigns.execute("update outcomes set cause = 'host_work' where verdict = 'failed' and job_id % 2 = 0")
+    await two_campaigns.execute("update outcomes set verdict = 'failed', cause = 'type' where case_id % 9 = 2")
+    await two_campaigns.execute("update outcomes set placement = 'fell_back' where case_id % 9 = 4")
+    await two_campaigns.execute("update campaign_targets set reclassifications = reclassifications + 1")
+    await require_as_the_views_say(engine, two_campaigns)
 
 
 async def test_a_case_of_two_revisions_is_one_case_for_a_ratio(
-    engine: AsyncEngine, database: asyncpg.Connection[Any]
+    engine: AsyncEngine, two_campaigns: asyncpg.Connection[Any]
 ) -> None:
     before = [
         await service.contents(engine, campaign, ReportOptions(reference="none"))
         for campaign in range(1, CAMPAIGNS + 1)
     ]
-    await database.execute("insert into suites (name, framework, revision, digest) values ('paper', 'torch', 'r2', '')")
-    await database.execute(
+    await two_campaigns.execute(
+        "insert into suites (name, framework, revision, digest) values ('paper', 'torch', 'r2', '')"
+    )
+    await two_campaigns.execute(
         "insert into cases (id, suite_id, name, function, host_only, position, tags)"
         " select id + 1000, 2, name, function, host_only, position, tags from cases where suite_id = 1"
     )
     for table in ("outcomes", "jobs"):
-        await database.execute(
+        await two_campaigns.execute(
             f"update {table} t set case_id = copied.id from cases c, cases copied"
             " where c.id = t.case_id and copied.suite_id = 2 and copied.name = c.name and t.target_id = 2"
         )
-    await database.execute(
+    await two_campaigns.execute(
         "update campaign_targets set suite_id = case target_id when 2 then 2 else 1 end,"
         " reclassifications = reclassifications + 1"
     )
-    await require_as_the_views_say(engine, database)
+    await require_as_the_views_say(engine, two_campaigns)
     for campaign, contents in enumerate(before, 1):
         after = await service.contents(engine, campaign, ReportOptions(reference="none"))
         assert after.comparisons == contents.comparisons
@@ -124,18 +128,18 @@ async def test_a_case_of_two_revisions_is_one_case_for_a_ratio(
 
 
 async def test_outcomes_that_come_in_are_in_the_next_report(
-    engine: AsyncEngine, database: asyncpg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+    engine: AsyncEngine, two_campaigns: asyncpg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also of a campaign whose matrix no reader waits for."""
     from coordinator.results import service as matrix
 
     monkeypatch.setattr(matrix, "SMALL", 1)
-    await require_as_the_views_say(engine, database)
-    await database.execute(
+    await require_as_the_views_say(engine, two_campaigns)
+    await two_campaigns.execute(
         "delete from outcomes where job_id in (select max(job_id) from outcomes group by campaign_id)"
     )
-    await database.execute(
+    await two_campaigns.execute(
         "update campaign_targets t set done = (select count(*) from outcomes o"
         " where o.campaign_id = t.campaign_id and o.target_id = t.target_id)"
     )
-    await require_as_the_views_say(engine, database)
+    await require_as_the_views_say(engine, two_campaigns)
