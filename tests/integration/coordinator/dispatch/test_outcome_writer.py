@@ -134,6 +134,28 @@ async def test_what_a_broken_stream_repeats_is_no_second_finish(place: Place) ->
     assert (attempt.end, attempt.late_outcome) == ("finished", None)
 
 
+@pytest.mark.parametrize(
+    ("cursors", "stored"),
+    [([("boot-1", 5), ("boot-2", 1)], ("boot-2", 1)), ([("boot-2", 2), ("boot-2", 1)], ("boot-2", 2))],
+    ids=["a runner that began anew", "an older report behind a newer"],
+)
+async def test_of_the_reports_of_a_batch_the_furthest_is_the_runners_place(
+    place: Place, cursors: list[tuple[str, int]], stored: tuple[str, int]
+) -> None:
+    await place.campaign(cases=2)
+    jobs = await place.claim()
+    reports = [
+        report(place, job.key, n)._replace(cursor=Cursor(place.runner_id, boot_id, n))
+        for job, (boot_id, n) in zip(jobs, cursors, strict=True)
+    ]
+    async with place.engine.begin() as connection:
+        await connection.execute(text("UPDATE runners SET boot_id = :boot_id, cursor = 0"), {"boot_id": stored[0]})
+    await store(place, *reports)
+    async with place.engine.connect() as connection:
+        (runner,) = (await connection.execute(text("SELECT boot_id, cursor FROM runners"))).all()
+    assert (runner.boot_id, runner.cursor) == stored
+
+
 async def test_a_database_that_went_back_is_told_again(place: Place) -> None:
     await place.campaign(cases=1)
     (job,) = await place.claim()
