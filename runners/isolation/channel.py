@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from protocol.lines import EndlessLineError, LineReader
 from runners.errors import ChannelLostError
 
-MAX_LINE = 8 << 20
+MAX_LINE = 32 << 20
 """No message is longer; a sender of more loses its channel."""
 CHANNEL_LOST = 74
 """Exit code of a child that can no longer report (EX_IOERR)."""
