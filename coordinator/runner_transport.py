@@ -23,9 +23,9 @@ import httpx
 
 from coordinator.errors import RunnerAddressError, RunnerIncompatibleError
 from coordinator.runner_addresses import RunnerNetworks
-from protocol.limits import IDLE_CONNECTION_S
+from protocol.limits import IDLE_CONNECTION_S, MAX_CATALOGUE_BYTES
 
-MAX_BODY = 64 * 1024 * 1024
+MAX_BODY = MAX_CATALOGUE_BYTES
 """No honest answer is larger."""
 MAX_HEADERS = 100
 MAX_HEADER_BYTES = 32 * 1024

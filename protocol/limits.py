@@ -54,6 +54,8 @@ MAX_OPERATIONS = 10_000
 """Different operations that ran on the host in one case."""
 MAX_SUITES = 1_000
 MAX_CASES = 200_000
+MAX_CATALOGUE_BYTES = 64 << 20
+"""Of a catalogue as JSON, the longest of all messages."""
 MAX_RUNNING = 10_000
 
 IDLE_CONNECTION_S = 2.0

@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 from protocol.lines import EndlessLineError, LineReader
 from runners.errors import ChannelLostError
 
-MAX_LINE = 32 << 20
-"""No message is longer; a sender of more loses its channel."""
+MAX_LINE = 8 << 20
+"""No message of a case is longer; a sender of more loses its channel."""
 CHANNEL_LOST = 74
 """Exit code of a child that can no longer report (EX_IOERR)."""
 ENDLESS, NOT_JSON, NO_OBJECT = UNREADABLE = (
@@ -47,8 +47,8 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse)
 class MessageReader:
     """Bytes in, complete messages out."""
 
-    def __init__(self) -> None:
-        self._lines = LineReader(MAX_LINE)
+    def __init__(self, longest: int = MAX_LINE) -> None:
+        self._lines = LineReader(longest)
 
     def feed(self, data: bytes) -> Iterator[Message]:
         try:

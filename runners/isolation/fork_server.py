@@ -23,6 +23,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from protocol.catalogue import Catalogue
+from protocol.limits import MAX_CATALOGUE_BYTES
 from protocol.model import first_fault
 from protocol.redaction import without_own_secrets
 from runners.errors import ChannelLostError, FrameworkBrokenError, FrameworkError, UnknownFrameworkError
@@ -130,7 +131,7 @@ class ForkServer:
             theirs.close()
             os.close(log_write)
         self._started = self.alive = True
-        self._channel = LoopChannel(ours, self._take, self._lose)
+        self._channel = LoopChannel(ours, self._take, self._lose, MAX_CATALOGUE_BYTES)
         self._watcher = asyncio.create_task(self._watch())
         try:
             async with asyncio.timeout(START_LIMIT_S):

@@ -9,18 +9,25 @@ import socket
 from collections.abc import Callable, Sequence
 
 from runners.errors import ChannelLostError
-from runners.isolation.channel import READ, Message, MessageReader, encode
+from runners.isolation.channel import MAX_LINE, READ, Message, MessageReader, encode
 
 
 class LoopChannel:
-    """The supervisor's end. ``on_message`` is called from the event loop, ``on_end`` once."""
+    """The supervisor's end. ``on_message`` is called from the event loop, ``on_end`` once.
+
+    A sender of a message of more than ``longest`` bytes loses its channel.
+    """
 
     def __init__(
-        self, connection: socket.socket, on_message: Callable[[Message], None], on_end: Callable[[str], None]
+        self,
+        connection: socket.socket,
+        on_message: Callable[[Message], None],
+        on_end: Callable[[str], None],
+        longest: int = MAX_LINE,
     ) -> None:
         connection.setblocking(False)
         self._socket = connection
-        self._messages = MessageReader()
+        self._messages = MessageReader(longest)
         self._on_message = on_message
         self._on_end = on_end
         self._loop = asyncio.get_running_loop()

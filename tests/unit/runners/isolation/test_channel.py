@@ -1,14 +1,18 @@
-"""The blocking end of a channel: what is held back leaves with the next message, in order."""
+"""Channels: what is held back leaves with the next message, in order; how long a message may be."""
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from protocol.limits import MAX_CATALOGUE_BYTES
 from runners.errors import ChannelLostError
-from runners.isolation.channel import Channel
+from runners.isolation.channel import ENDLESS, MAX_LINE, READ, Channel, encode
+from runners.isolation.loop_channel import LoopChannel
 
 Ends = tuple[Channel, socket.socket]
 
@@ -56,3 +60,23 @@ def test_nothing_arrives_where_the_descriptor_was_closed(ends: Ends) -> None:
     channel, _ = ends
     channel.close()
     assert not channel.has_arrived
+
+
+async def test_a_catalogue_may_be_longer_than_what_a_case_sends() -> None:
+    catalogue = {"catalogue": "x" * (MAX_LINE + READ)}
+    assert await first_of_channel(catalogue, MAX_CATALOGUE_BYTES) == catalogue
+    assert ENDLESS in await first_of_channel(catalogue, MAX_LINE)
+
+
+async def first_of_channel(message: dict[str, Any], longest: int) -> Any:
+    """The message that arrives, or why the channel was lost."""
+    ours, theirs = socket.socketpair()
+    arrival: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    channel = LoopChannel(ours, arrival.set_result, arrival.set_result, longest)
+    sending = asyncio.to_thread(theirs.sendall, encode(message))
+    try:
+        _, first = await asyncio.gather(sending, arrival, return_exceptions=True)
+    finally:
+        channel.close()
+        theirs.close()
+    return first
