@@ -57,25 +57,12 @@ def run() -> Iterator[Figure]:
 
 
 def _figures(name: str, package: Package, result: Agreement) -> Iterator[Figure]:
-    detail = {"requirements": list(package.requirements)}
-    yield Figure(
-        f"recall_{name}",
-        result.recall,
-        "of the calls that ran",
-        target=f"{LEAST_RECALL:.0%}",
-        met=result.recall >= LEAST_RECALL,
-        n=result.calls,
-        detail=detail,
-    )
-    yield Figure(
-        f"precision_{name}",
-        result.precision,
-        "of the sites on lines that ran",
-        target=f"{LEAST_PRECISION:.0%}",
-        met=result.precision >= LEAST_PRECISION,
-        n=result.sites,
-        detail=detail,
-    )
+    for figure, share, of, least, n in (
+        ("recall", result.recall, "of the calls that ran", LEAST_RECALL, result.calls),
+        ("precision", result.precision, "of the sites on lines that ran", LEAST_PRECISION, result.sites),
+    ):
+        detail = {"requirements": list(package.requirements)}
+        yield Figure(f"{figure}_{name}", share, of, target=f"{least:.0%}", met=share >= least, n=n, detail=detail)
 
 
 def _agreement(name: str, package: Package, package_folder: Path) -> Agreement:
