@@ -103,6 +103,7 @@ async def _read(
     disagree. Not ``in_full`` it is left, and there are no ratios.
     """
     charts: list[Charted] = []
+    ratio_reader = _RatioReader(connection, functions)
     seen: dict[tuple[object, ...], set[str]] = defaultdict(set)
     for row in rows[:MOST_CHARTS]:
         digests = await store.digests(connection, row.suite_id, functions)
@@ -112,11 +113,26 @@ async def _read(
             continue
         read = store.runs if is_newer else store.ends
         runs = await read(connection, row.campaign_id, row.target_id, row.suite_id, functions)
-        has_ratios = is_newer and in_full
-        ratios = await store.ratios(connection, row.campaign_id, row.target_id, functions) if has_ratios else {}
+        ratios = await ratio_reader.ratios_of(row) if is_newer and in_full else {}
         charts.append(await asyncio.to_thread(_charted, row, digests, runs, ratios))
         cases |= {case.case for own in charts[-1].target.functions.values() for case in own}
     return await asyncio.to_thread(merged, charts)
+
+
+class _RatioReader:
+    """Reads the ratios of each campaign once: which CPU is nearest to a target is decided among all of its targets."""
+
+    def __init__(self, connection: AsyncConnection, functions: Sequence[str] | None) -> None:
+        self._connection = connection
+        self._functions = functions
+        self._by_target: dict[tuple[int, int], Mapping[int, Mapping[int, float]]] = {}
+
+    async def ratios_of(self, chart: Row[Any]) -> Mapping[int, float]:
+        """How many times as long as on the CPU, by the id of the case."""
+        key = chart.campaign_id, chart.suite_id
+        if key not in self._by_target:
+            self._by_target[key] = await store.ratios(self._connection, *key, self._functions)
+        return self._by_target[key].get(chart.target_id, {})
 
 
 def _without_cases(rows: Sequence[Row[Any]]) -> Iterator[TargetEvidence]:

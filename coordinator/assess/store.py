@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from coordinator.database.views import cpu_bases, failure_text
+from coordinator.database.views import case_latencies, cpu_bases, failure_text
 
 _CHARTS = text("""
 SELECT ct.campaign_id, ct.target_id, ct.suite_id, t.framework, t.version, t.device, t.device_class, t.hardware,
@@ -53,18 +54,28 @@ _OF_FUNCTIONS = """
 """
 
 # The campaign's latencies once: the views would work them out for each of the three.
-_RATIOS = text(f"""
-WITH measured AS MATERIALIZED (
-    SELECT * FROM case_latencies
-     WHERE campaign_id = :campaign AND (CAST(:functions AS text[]) IS NULL OR function = ANY(:functions))
-),
+_RATIOS = f"""
+     measured AS MATERIALIZED (SELECT * FROM latencies WHERE campaign_id = :campaign),
      bases AS ({cpu_bases("measured")})
-SELECT here.case_id, here.low_ms / cpu.low_ms AS ratio
+SELECT here.target_id, here.case_id, here.low_ms / cpu.low_ms AS ratio
   FROM measured here
   JOIN bases ON bases.target_id = here.target_id
   JOIN measured cpu ON cpu.target_id = bases.cpu_target_id AND cpu.case_id = here.case_id
- WHERE here.target_id = :target AND here.low_ms > 0 AND cpu.low_ms > 0 AND NOT here.host_only
-""")
+ WHERE here.low_ms > 0 AND cpu.low_ms > 0 AND NOT here.host_only
+"""
+_RATIOS_OF_ALL = text(f"WITH latencies AS ({case_latencies('outcomes')}), {_RATIOS}")
+# Chosen before the view groups them, which would put together all that the campaign has.
+_RATIOS_OF_FUNCTIONS = text(f"""
+WITH chosen AS MATERIALIZED (
+    SELECT o.*
+      FROM cases c
+      JOIN campaign_targets ct ON ct.campaign_id = :campaign AND ct.suite_id = c.suite_id
+      JOIN jobs j ON j.campaign_id = ct.campaign_id AND j.target_id = ct.target_id AND j.case_id = c.id
+      JOIN outcomes o ON o.job_id = j.id
+     WHERE c.suite_id = :suite AND c.function = ANY(:functions)
+),
+     latencies AS ({case_latencies("chosen")}),
+{_RATIOS}""")
 
 
 async def charts(connection: AsyncConnection) -> Sequence[Row[Any]]:
@@ -115,9 +126,15 @@ async def _outcomes(
 
 
 async def ratios(
-    connection: AsyncConnection, campaign_id: int, target_id: int, functions: Sequence[str] | None = None
-) -> dict[int, float]:
-    """How many times as long as on the nearest CPU, by the id of each case that both measured."""
-    values = {"campaign": campaign_id, "target": target_id, "functions": functions}
-    rows = await connection.execute(_RATIOS, values)
-    return {row.case_id: row.ratio for row in rows}
+    connection: AsyncConnection, campaign_id: int, suite_id: int, functions: Sequence[str] | None = None
+) -> dict[int, dict[int, float]]:
+    """How many times as long as on the nearest CPU: by target, and by the id of each case that both measured."""
+    if functions is None:
+        rows = await connection.execute(_RATIOS_OF_ALL, {"campaign": campaign_id})
+    else:
+        values = {"campaign": campaign_id, "suite": suite_id, "functions": functions}
+        rows = await connection.execute(_RATIOS_OF_FUNCTIONS, values)
+    by_target: dict[int, dict[int, float]] = defaultdict(dict)
+    for row in rows:
+        by_target[row.target_id][row.case_id] = row.ratio
+    return by_target

@@ -316,6 +316,36 @@ SELECT o.campaign_id,
  GROUP BY o.campaign_id, o.target_id, o.case_id"""
 
 
+def case_latencies(outcomes: str) -> str:
+    """The view ``case_latencies``, from rows of ``outcomes``."""
+    return f"""\
+{_HEAD},
+       t.environment,
+       t.simulated,
+       c.function,
+       c.name AS "case",
+       c.host_only IS NOT NULL AS host_only,
+       n.cold_ms,
+       n.steady_ms,
+       n.iqr_ms,
+       n.mean_cold_ms,
+       n.samples,
+       n.runs,
+       n.target_id,
+       n.case_id,
+       n.fingerprint_id,
+       n.low_ms,
+       n.noisy,
+       n.first_cold_ms,
+       n.later_cold_ms,
+       n.unconfirmed
+  FROM ({_indent(cases_measured(outcomes), 8)}) n
+  JOIN targets t ON t.id = n.target_id
+  JOIN cases c ON c.id = n.case_id
+  JOIN suites s ON s.id = c.suite_id
+"""
+
+
 def function_latencies(latencies: str) -> str:
     """A function's latencies on a target, from the latencies of its cases."""
     return f"""\
@@ -771,32 +801,7 @@ CASE_LATENCIES = View(
         "later_cold_ms": "first call in runs after other cases of their process",
         "unconfirmed": f"of `low_ms`: {UNCONFIRMED}; null for a single run that did not wait",
     },
-    f"""\
-{_HEAD},
-       t.environment,
-       t.simulated,
-       c.function,
-       c.name AS "case",
-       c.host_only IS NOT NULL AS host_only,
-       n.cold_ms,
-       n.steady_ms,
-       n.iqr_ms,
-       n.mean_cold_ms,
-       n.samples,
-       n.runs,
-       n.target_id,
-       n.case_id,
-       n.fingerprint_id,
-       n.low_ms,
-       n.noisy,
-       n.first_cold_ms,
-       n.later_cold_ms,
-       n.unconfirmed
-  FROM ({_indent(cases_measured("outcomes"), 8)}) n
-  JOIN targets t ON t.id = n.target_id
-  JOIN cases c ON c.id = n.case_id
-  JOIN suites s ON s.id = c.suite_id
-""",
+    case_latencies("outcomes"),
 )
 
 

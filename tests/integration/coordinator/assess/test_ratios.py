@@ -1,0 +1,56 @@
+"""Ratios to the CPU as evidence: those of one function are what they are among all, and cost what one function has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from bench import charted
+from bench.charted import Size
+from coordinator.assess import service, store
+from coordinator.targets.selectors import Selector
+from protocol.enums import HOST
+
+CHART = Size("torch", functions=400, cases=4, runs=2, targets=4)
+FUNCTION = CHART.names[7]
+
+
+@pytest.fixture
+async def campaign(database: str) -> int:
+    (campaign,) = await charted.make(database, CHART)
+    return campaign
+
+
+async def test_a_function_has_the_ratios_that_it_has_among_all(engine: AsyncEngine, campaign: int) -> None:
+    whole = await service.evidence(engine, Selector.parse("*/*"))
+    alone = await service.evidence_of_functions(engine, "torch", [FUNCTION])
+    ratios = {target.target: ratios_of(target) for target in alone if target.device != HOST}
+    assert len(ratios) == CHART.targets - 1
+    assert ratios == {target.target: ratios_of(target) for target in whole}
+    # A case that failed there or fell back was timed on the CPU alone.
+    assert all(0 < len(own) <= CHART.cases for own in ratios.values())
+
+
+async def test_to_read_one_function_reads_no_outcome_of_another(
+    owner: AsyncEngine, engine: AsyncEngine, campaign: int
+) -> None:
+    async with owner.connect() as connection:
+        statement = text(f"EXPLAIN (ANALYZE, FORMAT JSON) {store._RATIOS_OF_FUNCTIONS.text}")
+        suite = await connection.scalar(text("SELECT id FROM suites"))
+        values = {"campaign": campaign, "suite": suite, "functions": [FUNCTION]}
+        plan = (await connection.execute(statement, values)).scalar_one()[0]["Plan"]
+    reads = [node for node in walk(plan) if node.get("Relation Name") == "outcomes"]
+    assert reads
+    rows = sum(node["Actual Rows"] * node["Actual Loops"] for node in reads)
+    assert rows == CHART.cases * CHART.runs * CHART.targets
+
+
+def ratios_of(target: Any) -> dict[str, float]:
+    return {case.case: case.ratio for case in target.functions.get(FUNCTION, ()) if case.ratio is not None}
+
+
+def walk(node: dict[str, Any]) -> list[dict[str, Any]]:
+    return [node, *(deeper for child in node.get("Plans", []) for deeper in walk(child))]
