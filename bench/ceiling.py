@@ -28,7 +28,6 @@ from coordinator.migration import upgrade
 from coordinator.registry import ownership, suites
 from coordinator.registry import store as registry
 from coordinator.targets.selectors import TargetName
-from protocol.catalogue import Catalogue
 
 DATABASE = "ceiling"
 
@@ -52,7 +51,7 @@ async def run(dsn: str, cases: int, runs: int) -> int:
     alone = engine.execution_options(isolation_level="AUTOCOMMIT")
     try:
         instant_service = service(cases)
-        suite = Catalogue.model_validate_json(instant_service.catalogue).suites[0]
+        suite = instant_service.offer.catalogue().suites[0]
         async with engine.begin() as connection:
             suite_id = await suites.store_suite(connection, instant_service.info.framework, suite)
             url = f"http://nobody/{instant_service.info.boot_id}"

@@ -15,17 +15,16 @@ from typing import Any
 import uvicorn
 
 from protocol import PROTOCOL_VERSION
-from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite
+from protocol.catalogue import CatalogueCase, CatalogueSuite
 from protocol.enums import DeviceClass, Ending, Placement, Verdict
 from protocol.events import Running
 from protocol.outcomes import Outcome, PlacementProof, Timing
 from protocol.runner import Fingerprint, RunnerInfo
 from runners.http.access import Access
-from runners.http.boot import Offer
-from runners.http.description import SuiteIndex
 from runners.http.server import Service, build
 from runners.isolation.attempts import Task
 from runners.isolation.events import EventLog
+from runners.isolation.offer import OfferBuilder
 
 SECRET = "bench"
 SUITE = "instant"
@@ -81,15 +80,9 @@ def service(cases: int, device: str = "cpu") -> Service:
     numbers = (divmod(number, 10) for number in range(cases))
     ids = {f"instant.function_{major}/case_{minor}": f"instant.function_{major}" for major, minor in numbers}
     revision = f"of {cases} cases"
-    catalogue = Catalogue(
-        suites=[
-            CatalogueSuite(
-                name=SUITE,
-                revision=revision,
-                cases=[CatalogueCase(id=each, function=function) for each, function in ids.items()],
-            )
-        ]
-    )
+    builder = OfferBuilder()
+    suite_cases = [CatalogueCase(id=id, function=function) for id, function in ids.items()]
+    builder.add(CatalogueSuite(name=SUITE, revision=revision, cases=suite_cases))
     info = RunnerInfo(
         boot_id=f"bench-{time.time_ns()}",
         protocol=PROTOCOL_VERSION,
@@ -103,8 +96,7 @@ def service(cases: int, device: str = "cpu") -> Service:
         fingerprint=Fingerprint(hardware="none", environment="none", host="here", system="none", python="none"),
     )
     log = EventLog()
-    offer = Offer(catalogue.model_dump_json().encode(), {SUITE: SuiteIndex(revision, ids)})
-    return Service(info, offer, log, InstantExecutor(log), Access(SECRET))
+    return Service(info, builder.build(), log, InstantExecutor(log), Access(SECRET))
 
 
 def fleet(cases: int, devices: Sequence[str]) -> Any:

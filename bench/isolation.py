@@ -149,13 +149,13 @@ async def _measure(seed: int) -> Measured:
     supervisor = Supervisor(FRAMEWORK, DEVICE, log)
     began = time.monotonic()
     try:
-        catalogue = await supervisor.open()
+        offer = await supervisor.open()
         await supervisor.look()
     except FrameworkBrokenError as error:
         raise CannotRunError(str(error)) from error
     start_s = time.monotonic() - began
     try:
-        (suite,) = (each for each in catalogue.suites if each.name == SUITE)
+        (suite,) = (each for each in offer.catalogue().suites if each.name == SUITE)
         functions = list(dict.fromkeys(case.function for case in suite.cases))
         measurements = Measured(start_s, functions, len(suite.cases))
         say("isolation", f"{len(functions)} functions, {len(suite.cases)} cases, ready after {start_s:.1f} s")

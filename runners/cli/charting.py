@@ -72,9 +72,9 @@ async def chart(order: Order) -> None:
             async with open_supervisor(*target, order.memory_limit, order.interpreter, order.slots) as (
                 supervisor,
                 log,
-                catalogue,
+                offer,
             ):
-                suite, unknown = select(catalogue, order.suite, order.functions)
+                suite, unknown = select(offer.catalogue(), order.suite, order.functions)
                 if unknown:
                     print(f"not charted, as the suite has no case of them: {', '.join(unknown)}", file=sys.stderr)
                 description = await supervisor.look()

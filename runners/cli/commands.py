@@ -30,7 +30,6 @@ from runners import frameworks
 from runners.cli import environments
 from runners.cli.suite_choice import chosen_suites
 from runners.errors import RunnerError, UnknownFrameworkError, UsageError
-from runners.http.description import index
 from runners.http.enrolment import EnrolmentOptions, default_name, enrolment_options
 from runners.isolation.fork_server import Interpreter
 from runners.isolation.secrecy import hide_own_variables
@@ -210,8 +209,8 @@ async def _run(options: argparse.Namespace) -> int:
     if run < 1:
         raise UsageError(f"--run {run}: runs count from 1")
     target = options.framework, options.device
-    async with open_supervisor(*target, options.memory_limit, options.interpreter) as (supervisor, log, catalogue):
-        suites = index(catalogue)
+    async with open_supervisor(*target, options.memory_limit, options.interpreter) as (supervisor, log, offer):
+        suites = offer.suites
         names = options.suites.searched or list(suites)
         suite = next((name for name in names if name in suites and options.case in suites[name].functions), None)
         if suite is None:
@@ -337,10 +336,10 @@ def _watch(options: argparse.Namespace) -> int:
 async def _cases(options: argparse.Namespace) -> int:
     from runners.cli.foreground import open_supervisor
 
-    async with open_supervisor(options.framework, options.device, None, options.interpreter) as (_, _, catalogue):
+    async with open_supervisor(options.framework, options.device, None, options.interpreter) as (_, _, offer):
         lines = [
             f"{name}\t{case}"
-            for name, suite in index(catalogue).items()
+            for name, suite in offer.suites.items()
             if name in (options.suites.names or [name])
             for case in suite.functions
             if fnmatch.fnmatchcase(case, options.match)

@@ -8,21 +8,21 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator, Iterator
 
-from protocol.catalogue import Catalogue
 from protocol.events import EVENT, Finished
 from protocol.jobs import Job
 from protocol.outcomes import Outcome
 from runners.isolation.attempts import Task
 from runners.isolation.events import EventLog
 from runners.isolation.fork_server import Interpreter
+from runners.isolation.offer import Offer
 from runners.isolation.supervisor import Supervisor
 
 
 @contextlib.asynccontextmanager
 async def open_supervisor(
     framework: str, device: str, memory_limit: int | None, interpreter: Interpreter, slots: int = 1
-) -> AsyncIterator[tuple[Supervisor, EventLog, Catalogue]]:
-    """A supervisor that has imported the framework, its event log and the catalogue."""
+) -> AsyncIterator[tuple[Supervisor, EventLog, Offer]]:
+    """A supervisor that has imported the framework, its event log and what it offers."""
     log = EventLog()
     supervisor = Supervisor(framework, device, log, memory_limit, interpreter, slots)
     try:

@@ -1,16 +1,13 @@
-"""The description of a runner: its device and its suites. Commands that serve nothing need it too."""
+"""The description of a runner and its device. Commands that serve nothing need it too."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
 
 from protocol import PROTOCOL_VERSION
-from protocol.catalogue import Catalogue
 from protocol.model import first_fault
 from protocol.runner import RunnerInfo
 from runners.errors import FrameworkBrokenError
@@ -18,22 +15,6 @@ from runners.http.fingerprint import fingerprint
 from runners.isolation.fork_server import Interpreter
 
 QUEUE_LIMIT = 512
-
-
-@dataclass(frozen=True)
-class SuiteIndex:
-    """A suite as the server needs it: its revision, and the function of every case id."""
-
-    revision: str
-    functions: Mapping[str, str]
-
-
-def index(catalogue: Catalogue) -> dict[str, SuiteIndex]:
-    """The functions of all cases, by suite and by the case's id."""
-    return {
-        suite.name: SuiteIndex(suite.revision, {case.id: case.function for case in suite.cases})
-        for suite in catalogue.suites
-    }
 
 
 def describe(

@@ -34,11 +34,11 @@ from runners.errors import (
     TrimmedError,
 )
 from runners.http.access import Access
-from runners.http.boot import Offer
 from runners.http.recordings import MAX_RECORDING, RecordingDoor
 from runners.isolation.attempts import Attempts, Executor, Task
 from runners.isolation.events import EventLog
 from runners.isolation.observations import printable
+from runners.isolation.offer import Offer
 
 MAX_BODY = 4 << 20
 BODY_S = 30.0
@@ -74,8 +74,7 @@ class Service:
     ) -> None:
         """``door``: the runner accepts recordings."""
         self.info = info
-        self.catalogue = offer.catalogue
-        self.suites = offer.suites
+        self.offer = offer
         self.log = log
         self.executor = executor
         self.access = access
@@ -86,7 +85,7 @@ class Service:
     def post(self, batch: JobBatch) -> list[Receipt]:
         """Take on the jobs of a batch, or say of each why not."""
         self.require_boot(batch.boot_id)
-        suite = self.suites.get(batch.suite)
+        suite = self.offer.suites.get(batch.suite)
         if suite is not None and suite.revision != batch.revision:
             raise AnotherRevisionError(
                 f"suite {batch.suite!r} is at revision {suite.revision} here, not {printable(batch.revision, 80)}; "
@@ -177,7 +176,12 @@ def build(service: Service) -> FastAPI:
 
     @app.get("/v1/catalogue", response_model=Catalogue, responses=problem_responses(401))
     async def catalogue() -> Response:
-        return Response(service.catalogue, media_type="application/json")
+        async def text() -> AsyncIterator[bytes]:
+            for piece in service.offer.text():
+                yield piece
+
+        headers = {"Content-Length": str(service.offer.size)}
+        return StreamingResponse(text(), media_type="application/json", headers=headers)
 
     @app.post(
         "/v1/jobs",

@@ -27,7 +27,7 @@ from protocol.redaction import redact
 from protocol.runner import RunnerInfo
 from runners.errors import FrameworkBrokenError, RefusedError, UnservableError
 from runners.http.access import Access
-from runners.http.boot import Boot, Offer
+from runners.http.boot import Boot
 from runners.http.description import describe
 from runners.http.enrolment import EnrolmentOptions, enrol
 from runners.http.recordings import RecordingDoor
@@ -36,6 +36,7 @@ from runners.http.watchdog import watch
 from runners.isolation import scratch
 from runners.isolation.events import EventLog
 from runners.isolation.fork_server import Interpreter
+from runners.isolation.offer import Offer
 from runners.isolation.supervisor import Supervisor
 
 KEPT_IDLE_S = 75
@@ -184,7 +185,7 @@ def _say(line: str) -> None:
 async def _start(options: ServeOptions, boot: Boot) -> tuple[RunnerInfo, Offer]:
     """Import the framework and look at the device. Raises ``UnservableError``."""
     try:
-        offer = await boot.open()
+        offer = await boot.supervisor.open()
         description = await boot.supervisor.look()
         slots = boot.supervisor.slots
         return describe(options.framework, options.device, description, options.interpreter, slots), offer

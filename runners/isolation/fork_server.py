@@ -22,7 +22,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from protocol.catalogue import Catalogue
+from protocol.catalogue import CatalogueSuite
 from protocol.limits import MAX_CATALOGUE_BYTES
 from protocol.model import first_fault
 from protocol.redaction import without_own_secrets
@@ -31,6 +31,7 @@ from runners.isolation import processes, scratch
 from runners.isolation.channel import UNREADABLE, Message
 from runners.isolation.child import Child, Hear
 from runners.isolation.loop_channel import LoopChannel, OutputPipe
+from runners.isolation.offer import Offer, OfferBuilder
 from runners.settings import inherited
 
 IMPORT_LIMIT_S = 300.0
@@ -89,8 +90,8 @@ class ForkServer:
         self._started = False
         self.alive = False
 
-    async def start(self) -> Catalogue:
-        """Start the zygote and import the framework; returns the catalogue."""
+    async def start(self) -> Offer:
+        """Start the zygote and import the framework; returns what it offers."""
         processes.become_subreaper()
         try:
             self._scratch = scratch.Scratch()
@@ -101,9 +102,10 @@ class ForkServer:
         ours, theirs = socket.socketpair()
         log_read, log_write = os.pipe()
         self._log = OutputPipe(log_read, 16 << 10)
-        ready: asyncio.Future[list[Catalogue]] = asyncio.get_running_loop().create_future()
+        ready: asyncio.Future[list[Offer]] = asyncio.get_running_loop().create_future()
         self._ready = ready
         self._greeted = asyncio.Event()
+        self._offer = OfferBuilder()
         try:
             self._process = await asyncio.create_subprocess_exec(
                 self._interpreter.path,
@@ -140,7 +142,7 @@ class ForkServer:
             raise self._broken(f"no Python has started in it within {START_LIMIT_S:g} s") from None
         try:
             async with asyncio.timeout(IMPORT_LIMIT_S):
-                # Taken out of the future, which lives on: the catalogue may go when the caller has read it.
+                # Taken out of the future, which lives on: the offer may go when the caller has read it.
                 return (await ready).pop()
         except TimeoutError:
             reason = f"{self._importing} was not imported within {IMPORT_LIMIT_S:g} s; try importing it by hand"
@@ -314,8 +316,11 @@ class ForkServer:
                 self._greeted.set()
             case {"type": "importing", "what": str(what)}:
                 self._importing = what
-            case {"type": "ready", "catalogue": offered} if not self._ready.done():
-                self._receive_catalogue(offered)
+            case {"type": "suite", "suite": piece} if not self._ready.done():
+                self._receive_suite(piece)
+            case {"type": "ready"} if not self._ready.done():
+                self._ready.set_result([self._offer.build()])
+                self._greeted.set()
             case {"type": "broken", "reason": reason}:
                 self._give_up(str(reason))
             case {"type": "unknown", "reason": reason}:
@@ -337,12 +342,13 @@ class ForkServer:
             case _:
                 self._lose(UNEXPECTED)
 
-    def _receive_catalogue(self, catalogue: object) -> None:
+    def _receive_suite(self, piece: object) -> None:
         try:
-            self._ready.set_result([Catalogue.model_validate(catalogue)])
-            self._greeted.set()
+            self._offer.add(CatalogueSuite.model_validate(piece))
         except ValidationError as error:
             self._give_up(f"the catalogue of {self._framework} cannot be served: {first_fault(error)}")
+        except ValueError as error:
+            self._give_up(f"the catalogue of {self._framework} cannot be served: {error}")
 
     def _lose(self, reason: str) -> None:
         if not self._ready.done():

@@ -9,11 +9,11 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from protocol.catalogue import Catalogue
 from protocol.enums import DeviceClass
 from runners.errors import FrameworkBrokenError
 from runners.isolation.child import Child, Hear
 from runners.isolation.fork_server import ForkServer, Interpreter
+from runners.isolation.offer import Offer
 from runners.isolation.slot_events import ChannelLostEvent, ExitedEvent, MessageEvent
 from runners.isolation.slot_state import PRIME_LIMIT_S
 
@@ -35,11 +35,11 @@ class RenewableForkServer:
         self.on_death: Callable[[], None] = lambda: None
         """Called when a zygote has ended, and with it every process forked from it."""
 
-    async def start(self) -> Catalogue:
-        """Import the framework; returns its catalogue. Raises ``FrameworkBrokenError``."""
-        catalogue = await self._server.start()
-        self._revisions = _revisions(catalogue)
-        return catalogue
+    async def start(self) -> Offer:
+        """Import the framework; returns what it offers. Raises ``FrameworkBrokenError``."""
+        offer = await self._server.start()
+        self._revisions = _revisions(offer)
+        return offer
 
     async def renew(self) -> None:
         """Begin with a new zygote in the place of the present one, which is ended if it lives.
@@ -117,5 +117,5 @@ class RenewableForkServer:
         return ForkServer(self._framework, self._device, lambda: self.on_death(), self._interpreter)
 
 
-def _revisions(catalogue: Catalogue) -> dict[str, str]:
-    return {suite.name: suite.revision for suite in catalogue.suites}
+def _revisions(offer: Offer) -> dict[str, str]:
+    return {name: suite.revision for name, suite in offer.suites.items()}

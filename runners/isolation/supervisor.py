@@ -15,12 +15,12 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from protocol.catalogue import Catalogue
 from protocol.events import Running
 from runners.isolation import memory, processes
 from runners.isolation.attempts import Task
 from runners.isolation.events import EventLog
 from runners.isolation.fork_server import Interpreter
+from runners.isolation.offer import Offer
 from runners.isolation.renewable_fork_server import RenewableForkServer
 from runners.isolation.secrecy import Redaction
 from runners.isolation.slot_driver import SlotDriver
@@ -55,8 +55,8 @@ class Supervisor:
         self._driver = SlotDriver(self._state, log, self._fork_server, self.redaction, self.broken)
         self._memory_watch: asyncio.Task[None] | None = None
 
-    async def open(self) -> Catalogue:
-        """Import the framework; returns its catalogue. The device is not touched."""
+    async def open(self) -> Offer:
+        """Import the framework; returns what it offers. The device is not touched. Raises ``FrameworkError``."""
         await _start_threads()
         return await self._fork_server.start()
 

@@ -1,8 +1,8 @@
 """The zygote: imports the framework once, never touches its device, and forks children.
 
 The supervisor has ``launch.py`` start it with one end of a channel, in the interpreter that has the framework. It
-sends the catalogue, then forks a child for every request, reaps and reports what ends. When the supervisor dies, it
-kills everything below itself and leaves.
+sends the catalogue in pieces, then forks a child for every request, reaps and reports what ends. When the supervisor
+dies, it kills everything below itself and leaves.
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ class Zygote:
         self._say_importing(framework.name)
         suites = catalogue.suites_of(framework, own)
         self._cases = catalogue.by_id(suites)
-        self._offer = catalogue.offer(suites)
+        # Before what lives is frozen: the text is gone by then.
+        for piece in catalogue.pieces(suites):
+            channel.send({"type": "suite", "suite": piece})
         # Imported here, so that no child pays for it.
         from runners.isolation import worker
         from runners.suite import frozen
@@ -112,7 +114,7 @@ class Zygote:
 
     def announce(self) -> None:
         """The framework is imported: the supervisor may have children forked."""
-        self._channel.send({"type": "ready", "catalogue": self._offer})
+        self._channel.send({"type": "ready"})
 
     def serve(self) -> None:
         """Fork and reap until the supervisor is gone."""

@@ -5,7 +5,7 @@ Built in the zygote, where the cases are imported; the supervisor only passes it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from protocol.enums import CONFORMANCE_SUITE
@@ -32,34 +32,34 @@ def suites_of(framework: Framework, brought: Mapping[str, Suite]) -> dict[str, S
     return {**brought, **shipped, CONFORMANCE_SUITE: every_runners}
 
 
-def offer(suites: Mapping[str, Suite]) -> dict[str, Any]:
-    """The suites as a ``protocol.catalogue.Catalogue`` is read."""
+PIECE = 200
+"""Cases of one piece: a megabyte as objects."""
+
+
+def pieces(suites: Mapping[str, Suite]) -> Iterator[dict[str, Any]]:
+    """The suites in pieces, each as a ``protocol.catalogue.CatalogueSuite`` is read and with the next of its cases."""
     from runners.suite.options import options_of
 
     # A suite and its quick form have the same cases.
-    cases = {id(case): case for suite in suites.values() for case in suite.cases}
-    recorded = {id(case): suite.recorded.get(case.id) for suite in suites.values() for case in suite.cases}
-    described = {key: options_of(case, recorded[key]) for key, case in cases.items()}
-    return {
-        "suites": [
-            {
-                "name": suite.name,
-                "revision": suite.revision,
-                "cases": [
+    options: dict[int, dict[str, Any]] = {}
+    for suite in suites.values():
+        cases = list(suite.cases)
+        for start in range(0, max(1, len(cases)), PIECE):
+            piece = []
+            for case in cases[start : start + PIECE]:
+                if id(case) not in options:
+                    options[id(case)] = options_of(case, suite.recorded.get(case.id))
+                piece.append(
                     {
                         "id": case.id,
                         "function": case.function,
                         "host_only": case.host_only,
                         "tags": list(case.tags),
                         "digest": suite.digests[case.id],
-                        "options": described[id(case)],
+                        "options": options[id(case)],
                     }
-                    for case in suite.cases
-                ],
-            }
-            for suite in suites.values()
-        ]
-    }
+                )
+            yield {"name": suite.name, "revision": suite.revision, "cases": piece}
 
 
 def by_id(suites: Mapping[str, Suite]) -> dict[tuple[str, str], Case]:

@@ -17,17 +17,16 @@ from pathlib import Path
 import uvicorn
 
 from protocol import PROTOCOL_VERSION
-from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite
+from protocol.catalogue import CatalogueCase, CatalogueSuite
 from protocol.enums import DeviceClass, Ending, Placement, Verdict
 from protocol.events import Running
 from protocol.outcomes import Evidence, Outcome, PlacementProof, Timing
 from protocol.runner import Fingerprint, RunnerInfo
 from runners.http.access import Access
-from runners.http.boot import Offer
-from runners.http.description import SuiteIndex
 from runners.http.server import Service, build
 from runners.isolation.attempts import Task
 from runners.isolation.events import EventLog
+from runners.isolation.offer import OfferBuilder
 
 SECRET = "a secret of the tales"
 SUITE = "tales"
@@ -143,10 +142,9 @@ def service(device: str, note: Path) -> Service:
         ),
     )
     log = EventLog()
-    catalogue = Catalogue(suites=[CatalogueSuite(name=SUITE, revision="1", cases=cases)])
-    suites = {SUITE: SuiteIndex("1", {each.id: each.function for each in cases})}
-    offer = Offer(catalogue.model_dump_json().encode(), suites)
-    return Service(info, offer, log, Teller(log, device, note), Access(SECRET))
+    builder = OfferBuilder()
+    builder.add(CatalogueSuite(name=SUITE, revision="1", cases=cases))
+    return Service(info, builder.build(), log, Teller(log, device, note), Access(SECRET))
 
 
 class Server(uvicorn.Server):

@@ -8,10 +8,10 @@ from typing import Any, cast
 
 import pytest
 
-from protocol.catalogue import Catalogue, CatalogueSuite
+from protocol.catalogue import CatalogueSuite
 from protocol.enums import CONFORMANCE_SUITE, ConformanceTag
 from runners.suite.cases import Function
-from runners.suite.catalogue import offer, suites_of
+from runners.suite.catalogue import pieces, suites_of
 from runners.suite.framework import Framework
 from runners.suite.suites import Suite
 
@@ -22,7 +22,7 @@ def _framework(**suites: list[Function]) -> Framework:
 
 
 def _offered_suites(suites: Mapping[str, Suite]) -> list[CatalogueSuite]:
-    return Catalogue.model_validate(offer(suites)).suites
+    return [CatalogueSuite.model_validate(piece) for piece in pieces(suites)]
 
 
 def test_it_has_one_case_of_each_tag_and_none_touches_a_device() -> None:

@@ -1,0 +1,118 @@
+"""The offer of a runner: the catalogue that its zygote has told, as small as it can be kept.
+
+As objects a catalogue of twenty thousand cases takes 100 MB, and as text 10; so it comes in pieces, and is kept
+compressed beside what the service looks up for every job.
+"""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pydantic import TypeAdapter
+
+from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite
+from protocol.limits import MAX_CASES, MAX_CATALOGUE_BYTES, MAX_SUITES
+
+CHUNK = 1 << 18
+"""Bytes that are decompressed at once."""
+LEVEL = 3
+"""Of the compression: a tenth of the text, for 0.1 s of each start."""
+_CASES = TypeAdapter(list[CatalogueCase])
+
+
+@dataclass(frozen=True)
+class SuiteIndex:
+    """A suite as the service needs it: its revision, and the function of every case id."""
+
+    revision: str
+    functions: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The catalogue of a boot, and its index."""
+
+    suites: Mapping[str, SuiteIndex]
+    size: int
+    """Bytes of the catalogue's JSON."""
+    compressed: bytes
+
+    def text(self) -> Iterator[bytes]:
+        """The catalogue's JSON in pieces."""
+        decompressor = zlib.decompressobj()
+        rest = self.compressed
+        while rest:
+            yield decompressor.decompress(rest, CHUNK)
+            rest = decompressor.unconsumed_tail
+        yield decompressor.flush()
+
+    def catalogue(self) -> Catalogue:
+        """The catalogue as objects, for a command that ends soon."""
+        return Catalogue.model_validate_json(b"".join(self.text()))
+
+
+@dataclass
+class _OpenSuite:
+    name: str
+    revision: str
+    functions: dict[str, str] = field(default_factory=dict)
+    size: int = 0
+    """Cases, those of one id included."""
+
+
+class OfferBuilder:
+    """Puts an offer together from pieces of suites, each with some of a suite's cases."""
+
+    def __init__(self) -> None:
+        self._suites: dict[str, SuiteIndex] = {}
+        self._suite: _OpenSuite | None = None
+        self._suite_count = 0
+        self._compressor = zlib.compressobj(LEVEL)
+        self._compressed: list[bytes] = []
+        self._size = 0
+        self._write(b'{"suites":[')
+
+    def add(self, piece: CatalogueSuite) -> None:
+        """Add the next cases of a suite. Raises ``ValueError`` when there is more than a catalogue may have."""
+        suite = self._suite
+        if suite is None or (suite.name, suite.revision) != (piece.name, piece.revision):
+            suite = self._begin(piece)
+        elif piece.cases and suite.size:
+            self._write(b",")
+        suite.size += len(piece.cases)
+        if suite.size > MAX_CASES:
+            raise ValueError(f"suite {piece.name!r} has more than {MAX_CASES:,} cases: make several suites of it")
+        # One text for a function and not one for each of its cases.
+        suite.functions.update((case.id, sys.intern(case.function)) for case in piece.cases)
+        self._write(_CASES.dump_json(piece.cases)[1:-1])
+        if self._size > MAX_CATALOGUE_BYTES:
+            raise ValueError(f"it has more than {MAX_CATALOGUE_BYTES >> 20} MiB: offer fewer cases, or shorter tags")
+
+    def build(self) -> Offer:
+        self._end()
+        self._write(b"]}")
+        compressed = b"".join([*self._compressed, self._compressor.flush()])
+        return Offer(self._suites, self._size, compressed)
+
+    def _begin(self, piece: CatalogueSuite) -> _OpenSuite:
+        self._end()
+        self._suite_count += 1
+        if self._suite_count > MAX_SUITES:
+            raise ValueError(f"it has more than {MAX_SUITES:,} suites: offer fewer")
+        head = CatalogueSuite(name=piece.name, revision=piece.revision, cases=[]).model_dump_json().encode()
+        self._write(b"," * (self._suite_count > 1) + head.removesuffix(b"]}"))
+        self._suite = _OpenSuite(piece.name, piece.revision)
+        return self._suite
+
+    def _end(self) -> None:
+        if self._suite is not None:
+            self._write(b"]}")
+            self._suites[self._suite.name] = SuiteIndex(self._suite.revision, self._suite.functions)
+            self._suite = None
+
+    def _write(self, text: bytes) -> None:
+        self._size += len(text)
+        self._compressed.append(self._compressor.compress(text))
