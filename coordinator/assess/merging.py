@@ -78,7 +78,9 @@ def _merge(charts: Sequence[Charted]) -> TargetEvidence:
                     continue
                 newer = functions[function].get((suite, case.case))
                 if newer is None:
-                    functions[function][suite, case.case] = replace(case, chart=number)
+                    functions[function][suite, case.case] = (
+                        case if case.chart == number else replace(case, chart=number)
+                    )
                 elif newer.end != case.end:
                     functions[function][suite, case.case] = replace(newer, disagreeing=(*newer.disagreeing, number))
     return replace(

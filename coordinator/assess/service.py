@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from itertools import groupby
 from typing import Any
 
 from sqlalchemy import Row
@@ -53,7 +52,7 @@ async def evidence_of_functions(
 
 
 async def each_evidence(engine: AsyncEngine) -> AsyncIterator[TargetEvidence]:
-    """The evidence of every target, the CPU's as well, one after the other and without latencies.
+    """The evidence of every target, the CPU's as well, one after the other and only how its cases end.
 
     All of it at once would be as large as the database.
     """
@@ -100,7 +99,7 @@ async def _read(
     """Read charts, the newest first.
 
     Of one whose cases were all charted later, under the same revision, only how its cases end is read, which may
-    disagree. Not ``in_full`` it is left, and there are no ratios.
+    disagree. Not ``in_full`` it is left, and there are no options, messages and ratios.
     """
     charts: list[Charted] = []
     ratio_reader = _RatioReader(connection, functions)
@@ -111,10 +110,10 @@ async def _read(
         is_newer = not digests.keys() <= cases
         if not digests or not (is_newer or in_full):
             continue
-        read = store.runs if is_newer else store.ends
-        runs = await read(connection, row.campaign_id, row.target_id, row.suite_id, functions)
+        read = store.runs if is_newer and in_full else store.ends
+        cases_of_chart = await read(connection, row.campaign_id, row.target_id, row.suite_id, functions)
         ratios = await ratio_reader.ratios_of(row) if is_newer and in_full else {}
-        charts.append(await asyncio.to_thread(_charted, row, digests, runs, ratios))
+        charts.append(await asyncio.to_thread(_charted, row, digests, cases_of_chart, ratios))
         cases |= {case.case for own in charts[-1].target.functions.values() for case in own}
     return await asyncio.to_thread(merged, charts)
 
@@ -146,17 +145,15 @@ def _key(row: Row[Any]) -> TargetKey:
 
 
 def _charted(
-    chart: Row[Any], digests: Mapping[str, str | None], runs: Sequence[Row[Any]], ratios: Mapping[int, float]
+    chart: Row[Any], digests: Mapping[str, str | None], rows: Sequence[Row[Any]], ratios: Mapping[int, float]
 ) -> Charted:
     functions: dict[str, list[CaseEvidence]] = defaultdict(list)
-    for case_id, rows in groupby(runs, key=lambda row: row.case_id):
-        of_case = list(rows)
-        first = of_case[0]
-        options = None if first.options is None else stored_options(first.options)
-        case = RunCase(first.name, frozenset(first.tags), options, first.host_only)
-        evidence = case_evidence(case, list(map(_run, of_case)), 0, ratios.get(case_id))
+    for row in rows:
+        options = None if row.options is None else stored_options(row.options)
+        case = RunCase(row.name, frozenset(row.tags), options, row.host_only)
+        evidence = case_evidence(case, _runs(row), 0, ratios.get(row.case_id))
         if evidence is not None:
-            functions[first.function].append(evidence)
+            functions[row.function].append(evidence)
     target = TargetEvidence(
         framework=chart.framework,
         version=chart.version,
@@ -171,11 +168,11 @@ def _charted(
     return Charted(target, digests)
 
 
-def _run(row: Row[Any]) -> Run:
-    return Run(
-        verdict=Verdict(row.verdict),
-        placement=Placement(row.placement),
-        cause=None if row.cause is None else Cause(row.cause),
-        ending=Ending(row.ending),
-        said=row.said,
-    )
+def _runs(row: Row[Any]) -> list[Run]:
+    messages = row.messages or [None] * len(row.verdicts)
+    return [
+        Run(Verdict(verdict), Placement(placement), None if cause is None else Cause(cause), Ending(ending), message)
+        for verdict, placement, cause, ending, message in zip(
+            row.verdicts, row.placements, row.causes, row.endings, messages, strict=True
+        )
+    ]

@@ -10,12 +10,15 @@ from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.database.views import case_latencies, cpu_bases, failure_text
+from protocol.enums import REFUSES
 
 _CHARTS = text("""
 SELECT ct.campaign_id, ct.target_id, ct.suite_id, t.framework, t.version, t.device, t.device_class, t.hardware,
        t.simulated, t.notes, s.name AS suite, s.revision, coalesce(p.finished_at, now()) AS at,
-       (SELECT f.body ->> 'repeat' FROM outcomes o JOIN fingerprints f ON f.id = o.fingerprint_id
-         WHERE o.campaign_id = ct.campaign_id AND o.target_id = ct.target_id LIMIT 1) AS repeat,
+       (SELECT f.body ->> 'repeat'
+          FROM jobs j JOIN outcomes o ON o.job_id = j.id JOIN fingerprints f ON f.id = o.fingerprint_id
+         WHERE j.campaign_id = ct.campaign_id AND j.target_id = ct.target_id
+         ORDER BY j.case_id, j.run LIMIT 1) AS repeat,
        (SELECT g.name FROM signers g WHERE g.id = p.signer_id AND g.revoked_at IS NULL) AS signed_by
   FROM campaign_targets ct
   JOIN campaigns p ON p.id = ct.campaign_id
@@ -30,19 +33,23 @@ _CHARTED = text("SELECT campaign_id, target_id, done, reclassifications FROM cam
 _CASES = text("SELECT name, digest FROM cases WHERE suite_id = :suite")
 _CASES_OF_FUNCTIONS = text("SELECT name, digest FROM cases WHERE suite_id = :suite AND function = ANY(:functions)")
 
-_RUN = f"""
-SELECT c.id AS case_id, c.name, c.function, c.host_only IS NOT NULL AS host_only, c.tags, c.options,
-       o.verdict, o.placement, o.cause, o.ending, left({failure_text("o")}, 2000) AS said
+_CASE = """
+SELECT c.id AS case_id, c.name, c.function, c.host_only IS NOT NULL AS host_only,
+       array_agg(o.verdict ORDER BY o.run) AS verdicts,
+       array_agg(o.placement ORDER BY o.run) AS placements,
+       array_agg(o.cause ORDER BY o.run) AS causes,
+       array_agg(o.ending ORDER BY o.run) AS endings,
 """
-_END = """
-SELECT c.id AS case_id, c.name, c.function, c.host_only IS NOT NULL AS host_only, c.tags, NULL AS options,
-       o.verdict, o.placement, o.cause, o.ending, NULL AS said
-"""
+_IN_FULL = f"c.tags, c.options, array_agg(left({failure_text('o')}, 2000) ORDER BY o.run) AS messages"
+# The one tag that decides how a case ends.
+_ENDS = f"""CASE WHEN c.tags @> '["{REFUSES}"]' THEN ARRAY['{REFUSES}'] ELSE '{{}}' END AS tags,
+       NULL AS options, NULL AS messages"""
 _OF_ALL = """
   FROM outcomes o
   JOIN cases c ON c.id = o.case_id AND c.suite_id = :suite
  WHERE o.campaign_id = :campaign AND o.target_id = :target
- ORDER BY c.position, c.id, o.run
+ GROUP BY c.id
+ ORDER BY c.position, c.id
 """
 # By way of the jobs, whose key finds them: outcomes have no index of cases.
 _OF_FUNCTIONS = """
@@ -50,7 +57,8 @@ _OF_FUNCTIONS = """
   JOIN jobs j ON j.campaign_id = :campaign AND j.target_id = :target AND j.case_id = c.id
   JOIN outcomes o ON o.job_id = j.id
  WHERE c.suite_id = :suite AND c.function = ANY(:functions)
- ORDER BY c.position, c.id, o.run
+ GROUP BY c.id
+ ORDER BY c.position, c.id
 """
 
 # The campaign's latencies once: the views would work them out for each of the three.
@@ -100,18 +108,18 @@ async def digests(
 async def runs(
     connection: AsyncConnection, campaign_id: int, target_id: int, suite_id: int, functions: Sequence[str] | None = None
 ) -> Sequence[Row[Any]]:
-    """One row an outcome, those of a case one after another; of some functions alone if they are named."""
-    return await _outcomes(connection, _RUN, campaign_id, target_id, suite_id, functions)
+    """One row a case, with arrays of what its runs ended in; of some functions alone if they are named."""
+    return await _cases(connection, _IN_FULL, campaign_id, target_id, suite_id, functions)
 
 
 async def ends(
     connection: AsyncConnection, campaign_id: int, target_id: int, suite_id: int, functions: Sequence[str] | None = None
 ) -> Sequence[Row[Any]]:
-    """The same rows without options and messages, which are most of what is read."""
-    return await _outcomes(connection, _END, campaign_id, target_id, suite_id, functions)
+    """The same rows without options, messages and most tags, which are most of what is read."""
+    return await _cases(connection, _ENDS, campaign_id, target_id, suite_id, functions)
 
 
-async def _outcomes(
+async def _cases(
     connection: AsyncConnection,
     columns: str,
     campaign_id: int,
@@ -121,8 +129,9 @@ async def _outcomes(
 ) -> Sequence[Row[Any]]:
     values: dict[str, Any] = {"campaign": campaign_id, "target": target_id, "suite": suite_id}
     if functions is None:
-        return (await connection.execute(text(columns + _OF_ALL), values)).all()
-    return (await connection.execute(text(columns + _OF_FUNCTIONS), {**values, "functions": functions})).all()
+        return (await connection.execute(text(_CASE + columns + _OF_ALL), values)).all()
+    query = text(_CASE + columns + _OF_FUNCTIONS)
+    return (await connection.execute(query, {**values, "functions": functions})).all()
 
 
 async def ratios(
