@@ -112,6 +112,7 @@ SELECT o.target_id, s.framework, c.function, c.id AS case_id, c.options, c.tags,
   FROM unnest(CAST(:frameworks AS text[]), CAST(:functions AS text[])) u (framework, function)
   JOIN suites s ON s.framework = u.framework
   JOIN campaign_targets ct ON ct.campaign_id = :campaign AND ct.suite_id = s.id
+                          AND (CAST(:targets AS int[]) IS NULL OR ct.target_id = ANY(:targets))
   JOIN cases c ON c.suite_id = s.id AND c.function = u.function
   JOIN jobs j ON j.campaign_id = ct.campaign_id AND j.target_id = ct.target_id AND j.case_id = c.id
   JOIN outcomes o ON o.job_id = j.id
@@ -123,15 +124,22 @@ HAVING bool_or(o.verdict = 'failed') OR NOT c.tags @> '["{REFUSES}"]'
 
 
 async def of_functions(
-    connection: AsyncConnection, campaign_id: int, functions: Sequence[FunctionName]
+    connection: AsyncConnection,
+    campaign_id: int,
+    functions: Sequence[FunctionName],
+    target_ids: Sequence[int] | None = None,
 ) -> dict[tuple[str, str, int], FunctionCondition]:
-    """The conditions by framework, function and target, in this order; of what no case counts of there is none."""
+    """The conditions by framework, function and target, in this order; of what no case counts of there is none.
+
+    On all targets, or on some.
+    """
     rows = await connection.execute(
         _CASES,
         {
             "campaign": campaign_id,
             "frameworks": [framework for framework, _ in functions],
             "functions": [function for _, function in functions],
+            "targets": target_ids,
         },
     )
     return await asyncio.to_thread(_worked_out, rows.all())
@@ -154,10 +162,10 @@ async def of_campaign(
         values = {"campaign": campaign_id, "function": like_pattern(function)}
         names = [(row.framework, row.function) for row in await connection.execute(_FUNCTIONS, values)]
         selected_names = names[offset:] if limit is None else names[offset : offset + limit]
-        conditions = await of_functions(connection, campaign_id, selected_names)
+        target_ids = [target.id for target in campaign_targets if device in (None, target.device)]
+        conditions = await of_functions(connection, campaign_id, selected_names, target_ids)
     target_labels = labels(campaign_targets)
-    ids = {target.id for target in campaign_targets if device in (None, target.device)}
-    rows = [row(key, condition, target_labels) for key, condition in conditions.items() if key[-1] in ids]
+    rows = [row(key, condition, target_labels) for key, condition in conditions.items()]
     return CampaignConditions(campaign_id=campaign_id, found=len(names), offset=offset, rows=rows)
 
 

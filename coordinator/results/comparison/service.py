@@ -96,13 +96,10 @@ async def verdicts(engine: AsyncEngine, pairing: Pairing, pair: TargetPair) -> V
     functions = [(pair.framework, change.function) for change in verdict_comparison.changes if change.kind in TOLD]
     async with engine.connect() as connection:
         conditions = [
-            await condition_rows.of_functions(connection, campaign, functions)
-            for campaign in (pairing.a.campaign, pairing.b.campaign)
+            await condition_rows.of_functions(connection, campaign, functions, [target.id])
+            for campaign, target in ((pairing.a.campaign, pair.a), (pairing.b.campaign, pair.b))
         ]
-    by_side = [
-        {function: condition for (_, function, target), condition in side.items() if target == of.id}
-        for side, of in zip(conditions, (pair.a, pair.b), strict=True)
-    ]
+    by_side = [{function: condition for (_, function, _), condition in side.items()} for side in conditions]
     return with_conditions(verdict_comparison, by_side[0], by_side[1])
 
 
