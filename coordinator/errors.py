@@ -404,3 +404,9 @@ class PortTakenError(EngineError):
 
 class DeviceMissingError(FleetError):
     """This host has no such device."""
+
+
+def reason_of(error: BaseException) -> str:
+    """The message of any error in one line; the name of its type if it has no message."""
+    message = str(getattr(error, "orig", None) or error)
+    return " ".join(message.split()) or type(error).__name__

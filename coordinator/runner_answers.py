@@ -7,15 +7,15 @@ from typing import Annotated
 import httpx
 from pydantic import BaseModel, Field, ValidationError
 
-from coordinator.database.outage import reason_of
-from coordinator.database.values import plain_text
 from coordinator.errors import (
     EventsTrimmedError,
     RunnerChangedError,
     RunnerIncompatibleError,
     RunnerRefusedError,
     RunnerUnreachableError,
+    reason_of,
 )
+from coordinator.text.plain_text import plain_text
 from protocol.problems import Problem
 
 _NO_CONNECTION = "All connection attempts failed"

@@ -15,8 +15,8 @@ from coordinator.access.audit import AuditWriter, make_entry
 from coordinator.access.caller import NOBODY, SIGN_IN, Caller, bearer_of, caller_of
 from coordinator.access.identifier import Identifier, cookie_value
 from coordinator.access.requests import SAFE
-from coordinator.database.outage import is_outage, reason_of
-from coordinator.errors import UnauthorizedError
+from coordinator.database.outage import is_outage
+from coordinator.errors import UnauthorizedError, reason_of
 from coordinator.logs import get_logger
 from coordinator.problems import DATABASE_PROBLEM, problem
 from protocol.enrolment import PATH as ENROLMENT

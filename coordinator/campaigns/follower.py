@@ -17,8 +17,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service, store
 from coordinator.campaigns.models import CampaignDetail
-from coordinator.database.outage import DATABASE_AWAY, reason_of
-from coordinator.errors import NotFoundError, TooManyError
+from coordinator.database.outage import DATABASE_AWAY
+from coordinator.errors import NotFoundError, TooManyError, reason_of
 from coordinator.logs import get_logger
 from coordinator.problems import DATABASE_PROBLEM
 from protocol.problems import Problem

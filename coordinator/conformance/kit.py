@@ -18,8 +18,7 @@ from coordinator.conformance.findings import ClauseFinding, ConformanceReport, L
 from coordinator.conformance.start import begin, connect
 from coordinator.conformance.subject import Restart, Subject
 from coordinator.conformance.times import DEFAULT_CHECK_TIMES, CheckTimes
-from coordinator.database.outage import reason_of
-from coordinator.errors import BrokenError, NotRunError
+from coordinator.errors import BrokenError, NotRunError, reason_of
 from coordinator.runner_addresses import RunnerNetworks
 
 

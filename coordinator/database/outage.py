@@ -70,9 +70,3 @@ def sqlstate(error: BaseException) -> str | None:
     """The SQLSTATE of the answer, if PostgreSQL answered."""
     state = getattr(getattr(error, "orig", error), "sqlstate", None)
     return state if isinstance(state, str) else None
-
-
-def reason_of(error: BaseException) -> str:
-    """The error in one line; its type's name if it has no message."""
-    message = str(getattr(error, "orig", None) or error)
-    return " ".join(message.split()) or type(error).__name__

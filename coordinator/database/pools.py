@@ -14,7 +14,8 @@ from sqlalchemy import ExceptionContext, event
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.database.connection import engine
-from coordinator.database.outage import has_no_room, reason_of
+from coordinator.database.outage import has_no_room
+from coordinator.errors import reason_of
 from coordinator.settings import STATEMENT_TIMEOUT_S
 
 REQUESTS = 10

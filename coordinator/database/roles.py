@@ -14,8 +14,9 @@ from sqlalchemy.exc import DBAPIError
 from coordinator.database import grants
 from coordinator.database.connection import run_once
 from coordinator.database.grants import APPLICATION, MIGRATION, READING, ROLES
-from coordinator.database.outage import reason_of, sqlstate
+from coordinator.database.outage import sqlstate
 from coordinator.database.scram import verifier
+from coordinator.errors import reason_of
 
 SETTINGS: Mapping[str, Mapping[str, str]] = {
     READING: {

@@ -7,18 +7,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from coordinator.text.plain_text import plain_text
+
 DEEPEST = 100
-REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-_UNTEXTUAL = dict.fromkeys((0, *range(0xD800, 0xE000)), REPLACEMENT)
-
-
-def plain_text(value: str) -> str:
-    """``value`` as a text column can hold it: NUL and lone surrogates become U+FFFD."""
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return value.translate(_UNTEXTUAL)
-    return value.replace("\0", REPLACEMENT) if "\0" in value else value
 
 
 def jsonable(value: Any, *, depth: int = DEEPEST) -> Any:

@@ -15,9 +15,8 @@ from typing import Any
 import asyncpg
 from asyncpg.connection import Connection
 
-from coordinator.database.outage import reason_of
 from coordinator.database.times import DEFAULT_DATABASE_TIMES, DatabaseTimes
-from coordinator.errors import DatabaseAwayError
+from coordinator.errors import DatabaseAwayError, reason_of
 
 KEEPALIVE_IDLE_S = 15
 KEEPALIVE_EVERY_S = 5

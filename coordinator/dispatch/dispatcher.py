@@ -17,7 +17,7 @@ from sqlalchemy import text
 
 from coordinator import metrics
 from coordinator.database.notifications import listening
-from coordinator.database.outage import DATABASE_AWAY, reason_of
+from coordinator.database.outage import DATABASE_AWAY
 from coordinator.database.pools import Pools
 from coordinator.dispatch.installation import settle
 from coordinator.dispatch.outcome_writer import OutcomeWriter
@@ -25,6 +25,7 @@ from coordinator.dispatch.queue import CHANNEL
 from coordinator.dispatch.reaper import sweep
 from coordinator.dispatch.session import RunnerSession
 from coordinator.dispatch.waiting_work import choose, waiting
+from coordinator.errors import reason_of
 from coordinator.logs import get_logger
 from coordinator.registry import ownership
 from coordinator.supervision import TaskSupervisor, end

@@ -16,13 +16,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from structlog.contextvars import bound_contextvars
 
 from coordinator import metrics
-from coordinator.database.outage import DATABASE_AWAY, is_conflict, is_unstorable, reason_of
+from coordinator.database.outage import DATABASE_AWAY, is_conflict, is_unstorable
 from coordinator.database.values import to_json
 from coordinator.dispatch import finishes, queue
 from coordinator.dispatch.finishes import Finish, FinishedJob, LateFinish
 from coordinator.dispatch.leases import Key, log_fields
 from coordinator.dispatch.queue import Cursor
 from coordinator.dispatch.records import UNSTORABLE, unstorable
+from coordinator.errors import reason_of
 from coordinator.logs import get_logger
 from coordinator.supervision import Pulse
 from coordinator.times import DEFAULT_TIMES, Times

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from pydantic import BaseModel
 
 from coordinator.causes.rules import classify
-from coordinator.database.values import plain_text, to_json
+from coordinator.database.values import to_json
 from coordinator.dispatch.finishes import FinishedJob
 from coordinator.dispatch.leases import Key
+from coordinator.text.plain_text import plain_text
 from protocol.enums import HOST, Cause, Ending, Placement, Unproven, Verdict
 from protocol.limits import LEAST_MILLISECONDS, MAX_TEXT
 from protocol.outcomes import Evidence, Outcome, PlacementProof

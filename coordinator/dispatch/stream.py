@@ -12,9 +12,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from coordinator.database.values import plain_text
 from coordinator.dispatch.leases import Key
 from coordinator.errors import GapError
+from coordinator.text.plain_text import plain_text
 from protocol.events import EVENT, Finished, Heartbeat, Started
 from protocol.model import first_fault
 

@@ -11,13 +11,13 @@ from pydantic import ValidationError
 from coordinator.access.caller import Caller, needs
 from coordinator.access.roles import Role
 from coordinator.context import Context
-from coordinator.database.values import plain_text
 from coordinator.errors import ForbiddenError, RequestError, UnauthorizedError
 from coordinator.parameters import RunnerId
 from coordinator.registry import enrolment, recordings, service
 from coordinator.registry.models import EnrolledRunner, Runner, RunnerList, RunnerRegistration
 from coordinator.routers import RestRouter
 from coordinator.settings import enrolment_key
+from coordinator.text.plain_text import plain_text
 from protocol.enrolment import Enrolment
 from protocol.enrolment_tokens import EnrolmentToken
 from protocol.model import first_fault

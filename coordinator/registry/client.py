@@ -15,7 +15,6 @@ from urllib.parse import quote
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from coordinator.database.values import plain_text
 from coordinator.errors import (
     EventsAheadError,
     RecordingRefusedError,
@@ -31,6 +30,7 @@ from coordinator.runner_answers import (
 )
 from coordinator.runner_transport import ENDLESS, MAX_BODY, RunnerTransport
 from coordinator.settings import runner_networks
+from coordinator.text.plain_text import plain_text
 from coordinator.times import DEFAULT_TIMES, Times
 from protocol import PROTOCOL_VERSION
 from protocol.catalogue import Catalogue

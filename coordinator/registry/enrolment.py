@@ -15,7 +15,6 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.database.connection import transact
-from coordinator.database.values import plain_text
 from coordinator.errors import (
     ConflictError,
     ForbiddenError,
@@ -28,6 +27,7 @@ from coordinator.registry import store
 from coordinator.registry.client import RunnerClient, probe
 from coordinator.registry.service import put
 from coordinator.registry.store import Registration
+from coordinator.text.plain_text import plain_text
 from coordinator.times import DEFAULT_TIMES, Times
 from protocol.catalogue import Catalogue
 from protocol.enrolment import Enrolment

@@ -7,13 +7,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.database.connection import transact
 from coordinator.database.outage import is_refused
-from coordinator.database.values import plain_text
 from coordinator.errors import NotFoundError, RunnerIdentityError, RunnerIncompatibleError
 from coordinator.registry import ownership, store
 from coordinator.registry.client import probe
 from coordinator.registry.models import JobInFlight, RecentOutcome, Runner, RunnerRegistration, Work
 from coordinator.registry.ownership import OwnedRunner
 from coordinator.registry.suites import store_suites
+from coordinator.text.plain_text import plain_text
 from coordinator.times import DEFAULT_TIMES, Times
 from protocol.catalogue import Catalogue
 from protocol.runner import RunnerInfo

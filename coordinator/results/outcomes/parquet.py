@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from coordinator.database.connection import engine as make_engine
-from coordinator.database.outage import is_outage, reason_of
+from coordinator.database.outage import is_outage
+from coordinator.errors import reason_of
 from coordinator.results.outcomes.service import DATABASE_AWAY_CODE, pages
 from coordinator.results.outcomes.store import Filters
 from coordinator.settings import Settings

@@ -17,7 +17,8 @@ from sqlalchemy.exc import DBAPIError
 from coordinator.database.connection import allow_long_statements, engine
 from coordinator.database.notifications import Notice, listening
 from coordinator.database.times import DatabaseTimes
-from coordinator.database.values import jsonable, plain_text, to_json
+from coordinator.database.values import jsonable, to_json
+from coordinator.text.plain_text import plain_text
 
 any_text = st.text(st.characters(exclude_categories=()))
 any_json = st.recursive(

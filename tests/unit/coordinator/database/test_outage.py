@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy.exc import DBAPIError, InterfaceError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from coordinator.database.outage import DATABASE_AWAY, is_outage, reason_of
-from coordinator.errors import DatabaseAwayError, NotFoundError
+from coordinator.database.outage import DATABASE_AWAY, is_outage
+from coordinator.errors import DatabaseAwayError, NotFoundError, reason_of
 
 
 def wrap_error(error: Exception) -> DBAPIError:

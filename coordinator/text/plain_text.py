@@ -1,0 +1,15 @@
+"""Text that a column of the database can hold."""
+
+from __future__ import annotations
+
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_UNTEXTUAL = dict.fromkeys((0, *range(0xD800, 0xE000)), REPLACEMENT)
+
+
+def plain_text(value: str) -> str:
+    """``value`` as a text column can hold it: NUL and lone surrogates become U+FFFD."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return value.translate(_UNTEXTUAL)
+    return value.replace("\0", REPLACEMENT) if "\0" in value else value
