@@ -7,7 +7,7 @@ from typing import Any
 
 from coordinator.atlas.addresses import as_link, function_path
 from coordinator.atlas.overview import Atlas, Framework
-from coordinator.page_text import page_text
+from coordinator.text.page_text import page_text
 
 _CAPITAL = re.compile("[A-Z]")
 

@@ -18,8 +18,8 @@ from coordinator.atlas.function_view import FunctionView
 from coordinator.atlas.index import index_of
 from coordinator.atlas.marks import Mark, cell_words
 from coordinator.atlas.overview import BEST_FIRST, Atlas, Column, Framework
-from coordinator.page_text import finalize
 from coordinator.results.statistics import Rate
+from coordinator.text.page_text import finalize
 
 FRONT = "index.html"
 WORST_FIRST = (Mark.fails, Mark.falls_back, Mark.partly, Mark.unproven, Mark.host_work)

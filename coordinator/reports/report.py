@@ -15,12 +15,12 @@ from markupsafe import Markup
 from coordinator.access.headers import DOCUMENT
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.causes.rules import readable
-from coordinator.page_text import finalize
 from coordinator.reports.contents import ReportContents
 from coordinator.reports.table_renderer import cell_text
 from coordinator.results.outcomes.repeat import repeat_command
 from coordinator.results.report_data import FailedCase, StoredFingerprint
 from coordinator.results.summary import Section, summary
+from coordinator.text.page_text import finalize
 
 FAILURES_LISTED = 500
 """Functions and targets, each with one command; of more the report says so."""

@@ -9,10 +9,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table as TerminalTable
 from rich.text import Text
 
-from coordinator.csv_text import csv_text
 from coordinator.formats import significant
 from coordinator.reports.table import Cell, Column, Kind, Missing, Table
 from coordinator.results.statistics import Estimate, Rate
+from coordinator.text.csv_text import csv_text
 
 _MORE = {"rate": ("low", "high", "count", "n"), "ratio": ("low", "high", "n")}
 """Further columns of a file, by the kind of the column that they belong to."""

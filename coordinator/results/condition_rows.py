@@ -12,13 +12,13 @@ from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.campaigns import service as campaigns
-from coordinator.csv_text import csv_text
 from coordinator.formats import join_words
 from coordinator.results.conditions import Condition, EndedCase, FunctionCondition, function_condition
 from coordinator.results.known_names import check_filters
 from coordinator.results.query import like_pattern
 from coordinator.targets import store as targets
 from coordinator.targets.models import labels
+from coordinator.text.csv_text import csv_text
 from protocol.catalogue import CallOptions, CaseOptions
 from protocol.enums import REFUSES, Cause, Judge
 

@@ -17,7 +17,6 @@ from coordinator.catalogue.coverage import sentence
 from coordinator.catalogue.sample import sample_sentence
 from coordinator.context import Context
 from coordinator.counting import ANYWHERE, ON_DEVICE, RULES, CountingRule, Counts
-from coordinator.csv_text import csv_text
 from coordinator.errors import QueryError
 from coordinator.parameters import CampaignId
 from coordinator.results import service
@@ -29,6 +28,7 @@ from coordinator.results.service import MatrixQuery
 from coordinator.routers import PageRouter
 from coordinator.storable import Text
 from coordinator.targets.models import Target
+from coordinator.text.csv_text import csv_text
 from coordinator.web.pages import page
 
 router = PageRouter()

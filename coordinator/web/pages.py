@@ -16,11 +16,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from coordinator import formats
 from coordinator.access.caller import caller_of
 from coordinator.atlas.pages import install
-from coordinator.csv_text import csv_text
 from coordinator.level import UNCONFIRMED
 from coordinator.logs import get_logger
-from coordinator.page_text import finalize
 from coordinator.reports.table_renderer import cell_text
+from coordinator.text.csv_text import csv_text
+from coordinator.text.page_text import finalize
 from coordinator.web import filters
 from coordinator.web.forms import form_token, keep_cookie
 from protocol.enums import is_lowered

@@ -12,7 +12,7 @@ from coordinator import formats
 from coordinator.assess.code import Code
 from coordinator.assess.report import Report, kind_sentence
 from coordinator.assess.verdicts import Kind, Weight
-from coordinator.page_text import finalize
+from coordinator.text.page_text import finalize
 
 SHOWN_PLACES = 20
 """Places of a finding whose code is shown; the others are named."""

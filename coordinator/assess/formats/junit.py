@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 from coordinator.assess.findings import Finding
 from coordinator.assess.report import Report, kind_sentence
 from coordinator.assess.verdicts import Weight
-from coordinator.page_text import page_text
+from coordinator.text.page_text import page_text
 
 _DECLARATION = '<?xml version="1.0" encoding="utf-8"?>\n'
 UNKNOWN = "nobody charted it there"

@@ -13,7 +13,7 @@ from coordinator.assess.findings import Finding
 from coordinator.assess.report import Report, kind_sentence
 from coordinator.assess.sites import Site
 from coordinator.assess.verdicts import Kind, Weight
-from coordinator.page_text import page_text
+from coordinator.text.page_text import page_text
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 MOST_LOCATIONS = 1000

@@ -15,12 +15,12 @@ from typing import Any, TextIO
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service as campaigns
-from coordinator.csv_text import csv_text
 from coordinator.errors import DatabaseAwayError, PortolanError
 from coordinator.results.known_names import check_filters
 from coordinator.results.outcomes import store
 from coordinator.results.outcomes.models import OutcomePage
 from coordinator.results.outcomes.store import Filters
+from coordinator.text.csv_text import csv_text
 
 EXPORT_PAGE = 2000
 DATABASE_AWAY_CODE = os.EX_TEMPFAIL

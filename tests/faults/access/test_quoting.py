@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from coordinator.cli.terminal_console import console
-from coordinator.csv_text import csv_text, plain_cell
 from coordinator.results.outcomes.repeat import repeat_command
+from coordinator.text.csv_text import csv_text, plain_cell
 from protocol.terminal import TerminalStream, terminal_text
 
 HOSTILE = "a\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp\r[bold]x[/bold]"
