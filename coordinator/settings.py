@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from coordinator.bounds import Bounds
 from coordinator.errors import DatabaseError, SettingError
-from coordinator.runner_addresses import RunnerNetworks
+from coordinator.runner_requests.addresses import RunnerNetworks
 from coordinator.times import Times
 from coordinator.variables import RUNNER_NETWORKS, STATEMENT_TIMEOUT, variables
 from protocol.enrolment_tokens import KEY

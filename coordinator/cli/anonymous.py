@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from coordinator.errors import SettingError
-from coordinator.runner_addresses import is_loopback
+from coordinator.runner_requests.addresses import is_loopback
 from coordinator.settings import AnonymousRole, anonymous_role
 from coordinator.variables import variables
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-from coordinator.atomic_files import write_private
 from coordinator.cli.directory import DEFAULT_PORT, DataDirectory
 from coordinator.cli.published_port import is_published
 from coordinator.errors import CoordinatorError, DatabaseError
-from coordinator.runner_addresses import is_loopback
+from coordinator.operating_system.atomic_files import write_private
+from coordinator.runner_requests.addresses import is_loopback
 from coordinator.variables import Variables, variables
 
 FOR_EVERYBODY = 0o077

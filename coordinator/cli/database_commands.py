@@ -105,9 +105,9 @@ def dump(
     data_dir: DataDir = None,
 ) -> None:
     """Write a consistent dump of the database to a file, while everything keeps running."""
-    from coordinator.atomic_files import PRIVATE
     from coordinator.cli.output import writing
     from coordinator.database import backup
+    from coordinator.operating_system.atomic_files import PRIVATE
 
     with _owner_dsn(data_dir) as dsn, writing(file, PRIVATE) as stream:
         backup.dump(dsn, stream)

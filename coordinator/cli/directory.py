@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coordinator.access.tokens import new_token
-from coordinator.atomic_files import write_private
 from coordinator.errors import CoordinatorError, DatabaseError
-from coordinator.held_folder import FolderLock
+from coordinator.operating_system.atomic_files import write_private
+from coordinator.operating_system.folder_lock import FolderLock
 from coordinator.variables import variables
 
 DEFAULT_PORT = 8642

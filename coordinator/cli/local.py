@@ -18,7 +18,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
-from coordinator.atomic_files import open_log, write_private
 from coordinator.backoff import Backoff
 from coordinator.cli.directory import DataDirectory, Whereabouts, kept_admin_token, kept_secret
 from coordinator.cli.processes import STOP_LIMIT_S, ChildProcess
@@ -26,6 +25,7 @@ from coordinator.cli.rest_client import Client
 from coordinator.cli.server import Place, listening_on, names_of_host, server_of
 from coordinator.cli.shared_options import split
 from coordinator.errors import CoordinatorAwayError, CoordinatorError, DatabaseError, InstanceError, PortolanError
+from coordinator.operating_system.atomic_files import open_log, write_private
 from coordinator.settings import log_format
 from protocol.exit_codes import CANNOT_SERVE, UNKNOWN_TARGET
 

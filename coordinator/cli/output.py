@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from pydantic_core import to_json
 
-from coordinator.atomic_files import replacing
+from coordinator.operating_system.atomic_files import replacing
 
 # Rich takes as long as two requests, and many a command prints a line or two: it is imported where it draws.
 if TYPE_CHECKING:

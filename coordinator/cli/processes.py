@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from io import FileIO
 from typing import IO
 
-from coordinator.exec_with_parent_death_signal import dying_with_us
+from coordinator.operating_system.exec_with_parent_death_signal import dying_with_us
 from protocol.redaction import without_own_secrets
 
 STOP_LIMIT_S = 10.0

@@ -19,7 +19,7 @@ from coordinator.conformance.start import begin, connect
 from coordinator.conformance.subject import Restart, Subject
 from coordinator.conformance.times import DEFAULT_CHECK_TIMES, CheckTimes
 from coordinator.errors import BrokenError, NotRunError, reason_of
-from coordinator.runner_addresses import RunnerNetworks
+from coordinator.runner_requests.addresses import RunnerNetworks
 
 
 async def check(

@@ -15,9 +15,9 @@ from coordinator.conformance.event_stream import ReceivedEvent
 from coordinator.conformance.subject import Subject
 from coordinator.conformance.times import CheckTimes
 from coordinator.errors import BrokenError, RunnerIncompatibleError, RunnerUnreachableError
-from coordinator.runner_addresses import RunnerNetworks
-from coordinator.runner_answers import raise_for_status, unreachable
-from coordinator.runner_transport import RunnerTransport
+from coordinator.runner_requests.addresses import RunnerNetworks
+from coordinator.runner_requests.answers import raise_for_status, unreachable
+from coordinator.runner_requests.transport import RunnerTransport
 
 
 @contextlib.asynccontextmanager

@@ -26,7 +26,7 @@ from coordinator.conformance.findings import Level
 from coordinator.conformance.times import CheckTimes
 from coordinator.conformance.validity import find_fault
 from coordinator.errors import BrokenError, NotRunError
-from coordinator.runner_transport import ENDLESS
+from coordinator.runner_requests.transport import ENDLESS
 from protocol.enums import ConformanceTag
 
 MOST_EVENTS = 1 << 62

@@ -24,13 +24,13 @@ from types import TracebackType
 
 import psutil
 
-from coordinator.atomic_files import open_log, write_private
 from coordinator.database.binaries import Account, PostgresInstallation, account_of, choose, servant, within_reach
 from coordinator.database.grants import ROLES
 from coordinator.database.roles import provide
 from coordinator.errors import DatabaseError
-from coordinator.exec_with_parent_death_signal import dying_with_us
-from coordinator.held_folder import FolderLock
+from coordinator.operating_system.atomic_files import open_log, write_private
+from coordinator.operating_system.exec_with_parent_death_signal import dying_with_us
+from coordinator.operating_system.folder_lock import FolderLock
 from coordinator.variables import variables
 
 USER = DATABASE = "portolan"

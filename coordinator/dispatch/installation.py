@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from coordinator.database.connection import engine
 from coordinator.database.tables import runners
 from coordinator.registry import store
-from coordinator.runner_addresses import is_loopback
+from coordinator.runner_requests.addresses import is_loopback
 
 MARK_BYTES = 8
 

@@ -20,15 +20,15 @@ from coordinator.errors import (
     RecordingRefusedError,
     RunnerIncompatibleError,
 )
-from coordinator.runner_addresses import RunnerNetworks
-from coordinator.runner_answers import (
+from coordinator.runner_requests.addresses import RunnerNetworks
+from coordinator.runner_requests.answers import (
     AnswerNumbers,
     excerpt,
     problem_detail,
     raise_for_status,
     unreachable,
 )
-from coordinator.runner_transport import ENDLESS, MAX_BODY, RunnerTransport
+from coordinator.runner_requests.transport import ENDLESS, MAX_BODY, RunnerTransport
 from coordinator.settings import runner_networks
 from coordinator.text.plain_text import plain_text
 from coordinator.times import DEFAULT_TIMES, Times

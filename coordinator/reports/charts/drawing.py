@@ -6,7 +6,7 @@ import re
 import signal
 from typing import Any, Literal
 
-from coordinator.exec_with_parent_death_signal import die_with
+from coordinator.operating_system.exec_with_parent_death_signal import die_with
 
 PNG_SCALE = 2
 SCRIPTS = "window.vegaEmbed = vegaEmbed;"

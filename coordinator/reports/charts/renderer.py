@@ -17,9 +17,9 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Literal
 
-from coordinator.atomic_files import replacing
 from coordinator.errors import DrawingError
 from coordinator.logs import get_logger
+from coordinator.operating_system.atomic_files import replacing
 from coordinator.reports.charts.drawing import Form, draw, prepare
 from coordinator.reports.charts.figure import Spec
 

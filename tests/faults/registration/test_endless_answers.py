@@ -15,7 +15,7 @@ import pytest
 
 from coordinator.errors import RunnerAddressError, RunnerError, RunnerIncompatibleError, RunnerUnreachableError
 from coordinator.registry.client import RunnerClient, probe
-from coordinator.runner_addresses import RunnerNetworks
+from coordinator.runner_requests.addresses import RunnerNetworks
 from coordinator.times import DEFAULT_TIMES, Times
 from tests.faults.registration.hostile_server import Pieces, answering, head
 
@@ -168,7 +168,7 @@ async def test_a_redirect_leads_nowhere(status: str) -> None:
 
 async def test_a_name_is_checked_each_time_that_it_is_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
     """A name that leads to this machine when it is registered, and to a cloud's keys a moment later."""
-    from coordinator import runner_transport
+    from coordinator.runner_requests import transport as runner_transport
 
     answers = iter(["127.0.0.1", "169.254.169.254", "127.0.0.2"])
     looked_up: list[str] = []

@@ -16,7 +16,7 @@ from coordinator.cli.anonymous import role_of_nobody
 from coordinator.cli.credentials import Origin
 from coordinator.database.tables import ROLES
 from coordinator.errors import RoleMissingError, SettingError, UnauthorizedError
-from coordinator.runner_addresses import is_loopback
+from coordinator.runner_requests.addresses import is_loopback
 
 
 def test_each_role_includes_those_before_it_and_no_other() -> None:

@@ -22,7 +22,7 @@ import httpcore
 import httpx
 
 from coordinator.errors import RunnerAddressError, RunnerIncompatibleError
-from coordinator.runner_addresses import RunnerNetworks
+from coordinator.runner_requests.addresses import RunnerNetworks
 from protocol.limits import IDLE_CONNECTION_S, MAX_CATALOGUE_BYTES
 
 MAX_BODY = MAX_CATALOGUE_BYTES

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from coordinator.atomic_files import replacing, write_private
+from coordinator.operating_system.atomic_files import replacing, write_private
 
 
 def test_a_file_appears_when_it_is_whole_and_replaces_the_earlier_one(tmp_path: Path) -> None:

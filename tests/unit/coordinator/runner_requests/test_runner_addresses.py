@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coordinator.runner_addresses import RunnerNetworks
+from coordinator.runner_requests.addresses import RunnerNetworks
 
 EVERYTHING = RunnerNetworks.parse("any")
 LOOPBACK = RunnerNetworks.parse("loopback")

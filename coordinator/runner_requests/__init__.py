@@ -1,0 +1,1 @@
+"""Requests to runners: allowed addresses, limits of answers, and the errors that answers mean."""
