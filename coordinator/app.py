@@ -30,6 +30,7 @@ from coordinator.campaigns.api import router as campaigns
 from coordinator.campaigns.follower import Follower
 from coordinator.catalogue.api import router as catalogue
 from coordinator.causes.api import router as review
+from coordinator.configuration.settings import Settings
 from coordinator.context import Shared
 from coordinator.database.pools import make_pools, tell_of_no_room
 from coordinator.deletion.api import router as deletion
@@ -41,7 +42,6 @@ from coordinator.results import service as matrices
 from coordinator.results.api import router as matrix
 from coordinator.results.comparison.api import router as comparison
 from coordinator.results.outcomes.api import router as outcomes
-from coordinator.settings import Settings
 from coordinator.supervision import TaskSupervisor, end
 from coordinator.web import site
 from coordinator.web.pages import problem_page

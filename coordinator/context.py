@@ -15,9 +15,9 @@ from fastapi import Depends, Request
 from sqlalchemy.ext.asyncio import AsyncEngine
 from structlog.contextvars import bind_contextvars
 
-from coordinator.bounds import Bounds
+from coordinator.configuration.bounds import Bounds
+from coordinator.configuration.times import Times
 from coordinator.supervision import TaskSupervisor
-from coordinator.times import Times
 
 Announcement = Literal["jobs", "cancel", "runners"]
 

@@ -24,7 +24,7 @@ from structlog.processors import ExceptionRenderer, JSONRenderer, TimeStamper
 from structlog.stdlib import BoundLogger, LoggerFactory, ProcessorFormatter, add_log_level, add_logger_name
 from structlog.typing import EventDict, Processor
 
-from coordinator.settings import LogFormat
+from coordinator.configuration.settings import LogFormat
 from protocol.redaction import cut, redact
 
 LONGEST_FIELD = 16 * 1024

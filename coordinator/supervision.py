@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from coordinator import metrics
+from coordinator.configuration.times import DEFAULT_TIMES, Times
 from coordinator.database.outage import DATABASE_AWAY
 from coordinator.errors import reason_of
 from coordinator.logs import get_logger
-from coordinator.times import DEFAULT_TIMES, Times
 
 log = get_logger(__name__)
 

@@ -5,11 +5,11 @@ import asyncio
 from alembic import context
 from sqlalchemy import Connection
 
+from coordinator.configuration.settings import Settings
 from coordinator.database import grants, schema_digest
 from coordinator.database.connection import engine
 from coordinator.database.tables import metadata
 from coordinator.database.views import define
-from coordinator.settings import Settings
 
 
 def migrate(connection: Connection) -> None:

@@ -18,12 +18,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from coordinator.bounds import Bounds
+from coordinator.configuration.bounds import Bounds
+from coordinator.configuration.times import Times
 from coordinator.conformance.contract import CLAUSES
 from coordinator.conformance.times import CheckTimes
 from coordinator.counting import RULES
 from coordinator.database.views import VIEWS, View
-from coordinator.times import Times
 from protocol import catalogue, events, jobs, outcomes, problems, runner
 from protocol.limits import NO_SLASH
 from protocol.option_limits import MAX_VALUE

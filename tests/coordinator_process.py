@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from coordinator.cli.server import KEPT_IDLE_S, STOPPING_S
-from coordinator.times import DEFAULT_TIMES, Times
+from coordinator.configuration.times import DEFAULT_TIMES, Times
 from tests.admin import AS_ADMIN, admin_token_file
 from tests.database_roles import application
 from tests.fork_server import COORDINATOR_SERVER, ForkedProcess

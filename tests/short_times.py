@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
-from coordinator.times import TIMES, Times
+from coordinator.configuration.times import TIMES, Times
 
 SHORT_TIMES = Times(
     full_pause_s=0.5,

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from coordinator.access.caller import Caller
 from coordinator.access.json_scan import require_few_fields, require_modest_json
 from coordinator.access.requests import BUNDLES, RECORDINGS
-from coordinator.bounds import Bounds
+from coordinator.configuration.bounds import Bounds
 from coordinator.errors import BodyTimeoutError, PortolanError, TooLargeError
 from coordinator.problems import problem
 from coordinator.routers import API

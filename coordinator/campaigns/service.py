@@ -12,7 +12,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.access.caller import Caller
 from coordinator.access.roles import Role
-from coordinator.bounds import Bounds, require_campaign_jobs, require_user_jobs
 from coordinator.campaigns import store
 from coordinator.campaigns.models import (
     Campaign,
@@ -30,6 +29,7 @@ from coordinator.campaigns.plan import Plan, TargetPlan, check_suite, make_plan,
 from coordinator.campaigns.request import CampaignRequest
 from coordinator.catalogue.models import ChartedSample
 from coordinator.catalogue.sample import chart_sample
+from coordinator.configuration.bounds import Bounds, require_campaign_jobs, require_user_jobs
 from coordinator.database.connection import transact
 from coordinator.errors import ConflictError, NotFoundError, RequestError, UnknownNameError
 from coordinator.targets import store as targets_store

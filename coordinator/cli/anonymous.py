@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from coordinator.configuration.settings import AnonymousRole, anonymous_role
+from coordinator.configuration.variables import variables
 from coordinator.errors import SettingError
 from coordinator.runner_requests.addresses import is_loopback
-from coordinator.settings import AnonymousRole, anonymous_role
-from coordinator.variables import variables
 
 Anonymous = Annotated[
     str | None,

@@ -37,10 +37,10 @@ from coordinator.cli.recorded_command import WHOLE_LIMIT_S, Replayed, record, re
 from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import DataDir, Url, connect
 from coordinator.cli.unknown_functions import chart_unknown
+from coordinator.configuration.variables import variables
 from coordinator.errors import AssessmentError
 from coordinator.formats import plural
 from coordinator.targets.selectors import Selector
-from coordinator.variables import variables
 from protocol.host_only import load_host_only
 from protocol.watched_run import WatchedRun
 

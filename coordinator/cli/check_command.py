@@ -10,11 +10,11 @@ import typer
 
 from coordinator import conformance
 from coordinator.cli.shared_options import AsJson, SecretFile, SecretStdin, read_secret
+from coordinator.configuration.variables import variables
 from coordinator.conformance.findings import ClauseFinding
 from coordinator.conformance.subject import Restart
 from coordinator.conformance.times import CheckTimes
 from coordinator.errors import CoordinatorError, NotRunError
-from coordinator.variables import variables
 
 
 def check(

@@ -14,10 +14,10 @@ from urllib.parse import quote, urlsplit
 
 from coordinator.cli.directory import DEFAULT_PORT, DataDirectory
 from coordinator.cli.published_port import is_published
+from coordinator.configuration.variables import Variables, variables
 from coordinator.errors import CoordinatorError, DatabaseError
 from coordinator.operating_system.atomic_files import write_private
 from coordinator.runner_requests.addresses import is_loopback
-from coordinator.variables import Variables, variables
 
 FOR_EVERYBODY = 0o077
 COMPOSE_ADMIN = "admin"

@@ -14,8 +14,8 @@ import typer
 
 from coordinator.cli.directory import DataDirectory, Whereabouts, kept_secret
 from coordinator.cli.shared_options import DataDir
+from coordinator.configuration.variables import variables
 from coordinator.errors import DatabaseError
-from coordinator.variables import variables
 
 app = typer.Typer(no_args_is_help=True, help="The database.")
 
@@ -63,9 +63,9 @@ def roles(
     ],
 ) -> None:
     """Create the roles of $PORTOLAN_DATABASE_URL, as a superuser or as its owner with CREATEROLE. Repeatable."""
+    from coordinator.configuration.settings import Settings
     from coordinator.database.grants import ROLES
     from coordinator.database.roles import provide
-    from coordinator.settings import Settings
 
     dsn = Settings.from_environment().database_url
     asyncio.run(provide(dsn, {role: _password(passwords / role) for role in ROLES}))
@@ -91,7 +91,7 @@ def upgrade(
 ) -> None:
     """Upgrade the database of $PORTOLAN_DATABASE_URL to this version's schema; `portolan up` does this itself."""
     from coordinator import migration
-    from coordinator.settings import Settings
+    from coordinator.configuration.settings import Settings
 
     lacking = asyncio.run(migration.upgrade(Settings.from_environment().database_url, require_roles=require_roles))
     if lacking:
@@ -135,9 +135,9 @@ def _owner_dsn(data_dir: Path | None, *, must_stop: bool = False) -> Iterator[st
 
     A database whose instance does not run is started for as long as this takes.
     """
+    from coordinator.configuration.settings import Settings
     from coordinator.database.embedded import EmbeddedPostgres
     from coordinator.database.grants import MIGRATION
-    from coordinator.settings import Settings
 
     if data_dir is None and variables().database_url:
         yield Settings.from_environment().database_url

@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coordinator.access.tokens import new_token
+from coordinator.configuration.variables import variables
 from coordinator.errors import CoordinatorError, DatabaseError
 from coordinator.operating_system.atomic_files import write_private
 from coordinator.operating_system.folder_lock import FolderLock
-from coordinator.variables import variables
 
 DEFAULT_PORT = 8642
 DEFAULT_URL = f"http://127.0.0.1:{DEFAULT_PORT}"

@@ -11,9 +11,9 @@ from coordinator.assess.merging import complete
 from coordinator.bundles.signature import Signers
 from coordinator.cli.directory import DataDirectory
 from coordinator.cli.shared_options import connect
+from coordinator.configuration.variables import variables
 from coordinator.errors import DatabaseError
 from coordinator.targets.selectors import Selector
-from coordinator.variables import variables
 
 
 def find_evidence(

@@ -18,20 +18,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
-from coordinator.backoff import Backoff
 from coordinator.cli.directory import DataDirectory, Whereabouts, kept_admin_token, kept_secret
 from coordinator.cli.processes import STOP_LIMIT_S, ChildProcess
 from coordinator.cli.rest_client import Client
 from coordinator.cli.server import Place, listening_on, names_of_host, server_of
 from coordinator.cli.shared_options import split
+from coordinator.configuration.backoff import Backoff
+from coordinator.configuration.settings import log_format
 from coordinator.errors import CoordinatorAwayError, CoordinatorError, DatabaseError, InstanceError, PortolanError
 from coordinator.operating_system.atomic_files import open_log, write_private
-from coordinator.settings import log_format
 from protocol.exit_codes import CANNOT_SERVE, UNKNOWN_TARGET
 
 if TYPE_CHECKING:
+    from coordinator.configuration.settings import AnonymousRole, Settings
     from coordinator.database.embedded import EmbeddedPostgres
-    from coordinator.settings import AnonymousRole, Settings
 
 KNOWN_TARGETS = ("jax/cpu", "tensorflow/cpu", "tensorflow/xla", "torch/cpu", "torch/xla")
 """The targets of ``up`` and ``demo`` unless others are given; the smallest download first, for the first chart."""
@@ -82,11 +82,11 @@ def local_instance(
 
     ``slots`` is how many untimed cases each of the runners may run at once.
     """
+    from coordinator.configuration.settings import Settings, host_names
     from coordinator.database.embedded import EmbeddedPostgres
     from coordinator.database.grants import APPLICATION, MIGRATION, READING
     from coordinator.dispatch.installation import settle_at
     from coordinator.migration import upgrade
-    from coordinator.settings import Settings, host_names
 
     # Before anything starts, so that an invalid variable is reported at once.
     settings = Settings(

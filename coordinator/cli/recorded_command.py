@@ -14,8 +14,8 @@ from pathlib import Path
 from coordinator.assess.bundled import from_bundles
 from coordinator.assess.evidence import TargetEvidence
 from coordinator.cli.processes import ChildProcess
+from coordinator.configuration.variables import variables
 from coordinator.errors import AssessmentError
-from coordinator.variables import variables
 from protocol.enums import HOST
 from protocol.watched_run import WatchedRun
 

@@ -16,9 +16,9 @@ from coordinator.cli.check_command import check
 from coordinator.cli.output import print_columns, print_json
 from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import AsJson, SecretFile, SecretStdin, read_secret, with_client
+from coordinator.configuration.settings import enrolment_key
+from coordinator.configuration.settings import enrolment_key_file as checked_key_file
 from coordinator.errors import CoordinatorError, SettingError
-from coordinator.settings import enrolment_key
-from coordinator.settings import enrolment_key_file as checked_key_file
 from protocol.enrolment_tokens import EnrolmentToken
 
 if TYPE_CHECKING:

@@ -34,8 +34,8 @@ def serve(
     """Serve the REST API over $PORTOLAN_DATABASE_URL until stopped; starts no database and no runners."""
     from coordinator import migration
     from coordinator.app import create_app
+    from coordinator.configuration.settings import Settings, host_names, log_format
     from coordinator.logs import get_logger, log_to
-    from coordinator.settings import Settings, host_names, log_format
 
     settings = replace(
         Settings.from_environment(),

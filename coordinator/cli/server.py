@@ -17,7 +17,7 @@ from coordinator.errors import ListenError
 if TYPE_CHECKING:  # no command waits for an import that only one of them needs
     from fastapi import FastAPI
 
-    from coordinator.settings import Settings
+    from coordinator.configuration.settings import Settings
 
 BACKLOG = 1024
 HEADER_BYTES = 64 << 10

@@ -15,9 +15,9 @@ import typer
 from coordinator.cli.credentials import find_token
 from coordinator.cli.directory import DataDirectory, find_url
 from coordinator.cli.rest_client import Client
+from coordinator.configuration.variables import variables
 from coordinator.counting import NAMES, rule_named
 from coordinator.errors import CoordinatorError
-from coordinator.variables import variables
 
 Url = Annotated[
     str | None,

@@ -25,7 +25,7 @@ from coordinator.cli.local import (
 )
 from coordinator.cli.server import RunnersHost, RunnersPort, runners_place
 from coordinator.cli.shared_options import AllowedHost, DataDir
-from coordinator.settings import enrolment_key_file as checked_key_file
+from coordinator.configuration.settings import enrolment_key_file as checked_key_file
 
 
 def up(

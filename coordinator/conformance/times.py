@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from coordinator.configuration.named_seconds import parse_named_seconds
+from coordinator.configuration.variables import CHECK_TIMES
 from coordinator.errors import SettingError
-from coordinator.named_seconds import parse_named_seconds
-from coordinator.variables import CHECK_TIMES
 
 
 @dataclass(frozen=True)

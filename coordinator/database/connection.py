@@ -16,12 +16,12 @@ from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from coordinator.configuration.settings import STATEMENT_TIMEOUT_S
 from coordinator.database import wire
 from coordinator.database.outage import DATABASE_AWAY, is_conflict
 from coordinator.database.times import DEFAULT_DATABASE_TIMES, DatabaseTimes
 from coordinator.database.values import to_json
 from coordinator.errors import DatabaseError, reason_of
-from coordinator.settings import STATEMENT_TIMEOUT_S
 
 T = TypeVar("T")
 

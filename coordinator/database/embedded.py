@@ -24,6 +24,7 @@ from types import TracebackType
 
 import psutil
 
+from coordinator.configuration.variables import variables
 from coordinator.database.binaries import Account, PostgresInstallation, account_of, choose, servant, within_reach
 from coordinator.database.grants import ROLES
 from coordinator.database.roles import provide
@@ -31,7 +32,6 @@ from coordinator.errors import DatabaseError
 from coordinator.operating_system.atomic_files import open_log, write_private
 from coordinator.operating_system.exec_with_parent_death_signal import dying_with_us
 from coordinator.operating_system.folder_lock import FolderLock
-from coordinator.variables import variables
 
 USER = DATABASE = "portolan"
 INITDB_OPTIONS = ("--username", USER, "--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C")

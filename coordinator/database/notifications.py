@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import asyncpg
 
-from coordinator.backoff import Backoff
+from coordinator.configuration.backoff import Backoff
 from coordinator.database import wire
 from coordinator.database.connection import APPLICATION_NAME
 from coordinator.database.outage import DATABASE_AWAY

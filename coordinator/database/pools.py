@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from sqlalchemy import ExceptionContext, event
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from coordinator.configuration.settings import STATEMENT_TIMEOUT_S
 from coordinator.database.connection import engine
 from coordinator.database.outage import has_no_room
 from coordinator.errors import reason_of
-from coordinator.settings import STATEMENT_TIMEOUT_S
 
 REQUESTS = 10
 SESSIONS = 8

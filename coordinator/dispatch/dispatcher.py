@@ -16,6 +16,7 @@ from typing import Literal
 from sqlalchemy import text
 
 from coordinator import metrics
+from coordinator.configuration.times import DEFAULT_TIMES, Times
 from coordinator.database.notifications import listening
 from coordinator.database.outage import DATABASE_AWAY
 from coordinator.database.pools import Pools
@@ -29,7 +30,6 @@ from coordinator.errors import reason_of
 from coordinator.logs import get_logger
 from coordinator.registry import ownership
 from coordinator.supervision import TaskSupervisor, end
-from coordinator.times import DEFAULT_TIMES, Times
 
 log = get_logger(__name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from coordinator.times import Times
+from coordinator.configuration.times import Times
 
 
 class Key(NamedTuple):

@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from structlog.contextvars import bound_contextvars
 
 from coordinator import metrics
+from coordinator.configuration.times import DEFAULT_TIMES, Times
 from coordinator.database.outage import DATABASE_AWAY, is_conflict, is_unstorable
 from coordinator.database.values import to_json
 from coordinator.dispatch import finishes, queue
@@ -26,7 +27,6 @@ from coordinator.dispatch.records import UNSTORABLE, unstorable
 from coordinator.errors import reason_of
 from coordinator.logs import get_logger
 from coordinator.supervision import Pulse
-from coordinator.times import DEFAULT_TIMES, Times
 from protocol.enums import Ending
 from protocol.outcomes import Outcome
 

@@ -15,9 +15,9 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.campaigns.plan import MAX_RUNS
+from coordinator.configuration.times import DEFAULT_TIMES, Times
 from coordinator.dispatch.instructions import FELL_SILENT
 from coordinator.dispatch.leases import Key
-from coordinator.times import DEFAULT_TIMES, Times
 
 CHANNEL = "portolan"
 """The channel of NOTIFY by which coordinators announce changes to each other."""

@@ -12,10 +12,10 @@ from typing import NamedTuple
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from coordinator.configuration.times import DEFAULT_TIMES, Times
 from coordinator.dispatch import queue
 from coordinator.dispatch.leases import Key
 from coordinator.registry.ownership import QUARANTINED
-from coordinator.times import DEFAULT_TIMES, Times
 
 # A runner with a session, or about to get one, is skipped: its session learns what happened to its jobs.
 _ABANDONED = text(f"""

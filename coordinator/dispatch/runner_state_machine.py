@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from coordinator.configuration.times import Times
 from coordinator.dispatch.events import (
     AdoptedEvent,
     ClaimedEvent,
@@ -43,7 +44,6 @@ from coordinator.dispatch.instructions import (
     TimeOut,
 )
 from coordinator.dispatch.leases import Flight, Key, Lease, resume_flight
-from coordinator.times import Times
 
 MAX_AHEAD = 512
 """Jobs in flight per runner at most; refilled at half. Only a runner that does hundreds a second

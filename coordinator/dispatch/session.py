@@ -21,6 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from structlog.contextvars import bind_contextvars
 
 from coordinator import metrics
+from coordinator.configuration.times import DEFAULT_TIMES, Times
 from coordinator.dispatch import lost_attempts, queue
 from coordinator.dispatch.concurrency import run_until_one_fails
 from coordinator.dispatch.events import (
@@ -74,7 +75,6 @@ from coordinator.registry import ownership
 from coordinator.registry.client import RunnerClient
 from coordinator.registry.ownership import OwnedRunner
 from coordinator.registry.service import refresh
-from coordinator.times import DEFAULT_TIMES, Times
 from protocol.enums import Cause, Ending, Verdict
 from protocol.jobs import JobBatch
 

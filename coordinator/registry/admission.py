@@ -14,14 +14,14 @@ from enum import StrEnum
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator import conformance
+from coordinator.configuration.settings import runner_networks
+from coordinator.configuration.times import DEFAULT_TIMES, Times
 from coordinator.conformance import ClauseFinding, ConformanceReport, Level, Result
 from coordinator.conformance.contract import CLAUSES
 from coordinator.errors import RunnerError
 from coordinator.registry import store
 from coordinator.registry.client import probe
 from coordinator.registry.models import RunnerRegistration
-from coordinator.settings import runner_networks
-from coordinator.times import DEFAULT_TIMES, Times
 
 ESSENTIAL = frozenset(clause.id for clause in CLAUSES if clause.essential)
 

@@ -15,6 +15,8 @@ from urllib.parse import quote
 import httpx
 from pydantic import BaseModel, ValidationError
 
+from coordinator.configuration.settings import runner_networks
+from coordinator.configuration.times import DEFAULT_TIMES, Times
 from coordinator.errors import (
     EventsAheadError,
     RecordingRefusedError,
@@ -29,9 +31,7 @@ from coordinator.runner_requests.answers import (
     unreachable,
 )
 from coordinator.runner_requests.transport import ENDLESS, MAX_BODY, RunnerTransport
-from coordinator.settings import runner_networks
 from coordinator.text.plain_text import plain_text
-from coordinator.times import DEFAULT_TIMES, Times
 from protocol import PROTOCOL_VERSION
 from protocol.catalogue import Catalogue
 from protocol.events import Acknowledgement

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from coordinator.configuration.times import DEFAULT_TIMES, Times
 from coordinator.database.connection import transact
 from coordinator.errors import (
     ConflictError,
@@ -28,7 +29,6 @@ from coordinator.registry.client import RunnerClient, probe
 from coordinator.registry.service import put
 from coordinator.registry.store import Registration
 from coordinator.text.plain_text import plain_text
-from coordinator.times import DEFAULT_TIMES, Times
 from protocol.catalogue import Catalogue
 from protocol.enrolment import Enrolment
 from protocol.enrolment_tokens import EnrolmentToken

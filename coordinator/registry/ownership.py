@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from sqlalchemy import func, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from coordinator.configuration.times import DEFAULT_TIMES, Times
 from coordinator.database.tables import runner_suites, runners, suites, targets
-from coordinator.times import DEFAULT_TIMES, Times
 
 Address = tuple[str, str]
 """A runner's URL and its secret."""

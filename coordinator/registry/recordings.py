@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from coordinator.configuration.times import DEFAULT_TIMES, Times
 from coordinator.errors import NotFoundError
 from coordinator.registry import store
 from coordinator.registry.client import RunnerClient
-from coordinator.times import DEFAULT_TIMES, Times
 from protocol.recording import AcceptedRecording, Recording
 
 

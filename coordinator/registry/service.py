@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from coordinator.configuration.times import DEFAULT_TIMES, Times
 from coordinator.database.connection import transact
 from coordinator.database.outage import is_refused
 from coordinator.errors import NotFoundError, RunnerIdentityError, RunnerIncompatibleError
@@ -14,7 +15,6 @@ from coordinator.registry.models import JobInFlight, RecentOutcome, Runner, Runn
 from coordinator.registry.ownership import OwnedRunner
 from coordinator.registry.suites import store_suites
 from coordinator.text.plain_text import plain_text
-from coordinator.times import DEFAULT_TIMES, Times
 from protocol.catalogue import Catalogue
 from protocol.runner import RunnerInfo
 

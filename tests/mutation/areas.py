@@ -42,7 +42,11 @@ AREAS: dict[str, Area] = {
         ),
     ),
     "lost attempts": Area(
-        ("coordinator/dispatch/lost_attempts.py", "coordinator/dispatch/reaper.py", "coordinator/backoff.py"),
+        (
+            "coordinator/dispatch/lost_attempts.py",
+            "coordinator/dispatch/reaper.py",
+            "coordinator/configuration/backoff.py",
+        ),
         ("unit/coordinator/dispatch", "integration/coordinator/dispatch", "faults/dispatch"),
     ),
     "verdicts": Area(
@@ -110,6 +114,6 @@ AREAS: dict[str, Area] = {
             "coordinator/access/slots.py",
             "coordinator/access/tokens.py",
         ),
-        ("unit/coordinator/test_bounds.py", "faults/access", "acceptance/test_enrolment.py"),
+        ("unit/coordinator/configuration/test_bounds.py", "faults/access", "acceptance/test_enrolment.py"),
     ),
 }

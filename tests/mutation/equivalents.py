@@ -26,7 +26,7 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "any number that is no port of a listener says that a request came by none",
     ),
     Equivalent(
-        "coordinator/backoff.py",
+        "coordinator/configuration/backoff.py",
         "return min(self.first_s * 2.0 ** min(max(failures - 1, 0), 64), self.longest_s)",
         "64 becomes 128",
         "both are beyond every limit and below 2^1024, as the comment says",

@@ -13,12 +13,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from coordinator.configuration.settings import Settings
 from coordinator.database.connection import engine as make_engine
 from coordinator.database.outage import is_outage
 from coordinator.errors import reason_of
 from coordinator.results.outcomes.service import DATABASE_AWAY_CODE, pages
 from coordinator.results.outcomes.store import Filters
-from coordinator.settings import Settings
 
 _DOUBLE = dict.fromkeys(
     ("init_ms", "cold_ms", "steady_ms", "iqr_ms", "low_ms", "lock_wait_ms", "duration_s", "contended_share"),

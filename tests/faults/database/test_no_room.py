@@ -6,9 +6,9 @@ import asyncio
 
 import httpx
 
+from coordinator.configuration.times import Times
 from coordinator.database.embedded import EmbeddedPostgres
 from coordinator.migration import upgrade
-from coordinator.times import Times
 from tests.coordinator_process import CoordinatorProcess
 from tests.small_disk import SmallDisk
 from tests.waiting import until

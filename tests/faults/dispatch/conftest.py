@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from coordinator.configuration.times import Times
 from coordinator.dispatch.instructions import SERVES_ANOTHER
-from coordinator.times import Times
 from tests.coordinator_process import CoordinatorProcess, free_port
 from tests.event_loop import EventLoop
 from tests.runner_process import RunnerProcess

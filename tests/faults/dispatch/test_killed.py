@@ -12,9 +12,9 @@ from typing import Any
 import asyncpg
 import pytest
 
+from coordinator.configuration.times import Times
 from coordinator.database.embedded import EmbeddedPostgres
 from coordinator.migration import upgrade
-from coordinator.times import Times
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.dispatch.conftest import SECRET
 from tests.runner_process import RunnerProcess

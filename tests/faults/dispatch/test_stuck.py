@@ -13,8 +13,8 @@ import httpx
 import pytest
 
 from coordinator.app import create_app
+from coordinator.configuration.settings import Settings
 from coordinator.dispatch.lost_attempts import MOST
-from coordinator.settings import Settings
 from protocol.jobs import JobStatus
 from tests.admin import ADMIN_TOKEN, AS_ADMIN
 from tests.faults.dispatch.conftest import SUITE, scripted_runner

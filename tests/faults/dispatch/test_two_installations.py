@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from coordinator.configuration.times import Times
 from coordinator.dispatch.instructions import SERVES_ANOTHER
-from coordinator.times import Times
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.dispatch.conftest import SECRET, waits_for_another
 from tests.portolan_process import Portolan

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from coordinator.times import Times
+from coordinator.configuration.times import Times
 from tests.faults.matrix.suite import LONG_S
 
 Row = Mapping[str, Any]

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from coordinator.app import create_app
-from coordinator.settings import Settings
+from coordinator.configuration.settings import Settings
 from tests import bundles
 from tests.admin import ADMIN_TOKEN, AS_ADMIN
 from tests.database_roles import application

@@ -18,7 +18,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import iter_route_contexts
 
 from coordinator.app import create_app
-from coordinator.settings import Settings
+from coordinator.configuration.settings import Settings
 from tests.acceptance.web.visitor import form_token
 from tests.admin import ADMIN_TOKEN, AS_ADMIN
 from tests.coordinator_process import CoordinatorProcess

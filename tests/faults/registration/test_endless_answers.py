@@ -13,10 +13,10 @@ from collections.abc import Iterable
 
 import pytest
 
+from coordinator.configuration.times import DEFAULT_TIMES, Times
 from coordinator.errors import RunnerAddressError, RunnerError, RunnerIncompatibleError, RunnerUnreachableError
 from coordinator.registry.client import RunnerClient, probe
 from coordinator.runner_requests.addresses import RunnerNetworks
-from coordinator.times import DEFAULT_TIMES, Times
 from tests.faults.registration.hostile_server import Pieces, answering, head
 
 BLANKS = b" " * (1 << 20)

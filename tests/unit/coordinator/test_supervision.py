@@ -9,9 +9,9 @@ from prometheus_client import generate_latest
 from structlog.testing import capture_logs
 
 from coordinator import metrics
+from coordinator.configuration.times import Times
 from coordinator.errors import DatabaseAwayError
 from coordinator.supervision import TaskSupervisor, end
-from coordinator.times import Times
 
 AT_ONCE = Times(restart_s=0.001)
 

@@ -16,7 +16,7 @@ from coordinator.app import create_app
 from coordinator.assess.bundled import from_bundles
 from coordinator.assess.evidence import Evidence, TargetEvidence
 from coordinator.assess.evidence_file import FORMAT, read
-from coordinator.settings import Settings
+from coordinator.configuration.settings import Settings
 from tests import bundles
 from tests.admin import ADMIN_TOKEN, AS_ADMIN
 from tests.database_roles import application

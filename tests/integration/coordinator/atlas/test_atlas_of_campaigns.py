@@ -14,8 +14,8 @@ from coordinator.assess.evidence_file import read
 from coordinator.atlas.addresses import as_link, framework_path, function_path, module_path
 from coordinator.atlas.keeper import AtlasKeeper
 from coordinator.atlas.marks import cell_of
+from coordinator.configuration.settings import Settings
 from coordinator.database.connection import engine as make_engine
-from coordinator.settings import Settings
 from tests import bundles
 from tests.admin import ADMIN_TOKEN, AS_ADMIN
 from tests.database_roles import application

@@ -14,8 +14,8 @@ import pytest
 
 from coordinator.app import create_app
 from coordinator.bundles import service
+from coordinator.configuration.settings import Settings
 from coordinator.errors import BundleTooLargeError
-from coordinator.settings import Settings
 from protocol.bundle import MAX_BYTES
 from tests import bundles
 from tests.admin import ADMIN_TOKEN, AS_ADMIN

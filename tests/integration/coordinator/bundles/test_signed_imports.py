@@ -13,7 +13,7 @@ import pytest
 from coordinator.app import create_app
 from coordinator.assess.evidence_file import read
 from coordinator.bundles.signature import SIGNATURE, read_signature
-from coordinator.settings import Settings
+from coordinator.configuration.settings import Settings
 from tests import bundles
 from tests.admin import ADMIN_TOKEN, AS_ADMIN
 from tests.database_roles import application

@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from coordinator.bounds import Bounds
 from coordinator.campaigns import service
 from coordinator.campaigns.follower import Follower
+from coordinator.configuration.bounds import Bounds
 from coordinator.deletion.service import delete_campaign
 from tests.integration.coordinator.campaigns.conftest import request
 

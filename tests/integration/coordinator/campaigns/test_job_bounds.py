@@ -10,8 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.access.caller import Caller
 from coordinator.access.roles import Role
-from coordinator.bounds import Bounds
 from coordinator.campaigns import service
+from coordinator.configuration.bounds import Bounds
 from coordinator.errors import RequestError, TooManyError
 from tests.integration.coordinator.campaigns.conftest import CASES, request
 

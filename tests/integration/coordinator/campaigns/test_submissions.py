@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from coordinator.bounds import Bounds
 from coordinator.campaigns import service
 from coordinator.campaigns.request import CampaignRequest
+from coordinator.configuration.bounds import Bounds
 from coordinator.errors import RequestError, UnknownNameError
 from tests.integration.coordinator.campaigns.conftest import request
 

@@ -13,8 +13,8 @@ import httpx
 import pytest
 
 from coordinator.app import create_app
+from coordinator.configuration.settings import Settings
 from coordinator.migration import upgrade
-from coordinator.settings import Settings
 from tests.admin import ADMIN_TOKEN, AS_ADMIN
 from tests.database_roles import application
 from tests.faults.numbers.reading import read_everything

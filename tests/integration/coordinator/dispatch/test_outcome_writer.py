@@ -9,12 +9,12 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 from sqlalchemy import text
 
+from coordinator.configuration.times import Times
 from coordinator.dispatch import outcome_writer, queue
 from coordinator.dispatch.leases import Key
 from coordinator.dispatch.outcome_writer import OutcomeWriter, RunnerReport
 from coordinator.dispatch.queue import Cursor
 from coordinator.dispatch.records import record
-from coordinator.times import Times
 from protocol.enums import Ending, Verdict
 from protocol.outcomes import Outcome, Timing
 from tests.integration.coordinator.dispatch.conftest import Place

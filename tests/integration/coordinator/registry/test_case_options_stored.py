@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.app import create_app
+from coordinator.configuration.settings import Settings
+from coordinator.configuration.times import Times
 from coordinator.registry import service
 from coordinator.registry.models import RunnerRegistration
-from coordinator.settings import Settings
-from coordinator.times import Times
 from protocol.catalogue import CallOptions, CaseOptions, Catalogue, CatalogueCase, CatalogueSuite
 from protocol.runner import RunnerInfo
 from tests import bundles

@@ -11,7 +11,7 @@ from coordinator.access.caller import role_of
 from coordinator.access.middleware import OPEN, OPEN_FOLDER, READING
 from coordinator.access.roles import Role
 from coordinator.app import create_app
-from coordinator.settings import Settings
+from coordinator.configuration.settings import Settings
 
 OUTSIDE = {
     "/healthz": "whether the process lives; health checks have no token",

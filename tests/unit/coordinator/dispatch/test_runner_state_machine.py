@@ -9,6 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from coordinator.configuration.times import Times
 from coordinator.dispatch import runner_state_machine as limits
 from coordinator.dispatch.events import (
     ClaimedEvent,
@@ -42,7 +43,6 @@ from coordinator.dispatch.instructions import (
 )
 from coordinator.dispatch.leases import Key, Lease
 from coordinator.dispatch.runner_state_machine import RunnerState
-from coordinator.times import Times
 
 TIMES = Times()
 MARK = "t"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from coordinator.app import create_app
-from coordinator.settings import Settings
+from coordinator.configuration.settings import Settings
 from coordinator.web.rest import Parameter, groups
 
 

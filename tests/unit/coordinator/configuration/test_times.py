@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from coordinator.configuration.settings import Settings
+from coordinator.configuration.times import TIMES, Times
+from coordinator.configuration.variables import variables
 from coordinator.conformance.times import CHECK_TIMES, CheckTimes
 from coordinator.errors import SettingError
-from coordinator.settings import Settings
-from coordinator.times import TIMES, Times
-from coordinator.variables import variables
 from tests.short_times import IMPATIENT_TIMES, variables_of
 
 DOCS = Path(__file__).parents[3] / "docs" / "reference" / "settings.md"

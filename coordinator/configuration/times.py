@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coordinator.backoff import Backoff
+from coordinator.configuration.backoff import Backoff
+from coordinator.configuration.named_seconds import parse_named_seconds
+from coordinator.configuration.variables import TIMES
 from coordinator.errors import SettingError
-from coordinator.named_seconds import parse_named_seconds
-from coordinator.variables import TIMES
 
 
 @dataclass(frozen=True)

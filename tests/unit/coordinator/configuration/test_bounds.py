@@ -14,9 +14,9 @@ import pytest
 from coordinator.access.json_scan import require_modest_json
 from coordinator.access.slots import Slots
 from coordinator.app import create_app
-from coordinator.bounds import Bounds, require_campaign_jobs, require_user_jobs
+from coordinator.configuration.bounds import Bounds, require_campaign_jobs, require_user_jobs
+from coordinator.configuration.settings import Settings
 from coordinator.errors import RequestError, SettingError, TooManyError
-from coordinator.settings import Settings
 from coordinator.targets.selectors import select_functions
 
 DOCS = Path(__file__).parents[3] / "docs" / "reference" / "settings.md"

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 
+from coordinator.configuration.variables import LIMITS
 from coordinator.errors import RequestError, SettingError, TooManyError
-from coordinator.variables import LIMITS
 
 LARGEST = 2**31 - 1
 

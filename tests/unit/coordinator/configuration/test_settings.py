@@ -9,10 +9,10 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from pydantic import AliasChoices
 
+from coordinator.configuration.settings import Settings, with_password
+from coordinator.configuration.variables import Variables
+from coordinator.configuration.variables import variables as variables_now
 from coordinator.errors import DatabaseError, SettingError
-from coordinator.settings import Settings, with_password
-from coordinator.variables import Variables
-from coordinator.variables import variables as variables_now
 
 
 @pytest.mark.parametrize("password", ["plain", "p@ss:w/ord?#%", "ä b"])

@@ -12,11 +12,11 @@ from secrets import token_hex
 from typing import Literal, TextIO
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
-from coordinator.bounds import Bounds
+from coordinator.configuration.bounds import Bounds
+from coordinator.configuration.times import Times
+from coordinator.configuration.variables import RUNNER_NETWORKS, STATEMENT_TIMEOUT, variables
 from coordinator.errors import DatabaseError, SettingError
 from coordinator.runner_requests.addresses import RunnerNetworks
-from coordinator.times import Times
-from coordinator.variables import RUNNER_NETWORKS, STATEMENT_TIMEOUT, variables
 from protocol.enrolment_tokens import KEY
 from protocol.redaction import SHORTEST, secret_values
 
