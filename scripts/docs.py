@@ -22,8 +22,8 @@ from coordinator.configuration.bounds import Bounds
 from coordinator.configuration.times import Times
 from coordinator.conformance.contract import CLAUSES
 from coordinator.conformance.times import CheckTimes
-from coordinator.counting import RULES
 from coordinator.database.views import VIEWS, View
+from coordinator.figures.counting import RULES
 from protocol import catalogue, events, jobs, outcomes, problems, runner
 from protocol.limits import NO_SLASH
 from protocol.option_limits import MAX_VALUE

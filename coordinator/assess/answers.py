@@ -15,7 +15,7 @@ from coordinator.assess.report import kind_sentence
 from coordinator.assess.sites import Certainty, Site, Source, Use
 from coordinator.assess.verdicts import Kind, Meets, Weight, judged_cases, usual_cases
 from coordinator.errors import UnknownNameError
-from coordinator.formats import join_words
+from coordinator.figures.formats import join_words
 from coordinator.results.conditions import CallSite
 from coordinator.targets.selectors import Selector
 from protocol.function_names import did_you_mean

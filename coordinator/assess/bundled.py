@@ -18,7 +18,7 @@ from coordinator.bundles.signature import Signers
 from coordinator.dispatch.leases import Key
 from coordinator.dispatch.records import record
 from coordinator.errors import BundleError
-from coordinator.level import LOW
+from coordinator.figures.level import LOW
 from protocol.bundle import BundledOutcome, BundleHeader
 from protocol.catalogue import CatalogueCase
 from protocol.enums import HOST, Cause, Ending, Placement, Verdict

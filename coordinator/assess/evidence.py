@@ -17,7 +17,7 @@ from pydantic import PlainSerializer
 
 from coordinator.catalogue.releases import version_numbers
 from coordinator.errors import AssessmentError
-from coordinator.formats import join_words
+from coordinator.figures.formats import join_words
 from coordinator.results.conditions import EndedCase
 from coordinator.results.outcomes.repeat import repeat_command
 from coordinator.targets.models import target_sentences

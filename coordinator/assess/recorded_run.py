@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from coordinator.assess.evidence import TargetEvidence
-from coordinator.formats import plural
+from coordinator.figures.formats import plural
 from protocol.recording import Direction, RecordedSite, Recording
 
 CANNOT_KNOW = (

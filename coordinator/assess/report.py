@@ -14,7 +14,7 @@ from coordinator.assess.recorded_run import RecordedRun
 from coordinator.assess.sites import Site, Source
 from coordinator.assess.verdicts import Kind, SiteVerdict
 from coordinator.assess.whole_run import WholeRun
-from coordinator.formats import join_words, plural
+from coordinator.figures.formats import join_words, plural
 from coordinator.results.conditions import accepted_sentence
 
 MOST_CHARTED = 20

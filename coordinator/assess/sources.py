@@ -25,7 +25,7 @@ from coordinator.catalogue.usage import sources as files
 from coordinator.catalogue.usage.sources import FileFilter
 from coordinator.catalogue.usage.workers import UNPARSABLE, Workers, fault_of
 from coordinator.errors import AssessmentError
-from coordinator.formats import join_words
+from coordinator.figures.formats import join_words
 from protocol.garbage import garbage_collection_paused
 
 BATCH_FILES = 40

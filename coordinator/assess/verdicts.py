@@ -14,8 +14,8 @@ from enum import StrEnum
 
 from coordinator.assess.advice import advice
 from coordinator.assess.evidence import CaseEvidence, TargetEvidence, mean_ratio
-from coordinator.formats import join_words, significant
-from coordinator.formats import ratio as ratio_text
+from coordinator.figures.formats import join_words, significant
+from coordinator.figures.formats import ratio as ratio_text
 from coordinator.results.conditions import (
     UNKNOWN_VALUE,
     Aspect,

@@ -11,7 +11,7 @@ from functools import cached_property
 from coordinator.assess.evidence import TargetEvidence
 from coordinator.atlas.marks import NOT_CHARTED, Cell, Mark, cell_of
 from coordinator.catalogue.releases import version_numbers
-from coordinator.formats import join_words, number, plural
+from coordinator.figures.formats import join_words, number, plural
 from coordinator.results.statistics import Rate
 
 Uses = Mapping[str, Mapping[str, int]]

@@ -11,13 +11,13 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
-from coordinator import formats
 from coordinator.atlas.addresses import as_link, framework_path, function_path, module_path, target_path
 from coordinator.atlas.changes import latest_changes, version_changes
 from coordinator.atlas.function_view import FunctionView
 from coordinator.atlas.index import index_of
 from coordinator.atlas.marks import Mark, cell_words
 from coordinator.atlas.overview import BEST_FIRST, Atlas, Column, Framework
+from coordinator.figures import formats
 from coordinator.results.statistics import Rate
 from coordinator.text.page_text import finalize
 

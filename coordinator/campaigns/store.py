@@ -12,10 +12,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from coordinator.campaigns.plan import Plan, PlannedCase, SuiteOffer, priority
 from coordinator.campaigns.request import CampaignRequest
 from coordinator.catalogue.models import ChartedSample
-from coordinator.counting import ANYWHERE, SIDE_BY_SIDE
 from coordinator.database.connection import allow_long_statements
 from coordinator.database.tables import campaign_targets, campaigns, cases, submissions, suites
 from coordinator.database.views import failure_text
+from coordinator.figures.counting import ANYWHERE, SIDE_BY_SIDE
 from coordinator.targets.selectors import TargetName
 
 _WHY_AWAY = "format('%s is %s%s', coalesce(r.name, r.url), r.state, ': ' || r.reason)"

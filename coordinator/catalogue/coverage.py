@@ -11,7 +11,7 @@ from heapq import nsmallest
 from coordinator.catalogue.models import Coverage, ReleaseCoverage, Share, UsedFunction
 from coordinator.catalogue.releases import Release, Uses
 from coordinator.catalogue.surfaces import plain_name
-from coordinator.formats import UNKNOWN, number, plural
+from coordinator.figures.formats import UNKNOWN, number, plural
 from protocol.enums import CONFORMANCE_SUITE
 
 ALL_SUITES = "all suites"

@@ -10,7 +10,7 @@ from itertools import pairwise
 from coordinator.catalogue.models import ChartedSample, DrawnFunction, FunctionSample, SampledFunction
 from coordinator.catalogue.releases import Release
 from coordinator.errors import CatalogueError
-from coordinator.formats import join_words, plural
+from coordinator.figures.formats import join_words, plural
 
 DECILES = 10
 NAMED = 5

@@ -39,7 +39,7 @@ from coordinator.cli.shared_options import DataDir, Url, connect
 from coordinator.cli.unknown_functions import chart_unknown
 from coordinator.configuration.variables import variables
 from coordinator.errors import AssessmentError
-from coordinator.formats import plural
+from coordinator.figures.formats import plural
 from coordinator.targets.selectors import Selector
 from protocol.host_only import load_host_only
 from protocol.watched_run import WatchedRun

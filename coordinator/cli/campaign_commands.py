@@ -11,7 +11,7 @@ from coordinator.campaigns.models import Campaign, CampaignDetail
 from coordinator.cli.output import print_columns, print_json
 from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import AsJson, CampaignId, split, with_client
-from coordinator.formats import duration, plural
+from coordinator.figures.formats import duration, plural
 
 
 @with_client

@@ -12,7 +12,7 @@ from coordinator.assess.answers import Question, answer
 from coordinator.cli.evidence_source import find_evidence
 from coordinator.cli.output import print_json
 from coordinator.cli.shared_options import AsJson, DataDir, Url
-from coordinator.formats import plural
+from coordinator.figures.formats import plural
 from coordinator.targets.selectors import Selector
 
 CODES = {"yes": 0, "no": 1, "it depends": 3, "unknown": 3}

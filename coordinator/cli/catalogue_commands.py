@@ -24,7 +24,7 @@ from coordinator.catalogue.usage.state import CountState
 from coordinator.cli.output import print_columns, print_json, writing
 from coordinator.cli.shared_options import AsJson, connect, split
 from coordinator.errors import CatalogueError
-from coordinator.formats import plural
+from coordinator.figures.formats import plural
 from protocol.host_only import load_host_only
 from protocol.model import first_fault
 from protocol.redaction import without_own_secrets

@@ -9,7 +9,7 @@ import typer
 from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import CampaignId, with_client
 from coordinator.errors import CoordinatorError
-from coordinator.formats import plural
+from coordinator.figures.formats import plural
 from protocol.enums import Cause
 
 

@@ -10,9 +10,9 @@ import typer
 from coordinator.cli.output import print_columns, print_json
 from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import AsJson, Rule, with_client
-from coordinator.counting import ANYWHERE, Counts
 from coordinator.errors import CoordinatorError
-from coordinator.formats import join_words, latency, level, plural, ratio
+from coordinator.figures.counting import ANYWHERE, Counts
+from coordinator.figures.formats import join_words, latency, level, plural, ratio
 from coordinator.results.comparison.latencies import LatencyChange
 from coordinator.results.comparison.models import (
     Comparison,

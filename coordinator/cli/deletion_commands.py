@@ -11,7 +11,7 @@ from coordinator.cli.output import print_columns, print_json
 from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import AsJson, CampaignId, with_client
 from coordinator.errors import CoordinatorError
-from coordinator.formats import plural
+from coordinator.figures.formats import plural
 
 if TYPE_CHECKING:
     from coordinator.deletion.models import StoredSuite

@@ -44,7 +44,7 @@ from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import DataDir, split
 from coordinator.cli.terminal_console import console
 from coordinator.errors import CoordinatorAwayError, CoordinatorError, InstanceError, PortolanError
-from coordinator.formats import duration, plural
+from coordinator.figures.formats import duration, plural
 from coordinator.reports.latencies import INTOLERABLE
 from coordinator.results.models import MatrixPage
 from coordinator.results.summary import Section

@@ -19,9 +19,9 @@ from coordinator.cli.rest_client import Client
 from coordinator.cli.rollout import Rollout, fleet_folder
 from coordinator.cli.shared_options import AsJson, DataDir, Url, connect, split
 from coordinator.errors import CoordinatorError, FleetError
+from coordinator.figures.formats import plural
 from coordinator.fleet.images import FleetTarget, parse_pins, specify_runners
 from coordinator.fleet.scheduler import Container, Limits
-from coordinator.formats import plural
 from coordinator.registry.models import Runner
 
 if TYPE_CHECKING:

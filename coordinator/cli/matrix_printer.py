@@ -11,9 +11,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from coordinator.counting import ANYWHERE, ON_DEVICE, SIDE_BY_SIDE, CountingRule, rule_named
-from coordinator.formats import latency, level, number, ratio
-from coordinator.level import UNCONFIRMED
+from coordinator.figures.counting import ANYWHERE, ON_DEVICE, SIDE_BY_SIDE, CountingRule, rule_named
+from coordinator.figures.formats import latency, level, number, ratio
+from coordinator.figures.level import UNCONFIRMED
 from coordinator.reports.latencies import INTOLERABLE
 from coordinator.results.lowerings import lowering_rate, lowering_sentence
 from coordinator.results.models import Cell, MatrixPage, MatrixRow

@@ -9,7 +9,7 @@ import typer
 from coordinator.cli.output import print_columns, print_json
 from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import AsJson, CampaignId, with_client
-from coordinator.formats import join_words
+from coordinator.figures.formats import join_words
 from coordinator.results.operations import OperationCase, OperationSummary
 
 SUMMARIES = ("operation", "target", "fell back", "failed", "diverged", "not lowered", "functions")

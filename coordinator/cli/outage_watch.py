@@ -9,7 +9,7 @@ from typing import TypeVar
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.cli.rest_client import Client
 from coordinator.errors import CoordinatorAwayError
-from coordinator.formats import duration
+from coordinator.figures.formats import duration
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from coordinator.campaigns.models import CampaignTarget
 from coordinator.cli.terminal_console import console
-from coordinator.formats import duration
+from coordinator.figures.formats import duration
 
 PLAIN_EVERY_S = 60.0
 """Seconds between lines of a target where lines cannot move, as in a log."""

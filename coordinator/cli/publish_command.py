@@ -16,7 +16,7 @@ from coordinator.bundles.signature import Signers
 from coordinator.cli.evidence_source import find_evidence
 from coordinator.cli.shared_options import DataDir, Url
 from coordinator.errors import PublicationError
-from coordinator.formats import join_words, plural
+from coordinator.figures.formats import join_words, plural
 from coordinator.targets.selectors import Selector
 from protocol.host_only import load_host_only
 

@@ -16,8 +16,8 @@ from pydantic import BaseModel, ValidationError
 
 from coordinator.cli.directory import DEFAULT_URL
 from coordinator.cli.http_library import authorities, httpx
-from coordinator.counting import ANYWHERE
 from coordinator.errors import CoordinatorAwayError, CoordinatorError
+from coordinator.figures.counting import ANYWHERE
 from protocol.problems import Problem
 
 # Each method imports the models of its answer: a command parses one or two of them, and all take longer to build than

@@ -16,9 +16,9 @@ from coordinator.cli.matrix_printer import print_results
 from coordinator.cli.output import console_of, writing
 from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import CampaignId, Rule, present, with_client
-from coordinator.counting import ANYWHERE, CountingRule, rule_named
 from coordinator.errors import CoordinatorError
-from coordinator.formats import join_words, plural
+from coordinator.figures.counting import ANYWHERE, CountingRule, rule_named
+from coordinator.figures.formats import join_words, plural
 from protocol.enums import Cause, Ending, Placement, Verdict
 
 LISTED = 50

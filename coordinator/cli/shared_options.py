@@ -16,8 +16,8 @@ from coordinator.cli.credentials import find_token
 from coordinator.cli.directory import DataDirectory, find_url
 from coordinator.cli.rest_client import Client
 from coordinator.configuration.variables import variables
-from coordinator.counting import NAMES, rule_named
 from coordinator.errors import CoordinatorError
+from coordinator.figures.counting import NAMES, rule_named
 
 Url = Annotated[
     str | None,

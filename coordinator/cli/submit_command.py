@@ -22,7 +22,7 @@ from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import present, split, with_client
 from coordinator.cli.terminal_console import console
 from coordinator.errors import CatalogueError, CoordinatorAwayError
-from coordinator.formats import duration, plural
+from coordinator.figures.formats import duration, plural
 from coordinator.results.models import MatrixPage
 from coordinator.results.summary import Section
 from protocol.enums import DEFAULT_SUITE, TimedCases, TimingPolicy

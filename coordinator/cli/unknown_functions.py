@@ -13,7 +13,7 @@ from coordinator.cli.outage_watch import OutageWatch
 from coordinator.cli.progress import Board
 from coordinator.cli.rest_client import Client
 from coordinator.errors import AssessmentError
-from coordinator.formats import join_words, plural
+from coordinator.figures.formats import join_words, plural
 from coordinator.targets.selectors import Selector
 from protocol.enums import CONFORMANCE_SUITE
 

@@ -35,8 +35,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from coordinator.cell import Figures
-from coordinator.counting import Counted
+from coordinator.figures.cell import Figures
+from coordinator.figures.counting import Counted
 from protocol.enums import (
     FORM_ONLY,
     JUDGED_BY,

@@ -14,9 +14,17 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, insert, select
 
-from coordinator.counting import ANYWHERE, INDEPENDENT, ON_DEVICE, RULES, WITHOUT_HOST_WORK, CaseClass, CountingRule
 from coordinator.database.tables import view_definitions
-from coordinator.level import ALIKE, LOW, UNCONFIRMED
+from coordinator.figures.counting import (
+    ANYWHERE,
+    INDEPENDENT,
+    ON_DEVICE,
+    RULES,
+    WITHOUT_HOST_WORK,
+    CaseClass,
+    CountingRule,
+)
+from coordinator.figures.level import ALIKE, LOW, UNCONFIRMED
 from protocol.enums import GRADIENT, REFUSES, Cause, Ending
 from protocol.limits import LEAST_MILLISECONDS
 

@@ -15,7 +15,7 @@ from coordinator.database.connection import allow_long_statements, transact
 from coordinator.deletion import store
 from coordinator.deletion.models import DeletedCampaign, StoredSuite, StoredSuites
 from coordinator.errors import ConflictError, NotFoundError
-from coordinator.formats import join_words
+from coordinator.figures.formats import join_words
 from coordinator.results.refresh_store import lock_exclusively
 
 MOST_NAMED = 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from coordinator.counting import ANYWHERE
+from coordinator.figures.counting import ANYWHERE
 from coordinator.reference.models import PublishedTarget, Reference
 from coordinator.reports.table import Cell, Column, Table
 from coordinator.results.report_data import MEASURES, ReportData

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from coordinator.counting import CLASS_RULES, SIDE_BY_SIDE, WITHOUT_HOST_WORK, CountingRule
+from coordinator.figures.counting import CLASS_RULES, SIDE_BY_SIDE, WITHOUT_HOST_WORK, CountingRule
 from coordinator.reference.models import TOP, Reference
 from coordinator.reports.identity import (
     IDENTITY,

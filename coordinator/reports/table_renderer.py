@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table as TerminalTable
 from rich.text import Text
 
-from coordinator.formats import significant
+from coordinator.figures.formats import significant
 from coordinator.reports.table import Cell, Column, Kind, Missing, Table
 from coordinator.results.statistics import Estimate, Rate
 from coordinator.text.csv_text import csv_text

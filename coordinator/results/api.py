@@ -9,8 +9,8 @@ from fastapi import Depends, Query, Request, Response
 
 from coordinator.catalogue.models import CampaignCoverage
 from coordinator.context import Context
-from coordinator.counting import ANYWHERE, NAMES, RULES, CountingRule, rule_named
 from coordinator.errors import RequestError
+from coordinator.figures.counting import ANYWHERE, NAMES, RULES, CountingRule, rule_named
 from coordinator.parameters import CampaignId, PathName
 from coordinator.results import condition_rows, operations, samples, service
 from coordinator.results import coverage as coverages

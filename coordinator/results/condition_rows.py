@@ -12,7 +12,7 @@ from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.campaigns import service as campaigns
-from coordinator.formats import join_words
+from coordinator.figures.formats import join_words
 from coordinator.results.conditions import Condition, EndedCase, FunctionCondition, function_condition
 from coordinator.results.known_names import check_filters
 from coordinator.results.query import like_pattern

@@ -14,7 +14,7 @@ from functools import cached_property
 from math import comb
 from typing import Any, Literal, TypeVar
 
-from coordinator.formats import join_words, plural
+from coordinator.figures.formats import join_words, plural
 from protocol.catalogue import CallOptions, CaseOptions
 from protocol.enums import GRADIENT, Cause, InputKind, Judge, Placement, Verdict
 

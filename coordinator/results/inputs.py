@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from coordinator.formats import join_words
+from coordinator.figures.formats import join_words
 from protocol.enums import InputKind
 
 Combination = str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from coordinator.formats import join_words, percent, plural
+from coordinator.figures.formats import join_words, percent, plural
 from protocol.enums import Judge
 
 WORDS: Mapping[Judge, str] = {

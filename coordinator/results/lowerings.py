@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Protocol
 
-from coordinator.formats import percent, plural
+from coordinator.figures.formats import percent, plural
 from coordinator.results.statistics import Rate
 from protocol.enums import Cause
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, Protocol
 from pydantic import BaseModel
 
 from coordinator.catalogue.models import ChartedSample
-from coordinator.cell import Figures
-from coordinator.counting import ANYWHERE, NOTHING_COUNTED, RULES, CountedFunction, CountingRule, Counts
-from coordinator.formats import plural
+from coordinator.figures.cell import Figures
+from coordinator.figures.counting import ANYWHERE, NOTHING_COUNTED, RULES, CountedFunction, CountingRule, Counts
+from coordinator.figures.formats import plural
 from coordinator.results.inputs import failing_inputs
 from coordinator.results.lowerings import lowering_words
 from coordinator.results.statistics import Rate

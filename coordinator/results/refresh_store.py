@@ -11,7 +11,6 @@ from pydantic import BaseModel
 from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from coordinator.cell import ComparedFigures, CountedFigures, MeasuredFigures
 from coordinator.database.connection import allow_long_statements
 from coordinator.database.views import (
     COUNTS_BY_RULE,
@@ -21,6 +20,7 @@ from coordinator.database.views import (
     function_latencies,
     ratios,
 )
+from coordinator.figures.cell import ComparedFigures, CountedFigures, MeasuredFigures
 from coordinator.results.report_store import JUDGES, PLACEMENTS, PLACES
 
 WORK_MEMORY = "64MB"

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from coordinator.catalogue.models import ChartedSample, Coverage
-from coordinator.counting import Counted, CountedFunction
+from coordinator.figures.counting import Counted, CountedFunction
 from coordinator.reference.models import PublishedTarget, Reference
 from coordinator.results.conditions import FunctionCondition
 from coordinator.results.judges import JudgedCases

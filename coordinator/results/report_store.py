@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from sqlalchemy import TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from coordinator.counting import counts_of
 from coordinator.database.views import failure_text
+from coordinator.figures.counting import counts_of
 from coordinator.reference.models import Reference
 from coordinator.results.judges import JudgedCases
 from coordinator.results.report_data import (

@@ -9,8 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service as campaigns
 from coordinator.catalogue.models import ChartedSample
-from coordinator.counting import Counts
 from coordinator.errors import NotFoundError
+from coordinator.figures.counting import Counts
 from coordinator.results import service as matrix
 from coordinator.results import store
 from coordinator.results.models import CampaignSample, PortRate, SampleRate

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from coordinator.level import LOW
+from coordinator.figures.level import LOW
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,8 +9,8 @@ from typing import Any, cast
 from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from coordinator.counting import ANYWHERE, ON_DEVICE, CountingRule, counts_of
 from coordinator.database.tables import matrix_cells
+from coordinator.figures.counting import ANYWHERE, ON_DEVICE, CountingRule, counts_of
 from coordinator.results.models import Cell, FunctionKey
 from coordinator.results.query import (
     CauseTerm,

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.catalogue.coverage import sentence
 from coordinator.catalogue.sample import sample_sentence
-from coordinator.counting import CLASS_RULES, FORWARD, INDEPENDENT, ON_DEVICE, WITHOUT_HOST_WORK, CountingRule
-from coordinator.formats import join_words, percent, plural, significant
+from coordinator.figures.counting import CLASS_RULES, FORWARD, INDEPENDENT, ON_DEVICE, WITHOUT_HOST_WORK, CountingRule
+from coordinator.figures.formats import join_words, percent, plural, significant
 from coordinator.results.judges import judge_counts, judges_sentence
 from coordinator.results.lowerings import lowering_sentence, lowering_words
 from coordinator.results.ratios import TargetRatios

@@ -20,8 +20,8 @@ from coordinator.campaigns.models import CampaignDetail, CampaignTarget, Counter
 from coordinator.catalogue.coverage import sentence
 from coordinator.catalogue.sample import sample_sentence
 from coordinator.context import Context
-from coordinator.counting import ANYWHERE, ON_DEVICE, SIDE_BY_SIDE
-from coordinator.formats import duration, number
+from coordinator.figures.counting import ANYWHERE, ON_DEVICE, SIDE_BY_SIDE
+from coordinator.figures.formats import duration, number
 from coordinator.parameters import CampaignId, CampaignNumber
 from coordinator.results import samples
 from coordinator.results import service as matrix

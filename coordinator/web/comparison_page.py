@@ -9,8 +9,8 @@ from fastapi import Query, Request, Response
 
 from coordinator.campaigns import service as campaigns
 from coordinator.context import Context
-from coordinator.counting import RULES
 from coordinator.errors import RequestError
+from coordinator.figures.counting import RULES
 from coordinator.results.api import FunctionRuleParameter
 from coordinator.results.comparison import service
 from coordinator.results.comparison.latencies import LatencyChange

@@ -6,8 +6,8 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from coordinator import formats
-from coordinator.formats import UNKNOWN
+from coordinator.figures import formats
+from coordinator.figures.formats import UNKNOWN
 from protocol.enums import Unproven
 
 NARROW_SPACE = "\u202f"

@@ -16,8 +16,8 @@ from coordinator.campaigns import service as campaigns
 from coordinator.catalogue.coverage import sentence
 from coordinator.catalogue.sample import sample_sentence
 from coordinator.context import Context
-from coordinator.counting import ANYWHERE, ON_DEVICE, RULES, CountingRule, Counts
 from coordinator.errors import QueryError
+from coordinator.figures.counting import ANYWHERE, ON_DEVICE, RULES, CountingRule, Counts
 from coordinator.parameters import CampaignId
 from coordinator.results import service
 from coordinator.results.api import FunctionRuleParameter

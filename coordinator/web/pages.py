@@ -13,10 +13,10 @@ from fastapi.encoders import jsonable_encoder
 from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
-from coordinator import formats
 from coordinator.access.caller import caller_of
 from coordinator.atlas.pages import install
-from coordinator.level import UNCONFIRMED
+from coordinator.figures import formats
+from coordinator.figures.level import UNCONFIRMED
 from coordinator.logs import get_logger
 from coordinator.reports.table_renderer import cell_text
 from coordinator.text.csv_text import csv_text

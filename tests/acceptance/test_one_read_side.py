@@ -26,8 +26,8 @@ import asyncpg
 import pyarrow.parquet as pq
 import pytest
 
-from coordinator import formats
-from coordinator.counting import NAMES
+from coordinator.figures import formats
+from coordinator.figures.counting import NAMES
 from tests.admin import ADMIN_TOKEN
 from tests.coordinator_process import CoordinatorProcess
 from tests.portolan_process import Portolan

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from coordinator.counting import NAMES
+from coordinator.figures.counting import NAMES
 from tests.coordinator_process import CoordinatorProcess
 from tests.runner_process import RunnerProcess
 

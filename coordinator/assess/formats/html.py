@@ -8,10 +8,10 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, select_autoescape
 
-from coordinator import formats
 from coordinator.assess.code import Code
 from coordinator.assess.report import Report, kind_sentence
 from coordinator.assess.verdicts import Kind, Weight
+from coordinator.figures import formats
 from coordinator.text.page_text import finalize
 
 SHOWN_PLACES = 20

@@ -11,7 +11,7 @@ from coordinator.assess.recorded_run import WAYS, RecordedRun
 from coordinator.assess.report import Report, kind_sentence
 from coordinator.assess.sites import Certainty, Site
 from coordinator.assess.verdicts import Kind, Weight
-from coordinator.formats import join_words, plural
+from coordinator.figures.formats import join_words, plural
 
 WIDTH = 80
 SHOWN_PLACES = 3

@@ -26,8 +26,8 @@ from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from coordinator.formats import percent, plural, ratio
-from coordinator.level import ALIKE
+from coordinator.figures.formats import percent, plural, ratio
+from coordinator.figures.level import ALIKE
 
 FACTOR = 1.5
 """The change to detect: this many times slower or faster."""

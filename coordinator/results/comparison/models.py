@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from coordinator.formats import join_words, percent, ratio
+from coordinator.figures.formats import join_words, percent, ratio
 from coordinator.results.comparison.latencies import AGREEING, LatencyChange
 from coordinator.targets.models import Target
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service as campaigns
-from coordinator.counting import CountingRule, rule_named
 from coordinator.errors import RequestError
-from coordinator.formats import plural
+from coordinator.figures.counting import CountingRule, rule_named
+from coordinator.figures.formats import plural
 from coordinator.results import condition_rows
 from coordinator.results import service as matrix
 from coordinator.results.comparison import store

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from coordinator.counting import CountingRule
+from coordinator.figures.counting import CountingRule
 from coordinator.results.comparison.cases import enough
 from coordinator.results.comparison.latencies import Measurement
 from coordinator.results.comparison.models import SideCase

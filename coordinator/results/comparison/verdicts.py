@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from coordinator.counting import CountingRule
-from coordinator.formats import plural
+from coordinator.figures.counting import CountingRule
+from coordinator.figures.formats import plural
 from coordinator.results.comparison.cases import case_counts, compare_cases
 from coordinator.results.comparison.models import (
     CaseChange,

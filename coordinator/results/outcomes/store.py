@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from coordinator.counting import ANYWHERE, rule_named
 from coordinator.database.views import cases_measured, failure_text
+from coordinator.figures.counting import ANYWHERE, rule_named
 from coordinator.results.outcomes.repeat import repeat_command
 from coordinator.results.query import like_pattern
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from coordinator.cell import Figures
-from coordinator.counting import ANYWHERE, ON_DEVICE, Counts
+from coordinator.figures.cell import Figures
+from coordinator.figures.counting import ANYWHERE, ON_DEVICE, Counts
 from coordinator.results.models import Cell
 from coordinator.targets.models import Target
 

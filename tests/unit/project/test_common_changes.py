@@ -78,7 +78,9 @@ def files_of(change: str) -> int:
 
 def test_a_counting_rule(checkout: Checkout) -> None:
     row = 'CountingRule("odd", "odd", "only cases of odd runs count", cases="run % 2 = 1")'
-    checkout.replace("coordinator/counting.py", "VERDICTS, *CLASS_RULES)\n", f"VERDICTS, *CLASS_RULES, {row})\n")
+    checkout.replace(
+        "coordinator/figures/counting.py", "VERDICTS, *CLASS_RULES)\n", f"VERDICTS, *CLASS_RULES, {row})\n"
+    )
     checkout.run("scripts/docs.py")
     shown = "from coordinator.database.views import VIEWS; print(*(view.query for view in VIEWS))"
     assert "run % 2 = 1" in checkout.run("-c", shown)

@@ -13,7 +13,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from coordinator.counting import NAMES
+from coordinator.figures.counting import NAMES
 from protocol.enums import Cause, Placement, Verdict
 from runners.isolation.timing import quantile
 

@@ -11,8 +11,8 @@ import asyncpg
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from coordinator.counting import ANYWHERE, NAMES, RULES, CountingRule, Counts
 from coordinator.errors import QueryError
+from coordinator.figures.counting import ANYWHERE, NAMES, RULES, CountingRule, Counts
 from coordinator.results import refresh_store, service
 from coordinator.results.models import Cell
 from coordinator.results.service import MatrixQuery

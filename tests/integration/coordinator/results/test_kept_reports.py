@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from coordinator.counting import RULES, Counts
+from coordinator.figures.counting import RULES, Counts
 from coordinator.reports import service
 from coordinator.reports.options import ReportOptions
 from coordinator.results.report_data import MEASURES, ReportData

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from coordinator.counting import ANYWHERE, ON_DEVICE, SIDE_BY_SIDE
+from coordinator.figures.counting import ANYWHERE, ON_DEVICE, SIDE_BY_SIDE
 from coordinator.results import service
 from coordinator.results.comparison import service as comparison
 from coordinator.results.comparison.cases import ANOTHER_CASE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from coordinator.counting import ANYWHERE, ON_DEVICE, WITHOUT_HOST_WORK, Counts
+from coordinator.figures.counting import ANYWHERE, ON_DEVICE, WITHOUT_HOST_WORK, Counts
 from coordinator.reference.models import Reference
 from coordinator.results.report_data import FunctionLatencies, FunctionVerdict, Queries, ReportData
 from coordinator.targets.models import Target

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from coordinator.counting import Counts
+from coordinator.figures.counting import Counts
 from coordinator.reference import reader
 from coordinator.reports import portability
 from coordinator.reports.contents import contents_of

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from coordinator.campaigns.models import CampaignDetail, Counters, TimeEstimate
-from coordinator.counting import INDEPENDENT, NOTHING_COUNTED, Counts
+from coordinator.figures.counting import INDEPENDENT, NOTHING_COUNTED, Counts
 from coordinator.results.conditions import EndedCase, function_condition
 from coordinator.results.judges import JudgedCases
 from coordinator.results.ratios import comparisons

@@ -6,8 +6,8 @@ from typing import Literal
 
 import pytest
 
-from coordinator.counting import ANYWHERE, ON_DEVICE, CountingRule, Counts
 from coordinator.errors import RequestError, UnknownNameError
+from coordinator.figures.counting import ANYWHERE, ON_DEVICE, CountingRule, Counts
 from coordinator.results.comparison.cases import case_change
 from coordinator.results.comparison.models import (
     Comparison,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coordinator.campaigns.models import Counters, VerdictCount
-from coordinator.counting import ANYWHERE, ON_DEVICE
+from coordinator.figures.counting import ANYWHERE, ON_DEVICE
 from coordinator.web.campaign_pages import causes, progress
 
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordinator.counting import ANYWHERE, INDEPENDENT, ON_DEVICE
+from coordinator.figures.counting import ANYWHERE, INDEPENDENT, ON_DEVICE
 from coordinator.results.comparison.cases import case_counts
 from coordinator.results.comparison.models import Kind, SideVerdict, VerdictChange
 from coordinator.results.models import FunctionKey, HistoryCell

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coordinator.counting import ANYWHERE
+from coordinator.figures.counting import ANYWHERE
 from coordinator.results.models import Freshness, MatrixPage, MatrixRow, Module
 from coordinator.web.matrix_page import tables
 from tests.unit.coordinator.cells import cell, counts, target

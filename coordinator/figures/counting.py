@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 from coordinator.errors import UnknownNameError
-from coordinator.formats import fraction
+from coordinator.figures.formats import fraction
 from protocol.enums import Cause, Judge
 
 

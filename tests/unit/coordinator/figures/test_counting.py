@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.cell import Figures
-from coordinator.counting import NAMES, RULES, counts_of, rule_named
 from coordinator.errors import UnknownNameError
+from coordinator.figures.cell import Figures
+from coordinator.figures.counting import NAMES, RULES, counts_of, rule_named
 from tests.unit.coordinator.cells import cell, counts
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from coordinator.counting import Counted
+from coordinator.figures.counting import Counted
 
 
 class CountedFigures(BaseModel):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.formats import duration, fraction, join_words, latency, number, plural, ratio, significant
+from coordinator.figures.formats import duration, fraction, join_words, latency, number, plural, ratio, significant
 
 
 @pytest.mark.parametrize(
