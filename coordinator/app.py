@@ -35,6 +35,7 @@ from coordinator.context import Shared
 from coordinator.database.pools import make_pools, tell_of_no_room
 from coordinator.deletion.api import router as deletion
 from coordinator.dispatch.dispatcher import Dispatcher
+from coordinator.process.supervision import TaskSupervisor, end
 from coordinator.registry.api import router as runners
 from coordinator.reports.api import router as reports
 from coordinator.reports.charts.renderer import Renderer
@@ -42,7 +43,6 @@ from coordinator.results import service as matrices
 from coordinator.results.api import router as matrix
 from coordinator.results.comparison.api import router as comparison
 from coordinator.results.outcomes.api import router as outcomes
-from coordinator.supervision import TaskSupervisor, end
 from coordinator.web import site
 from coordinator.web.pages import problem_page
 from protocol.problems import problem_responses

@@ -17,7 +17,7 @@ from structlog.contextvars import bind_contextvars
 
 from coordinator.configuration.bounds import Bounds
 from coordinator.configuration.times import Times
-from coordinator.supervision import TaskSupervisor
+from coordinator.process.supervision import TaskSupervisor
 
 Announcement = Literal["jobs", "cancel", "runners"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from coordinator import metrics
 from coordinator.context import Context
 from coordinator.problems import problem
+from coordinator.process import metrics
 from protocol.problems import PROBLEM_JSON, Problem
 
 router = APIRouter(tags=["health"])

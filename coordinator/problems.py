@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from coordinator.database.outage import DATABASE_AWAY, is_outage, is_refused
 from coordinator.errors import PortolanError, reason_of
-from coordinator.logs import get_logger
+from coordinator.process.logs import get_logger
 from coordinator.text.plain_text import plain_text
 from protocol.fault_words import words_of
 from protocol.problems import PROBLEM_JSON, Problem, describe_problems

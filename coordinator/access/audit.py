@@ -21,7 +21,7 @@ from coordinator.access import store
 from coordinator.access.caller import Caller
 from coordinator.access.roles import Role
 from coordinator.access.tokens import PREFIX
-from coordinator.logs import get_logger
+from coordinator.process.logs import get_logger
 
 log = get_logger(__name__)
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from coordinator.configuration.bounds import Bounds
-from coordinator.logs import get_logger
+from coordinator.process.logs import get_logger
 from protocol.problems import PROBLEM_JSON, Problem
 
 log = get_logger(__name__)

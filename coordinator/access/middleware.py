@@ -17,8 +17,8 @@ from coordinator.access.identifier import Identifier, cookie_value
 from coordinator.access.requests import SAFE
 from coordinator.database.outage import is_outage
 from coordinator.errors import UnauthorizedError, reason_of
-from coordinator.logs import get_logger
 from coordinator.problems import DATABASE_PROBLEM, problem
+from coordinator.process.logs import get_logger
 from protocol.enrolment import PATH as ENROLMENT
 
 log = get_logger(__name__)

@@ -19,8 +19,8 @@ from coordinator.campaigns import service, store
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.database.outage import DATABASE_AWAY
 from coordinator.errors import NotFoundError, TooManyError, reason_of
-from coordinator.logs import get_logger
 from coordinator.problems import DATABASE_PROBLEM
+from coordinator.process.logs import get_logger
 from protocol.problems import Problem
 
 log = get_logger(__name__)

@@ -384,7 +384,7 @@ def _kept_port(port_file: Path) -> int:
 @contextmanager
 def _logging_to(path: Path, secrets: Collection[str]) -> Iterator[None]:
     """Write all logs to a file, because the terminal belongs to the command."""
-    from coordinator.logs import log_to
+    from coordinator.process.logs import log_to
 
     with (
         open_log(path, LOG_LIMIT_BYTES) as raw,

@@ -35,7 +35,7 @@ def serve(
     from coordinator import migration
     from coordinator.app import create_app
     from coordinator.configuration.settings import Settings, host_names, log_format
-    from coordinator.logs import get_logger, log_to
+    from coordinator.process.logs import get_logger, log_to
 
     settings = replace(
         Settings.from_environment(),

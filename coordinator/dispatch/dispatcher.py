@@ -15,7 +15,6 @@ from typing import Literal
 
 from sqlalchemy import text
 
-from coordinator import metrics
 from coordinator.configuration.times import DEFAULT_TIMES, Times
 from coordinator.database.notifications import listening
 from coordinator.database.outage import DATABASE_AWAY
@@ -27,9 +26,10 @@ from coordinator.dispatch.reaper import sweep
 from coordinator.dispatch.session import RunnerSession
 from coordinator.dispatch.waiting_work import choose, waiting
 from coordinator.errors import reason_of
-from coordinator.logs import get_logger
+from coordinator.process import metrics
+from coordinator.process.logs import get_logger
+from coordinator.process.supervision import TaskSupervisor, end
 from coordinator.registry import ownership
-from coordinator.supervision import TaskSupervisor, end
 
 log = get_logger(__name__)
 

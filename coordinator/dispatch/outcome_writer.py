@@ -15,7 +15,6 @@ from typing import NamedTuple
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from structlog.contextvars import bound_contextvars
 
-from coordinator import metrics
 from coordinator.configuration.times import DEFAULT_TIMES, Times
 from coordinator.database.outage import DATABASE_AWAY, is_conflict, is_unstorable
 from coordinator.database.values import to_json
@@ -25,8 +24,9 @@ from coordinator.dispatch.leases import Key, log_fields
 from coordinator.dispatch.queue import Cursor
 from coordinator.dispatch.records import UNSTORABLE, unstorable
 from coordinator.errors import reason_of
-from coordinator.logs import get_logger
-from coordinator.supervision import Pulse
+from coordinator.process import metrics
+from coordinator.process.logs import get_logger
+from coordinator.process.supervision import Pulse
 from protocol.enums import Ending
 from protocol.outcomes import Outcome
 

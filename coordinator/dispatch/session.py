@@ -20,7 +20,6 @@ from typing import Any, TypeVar
 from sqlalchemy.ext.asyncio import AsyncEngine
 from structlog.contextvars import bind_contextvars
 
-from coordinator import metrics
 from coordinator.configuration.times import DEFAULT_TIMES, Times
 from coordinator.dispatch import lost_attempts, queue
 from coordinator.dispatch.concurrency import run_until_one_fails
@@ -70,7 +69,8 @@ from coordinator.errors import (
     StreamClosedError,
     SuiteChangedError,
 )
-from coordinator.logs import get_logger
+from coordinator.process import metrics
+from coordinator.process.logs import get_logger
 from coordinator.registry import ownership
 from coordinator.registry.client import RunnerClient
 from coordinator.registry.ownership import OwnedRunner

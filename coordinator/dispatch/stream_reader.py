@@ -19,7 +19,7 @@ from coordinator.dispatch.queue import Cursor
 from coordinator.dispatch.records import overdue, record_off_loop, unstorable
 from coordinator.dispatch.runner_state_machine import RunnerState
 from coordinator.dispatch.stream import EventNumbers, UnreadableEvent, read_event
-from coordinator.logs import get_logger
+from coordinator.process.logs import get_logger
 from coordinator.registry.ownership import OwnedRunner
 from protocol.enums import Ending
 from protocol.events import Finished

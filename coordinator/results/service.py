@@ -16,7 +16,7 @@ from coordinator.campaigns import service as campaigns
 from coordinator.database.outage import DATABASE_AWAY
 from coordinator.errors import NotFoundError, reason_of
 from coordinator.figures.counting import ANYWHERE, ON_DEVICE, CountingRule, counts_of
-from coordinator.logs import get_logger
+from coordinator.process.logs import get_logger
 from coordinator.results import refresh_store, store
 from coordinator.results.known_names import check_filters, nobody_charted
 from coordinator.results.models import (

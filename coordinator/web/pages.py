@@ -17,7 +17,7 @@ from coordinator.access.caller import caller_of
 from coordinator.atlas.pages import install
 from coordinator.figures import formats
 from coordinator.figures.level import UNCONFIRMED
-from coordinator.logs import get_logger
+from coordinator.process.logs import get_logger
 from coordinator.reports.table_renderer import cell_text
 from coordinator.text.csv_text import csv_text
 from coordinator.text.page_text import finalize

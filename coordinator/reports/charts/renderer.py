@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Literal
 
 from coordinator.errors import DrawingError
-from coordinator.logs import get_logger
 from coordinator.operating_system.atomic_files import replacing
+from coordinator.process.logs import get_logger
 from coordinator.reports.charts.drawing import Form, draw, prepare
 from coordinator.reports.charts.figure import Spec
 

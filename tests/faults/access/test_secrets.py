@@ -12,8 +12,8 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from coordinator.database.connection import engine
-from coordinator.logs import get_logger, log_to
 from coordinator.operating_system.atomic_files import open_log
+from coordinator.process.logs import get_logger, log_to
 from protocol.enums import Ending, Verdict
 from protocol.outcomes import Evidence, Outcome
 from protocol.redaction import MASK, without_own_secrets

@@ -19,7 +19,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from coordinator.database.connection import engine
-from coordinator.logs import MOST_WAITING, get_logger, log_to
+from coordinator.process.logs import MOST_WAITING, get_logger, log_to
 from tests.admin import admin_token_file
 from tests.coordinator_process import CoordinatorProcess
 from tests.database_roles import application

@@ -10,9 +10,9 @@ import pytest
 
 from coordinator.database.pools import Pools, make_pools
 from coordinator.dispatch.dispatcher import Dispatcher
+from coordinator.process.supervision import TaskSupervisor, end
 from coordinator.registry import service
 from coordinator.registry.models import RunnerRegistration
-from coordinator.supervision import TaskSupervisor, end
 from tests.coordinator_process import CoordinatorProcess
 from tests.database_roles import application
 from tests.faults.dispatch.conftest import SECRET

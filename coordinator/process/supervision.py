@@ -13,11 +13,11 @@ from collections.abc import Awaitable, Callable, Container
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from coordinator import metrics
 from coordinator.configuration.times import DEFAULT_TIMES, Times
 from coordinator.database.outage import DATABASE_AWAY
 from coordinator.errors import reason_of
-from coordinator.logs import get_logger
+from coordinator.process import metrics
+from coordinator.process.logs import get_logger
 
 log = get_logger(__name__)
 

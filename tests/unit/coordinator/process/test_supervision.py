@@ -8,10 +8,10 @@ from dataclasses import replace
 from prometheus_client import generate_latest
 from structlog.testing import capture_logs
 
-from coordinator import metrics
 from coordinator.configuration.times import Times
 from coordinator.errors import DatabaseAwayError
-from coordinator.supervision import TaskSupervisor, end
+from coordinator.process import metrics
+from coordinator.process.supervision import TaskSupervisor, end
 
 AT_ONCE = Times(restart_s=0.001)
 

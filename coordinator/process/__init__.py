@@ -1,0 +1,1 @@
+"""The process of a coordinator as its operator sees it: log, metrics, long tasks that are restarted."""
