@@ -10,7 +10,6 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
-from coordinator import health, problems
 from coordinator.access import guard
 from coordinator.access.api import router as access
 from coordinator.access.audit import AuditWriter
@@ -31,10 +30,11 @@ from coordinator.campaigns.follower import Follower
 from coordinator.catalogue.api import router as catalogue
 from coordinator.causes.api import router as review
 from coordinator.configuration.settings import Settings
-from coordinator.context import Shared
 from coordinator.database.pools import make_pools, tell_of_no_room
 from coordinator.deletion.api import router as deletion
 from coordinator.dispatch.dispatcher import Dispatcher
+from coordinator.http import health, problems
+from coordinator.http.context import Shared
 from coordinator.process.supervision import TaskSupervisor, end
 from coordinator.registry.api import router as runners
 from coordinator.reports.api import router as reports

@@ -10,9 +10,9 @@ from coordinator.access import service
 from coordinator.access.caller import CurrentCaller, needs
 from coordinator.access.models import AuditPage, LoginLink, NewToken, SessionList, TokenList, TokenRequest, WhoAmI
 from coordinator.access.roles import Role
-from coordinator.context import Context
-from coordinator.routers import RestRouter
-from coordinator.storable import LARGEST_BIGINT, LARGEST_INTEGER, Text
+from coordinator.http.context import Context
+from coordinator.http.routers import RestRouter
+from coordinator.http.storable import LARGEST_BIGINT, LARGEST_INTEGER, Text
 from protocol.problems import problem_responses
 
 router = RestRouter(tags=["access"])

@@ -15,8 +15,8 @@ from coordinator.access.json_scan import require_few_fields, require_modest_json
 from coordinator.access.requests import BUNDLES, RECORDINGS
 from coordinator.configuration.bounds import Bounds
 from coordinator.errors import BodyTimeoutError, PortolanError, TooLargeError
-from coordinator.problems import problem
-from coordinator.routers import API
+from coordinator.http.problems import problem
+from coordinator.http.routers import API
 
 
 class BodyBounds:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from fastapi import Depends
 
 from coordinator.access.caller import CurrentCaller
-from coordinator.context import Context
+from coordinator.http.context import Context
 
 
 async def _room(context: Context, caller: CurrentCaller) -> AsyncIterator[None]:

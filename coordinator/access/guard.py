@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from coordinator.access.headers import RAW
 from coordinator.access.requests import fields, refusal
-from coordinator.problems import problem
+from coordinator.http.problems import problem
 
 RANGES = frozenset({b"range", b"if-range", b"accept-ranges"})
 """Headers of requests for a part of a file, and of the answer that one may be asked for."""

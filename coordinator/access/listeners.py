@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from fastapi import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from coordinator.problems import problem
+from coordinator.http.problems import problem
 from protocol.enrolment import PATH
 
 ENROLMENT = ("POST", PATH)

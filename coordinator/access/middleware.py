@@ -17,7 +17,7 @@ from coordinator.access.identifier import Identifier, cookie_value
 from coordinator.access.requests import SAFE
 from coordinator.database.outage import is_outage
 from coordinator.errors import UnauthorizedError, reason_of
-from coordinator.problems import DATABASE_PROBLEM, problem
+from coordinator.http.problems import DATABASE_PROBLEM, problem
 from coordinator.process.logs import get_logger
 from protocol.enrolment import PATH as ENROLMENT
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from ipaddress import ip_address
 
 from coordinator.errors import ForeignHostError, ForeignSiteError, MediaTypeError, RequestError
-from coordinator.routers import API
+from coordinator.http.routers import API
 
 SAFE = frozenset({"GET", "HEAD"})
 """Methods that change nothing. OPTIONS is a browser's preflight request."""

@@ -12,9 +12,9 @@ from coordinator.access.caller import CurrentCaller
 from coordinator.assess import evidence_file, service
 from coordinator.assess.formats.as_json import json_of
 from coordinator.assess.script import Script
-from coordinator.context import Context
-from coordinator.routers import RestRouter
-from coordinator.storable import Text
+from coordinator.http.context import Context
+from coordinator.http.routers import RestRouter
+from coordinator.http.storable import Text
 from coordinator.targets.selectors import Selector
 
 router = RestRouter(tags=["assessment"])

@@ -15,10 +15,10 @@ from coordinator.bundles.models import Signer, SignerList, SignerRequest
 from coordinator.bundles.signature import LONGEST_SIGNATURE, SIGNATURE
 from coordinator.campaigns import service as campaigns
 from coordinator.campaigns.models import CampaignDetail
-from coordinator.context import Context
 from coordinator.errors import BundleError
-from coordinator.routers import RestRouter
-from coordinator.storable import LARGEST_INTEGER, Text
+from coordinator.http.context import Context
+from coordinator.http.routers import RestRouter
+from coordinator.http.storable import LARGEST_INTEGER, Text
 from protocol.problems import problem_responses
 
 router = RestRouter(tags=["bundles"])

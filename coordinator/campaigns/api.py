@@ -13,9 +13,9 @@ from coordinator.access.roles import Role
 from coordinator.campaigns import service
 from coordinator.campaigns.models import CampaignDetail, CampaignPage, DryRun
 from coordinator.campaigns.request import CampaignRequest, Cancellation
-from coordinator.context import Context
-from coordinator.parameters import CampaignId, CampaignNumber
-from coordinator.routers import RestRouter
+from coordinator.http.context import Context
+from coordinator.http.parameters import CampaignId, CampaignNumber
+from coordinator.http.routers import RestRouter
 from protocol.problems import problem_responses
 
 SubmissionKey = Annotated[

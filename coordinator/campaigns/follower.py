@@ -19,7 +19,7 @@ from coordinator.campaigns import service, store
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.database.outage import DATABASE_AWAY
 from coordinator.errors import NotFoundError, TooManyError, reason_of
-from coordinator.problems import DATABASE_PROBLEM
+from coordinator.http.problems import DATABASE_PROBLEM
 from coordinator.process.logs import get_logger
 from protocol.problems import Problem
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from coordinator.catalogue.models import FunctionSample
-from coordinator.storable import LARGEST_INTEGER, Text
+from coordinator.http.storable import LARGEST_INTEGER, Text
 from protocol.defaults import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S
 from protocol.enums import DEFAULT_SUITE, TimedCases, TimingPolicy, default_timed_cases, default_timing
 

@@ -10,10 +10,10 @@ from fastapi import Query
 
 from coordinator.catalogue import service, store
 from coordinator.catalogue.models import Catalogue, CatalogueSuite, CoverageList, SuiteCases
-from coordinator.context import Context
-from coordinator.parameters import SuiteId
-from coordinator.routers import RestRouter
-from coordinator.storable import LARGEST_INTEGER, LONGEST_NAME, Text
+from coordinator.http.context import Context
+from coordinator.http.parameters import SuiteId
+from coordinator.http.routers import RestRouter
+from coordinator.http.storable import LARGEST_INTEGER, LONGEST_NAME, Text
 from coordinator.targets.selectors import target_name
 from protocol.problems import problem_responses
 

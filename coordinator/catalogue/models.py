@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from coordinator.storable import LARGEST_BIGINT, LONGEST_NAME, Text
+from coordinator.http.storable import LARGEST_BIGINT, LONGEST_NAME, Text
 
 MOST_DRAWN = 1000
 """Functions of a sample, as many as a campaign may name."""

@@ -10,9 +10,9 @@ from coordinator.access.caller import CurrentCaller, needs
 from coordinator.access.roles import Role
 from coordinator.causes import service
 from coordinator.causes.models import Name, Override, OverrideList, OverrideRequest, Reclassified
-from coordinator.context import Context
-from coordinator.parameters import CampaignId
-from coordinator.routers import RestRouter
+from coordinator.http.context import Context
+from coordinator.http.parameters import CampaignId
+from coordinator.http.routers import RestRouter
 from protocol.problems import problem_responses
 
 router = RestRouter(tags=["review"])

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
-from coordinator.storable import STORABLE, STORABLE_SCHEMA
+from coordinator.http.storable import STORABLE, STORABLE_SCHEMA
 from protocol.enums import Cause, Verdict
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), STORABLE, STORABLE_SCHEMA]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from coordinator.access.caller import needs
 from coordinator.access.roles import Role
-from coordinator.context import Context
 from coordinator.deletion import service
 from coordinator.deletion.models import DeletedCampaign, StoredSuite, StoredSuites
-from coordinator.parameters import CampaignId, SuiteId
-from coordinator.routers import RestRouter
+from coordinator.http.context import Context
+from coordinator.http.parameters import CampaignId, SuiteId
+from coordinator.http.routers import RestRouter
 from protocol.problems import problem_responses
 
 router = RestRouter(tags=["deletion"])

@@ -11,12 +11,12 @@ from pydantic import ValidationError
 from coordinator.access.caller import Caller, needs
 from coordinator.access.roles import Role
 from coordinator.configuration.settings import enrolment_key
-from coordinator.context import Context
 from coordinator.errors import ForbiddenError, RequestError, UnauthorizedError
-from coordinator.parameters import RunnerId
+from coordinator.http.context import Context
+from coordinator.http.parameters import RunnerId
+from coordinator.http.routers import RestRouter
 from coordinator.registry import enrolment, recordings, service
 from coordinator.registry.models import EnrolledRunner, Runner, RunnerList, RunnerRegistration
-from coordinator.routers import RestRouter
 from coordinator.text.plain_text import plain_text
 from protocol.enrolment import Enrolment
 from protocol.enrolment_tokens import EnrolmentToken

@@ -11,8 +11,10 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from coordinator.access.caller import Caller, CurrentCaller
 from coordinator.access.downloads import ROOM_FOR_DOWNLOAD
 from coordinator.access.headers import PICTURE, POLICY, REPORT
-from coordinator.context import ChartRenderer, Context, Shared
-from coordinator.parameters import CampaignId, PathName
+from coordinator.http.context import ChartRenderer, Context, Shared
+from coordinator.http.parameters import CampaignId, PathName
+from coordinator.http.routers import RestRouter
+from coordinator.http.storable import Text
 from coordinator.reports import service
 from coordinator.reports.charts.figure import Figure, Spec
 from coordinator.reports.charts.theme import dark, of_both
@@ -22,8 +24,6 @@ from coordinator.reports.report import CampaignReport, html
 from coordinator.reports.table import Table
 from coordinator.reports.table_renderer import to_csv, to_json
 from coordinator.results.summary import Summary
-from coordinator.routers import RestRouter
-from coordinator.storable import Text
 from protocol.problems import problem_responses
 
 router = RestRouter(prefix="/campaigns/{campaign_id}", tags=["reports"], responses=problem_responses(404))

@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 
 from fastapi import Query
 
+from coordinator.http.storable import Text
 from coordinator.reports.latencies import INTOLERABLE
 from coordinator.results.report_data import MEASURES
-from coordinator.storable import Text
 
 MOST_TOLERABLE = 1e12
 SUITES_OWN = ""

@@ -11,8 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.campaigns import service as campaigns
 from coordinator.campaigns.models import CampaignDetail
-from coordinator.context import ChartRenderer
 from coordinator.errors import RequestError, UnknownNameError
+from coordinator.http.context import ChartRenderer
 from coordinator.reference import service as references
 from coordinator.reference.models import REFERENCE_OF, Reference
 from coordinator.reports.charts.theme import of_both

@@ -8,18 +8,18 @@ from typing import Annotated, Literal
 from fastapi import Depends, Query, Request, Response
 
 from coordinator.catalogue.models import CampaignCoverage
-from coordinator.context import Context
 from coordinator.errors import RequestError
 from coordinator.figures.counting import ANYWHERE, NAMES, RULES, CountingRule, rule_named
-from coordinator.parameters import CampaignId, PathName
+from coordinator.http.context import Context
+from coordinator.http.parameters import CampaignId, PathName
+from coordinator.http.routers import RestRouter
+from coordinator.http.storable import Text
 from coordinator.results import condition_rows, operations, samples, service
 from coordinator.results import coverage as coverages
 from coordinator.results.condition_rows import CampaignConditions
 from coordinator.results.models import CampaignSample, History, MatrixPage
 from coordinator.results.operations import CampaignOperations, OperationCases
 from coordinator.results.service import MatrixQuery
-from coordinator.routers import RestRouter
-from coordinator.storable import Text
 from protocol.problems import problem_responses
 
 router = RestRouter(tags=["matrix"], responses=problem_responses(404))

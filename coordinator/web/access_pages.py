@@ -14,10 +14,10 @@ from coordinator.access.middleware import session_cookie, session_secret
 from coordinator.access.requests import is_foreign
 from coordinator.access.roles import Role
 from coordinator.access.tokens import local_path
-from coordinator.context import Context
 from coordinator.errors import ForeignSiteError, UnauthorizedError
-from coordinator.routers import PageRouter
-from coordinator.storable import LARGEST_BIGINT, Text
+from coordinator.http.context import Context
+from coordinator.http.routers import PageRouter
+from coordinator.http.storable import LARGEST_BIGINT, Text
 from coordinator.web.pages import page
 
 router = PageRouter()

@@ -21,11 +21,11 @@ from coordinator.atlas.portability import published
 from coordinator.atlas.search import search
 from coordinator.catalogue.releases import shipped_release
 from coordinator.catalogue.surfaces import ROOTS, shipped_releases
-from coordinator.context import Context
 from coordinator.errors import NotFoundError
-from coordinator.parameters import PathName
-from coordinator.routers import PageRouter
-from coordinator.storable import Text
+from coordinator.http.context import Context
+from coordinator.http.parameters import PathName
+from coordinator.http.routers import PageRouter
+from coordinator.http.storable import Text
 from coordinator.web.pages import page
 from protocol.function_names import did_you_mean
 

@@ -19,17 +19,17 @@ from coordinator.campaigns import service
 from coordinator.campaigns.models import CampaignDetail, CampaignTarget, Counters, RecentFailure, VerdictCount
 from coordinator.catalogue.coverage import sentence
 from coordinator.catalogue.sample import sample_sentence
-from coordinator.context import Context
 from coordinator.figures.counting import ANYWHERE, ON_DEVICE, SIDE_BY_SIDE
 from coordinator.figures.formats import duration, number
-from coordinator.parameters import CampaignId, CampaignNumber
+from coordinator.http.context import Context
+from coordinator.http.parameters import CampaignId, CampaignNumber
+from coordinator.http.routers import PageRouter
 from coordinator.results import samples
 from coordinator.results import service as matrix
 from coordinator.results.coverage import of_matrix
 from coordinator.results.lowerings import lowering_rate, lowering_sentence
 from coordinator.results.models import CampaignSample, Freshness
 from coordinator.results.summary import ports_in_short
-from coordinator.routers import PageRouter
 from coordinator.web.pages import page
 from protocol.enums import Cause, is_lowered
 

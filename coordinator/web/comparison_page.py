@@ -8,9 +8,11 @@ from typing import Annotated, Any
 from fastapi import Query, Request, Response
 
 from coordinator.campaigns import service as campaigns
-from coordinator.context import Context
 from coordinator.errors import RequestError
 from coordinator.figures.counting import RULES
+from coordinator.http.context import Context
+from coordinator.http.routers import PageRouter
+from coordinator.http.storable import Text
 from coordinator.results.api import FunctionRuleParameter
 from coordinator.results.comparison import service
 from coordinator.results.comparison.latencies import LatencyChange
@@ -23,8 +25,6 @@ from coordinator.results.comparison.models import (
     VerdictComparison,
 )
 from coordinator.results.comparison.pairs import SideSelector
-from coordinator.routers import PageRouter
-from coordinator.storable import Text
 from coordinator.web.pages import page, stream_page
 
 router = PageRouter()

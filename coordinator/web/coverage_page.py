@@ -9,8 +9,8 @@ from fastapi import Request, Response
 from coordinator.catalogue import service
 from coordinator.catalogue.coverage import remark, rows_of, share_text
 from coordinator.catalogue.models import Coverage, Share
-from coordinator.context import Context
-from coordinator.routers import PageRouter
+from coordinator.http.context import Context
+from coordinator.http.routers import PageRouter
 from coordinator.web.pages import page
 
 router = PageRouter()

@@ -13,8 +13,9 @@ from coordinator.access.caller import CurrentCaller
 from coordinator.access.downloads import ROOM_FOR_DOWNLOAD
 from coordinator.access.headers import POLICY, REPORT
 from coordinator.campaigns import service as campaigns
-from coordinator.context import Context, Shared
-from coordinator.parameters import CampaignId, PathName
+from coordinator.http.context import Context, Shared
+from coordinator.http.parameters import CampaignId, PathName
+from coordinator.http.routers import PageRouter
 from coordinator.reference.models import PAPER, REFERENCE_OF
 from coordinator.reports import service
 from coordinator.reports.api import Options, TableForm, Theme, describe, picture_response, report_file, table_response
@@ -22,7 +23,6 @@ from coordinator.reports.contents import ReportContents
 from coordinator.reports.report import TEMPLATE, CampaignReport, frame
 from coordinator.reports.table_renderer import to_json
 from coordinator.results.report_data import MEASURES
-from coordinator.routers import PageRouter
 from coordinator.web.pages import page, stream_page
 
 router = PageRouter()

@@ -10,8 +10,8 @@ from markupsafe import Markup
 from coordinator.access.forms import tokens
 from coordinator.access.middleware import session_secret
 from coordinator.access.requests import SAFE
-from coordinator.context import Context
 from coordinator.errors import ForgedFormError
+from coordinator.http.context import Context
 
 COOKIE = "portolan_form"
 FIELD = "form_token"

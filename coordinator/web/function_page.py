@@ -9,13 +9,13 @@ from typing import Any
 from fastapi import Request, Response
 
 from coordinator.causes.rules import readable
-from coordinator.context import Context
-from coordinator.parameters import CampaignId, PathName
+from coordinator.http.context import Context
+from coordinator.http.parameters import CampaignId, PathName
+from coordinator.http.routers import PageRouter
 from coordinator.results import service as matrix
 from coordinator.results.condition_rows import option_words
 from coordinator.results.outcomes import details
 from coordinator.results.outcomes.models import CaseDetail, FunctionDetail, RunDetail
-from coordinator.routers import PageRouter
 from coordinator.web.pages import page
 from coordinator.web.plots import PlotScale, scale_of, strips
 

@@ -8,11 +8,11 @@ from operator import attrgetter
 
 from fastapi import Request, Response
 
-from coordinator.context import Context
-from coordinator.parameters import PathName
+from coordinator.http.context import Context
+from coordinator.http.parameters import PathName
+from coordinator.http.routers import PageRouter
 from coordinator.results import service
 from coordinator.results.models import HistoryCell
-from coordinator.routers import PageRouter
 from coordinator.web.pages import page
 from coordinator.web.plots import PlotScale, dot, scale_of
 

@@ -15,18 +15,18 @@ from coordinator.access.caller import CurrentCaller
 from coordinator.campaigns import service as campaigns
 from coordinator.catalogue.coverage import sentence
 from coordinator.catalogue.sample import sample_sentence
-from coordinator.context import Context
 from coordinator.errors import QueryError
 from coordinator.figures.counting import ANYWHERE, ON_DEVICE, RULES, CountingRule, Counts
-from coordinator.parameters import CampaignId
+from coordinator.http.context import Context
+from coordinator.http.parameters import CampaignId
+from coordinator.http.routers import PageRouter
+from coordinator.http.storable import Text
 from coordinator.results import service
 from coordinator.results.api import FunctionRuleParameter
 from coordinator.results.coverage import of_matrix
 from coordinator.results.models import CELL_COLUMNS, Cell, MatrixPage, MatrixRow, Module
 from coordinator.results.query import EXAMPLES
 from coordinator.results.service import MatrixQuery
-from coordinator.routers import PageRouter
-from coordinator.storable import Text
 from coordinator.targets.models import Target
 from coordinator.text.csv_text import csv_text
 from coordinator.web.pages import page

@@ -6,11 +6,11 @@ from typing import Annotated
 
 from fastapi import Query, Request, Response
 
-from coordinator.context import Context
-from coordinator.parameters import CampaignId
+from coordinator.http.context import Context
+from coordinator.http.parameters import CampaignId
+from coordinator.http.routers import PageRouter
+from coordinator.http.storable import Text
 from coordinator.results import operations as found_operations
-from coordinator.routers import PageRouter
-from coordinator.storable import Text
 from coordinator.web.pages import page
 
 router = PageRouter()

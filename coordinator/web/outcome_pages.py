@@ -13,13 +13,13 @@ from coordinator.access.roles import Role
 from coordinator.causes import service as review
 from coordinator.causes.models import Words
 from coordinator.causes.rules import readable
-from coordinator.context import Context
 from coordinator.errors import ConflictError
-from coordinator.parameters import CampaignId, JobId
+from coordinator.http.context import Context
+from coordinator.http.parameters import CampaignId, JobId
+from coordinator.http.routers import PageRouter
 from coordinator.results.judges import WORDS
 from coordinator.results.outcomes import details
 from coordinator.results.outcomes.models import OutcomeDetail
-from coordinator.routers import PageRouter
 from coordinator.web.pages import page
 from coordinator.web.plots import scale_of, strips
 from protocol.enums import Cause

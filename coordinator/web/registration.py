@@ -13,13 +13,13 @@ from pydantic import ValidationError
 from coordinator.access.caller import needs
 from coordinator.access.roles import Role
 from coordinator.conformance import ClauseFinding, ConformanceReport
-from coordinator.context import Context, Shared
 from coordinator.errors import RunnerError, RunnerRefusedError
+from coordinator.http.context import Context, Shared
+from coordinator.http.routers import PageRouter
+from coordinator.http.storable import Text
 from coordinator.registry import admission, service
 from coordinator.registry.admission import Admission
 from coordinator.registry.models import Runner, RunnerRegistration
-from coordinator.routers import PageRouter
-from coordinator.storable import Text
 from coordinator.web.pages import page, stream_page
 from protocol.fault_words import words_of
 

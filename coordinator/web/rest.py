@@ -9,7 +9,7 @@ from typing import Any
 
 from fastapi import Request, Response
 
-from coordinator.routers import PageRouter
+from coordinator.http.routers import PageRouter
 from coordinator.web.pages import page
 
 router = PageRouter()

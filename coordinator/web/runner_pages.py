@@ -9,11 +9,11 @@ from fastapi.responses import RedirectResponse
 
 from coordinator.access.caller import needs
 from coordinator.access.roles import Role
-from coordinator.context import Context
-from coordinator.parameters import RunnerId
+from coordinator.http.context import Context
+from coordinator.http.parameters import RunnerId
+from coordinator.http.routers import PageRouter
 from coordinator.registry import service
 from coordinator.registry.models import Runner
-from coordinator.routers import PageRouter
 from coordinator.web.pages import page
 
 router = PageRouter()

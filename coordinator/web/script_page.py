@@ -18,10 +18,10 @@ from coordinator.assess.script import Script
 from coordinator.atlas.marks import Mark
 from coordinator.atlas.overview import Atlas, Framework
 from coordinator.catalogue.surfaces import ROOTS
-from coordinator.context import Context
 from coordinator.errors import RequestError
-from coordinator.routers import PageRouter
-from coordinator.storable import LONGEST_NAME
+from coordinator.http.context import Context
+from coordinator.http.routers import PageRouter
+from coordinator.http.storable import LONGEST_NAME
 from coordinator.targets.selectors import Selector
 from coordinator.text.page_text import page_text
 from coordinator.web.atlas_pages import Keeper, charted_name, front_of, summary

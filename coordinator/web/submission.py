@@ -18,12 +18,12 @@ from coordinator.access.roles import Role
 from coordinator.campaigns import service
 from coordinator.campaigns.models import CampaignDetail, DryRun
 from coordinator.campaigns.request import CampaignRequest
-from coordinator.context import Context
 from coordinator.errors import RequestError, UnknownNameError
-from coordinator.parameters import CampaignNumber
+from coordinator.http.context import Context
+from coordinator.http.parameters import CampaignNumber
+from coordinator.http.routers import PageRouter
 from coordinator.registry import service as registry
 from coordinator.registry.models import Runner
-from coordinator.routers import PageRouter
 from coordinator.web.pages import page
 from protocol.defaults import DEFAULT_TIMEOUT_S
 from protocol.enums import CONFORMANCE_SUITE, DEFAULT_SUITE, TimedCases, TimingPolicy

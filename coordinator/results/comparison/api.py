@@ -6,13 +6,13 @@ from typing import Annotated
 
 from fastapi import Query
 
-from coordinator.context import Context
+from coordinator.http.context import Context
+from coordinator.http.routers import RestRouter
+from coordinator.http.storable import Text
 from coordinator.results.api import FunctionRuleParameter
 from coordinator.results.comparison import service
 from coordinator.results.comparison.models import Comparison
 from coordinator.results.comparison.pairs import SideSelector
-from coordinator.routers import RestRouter
-from coordinator.storable import Text
 from protocol.problems import problem_responses
 
 router = RestRouter(tags=["comparison"])

@@ -10,14 +10,14 @@ from fastapi.responses import FileResponse
 from starlette.background import BackgroundTask
 
 from coordinator.access.caller import CurrentCaller
-from coordinator.context import Context
-from coordinator.parameters import CampaignId
+from coordinator.http.context import Context
+from coordinator.http.parameters import CampaignId
+from coordinator.http.routers import RestRouter
+from coordinator.http.storable import LARGEST_BIGINT, Text
 from coordinator.results.api import RuleParameter, refuse_former_parameters
 from coordinator.results.outcomes import service
 from coordinator.results.outcomes.models import Format, OutcomePage
 from coordinator.results.outcomes.store import Filters
-from coordinator.routers import RestRouter
-from coordinator.storable import LARGEST_BIGINT, Text
 from protocol.enums import Cause, Ending, Judge, Placement
 from protocol.problems import problem_responses
 

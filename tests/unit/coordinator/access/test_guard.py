@@ -6,9 +6,9 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from coordinator import problems
 from coordinator.access.guard import RequestGuard
 from coordinator.access.headers import POLICY, RAW
+from coordinator.http import problems
 
 NAMES = frozenset({"chart.example"})
 OWN_POLICY = (POLICY.lower().encode(), b"default-src 'none'")

@@ -9,13 +9,13 @@ from fastapi import FastAPI
 from sqlalchemy.ext.asyncio import AsyncEngine
 from structlog.testing import capture_logs
 
-from coordinator import problems
 from coordinator.access.audit import AuditWriter
 from coordinator.access.caller import NOBODY, Caller
 from coordinator.access.identifier import AdminToken, Identifier
 from coordinator.access.middleware import LOGIN, OPEN, AccessMiddleware
 from coordinator.access.roles import Role
 from coordinator.access.tokens import digest
+from coordinator.http import problems
 
 NO_DATABASE = cast(AsyncEngine, None)
 """Neither the token of the file nor nobody is looked up in it."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from coordinator.context import Context
-from coordinator.problems import problem
+from coordinator.http.context import Context
+from coordinator.http.problems import problem
 from coordinator.process import metrics
 from protocol.problems import PROBLEM_JSON, Problem
 

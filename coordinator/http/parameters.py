@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import Path, Query
 
-from coordinator.storable import LARGEST_BIGINT, LARGEST_INTEGER, LONGEST_NAME, Text
+from coordinator.http.storable import LARGEST_BIGINT, LARGEST_INTEGER, LONGEST_NAME, Text
 
 CampaignId = Annotated[int, Path(ge=1, le=LARGEST_INTEGER)]
 SuiteId = Annotated[int, Path(ge=1, le=LARGEST_INTEGER)]

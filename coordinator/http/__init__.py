@@ -1,0 +1,1 @@
+"""Parts that the routes of REST and the pages share."""
