@@ -1,7 +1,7 @@
 """Speaking to one runner over HTTP: version 1 of the runner API, and nothing else.
 
 One httpx client per runner, over a transport that checks where it leads and bounds what comes back
-(``runner_transport.py``). Every failure is one of the ``RunnerError`` kinds, with the runner's URL and what to do in
+(``runner_requests/transport.py``). Every failure is one of the ``RunnerError`` kinds, with the runner's URL and what to do in
 its message.
 """
 

@@ -255,7 +255,7 @@ def test_a_runner_with_a_stale_enrolment_secret_ends_with_a_line(
 def test_a_coordinator_that_enrols_nobody_says_how_it_would(
     coordinator: CoordinatorProcess, known_runner: RunnerProcess, enrolling: Callable[..., EnrollingRunner]
 ) -> None:
-    variables, coordinator.configuration.variables = coordinator.configuration.variables, {}
+    variables, coordinator.variables = coordinator.variables, {}
     coordinator.kill()
     coordinator.start()
     try:
@@ -263,7 +263,7 @@ def test_a_coordinator_that_enrols_nobody_says_how_it_would(
         assert "this coordinator enrols no runners" in enrolling("alpha").refused()
         assert runner_rows(coordinator) == []
     finally:
-        coordinator.configuration.variables = variables
+        coordinator.variables = variables
         coordinator.kill()
         coordinator.start()
 

@@ -30,7 +30,7 @@ def test_the_audit_has_the_address_of_the_connection(coordinator: Serve) -> None
         answer = httpx.get(f"{coordinator.url}/api/v1/audit", headers=AS_ADMIN)
         return [entry["address"] for entry in answer.json()["entries"]]
 
-    trusted_proxies = coordinator.configuration.variables["PORTOLAN_PROXIES"]
+    trusted_proxies = coordinator.variables["PORTOLAN_PROXIES"]
     assert until(entries, "the refusal is recorded") == ["192.0.2.7" if trusted_proxies else "127.0.0.1"]
 
 

@@ -19,3 +19,10 @@ def test_the_page_lists_every_folder_and_no_other(side: str) -> None:
     listed_folders = [folder for cell in first_cells for folder in re.findall(r"`(\w+)/`", cell)]
     folders = [folder.parent.name for folder in (ROOT / side).glob("*/__init__.py")]
     assert sorted(listed_folders) == sorted(folders)
+
+
+def test_the_page_names_the_modules_beside_the_folders_of_the_coordinator() -> None:
+    """A module belongs into a folder; the page says of the few others what they are."""
+    section = PAGE.read_text().split("modules stand beside the folders:")[1].split("\n\n")[0]
+    modules = [path.name for path in (ROOT / "coordinator").glob("*.py") if not path.name.startswith("__")]
+    assert sorted(re.findall(r"`(\w+\.py)`", section)) == sorted(modules)

@@ -19,7 +19,7 @@ from coordinator.configuration.settings import Settings
 from coordinator.errors import RequestError, SettingError, TooManyError
 from coordinator.targets.selectors import select_functions
 
-DOCS = Path(__file__).parents[3] / "docs" / "reference" / "settings.md"
+DOCS = Path(__file__).parents[4] / "docs" / "reference" / "settings.md"
 
 
 def test_limits_are_set_by_name() -> None:

@@ -15,7 +15,7 @@ from coordinator.conformance.times import CHECK_TIMES, CheckTimes
 from coordinator.errors import SettingError
 from tests.short_times import IMPATIENT_TIMES, variables_of
 
-DOCS = Path(__file__).parents[3] / "docs" / "reference" / "settings.md"
+DOCS = Path(__file__).parents[4] / "docs" / "reference" / "settings.md"
 
 
 @pytest.mark.parametrize(("heading", "kind"), [("Times", Times), ("Times of a check", CheckTimes)])
