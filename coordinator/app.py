@@ -34,7 +34,7 @@ from coordinator.database.pools import make_pools, tell_of_no_room
 from coordinator.deletion.api import router as deletion
 from coordinator.dispatch.dispatcher import Dispatcher
 from coordinator.http import health, problems
-from coordinator.http.context import Shared
+from coordinator.http.context import HandlerContext
 from coordinator.process.supervision import TaskSupervisor, end
 from coordinator.registry.api import router as runners
 from coordinator.reports.api import router as reports
@@ -61,7 +61,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         renderer = Renderer(settings.figures)
         bounds = settings.bounds
         follower = Follower(pools.requests, bounds.streams, bounds.streams_each)
-        app.state.shared = Shared(
+        app.state.shared = HandlerContext(
             pools.requests,
             dispatcher.announce,
             settings.database_url,

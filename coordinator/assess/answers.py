@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from coordinator.assess import evidence_file
-from coordinator.assess.evidence import CaseEvidence, Evidence, choose
+from coordinator.assess.evidence import CaseEvidence, EvidenceSet, choose
 from coordinator.assess.findings import assess
 from coordinator.assess.names import Names, names_of
 from coordinator.assess.report import kind_sentence
-from coordinator.assess.sites import Certainty, Site, Source, Use
+from coordinator.assess.sites import AssessedSource, Certainty, Site, Use
 from coordinator.assess.verdicts import Kind, Meets, Weight, judged_cases, usual_cases
 from coordinator.errors import UnknownNameError
 from coordinator.figures.formats import join_words
@@ -80,7 +80,7 @@ def can_i(
     return answer(Question(function, Selector.parse(on), dtype, call), evidence)
 
 
-def answer(question: Question, evidence: Evidence) -> Answer:
+def answer(question: Question, evidence: EvidenceSet) -> Answer:
     """The answer of this evidence. Raises as ``can_i`` does."""
     function, target = question.function, choose(evidence, question.selector, None).chosen
     names = names_of(target)
@@ -97,7 +97,7 @@ def answer(question: Question, evidence: Evidence) -> Answer:
     site = Site("", 1, 0, function, Certainty.resolved, Use.called, question.call, "", dtypes=dtypes)
     findings = [
         finding
-        for finding in assess(Source((site,)), target, names).findings
+        for finding in assess(AssessedSource((site,)), target, names).findings
         if finding.verdict.meets is not Meets.not_met
     ]
     # Whether its arguments are such as the host refuses is another question.

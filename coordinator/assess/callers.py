@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from coordinator.assess.findings import Assessment
-from coordinator.assess.sites import Site, Source
+from coordinator.assess.sites import AssessedSource, Site
 from coordinator.assess.verdicts import SiteVerdict
 
 
 @dataclass(frozen=True)
-class Caller:
+class CallingFunction:
     """A function of the user's from which a finding is reached."""
 
     name: str
@@ -21,7 +21,7 @@ class Caller:
     """The functions between, from itself to the one in which the first finding stands; that one too."""
 
 
-def callers(assessment: Assessment, source: Source) -> tuple[Caller, ...]:
+def callers(assessment: Assessment, source: AssessedSource) -> tuple[CallingFunction, ...]:
     """The functions that reach a serious finding, by the shortest way to each; those that reach most first."""
     called_by: dict[str, set[str]] = defaultdict(set)
     for caller, called in source.calls.items():
@@ -32,7 +32,7 @@ def callers(assessment: Assessment, source: Source) -> tuple[Caller, ...]:
         starts = {inner for site in finding.places if (inner := function_of(site, source.modules))}
         for name, path in _ways(starts, called_by).items():
             reached[name][finding.verdict] = path
-    found = (Caller(name, tuple(ways), min(ways.values(), key=len)) for name, ways in reached.items())
+    found = (CallingFunction(name, tuple(ways), min(ways.values(), key=len)) for name, ways in reached.items())
     return tuple(sorted(found, key=lambda caller: (-len(caller.verdicts), len(caller.path), caller.name)))
 
 

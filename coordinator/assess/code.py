@@ -15,7 +15,7 @@ AROUND = 2
 """Lines before and after the one that is meant."""
 
 
-class Line(NamedTuple):
+class SourceLine(NamedTuple):
     number: int
     text: str
 
@@ -32,11 +32,11 @@ class Code:
         lines = self._of(path)
         return lines[number - 1] if 0 < number <= len(lines) else ""
 
-    def excerpt(self, path: str, number: int) -> list[Line]:
+    def excerpt(self, path: str, number: int) -> list[SourceLine]:
         """The line with those around it."""
         first = max(number - AROUND, 1)
         lines = self._of(path)[first - 1 : number + AROUND]
-        return [Line(at, text) for at, text in enumerate(lines, first)]
+        return [SourceLine(at, text) for at, text in enumerate(lines, first)]
 
     def _of(self, path: str) -> Sequence[str]:
         if path not in self._lines:

@@ -177,7 +177,7 @@ class TargetEvidence:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class EvidenceSet:
     """The evidence of some targets, and where it is from."""
 
     targets: tuple[TargetEvidence, ...]
@@ -201,7 +201,7 @@ def mean_ratio(cases: Iterable[CaseEvidence]) -> float | None:
     return geometric_mean(ratios) if ratios else None
 
 
-def choose(evidence: Evidence, selector: Selector, installed: str | None) -> Choice:
+def choose(evidence: EvidenceSet, selector: Selector, installed: str | None) -> Choice:
     """The target that the selector means: of several that of the installed version, else of the newest.
 
     Of several hardware models it is that which was charted last. Raises ``AssessmentError`` if nobody charted one, or
@@ -219,7 +219,7 @@ def choose(evidence: Evidence, selector: Selector, installed: str | None) -> Cho
     return Choice(best, tuple(one for one in matched if one is not best))
 
 
-def _nobody_charted(selector: Selector, evidence: Evidence) -> str:
+def _nobody_charted(selector: Selector, evidence: EvidenceSet) -> str:
     asked = str(selector)
     if selector.device == HOST:
         return f"{asked} is the host, to which other targets are compared: name another device, such as torch/xla"

@@ -17,7 +17,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from coordinator.assess.evidence import Evidence, TargetEvidence
+from coordinator.assess.evidence import EvidenceSet, TargetEvidence
 from coordinator.catalogue.surfaces import pack, unpack
 from coordinator.errors import AssessmentError
 from protocol.model import first_fault
@@ -65,7 +65,7 @@ def compressed(targets: Sequence[TargetEvidence], made_at: datetime) -> bytes:
     return pack(written(targets, made_at))
 
 
-def read(content: bytes, name: str, origin: str) -> Evidence:
+def read(content: bytes, name: str, origin: str) -> EvidenceSet:
     """Read a document, compressed or not. Raises ``AssessmentError`` with one line that names the file."""
     try:
         plain = unpack(content)
@@ -84,10 +84,10 @@ def read(content: bytes, name: str, origin: str) -> Evidence:
             f"{name} is not valid evidence: {first_fault(error)}; it was changed, make it anew with `{_MAKE}`"
         ) from None
     _require_charts(document, name)
-    return Evidence(document.targets, origin, document.made_at)
+    return EvidenceSet(document.targets, origin, document.made_at)
 
 
-def shipped() -> Evidence:
+def shipped() -> EvidenceSet:
     """The evidence that ships with Portolan."""
     evidence = read(SHIPPED.read_bytes(), "the evidence that ships with Portolan", "ships with Portolan")
     targets = tuple(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from coordinator.assess.evidence import TargetEvidence
 from coordinator.assess.names import Names
-from coordinator.assess.sites import Certainty, Site, Source, Use
+from coordinator.assess.sites import AssessedSource, Certainty, Site, Use
 from coordinator.assess.verdicts import SLOW, Kind, SiteVerdict, Weight, verdicts_on
 from coordinator.results.conditions import CallSite
 
@@ -66,7 +66,7 @@ class Assessment:
 
 
 def assess(
-    source: Source, target: TargetEvidence, names: Names, slow: float = SLOW, host_only: Container[str] = ()
+    source: AssessedSource, target: TargetEvidence, names: Names, slow: float = SLOW, host_only: Container[str] = ()
 ) -> Assessment:
     """Set every site of the source against the evidence of its function.
 

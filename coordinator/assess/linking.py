@@ -8,7 +8,7 @@ from typing import NamedTuple
 from coordinator.assess import operators
 from coordinator.assess.knowledge import CALL_METHODS, LAYERS, Knowledge, PublicNames
 from coordinator.assess.mentions import Facts, FileReading, Form, Mention
-from coordinator.assess.operators import Operation
+from coordinator.assess.operators import OperatorCall
 from coordinator.assess.sites import Certainty, Site, Use
 from coordinator.assess.values import (
     CALLED,
@@ -34,7 +34,7 @@ _CALLS = ("forward", "__call__", "call")
 """Methods that calling an instance calls."""
 
 
-class Call(NamedTuple):
+class CallEdge(NamedTuple):
     """A function of the user's, and another that it calls or hands on."""
 
     caller: str
@@ -275,7 +275,7 @@ class Linker:
 
     # Uses
 
-    def uses(self, reading: FileReading, public: PublicNames) -> Iterator[Site | Call]:
+    def uses(self, reading: FileReading, public: PublicNames) -> Iterator[Site | CallEdge]:
         """The sites of one file, and its calls of the user's own functions."""
         for mention in reading.mentions:
             options = self._options(mention)
@@ -285,7 +285,7 @@ class Linker:
                 yield site
             if mention.form in (Form.called, Form.named) and mention.within:
                 for callee in filter(None, map(self.function_of, options)):
-                    yield Call(f"{reading.module}.{mention.within}", callee)
+                    yield CallEdge(f"{reading.module}.{mention.within}", callee)
 
     def _options(self, mention: Mention) -> Sequence[Binding]:
         value = self.value(mention.value)
@@ -350,7 +350,7 @@ class Linker:
                     return f"{array(root, certain=False).of}.{method}", Certainty.guessed
         return "", Certainty.guessed
 
-    def _operation(self, mention: Mention, left: Binding) -> tuple[Operation | None, Thing | None]:
+    def _operation(self, mention: Mention, left: Binding) -> tuple[OperatorCall | None, Thing | None]:
         right = self.value(mention.other)
         right_option = next(filter(_is_array, right.values if isinstance(right, Alternatives) else (right,)), None)
         left_array = left if isinstance(left, Thing) and left.is_array else None

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from coordinator.assess.evidence import CaseEvidence, Evidence, TargetEvidence, TargetKey
+from coordinator.assess.evidence import CaseEvidence, EvidenceSet, TargetEvidence, TargetKey
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def extended(target: TargetEvidence, others: Iterable[TargetEvidence]) -> Target
     return replace(target, charts=(*target.charts, *newest.charts), functions={**target.functions, **newer})
 
 
-def complete(evidence: Evidence, shipped_evidence: Evidence) -> Evidence:
+def complete(evidence: EvidenceSet, shipped_evidence: EvidenceSet) -> EvidenceSet:
     """A coordinator's evidence with that which ships with Portolan, which is all there is if the former is empty."""
     if not evidence.targets:
         return shipped_evidence

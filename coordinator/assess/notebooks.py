@@ -13,7 +13,7 @@ _MAGIC = ("%", "!", "?")
 
 
 @dataclass(frozen=True)
-class Cell:
+class NotebookCell:
     """A cell of code: its number among the notebook's cells, counted from 1, and its source without magics."""
 
     number: int
@@ -29,14 +29,14 @@ class NotebookCode:
     content: bytes
     places: tuple[tuple[int, int], ...]
     """Of each line, the number of the cell and the line in it."""
-    unread: tuple[Cell, ...]
+    unread: tuple[NotebookCell, ...]
 
 
 def code_of(notebook: bytes) -> NotebookCode:
     """Read a notebook. Raises ValueError if it is none, RecursionError if it is nested too deep."""
     lines: list[str] = []
     places: list[tuple[int, int]] = []
-    unread: list[Cell] = []
+    unread: list[NotebookCell] = []
     for cell in _cells(notebook):
         if cell.error is not None:
             unread.append(cell)
@@ -47,7 +47,7 @@ def code_of(notebook: bytes) -> NotebookCode:
     return NotebookCode("\n".join(lines).encode("utf-8", "replace"), tuple(places), tuple(unread))
 
 
-def _cells(notebook: bytes) -> Iterator[Cell]:
+def _cells(notebook: bytes) -> Iterator[NotebookCell]:
     document = json.loads(notebook)
     cells = document.get("cells") if isinstance(document, dict) else None
     if not isinstance(cells, list):
@@ -59,9 +59,9 @@ def _cells(notebook: bytes) -> Iterator[Cell]:
         try:
             ast.parse(source)
         except (SyntaxError, ValueError, RecursionError) as error:
-            yield Cell(number, source, error)
+            yield NotebookCell(number, source, error)
         else:
-            yield Cell(number, source)
+            yield NotebookCell(number, source)
 
 
 def _text(source: object) -> str:

@@ -71,7 +71,7 @@ _INDEXING: Mapping[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class OperatorCall:
     """The function that an operator stands for, and its call."""
 
     function: str
@@ -88,36 +88,36 @@ def _function(root: str, name: str) -> str:
     return f"jax.numpy.{_NUMPY_NAMES.get(name, name)}" if root == "jax" else f"tf.{_TENSORFLOW_NAMES.get(name, name)}"
 
 
-def unary(root: str, operator: str) -> Operation | None:
+def unary(root: str, operator: str) -> OperatorCall | None:
     """The operation of an operator with one side, by the name of its class in ``ast``; None of ``not``."""
     name = _UNARY.get(operator)
-    return None if name is None else Operation(_function(root, name), 1)
+    return None if name is None else OperatorCall(_function(root, name), 1)
 
 
-def binary(root: str, operator: str, *, left_is_array: bool) -> Operation | None:
+def binary(root: str, operator: str, *, left_is_array: bool) -> OperatorCall | None:
     """The operation of an operator with two sides; None of ``is``, ``in`` and others that ask no array."""
     if root == "torch" and not left_is_array and operator in _REFLECTED:
-        return Operation(f"torch.Tensor.{_REFLECTED[operator]}", 1)
+        return OperatorCall(f"torch.Tensor.{_REFLECTED[operator]}", 1)
     name = _BINARY.get(operator)
-    return None if name is None else Operation(_function(root, name), 2)
+    return None if name is None else OperatorCall(_function(root, name), 2)
 
 
-def in_place(root: str, operator: str, *, left_is_array: bool) -> Operation | None:
+def in_place(root: str, operator: str, *, left_is_array: bool) -> OperatorCall | None:
     """The operation of ``x += y``: only PyTorch's arrays change, those of others are made anew."""
     name = _BINARY.get(operator)
     if root == "torch" and left_is_array and name in _IN_PLACE:
-        return Operation(f"torch.Tensor.{name}_", 1)
+        return OperatorCall(f"torch.Tensor.{name}_", 1)
     return binary(root, operator, left_is_array=left_is_array)
 
 
-def reading(root: str) -> Operation:
+def reading(root: str) -> OperatorCall:
     """The operation of ``x[index]``."""
-    return Operation(_INDEXING[root][0], 1)
+    return OperatorCall(_INDEXING[root][0], 1)
 
 
-def writing(root: str, *, by_array: bool) -> Operation | None:
+def writing(root: str, *, by_array: bool) -> OperatorCall | None:
     """The operation of ``x[index] = value``; None where arrays cannot be written to."""
     if root == "torch" and by_array:
-        return Operation("torch.Tensor.index_put_", 2)
+        return OperatorCall("torch.Tensor.index_put_", 2)
     name = _INDEXING[root][1]
-    return Operation(name, 2) if name else None
+    return OperatorCall(name, 2) if name else None

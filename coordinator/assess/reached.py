@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from coordinator.assess.sites import Site, Source
+from coordinator.assess.sites import AssessedSource, Site
 from coordinator.errors import AssessmentError
 
 _SQLITE = b"SQLite format 3\x00"
@@ -28,13 +28,13 @@ class _Statement(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Coverage:
+class ExecutedLines:
     """The lines that ran, by the absolute path of each file that was measured."""
 
     lines: Mapping[Path, frozenset[int]]
 
     @classmethod
-    def read(cls, file: Path) -> Coverage:
+    def read(cls, file: Path) -> ExecutedLines:
         """Read the data file of coverage.py (``.coverage``), or its JSON report.
 
         Raises ``AssessmentError`` for what is neither, ``OSError`` for what cannot be read.
@@ -50,7 +50,7 @@ class Coverage:
             ) from error
 
 
-def with_reached(source: Source, coverage: Coverage, root: Path) -> Source:
+def with_reached(source: AssessedSource, coverage: ExecutedLines, root: Path) -> AssessedSource:
     """The source with ``reached`` at each of its sites whose file was measured; ``root`` has the paths of sites.
 
     Raises ``AssessmentError`` if none was: the data are of another project.

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from coordinator.assess.sites import Certainty, Site, Source, Use
+from coordinator.assess.sites import AssessedSource, Certainty, Site, Use
 from coordinator.errors import AssessmentError
 from coordinator.results.conditions import UNKNOWN_VALUE, CallSite
 from protocol.model import first_fault
@@ -38,10 +38,10 @@ def read_recording(content: bytes, name: str) -> Recording:
         ) from None
 
 
-def source_of(recording: Recording) -> Source:
+def source_of(recording: Recording) -> AssessedSource:
     """The recorded calls as a source, a site for each call and line."""
     sites = tuple(site for call in recording.calls for site in sites_of(call))
-    return Source(sites, files=len({site.path for site in sites}))
+    return AssessedSource(sites, files=len({site.path for site in sites}))
 
 
 def sites_of(call: RecordedCall) -> Iterator[Site]:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from coordinator.assess.callers import Caller
+from coordinator.assess.callers import CallingFunction
 from coordinator.assess.evidence import TargetEvidence
 from coordinator.assess.findings import Assessment, Finding
 from coordinator.assess.recorded_run import RecordedRun
-from coordinator.assess.sites import Site, Source
+from coordinator.assess.sites import AssessedSource, Site
 from coordinator.assess.verdicts import Kind, SiteVerdict
 from coordinator.assess.whole_run import WholeRun
 from coordinator.figures.formats import join_words, plural
@@ -32,7 +32,7 @@ VERBS = {
 
 
 @dataclass(frozen=True)
-class Report:
+class AssessmentReport:
     """An assessment with all that stands around it."""
 
     path: str
@@ -45,11 +45,11 @@ class Report:
     """The version of the framework where the code runs; None: not found."""
     others: tuple[TargetEvidence, ...]
     """Further targets that were asked for, whose evidence was not used."""
-    source: Source
+    source: AssessedSource
     assessment: Assessment
     ignored: int
     known: int
-    callers: tuple[Caller, ...]
+    callers: tuple[CallingFunction, ...]
     run: RecordedRun | None = None
     """Of a command that was recorded; None of code that was read."""
     whole: WholeRun | None = None

@@ -9,14 +9,14 @@ from multiprocessing.connection import Connection
 
 from coordinator.assess.callers import callers
 from coordinator.assess.code import Code, CodeInMemory
-from coordinator.assess.evidence import Evidence, TargetEvidence
+from coordinator.assess.evidence import EvidenceSet, TargetEvidence
 from coordinator.assess.evidence_file import shipped
 from coordinator.assess.findings import assess
 from coordinator.assess.knowledge import PublicNames, knowledge_of, shipped_surfaces
 from coordinator.assess.names import all_names, names_of
-from coordinator.assess.report import Report
+from coordinator.assess.report import AssessmentReport
 from coordinator.assess.silencing import silence
-from coordinator.assess.sites import Source
+from coordinator.assess.sites import AssessedSource
 from coordinator.assess.sources import SUFFIXES, linked, read_one
 from coordinator.assess.verdicts import SLOW
 from coordinator.catalogue.releases import version_numbers
@@ -44,8 +44,8 @@ class AssessedScript:
     """A script with what is known of the functions that it uses, a report a target."""
 
     script: Script
-    source: Source
-    reports: tuple[Report, ...]
+    source: AssessedSource
+    reports: tuple[AssessmentReport, ...]
 
     @property
     def code(self) -> Code:
@@ -63,7 +63,7 @@ class AssessedScript:
         return [framework for framework in frameworks_of(self.source) if framework not in known]
 
 
-def read_script(script: Script, within_s: float = WITHIN_S) -> Source:
+def read_script(script: Script, within_s: float = WITHIN_S) -> AssessedSource:
     """Return the sites of a script. Raises ``RequestError`` if it is no Python, or was not read in time.
 
     It is read in a process of its own, because a parser can crash, hang or use up memory.
@@ -78,7 +78,7 @@ def read_script(script: Script, within_s: float = WITHIN_S) -> Source:
     try:
         if not ours.poll(within_s):
             raise RequestError(f"{script.name} was not read within {within_s:g} s: send a smaller part of it")
-        source: Source = ours.recv()
+        source: AssessedSource = ours.recv()
     except EOFError:
         raise RequestError(f"{script.name} ended the process that read it: send a smaller part of it") from None
     finally:
@@ -92,13 +92,13 @@ def read_script(script: Script, within_s: float = WITHIN_S) -> Source:
     return source
 
 
-def frameworks_of(source: Source) -> Collection[str]:
+def frameworks_of(source: AssessedSource) -> Collection[str]:
     """The frameworks whose functions a source uses."""
     roots = {site.function.partition(".")[0] for site in source.sites}
     return [framework for framework, root in ROOTS.items() if root in roots]
 
 
-def names_in(source: Source, framework: str) -> Sequence[str]:
+def names_in(source: AssessedSource, framework: str) -> Sequence[str]:
     """Every name under which a framework's functions that the source uses may have been charted."""
     used = {site.function for site in source.sites if site.function.partition(".")[0] == ROOTS[framework]}
     return sorted(set[str]().union(*map(all_names, used)))
@@ -114,26 +114,26 @@ def newest(targets: Iterable[TargetEvidence]) -> tuple[TargetEvidence, ...]:
     return tuple(by_line[line] for line in sorted(by_line))
 
 
-def shipped_of(framework: str, selector: Selector) -> Evidence:
+def shipped_of(framework: str, selector: Selector) -> EvidenceSet:
     """The evidence of a framework that ships with Portolan."""
     evidence = shipped()
     targets = (target for target in evidence.targets if target.framework == framework and selector.matches(target))
-    return Evidence(newest(targets), evidence.origin, evidence.made_at)
+    return EvidenceSet(newest(targets), evidence.origin, evidence.made_at)
 
 
-def assess_script_on(script: Script, source: Source, evidence: Iterable[Evidence]) -> AssessedScript:
+def assess_script_on(script: Script, source: AssessedSource, evidence: Iterable[EvidenceSet]) -> AssessedScript:
     """Assess a source on every target of the evidence, as ``portolan assess`` does on one."""
     return AssessedScript(script, source, tuple(_reports(script, source, evidence)))
 
 
-def _reports(script: Script, source: Source, evidence: Iterable[Evidence]) -> Iterator[Report]:
+def _reports(script: Script, source: AssessedSource, evidence: Iterable[EvidenceSet]) -> Iterator[AssessmentReport]:
     line = CodeInMemory(script.content).line
     for part in evidence:
         for target in part.targets:
             root = ROOTS[target.framework]
             own = replace(source, sites=tuple(site for site in source.sites if site.function.startswith(f"{root}.")))
             silenced = silence(assess(own, target, names_of(target), SLOW, load_host_only()), line, None)
-            yield Report(
+            yield AssessmentReport(
                 path=script.name,
                 prefix="",
                 target=target,

@@ -11,7 +11,7 @@ from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.assess import store
-from coordinator.assess.evidence import CaseEvidence, Chart, Evidence, TargetEvidence, TargetKey
+from coordinator.assess.evidence import CaseEvidence, Chart, EvidenceSet, TargetEvidence, TargetKey
 from coordinator.assess.merging import Charted, complete, merged
 from coordinator.assess.runs import Run, RunCase, case_evidence
 from coordinator.assess.script import (
@@ -79,7 +79,7 @@ async def assess_script(engine: AsyncEngine, script: Script, selector: Selector)
             rows = [row for row in charts if row.framework == framework]
             names = await asyncio.to_thread(names_in, source, framework)
             targets = [*await _read(connection, rows, names), *_without_cases(rows)]
-            evidence.append(complete(Evidence(newest(targets), ORIGIN), shipped_of(framework, selector)))
+            evidence.append(complete(EvidenceSet(newest(targets), ORIGIN), shipped_of(framework, selector)))
     return await asyncio.to_thread(assess_script_on, script, source, evidence)
 
 

@@ -94,7 +94,7 @@ class UnreadFile:
 
 
 @dataclass(frozen=True)
-class Source:
+class AssessedSource:
     """The content of what was assessed."""
 
     sites: tuple[Site, ...]

@@ -16,10 +16,10 @@ from pathlib import Path, PurePosixPath
 
 from coordinator.assess.inference import read_file
 from coordinator.assess.knowledge import Knowledge, PublicNames, knowledge_of, shipped_surfaces
-from coordinator.assess.linking import Call, Linker
+from coordinator.assess.linking import CallEdge, Linker
 from coordinator.assess.mentions import Facts, FileReading
 from coordinator.assess.notebooks import code_of
-from coordinator.assess.sites import Site, Source, UnreadFile
+from coordinator.assess.sites import AssessedSource, Site, UnreadFile
 from coordinator.catalogue.surfaces import ROOTS
 from coordinator.catalogue.usage import sources as files
 from coordinator.catalogue.usage.sources import FileFilter
@@ -38,7 +38,7 @@ _ARCHIVES = (".whl", ".zip", ".egg", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tb
 _NO_CODE_OF_THE_USER = frozenset({"__pycache__", "node_modules", "site-packages", "__pypackages__"})
 
 
-def read_sources(path: Path, *, frameworks: Collection[str] = FRAMEWORKS) -> Source:
+def read_sources(path: Path, *, frameworks: Collection[str] = FRAMEWORKS) -> AssessedSource:
     """Read a folder, a file, a notebook, a wheel or an sdist into the sites that use the frameworks.
 
     ``frameworks`` are names such as ``torch``. Raises AssessmentError if there is nothing of that kind at the path.
@@ -55,7 +55,7 @@ def read_sources(path: Path, *, frameworks: Collection[str] = FRAMEWORKS) -> Sou
 
 def linked(
     readings: Sequence[FileReading], knowledge: Knowledge, public: PublicNames, roots: Collection[str]
-) -> Source:
+) -> AssessedSource:
     """Put the readings of all files together. Pure."""
     facts = Facts()
     for reading in readings:
@@ -65,11 +65,11 @@ def linked(
     calls: dict[str, set[str]] = {}
     for reading in readings:
         for use in linker.uses(reading, public):
-            if isinstance(use, Call):
+            if isinstance(use, CallEdge):
                 calls.setdefault(use.caller, set()).add(use.callee)
             elif use.function.partition(".")[0] in roots:
                 sites.append(use)
-    return Source(
+    return AssessedSource(
         sites=tuple(sites),
         device_questions=tuple(dict.fromkeys(question for reading in readings for question in reading.questions)),
         unread=tuple(unread for reading in readings for unread in reading.unread),
@@ -103,7 +103,7 @@ def located(name_or_path: str) -> Path:
     )
 
 
-def nothing_read(name_or_path: str, source: Source) -> str:
+def nothing_read(name_or_path: str, source: AssessedSource) -> str:
     """The message where no file was read: why those that are there were not."""
     nothing = f"{name_or_path} has no Python file that can be read"
     if not source.unread:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from coordinator.atlas.marks import Mark
-from coordinator.atlas.overview import Atlas, Column, Framework
+from coordinator.atlas.overview import Atlas, FrameworkOverview, TargetColumn
 from coordinator.atlas.portability import Portability
 
 
@@ -57,8 +57,8 @@ def changes(before: Portability, after: Portability) -> Changes:
 class VersionChanges:
     """The changes on one device and hardware from a charted version to the next charted one."""
 
-    before: Column
-    after: Column
+    before: TargetColumn
+    after: TargetColumn
     changes: Sequence[MarkChange]
     """The most used function first."""
 
@@ -83,7 +83,7 @@ class VersionChanges:
         return _revisions(self.before) == _revisions(self.after)
 
 
-def version_changes(framework: Framework, after: Column) -> VersionChanges | None:
+def version_changes(framework: FrameworkOverview, after: TargetColumn) -> VersionChanges | None:
     """The changes since the charted version before; None of the oldest."""
     before = framework.before(after)
     if before is None:
@@ -103,7 +103,7 @@ def latest_changes(atlas: Atlas) -> Sequence[VersionChanges]:
     return sorted(different, key=lambda pair: pair.after.evidence.charted_at, reverse=True)
 
 
-def _revisions(column: Column) -> set[tuple[str, str]]:
+def _revisions(column: TargetColumn) -> set[tuple[str, str]]:
     return {(chart.suite, chart.revision) for chart in column.evidence.charts}
 
 

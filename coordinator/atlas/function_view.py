@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from coordinator.assess.evidence import CaseEvidence, Chart, mean_ratio
 from coordinator.assess.verdicts import judged_cases
-from coordinator.atlas.marks import Cell, cell_words
-from coordinator.atlas.overview import Column, Framework
-from coordinator.atlas.versions import Observation, Span, since, spans
+from coordinator.atlas.marks import AtlasCell, cell_words
+from coordinator.atlas.overview import FrameworkOverview, TargetColumn
+from coordinator.atlas.versions import Span, VersionMark, since, spans
 from coordinator.results.conditions import FunctionCondition, function_condition
 from protocol.enums import Cause
 
@@ -20,7 +20,7 @@ UNKNOWN_DTYPE = "not known"
 
 
 @dataclass(frozen=True)
-class Message:
+class FailureMessage:
     """A text that failing cases left, with the number of those that left it."""
 
     text: str
@@ -52,16 +52,16 @@ class Disagreement:
 
 
 @dataclass(frozen=True)
-class FunctionOnTarget:
+class FunctionResults:
     """A function on one target."""
 
-    column: Column
+    column: TargetColumn
     name: str
-    cell: Cell
+    cell: AtlasCell
     condition: FunctionCondition
     dtypes: tuple[DtypeCount, ...]
     disagreements: tuple[Disagreement, ...]
-    messages: tuple[Message, ...]
+    messages: tuple[FailureMessage, ...]
     more_messages: int
     ratio: float | None
     """How many times as long as on the CPU; None: not measured on both."""
@@ -97,12 +97,12 @@ class FunctionOnTarget:
 
 
 @dataclass(frozen=True)
-class Line:
+class VersionHistory:
     """A function on one device and hardware, from version to version."""
 
     device: str
     hardware: str
-    observations: tuple[Observation, ...]
+    observations: tuple[VersionMark, ...]
 
     @property
     def spans(self) -> tuple[Span, ...]:
@@ -123,21 +123,21 @@ class FunctionView:
     rank: int | None
     """Among the charted functions of the framework, by uses: from 1; None if it was not among them yet."""
     functions: int
-    targets: tuple[FunctionOnTarget, ...]
+    targets: tuple[FunctionResults, ...]
     """All that have evidence of it, newer versions first."""
     missing: tuple[str, ...]
     """Targets of the newest version on which nobody charted it."""
-    lines: tuple[Line, ...]
+    lines: tuple[VersionHistory, ...]
     before: str | None
     after: str | None
     """Its neighbours in the order of names."""
 
     @property
-    def newest(self) -> tuple[FunctionOnTarget, ...]:
+    def newest(self) -> tuple[FunctionResults, ...]:
         """Those of the newest version of each device and hardware that has evidence of it."""
         return tuple({target.column.line: target for target in reversed(self.targets)}.values())[::-1]
 
-    def span(self, target: FunctionOnTarget) -> Span:
+    def span(self, target: FunctionResults) -> Span:
         """The versions in a row under which the function does as on a target."""
         line = next(line for line in self.lines if (line.device, line.hardware) == target.column.line)
         version, mark = target.column.evidence.version, target.cell.mark
@@ -148,17 +148,17 @@ class FunctionView:
         return self.name.rpartition(".")[0]
 
 
-def function_views(framework: Framework) -> Iterator[FunctionView]:
+def function_views(framework: FrameworkOverview) -> Iterator[FunctionView]:
     """The views of all functions of a framework, in the order of their names."""
     for before, name, after in _with_neighbours(sorted(framework.functions)):
         yield _view(framework, name, before, after)
 
 
-def function_view(framework: Framework, name: str, columns: Iterable[Column]) -> FunctionView:
+def function_view(framework: FrameworkOverview, name: str, columns: Iterable[TargetColumn]) -> FunctionView:
     """The view of one function; ``columns`` have its cases, and take the place of those of ``framework``."""
     own = {column.evidence.key: column for column in columns}
     others = (replace(column, cells={}) for column in framework.columns if column.evidence.key not in own)
-    every = sorted((*own.values(), *others), key=Column.newest_first)
+    every = sorted((*own.values(), *others), key=TargetColumn.newest_first)
     names = sorted({*framework.functions, name})
     before, after = next((before, after) for before, one, after in _with_neighbours(names) if one == name)
     return _view(replace(framework, columns=tuple(every)), name, before, after)
@@ -168,7 +168,7 @@ def _with_neighbours(names: Sequence[str]) -> Iterator[tuple[str | None, str, st
     return zip([None, *names[:-1]], names, [*names[1:], None], strict=True)
 
 
-def _view(framework: Framework, name: str, before: str | None, after: str | None) -> FunctionView:
+def _view(framework: FrameworkOverview, name: str, before: str | None, after: str | None) -> FunctionView:
     return FunctionView(
         framework=framework.name,
         name=name,
@@ -183,10 +183,10 @@ def _view(framework: Framework, name: str, before: str | None, after: str | None
     )
 
 
-def _on_target(column: Column, name: str) -> FunctionOnTarget:
+def _on_target(column: TargetColumn, name: str) -> FunctionResults:
     cases = [case for case in column.evidence.functions[name] if case.cause is not Cause.host_work]
     messages = list(_messages(column, cases))
-    return FunctionOnTarget(
+    return FunctionResults(
         column=column,
         name=name,
         cell=column.cells[name],
@@ -199,23 +199,23 @@ def _on_target(column: Column, name: str) -> FunctionOnTarget:
     )
 
 
-def _line(framework: Framework, newest: Column, name: str) -> Line:
+def _line(framework: FrameworkOverview, newest: TargetColumn, name: str) -> VersionHistory:
     strip = framework.strip(newest.line)
     observations = (
-        Observation(column.evidence.version, column.cells[name].mark if name in column.cells else None)
+        VersionMark(column.evidence.version, column.cells[name].mark if name in column.cells else None)
         for column in strip
     )
-    return Line(*newest.line, tuple(observations))
+    return VersionHistory(*newest.line, tuple(observations))
 
 
-def _disagreements(column: Column, cases: Sequence[CaseEvidence]) -> Iterator[Disagreement]:
+def _disagreements(column: TargetColumn, cases: Sequence[CaseEvidence]) -> Iterator[Disagreement]:
     """The newest chart first."""
     counts = Counter(number for case in cases for number in case.disagreeing)
     for number in sorted(counts):
         yield Disagreement(column.evidence.charts[number], number, counts[number])
 
 
-def _messages(column: Column, cases: Sequence[CaseEvidence]) -> Iterator[Message]:
+def _messages(column: TargetColumn, cases: Sequence[CaseEvidence]) -> Iterator[FailureMessage]:
     """The messages of failures, and of calls that were silently accepted, the most frequent first."""
     by_message: dict[str, list[CaseEvidence]] = defaultdict(list)
     for case in cases:
@@ -224,7 +224,7 @@ def _messages(column: Column, cases: Sequence[CaseEvidence]) -> Iterator[Message
     for text, failed_cases in sorted(by_message.items(), key=lambda item: (-len(item[1]), item[0])):
         causes = tuple(dict.fromkeys(str(case.cause) for case in failed_cases if case.cause))
         first = failed_cases[0]
-        yield Message(text, causes, len(failed_cases), column.evidence.repeat(first.case, first.chart))
+        yield FailureMessage(text, causes, len(failed_cases), column.evidence.repeat(first.case, first.chart))
 
 
 def _dtypes(cases: Sequence[CaseEvidence]) -> Iterator[DtypeCount]:

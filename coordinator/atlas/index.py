@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from coordinator.atlas.addresses import as_link, function_path
-from coordinator.atlas.overview import Atlas, Framework
+from coordinator.atlas.overview import Atlas, FrameworkOverview
 from coordinator.text.page_text import page_text
 
 _CAPITAL = re.compile("[A-Z]")
@@ -17,7 +17,7 @@ def index_of(atlas: Atlas) -> dict[str, Any]:
     return {framework.name: _index(framework) for framework in atlas.frameworks}
 
 
-def _index(framework: Framework) -> dict[str, Any]:
+def _index(framework: FrameworkOverview) -> dict[str, Any]:
     modules = {module: number for number, module in enumerate(framework.modules)}
     names: list[str | int] = []
     for name in framework.functions:

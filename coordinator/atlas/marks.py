@@ -46,7 +46,7 @@ NOT_CHARTED = "."
 
 
 @dataclass(frozen=True)
-class Cell:
+class AtlasCell:
     """A function on a target: how many of its cases end in which way."""
 
     total: int
@@ -90,14 +90,14 @@ class Cell:
         return Mark.works if self.on_device else Mark.unproven
 
 
-def cell_of(cases: Iterable[CaseEvidence]) -> Cell | None:
+def cell_of(cases: Iterable[CaseEvidence]) -> AtlasCell | None:
     """Count the cases of a function on a target; None of none."""
     every = list(cases)
     if not every:
         return None
     ends = [case for case in every if case.end != "accepted"]
     host_work = sum(case.cause is Cause.host_work for case in ends)
-    return Cell(
+    return AtlasCell(
         total=len(ends) - host_work,
         failed=sum(case.end == "failed" for case in ends) - host_work,
         wrong=sum(case.is_wrong for case in ends),
@@ -108,13 +108,13 @@ def cell_of(cases: Iterable[CaseEvidence]) -> Cell | None:
     )
 
 
-def cell_words(cell: Cell, *, is_lowered: bool) -> str:
+def cell_words(cell: AtlasCell, *, is_lowered: bool) -> str:
     """``3 of 12 cases fail; 1 of 12 falls back to the host``; of a target that runs nothing what was lowered for it."""
     end_words = [_end_words(cell, is_lowered=is_lowered)] if cell.total or cell.host_work else []
     return "; ".join([*end_words, *([accepted_sentence(cell.accepted)] if cell.accepted else [])])
 
 
-def _end_words(cell: Cell, *, is_lowered: bool) -> str:
+def _end_words(cell: AtlasCell, *, is_lowered: bool) -> str:
     count = cell.total or cell.host_work
     cases = f"all {count} cases" if count > 1 else "its only case"
     wrong = _wrong(cell)
@@ -139,13 +139,13 @@ def _end_words(cell: Cell, *, is_lowered: bool) -> str:
             return "; ".join([failed] * bool(cell.failed) + [back] * bool(cell.fell_back))
 
 
-def _lowering(cell: Cell, cases: str) -> str:
+def _lowering(cell: AtlasCell, cases: str) -> str:
     if not cell.failed:
         return f"is lowered in {cases}, not run"
     return f"has no lowering in {cell.failed} of {cell.total} cases, not run"
 
 
-def _wrong(cell: Cell) -> str:
+def _wrong(cell: AtlasCell) -> str:
     if not cell.wrong:
         return ""
     which = "" if cell.wrong == cell.failed else f"{cell.wrong} of them "

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cached_property
 
 from coordinator.assess.evidence import TargetEvidence
-from coordinator.atlas.marks import NOT_CHARTED, Cell, Mark, cell_of
+from coordinator.atlas.marks import NOT_CHARTED, AtlasCell, Mark, cell_of
 from coordinator.catalogue.releases import version_numbers
 from coordinator.figures.formats import join_words, number, plural
 from coordinator.results.statistics import Rate
@@ -19,11 +19,11 @@ Uses = Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True)
-class Column:
+class TargetColumn:
     """A target with the cells of its functions."""
 
     evidence: TargetEvidence
-    cells: Mapping[str, Cell]
+    cells: Mapping[str, AtlasCell]
     """By function, without those that never touch a device."""
 
     @property
@@ -86,11 +86,11 @@ _VERBS = {
 
 
 @dataclass(frozen=True)
-class Framework:
+class FrameworkOverview:
     """A framework with its targets: the newest version of each device and hardware first."""
 
     name: str
-    columns: tuple[Column, ...]
+    columns: tuple[TargetColumn, ...]
     functions: tuple[str, ...]
     """All that are charted on any of the targets, the most used first."""
     uses: Mapping[str, int]
@@ -101,7 +101,7 @@ class Framework:
         return {name: rank for rank, name in enumerate(self.functions, start=1)}
 
     @cached_property
-    def newest(self) -> tuple[Column, ...]:
+    def newest(self) -> tuple[TargetColumn, ...]:
         """Of each device and hardware the column of the newest version."""
         return tuple({column.line: column for column in reversed(self.columns)}.values())[::-1]
 
@@ -113,11 +113,11 @@ class Framework:
             modules[name.rpartition(".")[0]].append(name)
         return {module: tuple(names) for module, names in sorted(modules.items())}
 
-    def strip(self, line: tuple[str, str]) -> tuple[Column, ...]:
+    def strip(self, line: tuple[str, str]) -> tuple[TargetColumn, ...]:
         """The columns of one device and hardware, the oldest version first."""
         return tuple(column for column in reversed(self.columns) if column.line == line)
 
-    def before(self, column: Column) -> Column | None:
+    def before(self, column: TargetColumn) -> TargetColumn | None:
         """The column of the charted version before, on the same device and hardware; None of the oldest."""
         version = version_numbers(column.evidence.version)
         older = (one for one in self.columns if one.line == column.line)
@@ -128,7 +128,7 @@ class Framework:
 class Atlas:
     """All frameworks, and where the evidence is from."""
 
-    frameworks: tuple[Framework, ...]
+    frameworks: tuple[FrameworkOverview, ...]
     origin: str
     """In words: ``ships with Portolan``."""
 
@@ -146,15 +146,15 @@ class Atlas:
         return sum(len(framework.columns) for framework in self.frameworks)
 
 
-def column_of(target: TargetEvidence, host_only: Container[str]) -> Column:
+def column_of(target: TargetEvidence, host_only: Container[str]) -> TargetColumn:
     """A target's column. Functions of ``host_only`` never touch a device, so that no device has a mark of them."""
     cells = {name: cell_of(cases) for name, cases in target.functions.items() if name not in host_only}
-    return Column(target, {name: cell for name, cell in cells.items() if cell is not None})
+    return TargetColumn(target, {name: cell for name, cell in cells.items() if cell is not None})
 
 
-def atlas_of(columns: Iterable[Column], uses: Uses, origin: str) -> Atlas:
+def atlas_of(columns: Iterable[TargetColumn], uses: Uses, origin: str) -> Atlas:
     """Put columns together; those without any cell are left out."""
-    by_framework: dict[str, list[Column]] = defaultdict(list)
+    by_framework: dict[str, list[TargetColumn]] = defaultdict(list)
     for column in columns:
         if column.cells:
             by_framework[column.evidence.framework].append(column)
@@ -163,10 +163,10 @@ def atlas_of(columns: Iterable[Column], uses: Uses, origin: str) -> Atlas:
     )
 
 
-def _framework(name: str, columns: Iterable[Column], uses: Mapping[str, int]) -> Framework:
-    newest_first = sorted(columns, key=Column.newest_first)
+def _framework(name: str, columns: Iterable[TargetColumn], uses: Mapping[str, int]) -> FrameworkOverview:
+    newest_first = sorted(columns, key=TargetColumn.newest_first)
     functions = {function for column in newest_first for function in column.cells}
     most_used = sorted(functions, key=lambda function: (-uses.get(function, 0), function))
-    return Framework(
+    return FrameworkOverview(
         name, tuple(newest_first), tuple(most_used), {name: uses[name] for name in most_used if name in uses}
     )

@@ -16,7 +16,7 @@ from coordinator.atlas.changes import latest_changes, version_changes
 from coordinator.atlas.function_view import FunctionView
 from coordinator.atlas.index import index_of
 from coordinator.atlas.marks import Mark, cell_words
-from coordinator.atlas.overview import BEST_FIRST, Atlas, Column, Framework
+from coordinator.atlas.overview import BEST_FIRST, Atlas, FrameworkOverview, TargetColumn
 from coordinator.figures import formats
 from coordinator.results.statistics import Rate
 from coordinator.text.page_text import finalize
@@ -66,17 +66,17 @@ def function_page(view: FunctionView) -> Page:
     return Page(function_path(view.name), view.name, "function_body.html", {"view": view})
 
 
-def framework_page(framework: Framework) -> Page:
+def framework_page(framework: FrameworkOverview) -> Page:
     """The modules of a framework: hundreds, so that the front has no room for them."""
     return Page(framework_path(framework.name), framework.name, "framework_body.html", {"framework": framework})
 
 
-def module_page(framework: Framework, module: str) -> Page:
+def module_page(framework: FrameworkOverview, module: str) -> Page:
     values = {"framework": framework, "module": module}
     return Page(module_path(module), module or framework.name, "module_body.html", values)
 
 
-def target_page(framework: Framework, column: Column) -> Page:
+def target_page(framework: FrameworkOverview, column: TargetColumn) -> Page:
     worst = {mark: [name for name in framework.functions if _mark(column, name) is mark] for mark in WORST_FIRST}
     values = {
         "column": column,
@@ -87,7 +87,7 @@ def target_page(framework: Framework, column: Column) -> Page:
     return Page(target_path(column.target, column.evidence.hardware), column.target, "target_body.html", values)
 
 
-def _mark(column: Column, name: str) -> Mark | None:
+def _mark(column: TargetColumn, name: str) -> Mark | None:
     return column.cells[name].mark if name in column.cells else None
 
 

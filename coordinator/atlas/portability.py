@@ -13,9 +13,9 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from coordinator.assess.evidence import TargetKey
-from coordinator.atlas.function_view import FunctionOnTarget, FunctionView
+from coordinator.atlas.function_view import FunctionResults, FunctionView
 from coordinator.atlas.marks import Mark
-from coordinator.atlas.overview import Column, Framework
+from coordinator.atlas.overview import FrameworkOverview, TargetColumn
 from coordinator.atlas.versions import Span
 
 VERSION: Literal["1.2.0"] = "1.2.0"
@@ -118,7 +118,7 @@ class Portability(BaseModel):
     functions: dict[str, PublishedFunction]
 
 
-def portability(framework: Framework, views: Iterable[FunctionView]) -> Portability:
+def portability(framework: FrameworkOverview, views: Iterable[FunctionView]) -> Portability:
     """The document of a framework, from the views of its functions."""
     return _document(framework.name, framework.columns, views)
 
@@ -128,7 +128,7 @@ def published(view: FunctionView) -> Portability:
     return _document(view.framework, [target.column for target in view.targets], [view])
 
 
-def _document(framework: str, columns: Sequence[Column], views: Iterable[FunctionView]) -> Portability:
+def _document(framework: str, columns: Sequence[TargetColumn], views: Iterable[FunctionView]) -> Portability:
     numbers = {column.evidence.key: number for number, column in enumerate(columns)}
     return Portability(
         version=VERSION,
@@ -139,7 +139,7 @@ def _document(framework: str, columns: Sequence[Column], views: Iterable[Functio
     )
 
 
-def _target(column: Column) -> PublishedTarget:
+def _target(column: TargetColumn) -> PublishedTarget:
     evidence = column.evidence
     return PublishedTarget(
         target=evidence.target,
@@ -169,7 +169,7 @@ def _function(view: FunctionView, numbers: Mapping[TargetKey, int]) -> Published
     )
 
 
-def _cell(target: FunctionOnTarget, number: int, span: Span) -> PublishedCell:
+def _cell(target: FunctionResults, number: int, span: Span) -> PublishedCell:
     cell = target.cell
     return PublishedCell(
         target=number,

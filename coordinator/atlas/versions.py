@@ -10,7 +10,7 @@ from coordinator.atlas.marks import Mark
 
 
 @dataclass(frozen=True)
-class Observation:
+class VersionMark:
     """The mark of a function under one version; None: it was not charted under it."""
 
     version: str
@@ -41,7 +41,7 @@ class Span:
         return self.versions[-1]
 
 
-def spans(observations: Sequence[Observation]) -> tuple[Span, ...]:
+def spans(observations: Sequence[VersionMark]) -> tuple[Span, ...]:
     """The spans of a function, the oldest first; versions under which it was not charted are in none.
 
     ``observations`` are of one device and hardware, the oldest version first.

@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import Query
 
 from coordinator.catalogue import service, store
-from coordinator.catalogue.models import Catalogue, CatalogueSuite, CoverageList, SuiteCases
+from coordinator.catalogue.models import CoverageList, SuiteCases, SuiteList, SuiteOnTargets
 from coordinator.http.context import Context
 from coordinator.http.parameters import SuiteId
 from coordinator.http.routers import RestRouter
@@ -21,7 +21,7 @@ router = RestRouter(tags=["catalogue"])
 
 
 @router.get("/catalogue")
-async def catalogue(context: Context) -> Catalogue:
+async def catalogue(context: Context) -> SuiteList:
     """Every suite that a registered runner serves, with its functions."""
     async with context.engine.connect() as connection:
         functions = await store.offered_functions(connection)
@@ -30,8 +30,8 @@ async def catalogue(context: Context) -> Catalogue:
     for suite_id, group in groupby(functions, key=attrgetter("suite_id")):
         rows = [row._mapping for row in group]
         target_names = [target_name(target) for target in targets if target.suite_id == suite_id]
-        suites.append(CatalogueSuite.model_validate({**rows[0], "targets": target_names, "functions": rows}))
-    return Catalogue(suites=suites)
+        suites.append(SuiteOnTargets.model_validate({**rows[0], "targets": target_names, "functions": rows}))
+    return SuiteList(suites=suites)
 
 
 @router.get("/suites/{suite_id}/cases", responses=problem_responses(404))

@@ -44,7 +44,7 @@ class SuiteCases(BaseModel):
     """Pass as ``offset`` to read on; null at the end."""
 
 
-class CatalogueSuite(BaseModel):
+class SuiteOnTargets(BaseModel):
     suite_id: int
     suite: str
     framework: str
@@ -53,8 +53,8 @@ class CatalogueSuite(BaseModel):
     functions: list[CatalogueFunction]
 
 
-class Catalogue(BaseModel):
-    suites: list[CatalogueSuite]
+class SuiteList(BaseModel):
+    suites: list[SuiteOnTargets]
 
 
 class Share(BaseModel):

@@ -14,7 +14,7 @@ from coordinator.assess import evidence_file, recordings
 from coordinator.assess.bundled import from_bundles
 from coordinator.assess.callers import callers
 from coordinator.assess.code import Code
-from coordinator.assess.evidence import Evidence, TargetEvidence, choose
+from coordinator.assess.evidence import EvidenceSet, TargetEvidence, choose
 from coordinator.assess.findings import Assessment
 from coordinator.assess.findings import assess as assess_source
 from coordinator.assess.formats.written import Format, written
@@ -23,17 +23,17 @@ from coordinator.assess.installed import installed_version
 from coordinator.assess.mended import with_versions
 from coordinator.assess.merging import extended
 from coordinator.assess.names import names_of
-from coordinator.assess.reached import Coverage, with_reached
+from coordinator.assess.reached import ExecutedLines, with_reached
 from coordinator.assess.recorded_run import RecordedRun
 from coordinator.assess.replayed import assess_replays, without_outcome
-from coordinator.assess.report import Report
+from coordinator.assess.report import AssessmentReport
 from coordinator.assess.silencing import baseline_of, read_baseline, silence
-from coordinator.assess.sites import Source
+from coordinator.assess.sites import AssessedSource
 from coordinator.assess.sources import located, nothing_read, read_sources
 from coordinator.assess.whole_run import WholeRun
 from coordinator.cli.evidence_source import find_evidence
 from coordinator.cli.output import writing
-from coordinator.cli.recorded_command import WHOLE_LIMIT_S, Replayed, record, replay, watch
+from coordinator.cli.recorded_command import WHOLE_LIMIT_S, ReplayResult, record, replay, watch
 from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import DataDir, Url, connect
 from coordinator.cli.unknown_functions import chart_unknown
@@ -59,7 +59,7 @@ class _Assessed:
     others: tuple[TargetEvidence, ...]
     origin: str
     installed: str | None
-    source: Source
+    source: AssessedSource
     assessment: Assessment
     run: RecordedRun | None = None
 
@@ -130,7 +130,7 @@ def assess(
     code = Code(assessed.place)
     silenced = silence(assessment, code.line, known)
     whole = watch(run, target.framework, target.device, WHOLE_LIMIT_S) if is_whole and run is not None else None
-    report = Report(
+    report = AssessmentReport(
         path=assessed.path,
         prefix=_prefix(assessed.place),
         target=target,
@@ -153,7 +153,7 @@ def assess(
 
 
 def _assess_code(
-    path: str, selector: Selector, evidence: Callable[[], Evidence], slow: float, coverage: Path | None
+    path: str, selector: Selector, evidence: Callable[[], EvidenceSet], slow: float, coverage: Path | None
 ) -> _Assessed:
     """Read code, and set it against what was charted before."""
     found = evidence()
@@ -164,7 +164,7 @@ def _assess_code(
     if not source.files:
         raise AssessmentError(nothing_read(path, source))
     if coverage is not None:
-        source = with_reached(source, Coverage.read(coverage), place if place.is_dir() else place.parent)
+        source = with_reached(source, ExecutedLines.read(coverage), place if place.is_dir() else place.parent)
     assessment = assess_source(source, choice.chosen, names_of(choice.chosen), slow, load_host_only())
     assessment = with_versions(assessment, choice.chosen, found.targets)
     return _Assessed(path, place, choice.chosen, choice.others, found.origin, installed, source, assessment)
@@ -179,7 +179,7 @@ def _charted(client: Client, assessed: _Assessed, selector: Selector, slow: floa
 
 
 def _assess_run(
-    file: Path, selector: Selector, evidence: Callable[[], Evidence], slow: float, data: Path | None
+    file: Path, selector: Selector, evidence: Callable[[], EvidenceSet], slow: float, data: Path | None
 ) -> _Assessed:
     """Replay the calls of a recording; where that cannot be done, set them against what was charted before."""
     recording = recordings.read_recording(file.read_bytes(), str(file))
@@ -189,7 +189,7 @@ def _assess_run(
     source, place = recordings.source_of(recording), Path(recording.folder)
     place = place if place.is_dir() else Path.cwd()
     replayed = (
-        Replayed(None, "--data names other evidence") if data else replay(file, selector.framework, selector.device)
+        ReplayResult(None, "--data names other evidence") if data else replay(file, selector.framework, selector.device)
     )
     if replayed.evidence is not None:
         target = replayed.evidence
@@ -229,7 +229,7 @@ def write_evidence(
 ) -> None:
     """Write the evidence about each function on each target to a file: from bundles, else from a coordinator."""
     if bundles:
-        evidence = Evidence(from_bundles(bundles), "bundles")
+        evidence = EvidenceSet(from_bundles(bundles), "bundles")
     else:
         with connect(url, data_dir) as client:
             evidence = client.evidence(on)

@@ -14,7 +14,7 @@ import typer
 from pydantic import ValidationError
 
 from coordinator.catalogue.coverage import coverage, remark, rows_of, suites_coverage, table_head, table_row
-from coordinator.catalogue.models import Catalogue, FunctionSample
+from coordinator.catalogue.models import FunctionSample, SuiteList
 from coordinator.catalogue.releases import make_release
 from coordinator.catalogue.sample import draw, population, with_aliases
 from coordinator.catalogue.surfaces import array_methods, compare_surfaces, open_surface, pack, shipped_releases
@@ -243,7 +243,7 @@ def coverage_(
         print(line)
 
 
-def _suites(catalogue: Catalogue) -> dict[tuple[str, str], list[str]]:
+def _suites(catalogue: SuiteList) -> dict[tuple[str, str], list[str]]:
     """The functions of every suite, of all its revisions together."""
     functions_by_suite: dict[tuple[str, str], list[str]] = {}
     for suite in catalogue.suites:

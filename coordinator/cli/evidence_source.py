@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from coordinator.assess import evidence_file
-from coordinator.assess.evidence import Evidence
+from coordinator.assess.evidence import EvidenceSet
 from coordinator.assess.merging import complete
 from coordinator.bundles.signature import Signers
 from coordinator.cli.directory import DataDirectory
@@ -25,7 +25,7 @@ def find_evidence(
     signers: Signers | None = None,
     *,
     is_completed: bool = True,
-) -> Evidence:
+) -> EvidenceSet:
     """The evidence of bundles or of a file if they are given, else a coordinator's, else what ships with Portolan.
 
     Where there are ``signers``, one of them must have signed each bundle. A coordinator's evidence ``is_completed`` by
@@ -36,7 +36,7 @@ def find_evidence(
         from coordinator.assess.bundled import from_bundles
 
         targets = tuple(target for target in from_bundles(bundles, signers) if selector.matches(target))
-        return Evidence(targets, f"is from {len(bundles)} bundles" if len(bundles) > 1 else "is from a bundle")
+        return EvidenceSet(targets, f"is from {len(bundles)} bundles" if len(bundles) > 1 else "is from a bundle")
     if data is not None:
         return evidence_file.read(data.read_bytes(), str(data), f"from {data}")
     if url is None and data_dir is None and variables().url is None and not _runs_here():

@@ -28,7 +28,7 @@ COULD_NOT = 2
 
 
 @dataclass(frozen=True)
-class Replayed:
+class ReplayResult:
     """The outcomes of a recording's calls on a target, or the reason why there are none."""
 
     evidence: TargetEvidence | None
@@ -54,7 +54,7 @@ def record(command: str, framework: str, device: str) -> Path:
     return out
 
 
-def replay(recording: Path, framework: str, device: str) -> Replayed:
+def replay(recording: Path, framework: str, device: str) -> ReplayResult:
     """Replay the calls of a recording on a target, and on the CPU, to which its times are compared."""
     with tempfile.TemporaryDirectory() as folder:
         bundles = []
@@ -65,10 +65,12 @@ def replay(recording: Path, framework: str, device: str) -> Replayed:
                 "run", framework, word, "--suite", str(recording.absolute()), "--out", str(bundle), *options
             )
             if code != 0:
-                return Replayed(None, complaint)
+                return ReplayResult(None, complaint)
             bundles.append(bundle)
         evidence = from_bundles(bundles)
-    return Replayed(evidence[0]) if evidence else Replayed(None, "the CPU is what other targets are compared to")
+    return (
+        ReplayResult(evidence[0]) if evidence else ReplayResult(None, "the CPU is what other targets are compared to")
+    )
 
 
 def watch(command: str, framework: str, device: str, limit_s: float) -> WatchedRun | str:

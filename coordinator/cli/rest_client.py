@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
     from coordinator.access.models import AuditPage, LoginLink, NewToken, Token, WhoAmI
     from coordinator.assess.answers import Answer
-    from coordinator.assess.evidence import Evidence
+    from coordinator.assess.evidence import EvidenceSet
     from coordinator.bundles.models import Signer
     from coordinator.campaigns.models import CampaignDetail, CampaignPage, DryRun
     from coordinator.campaigns.request import CampaignRequest
-    from coordinator.catalogue.models import CampaignCoverage, Catalogue, CoverageList, SuiteCases
+    from coordinator.catalogue.models import CampaignCoverage, CoverageList, SuiteCases, SuiteList
     from coordinator.causes.models import Override, Reclassified
     from coordinator.deletion.models import DeletedCampaign, StoredSuite
     from coordinator.registry.models import Runner
@@ -108,10 +108,10 @@ class Client:
 
         return self._get(WhoAmI, "/whoami")
 
-    def catalogue(self) -> Catalogue:
-        from coordinator.catalogue.models import Catalogue
+    def catalogue(self) -> SuiteList:
+        from coordinator.catalogue.models import SuiteList
 
-        return self._get(Catalogue, "/catalogue")
+        return self._get(SuiteList, "/catalogue")
 
     def suite_cases(self, suite_id: int, function: str | None = None, offset: int = 0) -> SuiteCases:
         """Return a page of the cases of a suite that the catalogue has, of the functions that a glob matches."""
@@ -300,7 +300,7 @@ class Client:
 
         return self._get(History, f"/history/{quote(framework)}/{quote(function)}")
 
-    def evidence(self, target: str) -> Evidence:
+    def evidence(self, target: str) -> EvidenceSet:
         """Return what all campaigns found on the targets that a selector matches; of none it has no targets."""
         from coordinator.assess.evidence_file import read
 

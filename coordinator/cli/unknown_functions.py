@@ -8,7 +8,7 @@ from secrets import token_hex
 
 from coordinator.assess.names import all_names
 from coordinator.campaigns.models import CampaignDetail
-from coordinator.catalogue.models import MOST_DRAWN, Catalogue
+from coordinator.catalogue.models import MOST_DRAWN, SuiteList
 from coordinator.cli.outage_watch import OutageWatch
 from coordinator.cli.progress import Board
 from coordinator.cli.rest_client import Client
@@ -42,7 +42,7 @@ def chart_unknown(client: Client, unknown: Collection[str], selector: Selector) 
         _wait(client, campaign)
 
 
-def functions_by_suite(unknown: Collection[str], selector: Selector, catalogue: Catalogue) -> Mapping[str, list[str]]:
+def functions_by_suite(unknown: Collection[str], selector: Selector, catalogue: SuiteList) -> Mapping[str, list[str]]:
     """The functions by the suite that charts them, each under the name that the suite has for it."""
     suite_functions: dict[str, set[str]] = {}
     targets: set[str] = set()

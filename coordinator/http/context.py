@@ -50,7 +50,7 @@ class FormKeySource(Protocol):
 
 
 @dataclass(frozen=True)
-class Shared:
+class HandlerContext:
     engine: AsyncEngine
     announce: Callable[[Announcement], Awaitable[None]]
     """Tell every coordinator: there is work, a campaign was cancelled, or the fleet changed."""
@@ -74,12 +74,12 @@ LOGGED = {"campaign_id": "campaign", "job_id": "job", "runner_id": "runner"}
 """Parameters of paths, by the field of the log that they are."""
 
 
-async def _shared_context(request: Request) -> Shared:
+async def _shared_context(request: Request) -> HandlerContext:
     # A coroutine: FastAPI runs plain functions in threads, and context variables bound there are lost.
     ids = {LOGGED[name]: value for name, value in request.path_params.items() if name in LOGGED}
     bind_contextvars(**{field: int(id) for field, id in ids.items() if str(id).isdecimal()})
-    context: Shared = request.app.state.shared
+    context: HandlerContext = request.app.state.shared
     return context
 
 
-Context = Annotated[Shared, Depends(_shared_context)]
+Context = Annotated[HandlerContext, Depends(_shared_context)]

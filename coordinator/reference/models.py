@@ -17,7 +17,7 @@ TOP = "top20"
 
 
 @dataclass(frozen=True)
-class PublishedTarget:
+class ReferenceTarget:
     """A target of published figures. The device is the study's word: ``gpu-t4``."""
 
     framework: str
@@ -28,7 +28,7 @@ class PublishedTarget:
 
 
 @dataclass(frozen=True)
-class PublishedFunction:
+class ReferenceFunction:
     framework: str
     function: str
     strata: tuple[str, ...]
@@ -36,7 +36,7 @@ class PublishedFunction:
 
 
 @dataclass(frozen=True)
-class PublishedLatency:
+class ReferenceLatency:
     """Mean latency of one function on one device; None where none was published."""
 
     framework: str
@@ -46,7 +46,7 @@ class PublishedLatency:
 
 
 @dataclass(frozen=True)
-class PublishedCount:
+class ReferenceCount:
     """Counts of functions that failed in part, failed completely and succeeded. They need not add up to the total."""
 
     framework: str
@@ -62,7 +62,7 @@ class PublishedCount:
 
 
 @dataclass(frozen=True)
-class PublishedRate:
+class ReferenceRate:
     """Rates of verdicts in whole percent, as one of the study's tables prints them (``table-1``, ``table-3``)."""
 
     figure: str
@@ -74,7 +74,7 @@ class PublishedRate:
 
 
 @dataclass(frozen=True)
-class PublishedFailures:
+class ReferenceFailures:
     """The share of functions that failed, among the 20 most used (``top20``) or among ``all``."""
 
     framework: str
@@ -84,7 +84,7 @@ class PublishedFailures:
 
 
 @dataclass(frozen=True)
-class PublishedSpeedup:
+class ReferenceSpeedup:
     """The share of functions at least ``factor`` times faster on the newer device."""
 
     framework: str
@@ -108,16 +108,16 @@ class Caveat:
 class Reference:
     name: str
     citation: str
-    targets: tuple[PublishedTarget, ...]
-    functions: tuple[PublishedFunction, ...]
-    latencies: tuple[PublishedLatency, ...]
-    counts: tuple[PublishedCount, ...]
-    rates: tuple[PublishedRate, ...]
-    failures: tuple[PublishedFailures, ...]
-    speedups: tuple[PublishedSpeedup, ...]
+    targets: tuple[ReferenceTarget, ...]
+    functions: tuple[ReferenceFunction, ...]
+    latencies: tuple[ReferenceLatency, ...]
+    counts: tuple[ReferenceCount, ...]
+    rates: tuple[ReferenceRate, ...]
+    failures: tuple[ReferenceFailures, ...]
+    speedups: tuple[ReferenceSpeedup, ...]
     caveats: tuple[Caveat, ...]
 
-    def target(self, framework: str, device: str) -> PublishedTarget:
+    def target(self, framework: str, device: str) -> ReferenceTarget:
         return next(target for target in self.targets if (target.framework, target.device) == (framework, device))
 
     def strata(self) -> dict[tuple[str, str], frozenset[str]]:

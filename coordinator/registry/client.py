@@ -1,8 +1,8 @@
 """Speaking to one runner over HTTP: version 1 of the runner API, and nothing else.
 
 One httpx client per runner, over a transport that checks where it leads and bounds what comes back
-(``runner_requests/transport.py``). Every failure is one of the ``RunnerError`` kinds, with the runner's URL and what to do in
-its message.
+(``runner_requests/transport.py``). Every failure is one of the ``RunnerError`` kinds, with the runner's URL and what to
+do in its message.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from coordinator.access.caller import Caller, CurrentCaller
 from coordinator.access.downloads import ROOM_FOR_DOWNLOAD
 from coordinator.access.headers import PICTURE, POLICY, REPORT
-from coordinator.http.context import ChartRenderer, Context, Shared
+from coordinator.http.context import ChartRenderer, Context, HandlerContext
 from coordinator.http.parameters import CampaignId, PathName
 from coordinator.http.routers import RestRouter
 from coordinator.http.storable import Text
@@ -108,7 +108,7 @@ async def report(campaign_id: CampaignId, context: Context, caller: CurrentCalle
 
 
 async def _contents(
-    context: Shared, caller: Caller, campaign_id: int, options: ReportOptions, *, with_figures: bool = True
+    context: HandlerContext, caller: Caller, campaign_id: int, options: ReportOptions, *, with_figures: bool = True
 ) -> ReportContents:
     async with context.exports.hold(caller.name):
         return await service.contents(context.engine, campaign_id, options, with_figures=with_figures)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from coordinator.figures.counting import ANYWHERE
-from coordinator.reference.models import PublishedTarget, Reference
+from coordinator.reference.models import Reference, ReferenceTarget
 from coordinator.reports.table import Cell, Column, Table
 from coordinator.results.report_data import MEASURES, ReportData
 from coordinator.targets.models import Target
@@ -56,7 +56,7 @@ def identity(data: ReportData, target: Target, counted_by: str) -> Row:
     return (data.name, data.labels[target.id], target.hardware, target.device_class, counted_by)
 
 
-def published_identity(reference: Reference, target: PublishedTarget) -> Row:
+def published_identity(reference: Reference, target: ReferenceTarget) -> Row:
     """The study knew one way of counting."""
     return (reference.name, target_name(target), target.hardware, target.device_class, ANYWHERE.counted_by)
 

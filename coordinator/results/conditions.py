@@ -341,7 +341,7 @@ UNKNOWN_VALUE = Unknown.computed
 
 
 @dataclass(frozen=True)
-class SiteVerdict:
+class MatchingCases:
     """The cases that call a function as a caller does, and how many of them fail or fall back."""
 
     failed: int
@@ -361,12 +361,12 @@ def matching(site: CallSite, cases: Iterable[Case]) -> list[Case]:
     ]
 
 
-def site_verdict(site: CallSite, cases: Iterable[EndedCase]) -> SiteVerdict | None:
+def site_verdict(site: CallSite, cases: Iterable[EndedCase]) -> MatchingCases | None:
     """The verdict of the cases that are like a caller's call; None if there are none."""
     matches = matching(site, cases)
     if not matches:
         return None
-    return SiteVerdict(
+    return MatchingCases(
         failed=sum(case.end == "failed" for case in matches),
         fell_back=sum(case.end == "fell_back" for case in matches),
         of=len(matches),

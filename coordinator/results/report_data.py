@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from coordinator.catalogue.models import ChartedSample, Coverage
 from coordinator.figures.counting import Counted, CountedFunction
-from coordinator.reference.models import PublishedTarget, Reference
+from coordinator.reference.models import Reference, ReferenceTarget
 from coordinator.results.conditions import FunctionCondition
 from coordinator.results.judges import JudgedCases
 from coordinator.results.lowerings import lowering_rate
@@ -78,7 +78,7 @@ class PlacementCount:
 
 
 @dataclass(frozen=True)
-class FirstCall:
+class FirstCallLatency:
     """One function on one target: a user's first call of it, and a call after warm-up."""
 
     target_id: int
@@ -136,7 +136,7 @@ class ReportData:
     reference: Reference | None
     queries: Queries
     placements: tuple[PlacementCount, ...] = ()
-    first_calls: tuple[FirstCall, ...] = ()
+    first_calls: tuple[FirstCallLatency, ...] = ()
     cpu_bases: Mapping[int, int] = field(default_factory=dict)
     """By target: the CPU target that its latencies are set against."""
     coverages: tuple[Coverage, ...] = ()
@@ -151,7 +151,7 @@ class ReportData:
     @cached_property
     def frameworks(self) -> tuple[str, ...]:
         """Those charted; without a campaign, those of the reference."""
-        everywhere: Sequence[Target | PublishedTarget] = self.targets or (
+        everywhere: Sequence[Target | ReferenceTarget] = self.targets or (
             self.reference.targets if self.reference else ()
         )
         return tuple(sorted({target.framework for target in everywhere}))
@@ -196,7 +196,7 @@ class ReportData:
             latencies=tuple(row for row in self.latencies if fnmatchcase(row.function, function)),
         )
 
-    def published_targets(self) -> tuple[PublishedTarget, ...]:
+    def published_targets(self) -> tuple[ReferenceTarget, ...]:
         """The reference's targets of this campaign's frameworks."""
         if self.reference is None:
             return ()

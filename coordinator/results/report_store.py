@@ -15,7 +15,7 @@ from coordinator.reference.models import Reference
 from coordinator.results.judges import JudgedCases
 from coordinator.results.report_data import (
     FailedCase,
-    FirstCall,
+    FirstCallLatency,
     FunctionLatencies,
     FunctionVerdict,
     Measure,
@@ -135,7 +135,7 @@ async def read(
             for placement in PLACES
             if row._mapping[placement]
         ),
-        first_calls=await _rows(connection, FirstCall, _KEPT_FIRST_CALLS, campaign=campaign_id),
+        first_calls=await _rows(connection, FirstCallLatency, _KEPT_FIRST_CALLS, campaign=campaign_id),
         judged=await _rows(connection, JudgedCases, _KEPT_JUDGES, campaign=campaign_id),
         cpu_bases={row.target_id: row.cpu_target_id for row in of_targets if row.cpu_target_id is not None},
     )

@@ -16,7 +16,7 @@ from coordinator.atlas import pages as bodies
 from coordinator.atlas.addresses import as_link, file_name, framework_path, function_path, name_of, target_path
 from coordinator.atlas.function_view import function_view
 from coordinator.atlas.keeper import AtlasKeeper, KeptAtlas
-from coordinator.atlas.overview import Atlas, Column, Framework, column_of
+from coordinator.atlas.overview import Atlas, FrameworkOverview, TargetColumn, column_of
 from coordinator.atlas.portability import published
 from coordinator.atlas.search import search
 from coordinator.catalogue.releases import shipped_release
@@ -132,14 +132,16 @@ def charted_name(atlas: Atlas, function: str) -> str:
     return min(names & all_names(function), default=function)
 
 
-def _framework_of(atlas: Atlas, function: str) -> Framework:
+def _framework_of(atlas: Atlas, function: str) -> FrameworkOverview:
     """The framework that has a function, charted or not. Raises ``NotFoundError`` with the nearest names."""
     for framework in atlas.frameworks:
         if function in framework.ranks:
             return framework
     root = function.partition(".")[0]
     name = next((framework for framework, own in ROOTS.items() if own == root), root)
-    framework_or_empty = next((one for one in atlas.frameworks if one.name == name), Framework(name, (), (), {}))
+    framework_or_empty = next(
+        (one for one in atlas.frameworks if one.name == name), FrameworkOverview(name, (), (), {})
+    )
     if any(
         function in shipped_release(release).kinds for release in shipped_releases() if release.startswith(f"{name}@")
     ):
@@ -148,11 +150,11 @@ def _framework_of(atlas: Atlas, function: str) -> Framework:
     raise NotFoundError(f"there is no function {function} in the atlas{guess or ': search for a part of its name'}")
 
 
-def _marks(framework: Framework, function: str) -> dict[str, str]:
+def _marks(framework: FrameworkOverview, function: str) -> dict[str, str]:
     return {column.target: column.cells[function].mark for column in _with(framework.columns, function)}
 
 
-def _with(columns: Iterable[Column], function: str) -> Iterable[Column]:
+def _with(columns: Iterable[TargetColumn], function: str) -> Iterable[TargetColumn]:
     return (column for column in columns if function in column.cells)
 
 

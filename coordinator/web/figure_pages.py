@@ -13,7 +13,7 @@ from coordinator.access.caller import CurrentCaller
 from coordinator.access.downloads import ROOM_FOR_DOWNLOAD
 from coordinator.access.headers import POLICY, REPORT
 from coordinator.campaigns import service as campaigns
-from coordinator.http.context import Context, Shared
+from coordinator.http.context import Context, HandlerContext
 from coordinator.http.parameters import CampaignId, PathName
 from coordinator.http.routers import PageRouter
 from coordinator.reference.models import PAPER, REFERENCE_OF
@@ -163,7 +163,7 @@ def contents_data(contents: ReportContents) -> dict[str, Any]:
 
 
 async def _picture(
-    context: Shared,
+    context: HandlerContext,
     contents: Callable[[], Awaitable[ReportContents]],
     figure: str,
     form: Literal["svg", "json"],

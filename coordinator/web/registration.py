@@ -14,7 +14,7 @@ from coordinator.access.caller import needs
 from coordinator.access.roles import Role
 from coordinator.conformance import ClauseFinding, ConformanceReport
 from coordinator.errors import RunnerError, RunnerRefusedError
-from coordinator.http.context import Context, Shared
+from coordinator.http.context import Context, HandlerContext
 from coordinator.http.routers import PageRouter
 from coordinator.http.storable import Text
 from coordinator.registry import admission, service
@@ -30,7 +30,7 @@ router = PageRouter()
 class RunningCheck:
     """A check whose findings are read as they come; it ends with the runner registered, or a reason why not."""
 
-    context: Shared
+    context: HandlerContext
     registration: RunnerRegistration
     anyway: bool
     first: ClauseFinding | ConformanceReport
@@ -101,7 +101,7 @@ async def send(
     )
 
 
-async def _update(context: Shared, registration: RunnerRegistration, runner_id: int) -> Response:
+async def _update(context: HandlerContext, registration: RunnerRegistration, runner_id: int) -> Response:
     """It is served already: nothing may take its events, so it is brought up to date without a check."""
     runner = await service.get(context.engine, runner_id)
     where = "elsewhere"

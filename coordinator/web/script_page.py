@@ -16,7 +16,7 @@ from coordinator.assess.formats.as_json import json_of
 from coordinator.assess.formats.html import finding_values
 from coordinator.assess.script import Script
 from coordinator.atlas.marks import Mark
-from coordinator.atlas.overview import Atlas, Framework
+from coordinator.atlas.overview import Atlas, FrameworkOverview
 from coordinator.catalogue.surfaces import ROOTS
 from coordinator.errors import RequestError
 from coordinator.http.context import Context
@@ -72,7 +72,7 @@ class ScriptRow:
 class ScriptTable:
     """The functions of a framework that a script uses."""
 
-    framework: Framework
+    framework: FrameworkOverview
     rows: tuple[ScriptRow, ...]
 
 
@@ -87,7 +87,7 @@ def script_tables(atlas: Atlas, functions: Sequence[str]) -> list[ScriptTable]:
     return tables
 
 
-def _script_row(atlas: Atlas, framework: Framework, name: str) -> ScriptRow:
+def _script_row(atlas: Atlas, framework: FrameworkOverview, name: str) -> ScriptRow:
     charted_as = charted_name(atlas, name)
     if charted_as not in framework.ranks:
         return ScriptRow(name, None, (None,) * len(framework.newest))

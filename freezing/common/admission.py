@@ -16,7 +16,7 @@ from typing import Any
 
 from freezing.common.agreement import tolerance_of
 from freezing.common.flow import find_reached, find_touched, last_names
-from freezing.common.observation import Observation, Unit, Value
+from freezing.common.observation import ObservationFile, ObservedValue, Unit
 from freezing.common.parts import Reason
 from protocol.enums import FORM_ONLY, JUDGED_BY, Judge
 from runners.suite.examples import Example, Statement
@@ -66,7 +66,9 @@ class LeftOpen:
         return name in self.names or re.fullmatch(self.pattern, name) is not None
 
 
-def admit(unit: Unit, first: Observation, second: Observation, left_open: LeftOpen, pack: PackWriter) -> Admitted:
+def admit(
+    unit: Unit, first: ObservationFile, second: ObservationFile, left_open: LeftOpen, pack: PackWriter
+) -> Admitted:
     """Decide about an example by its two runs."""
     admission = Admitted()
     for observation in (first, second):
@@ -99,18 +101,18 @@ def admit(unit: Unit, first: Observation, second: Observation, left_open: LeftOp
     return admission
 
 
-def _first(observation: Observation) -> str:
+def _first(observation: ObservationFile) -> str:
     place, (reason, detail) = min(observation.dropped.items())
     return f"statement {place} {reason}: {detail}"
 
 
-def _function_of_example(unit: Unit, observation: Observation) -> str | None:
+def _function_of_example(unit: Unit, observation: ObservationFile) -> str | None:
     """The function that the example is charted for: the first of its own that it uses."""
     return next((name for name in unit.names if observation.uses[name]), None)
 
 
 def _not_chosen(
-    unit: Unit, observation: Observation, example_function: str | None, *, nothing: bool
+    unit: Unit, observation: ObservationFile, example_function: str | None, *, nothing: bool
 ) -> Iterator[Reason]:
     for name in unit.names:
         if name == example_function:
@@ -127,7 +129,7 @@ class Values:
     """The values of two runs: those that may be compared, those of which the form may, and the reasons of others."""
 
     def __init__(
-        self, statements: Sequence[Statement], first: Observation, second: Observation, left_open: LeftOpen
+        self, statements: Sequence[Statement], first: ObservationFile, second: ObservationFile, left_open: LeftOpen
     ) -> None:
         self.same: dict[str, Any] = {}
         self.of_a_form: dict[str, Any] = {}
@@ -168,7 +170,7 @@ class Values:
         return bool(find_reached(self._statements, uses, self._given) & set(self.same))
 
 
-def _differs(label: str, value: Value, second: Observation) -> bool:
+def _differs(label: str, value: ObservedValue, second: ObservationFile) -> bool:
     other = second.values.get(label)
     return other is None or other.text != value.text or label in second.differs
 

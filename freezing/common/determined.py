@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from freezing.common.agreement import tolerance_of
-from freezing.common.gate import Arguments, Gate, Subject
+from freezing.common.gate import Arguments, GatedFunction, SampleGate
 from freezing.common.samples import Sample
 from freezing.common.variants import SIZED_LARGE, SIZED_ODD, TAILS, Array
 from runners.errors import LeftOutError
@@ -24,7 +24,9 @@ DIGITS = np.array([-2, -1, 1, 2])
 """How far: neighbors differently, so that what they lose by cancellation shows."""
 
 
-def with_one_result(gate: Gate, subject: Subject, samples: Iterator[Sample], pack: PackWriter) -> Iterator[Sample]:
+def with_one_result(
+    gate: SampleGate, subject: GatedFunction, samples: Iterator[Sample], pack: PackWriter
+) -> Iterator[Sample]:
     """The samples of the gate's subject whose results are determined; the gate lists the others."""
     for sample in samples:
         try:
@@ -35,7 +37,7 @@ def with_one_result(gate: Gate, subject: Subject, samples: Iterator[Sample], pac
             yield sample
 
 
-def require_determined(subject: Subject, sample: Sample, pack: PackWriter, *, together: bool) -> None:
+def require_determined(subject: GatedFunction, sample: Sample, pack: PackWriter, *, together: bool) -> None:
     """Raise ``LeftOutError`` if the last digits of the inputs decide the result: every device rounds otherwise.
 
     ``together``: all inputs are moved by one factor, as what is left of equal numbers is determined.
@@ -66,7 +68,7 @@ def require_determined(subject: Subject, sample: Sample, pack: PackWriter, *, to
         return
 
 
-def _fresh(subject: Subject, sample: Sample, arrays: Sequence[Array]) -> Arguments:
+def _fresh(subject: GatedFunction, sample: Sample, arrays: Sequence[Array]) -> Arguments:
     return subject.arguments(sample.call, subject.device.to_device(rounded(list(arrays), sample.dtype), sample.dtype))
 
 

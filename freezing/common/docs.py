@@ -25,7 +25,7 @@ from typing import Any
 
 from freezing.common.admission import LeftOpen, admit
 from freezing.common.docstrings import Docstring, read
-from freezing.common.observation import Conditions, Observation, Unit, observe
+from freezing.common.observation import Conditions, ObservationFile, Unit, observe
 from freezing.common.parts import ENDED, LISTED, Reason, drawn_apart, list_left_out, write_part
 from runners.suite.device import Device
 from runners.suite.examples import Dialect
@@ -136,8 +136,8 @@ def run_all(docs: Docs, own_units: Sequence[Unit], folder: Path, run: str) -> No
         print(f"{run} {number + 1}/{len(own_units)} {unit.names[0]}", flush=True)
 
 
-def observation(folder: Path, run: str, number: int) -> Observation:
-    return Observation(Pack(folder / run / f"{number:04}.npz"))
+def observation(folder: Path, run: str, number: int) -> ObservationFile:
+    return ObservationFile(Pack(folder / run / f"{number:04}.npz"))
 
 
 def admit_all(docs: Docs, own_units: Sequence[Unit], folder: Path) -> tuple[PackWriter, list[Reason]]:

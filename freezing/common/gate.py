@@ -38,7 +38,7 @@ Arguments = tuple[Sequence[Any], Mapping[str, Any]]
 """The positional arguments of a call, and its options."""
 
 
-class Subject(ABC):
+class GatedFunction(ABC):
     """A public function under the gate, and what only its framework knows of it."""
 
     in_place = False
@@ -76,14 +76,14 @@ class Subject(ABC):
         return not isinstance(error, NO_REFUSALS)
 
 
-class Gate:
+class SampleGate:
     """Turns samples into the cases of one function; with ``large`` the bytes of a case are limited, not its elements.
 
     Only the references of ``judges`` are asked; all of them where it is empty.
     """
 
     def __init__(
-        self, subject: Subject, pack: PackWriter, *, large: bool = False, judges: Collection[str] = ()
+        self, subject: GatedFunction, pack: PackWriter, *, large: bool = False, judges: Collection[str] = ()
     ) -> None:
         self._subject = subject
         self._pack = pack

@@ -23,7 +23,7 @@ import numpy as np
 
 from freezing.common.docstrings import Docstring, agrees
 from freezing.common.flow import Reseeded, places_that_use
-from freezing.common.watch import FILES, Watch
+from freezing.common.watch import FILES, ExampleGuard
 from runners.errors import LeftOutError, UnfreezableError
 from runners.suite.checks import Leaf, leaves
 from runners.suite.device import Device
@@ -78,7 +78,7 @@ def observe(unit: Unit, device: Device, dialect: Dialect, conditions: Conditions
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)
     device.prime()
-    watch = Watch(conditions.writers)
+    watch = ExampleGuard(conditions.writers)
     first, *others = [_run(watch, unit, device, dialect, seed, conditions.without) for seed in conditions.seeds]
     about, pack = first
     about["differs"] = sorted({label for _, other in others for label in _differing(pack, other, "result", "expected")})
@@ -94,7 +94,7 @@ def _differing(pack: PackWriter, other: PackWriter, *parts: str) -> set[str]:
 
 
 def _run(
-    watch: Watch, unit: Unit, device: Device, dialect: Dialect, seed: int, without: Collection[int]
+    watch: ExampleGuard, unit: Unit, device: Device, dialect: Dialect, seed: int, without: Collection[int]
 ) -> tuple[dict[str, Any], PackWriter]:
     pack = PackWriter()
     random.seed(seed)
@@ -137,7 +137,11 @@ def _rewriting(dialect: Dialect, seed: int) -> Callable[[ast.Module], ast.Module
 
 
 def _why_dropped(
-    watch: Watch, session: Session, statement: Statement, name: str, rewritten: Callable[[ast.Module], ast.Module]
+    watch: ExampleGuard,
+    session: Session,
+    statement: Statement,
+    name: str,
+    rewritten: Callable[[ast.Module], ast.Module],
 ) -> tuple[str, str] | None:
     """Run a statement; or the reason why it is dropped, and more about it."""
     try:
@@ -184,7 +188,7 @@ def _write_values(session: Session, device: Device, dialect: Dialect, pack: Pack
     return unwritten
 
 
-def _left(watch: Watch) -> list[str]:
+def _left(watch: ExampleGuard) -> list[str]:
     """The files in the example's folder that are its own."""
     return sorted(name for name in os.listdir() if os.path.realpath(name) not in watch.written)
 
@@ -219,7 +223,7 @@ def _target(name: str, device: Device) -> Any:
 
 
 @dataclass(frozen=True)
-class Value:
+class ObservedValue:
     """An observed value: as a host tree, its form, and a text that is equal for equal values."""
 
     tree: Any
@@ -227,7 +231,7 @@ class Value:
     text: str
 
 
-class Observation:
+class ObservationFile:
     """The file of an observation, read."""
 
     def __init__(self, pack: Pack) -> None:
@@ -278,10 +282,10 @@ class Observation:
         return places_by_name
 
     @cached_property
-    def values(self) -> Mapping[str, Value]:
+    def values(self) -> Mapping[str, ObservedValue]:
         return {case["label"]: self._value(case) for case in self._pack.cases}
 
-    def _value(self, case: Mapping[str, Any]) -> Value:
+    def _value(self, case: Mapping[str, Any]) -> ObservedValue:
         digests = case["expected"]
 
         def leaf(slot: Slot) -> Leaf:
@@ -289,4 +293,4 @@ class Observation:
             return Leaf(self._pack.array(digest), slot.dtype or self._pack.dtype(digest), "")
 
         tree = decode(json.loads(case["result"]), leaf)
-        return Value(tree, case["form"], f"{case['result']} {digests}")
+        return ObservedValue(tree, case["form"], f"{case['result']} {digests}")

@@ -18,7 +18,7 @@ import numpy as np
 
 from freezing.common.agreement import Reference
 from freezing.common.determined import require_determined
-from freezing.common.gate import Arguments, Gate, Subject
+from freezing.common.gate import Arguments, GatedFunction, SampleGate
 from freezing.common.kinds import kinds_of
 from freezing.common.parts import Reason, write_part
 from freezing.common.samples import MOST_ELEMENTS, Sample
@@ -49,10 +49,10 @@ Program = Callable[[str, Sequence[Any]], Any]
 """Runs a written pair on these arrays as one program, and returns its result."""
 
 
-class PairSubject(Subject):
+class PairSubject(GatedFunction):
     """Two public functions that follow each other, as one program under the second one's name."""
 
-    def __init__(self, first: Subject, second: Subject, program: Program) -> None:
+    def __init__(self, first: GatedFunction, second: GatedFunction, program: Program) -> None:
         super().__init__(second.name, program, second.device)
         self.first = first
         self.second = second
@@ -249,7 +249,7 @@ def draw_pair(
     ``ways`` are the ways in which the first function is called, by their tags: what stands beside the written calls.
     """
     pack = PackWriter()
-    gate = Gate(subject, pack)
+    gate = SampleGate(subject, pack)
     links = links_of(
         cases.of(subject.first.name), cases.of(subject.second.name), distinct=subject.second.first_of_equals
     )
@@ -273,7 +273,7 @@ def draw_pair(
     write_part(pack, left_out, path)
 
 
-def _admit_first(gate: Gate, subject: Subject, samples: Sequence[Sample], pack: PackWriter) -> None:
+def _admit_first(gate: SampleGate, subject: GatedFunction, samples: Sequence[Sample], pack: PackWriter) -> None:
     """Admit the first sample that the gate takes and whose result is determined by its inputs."""
     before = len(gate.cases)
     for sample in samples:

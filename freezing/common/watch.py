@@ -1,6 +1,6 @@
 """The watch over an example that is frozen: Python's audit events that no example of a suite may cause.
 
-``refusal`` is pure. A ``Watch`` is put up in a process that does nothing else afterwards, because Python takes no
+``refusal`` is pure. A ``ExampleGuard`` is put up in a process that does nothing else afterwards, because Python takes no
 audit hook down again. What compiled code does by itself Python does not see: for that an example is given an empty
 folder, and what it leaves there tells.
 """
@@ -69,7 +69,7 @@ def _is_own(path: Any, flags: Any) -> bool:
     return any(name == folder or name.startswith(f"{folder}{os.sep}") for folder in _OWN)
 
 
-class Watch:
+class ExampleGuard:
     """Refuses what no example may do, while it is at work, and notes the first reason.
 
     ``writers`` are the ends of the paths of a framework's modules that write what they make of an example's source

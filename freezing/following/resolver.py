@@ -46,7 +46,7 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Result(Value):
+class ReturnValue(Value):
     """The value that a function returns, or a method of which only the name is known."""
 
     function: str = ""
@@ -70,7 +70,7 @@ def pairs_in(source: bytes, methods: Mapping[str, frozenset[str]]) -> Counter[Pa
     return pairs
 
 
-def _name_of(result: Result, root: str | None, methods: Mapping[str, frozenset[str]]) -> str | None:
+def _name_of(result: ReturnValue, root: str | None, methods: Mapping[str, frozenset[str]]) -> str | None:
     if result.function:
         return result.function
     return (
@@ -90,7 +90,7 @@ class _PairResolver(Resolver):
 
     def __init__(self) -> None:
         super().__init__()
-        self.pairs: Counter[tuple[Result, Result]] = Counter()
+        self.pairs: Counter[tuple[ReturnValue, ReturnValue]] = Counter()
 
     def _call(self, node: ast.Call) -> Binding:
         function = node.func
@@ -100,7 +100,7 @@ class _PairResolver(Resolver):
         else:
             receiver = None
             binding = self._value(function, outer=False)
-            callee = Result(binding) if type(binding) is str and not is_class(binding) else None
+            callee = ReturnValue(binding) if type(binding) is str and not is_class(binding) else None
         bindings = [receiver, *(binding for argument in node.args for binding in self._values(argument))]
         bindings += [binding for keyword in node.keywords for binding in self._values(keyword.value)]
         if callee is None:
@@ -108,15 +108,15 @@ class _PairResolver(Resolver):
         self._follow(bindings, callee)
         return callee
 
-    def _callee(self, receiver: Binding, function: ast.Attribute) -> Result | None:
+    def _callee(self, receiver: Binding, function: ast.Attribute) -> ReturnValue | None:
         """The function that an attribute names, as far as it is one of a framework's or may be."""
         if type(receiver) is str:
             name = f"{receiver}.{function.attr}"
             # A call of a class makes an object, and one of a member of a class has no array as its receiver.
-            return None if is_class(name) or is_class(receiver) else Result(name)
-        if isinstance(receiver, Result) and receiver.function:
-            return Result(f"{ARRAYS[receiver.function.partition('.')[0]]}.{function.attr}")
-        return Result("", function.attr) if receiver is None or isinstance(receiver, Result) else None
+            return None if is_class(name) or is_class(receiver) else ReturnValue(name)
+        if isinstance(receiver, ReturnValue) and receiver.function:
+            return ReturnValue(f"{ARRAYS[receiver.function.partition('.')[0]]}.{function.attr}")
+        return ReturnValue("", function.attr) if receiver is None or isinstance(receiver, ReturnValue) else None
 
     def _values(self, argument: ast.expr) -> Iterator[Binding]:
         """The knowledge of an argument, or of each member of one that is a list."""
@@ -126,9 +126,9 @@ class _PairResolver(Resolver):
         else:
             yield self._value(argument)
 
-    def _follow(self, bindings: list[Binding], callee: Result) -> None:
+    def _follow(self, bindings: list[Binding], callee: ReturnValue) -> None:
         for binding in bindings:
-            if isinstance(binding, Result):
+            if isinstance(binding, ReturnValue):
                 self.pairs[binding, callee] += 1
 
     def _operation(self, node: ast.BinOp) -> Binding:
@@ -142,12 +142,12 @@ class _PairResolver(Resolver):
 
     def _operator(self, kind: type, operands: list[ast.expr]) -> Binding:
         bindings = [self._value(operand) for operand in operands]
-        roots = [binding.function.partition(".")[0] for binding in bindings if isinstance(binding, Result)]
+        roots = [binding.function.partition(".")[0] for binding in bindings if isinstance(binding, ReturnValue)]
         name = next((OPERATORS[root].get(kind) for root in roots if root), None)
         if name is None:
             return OTHER if all(binding is OTHER for binding in bindings) else None
-        self._follow(bindings, Result(name))
-        return Result(name)
+        self._follow(bindings, ReturnValue(name))
+        return ReturnValue(name)
 
     def _part(self, node: ast.Subscript) -> Binding:
         """A part of a result, such as one of several arrays, is followed no further."""

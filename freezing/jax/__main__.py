@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from freezing.common.gate import Gate
+from freezing.common.gate import SampleGate
 from freezing.common.hashes import fix_hashes
 from freezing.common.parts import Reason, draw_missing, drawn_apart, merge, write_part
 from freezing.common.samples import Sample
@@ -35,7 +35,7 @@ def freeze_function(name: str, harnesses: Path, path: Path) -> None:
     from freezing.jax.samples import draw
 
     pack = PackWriter()
-    gate = Gate(JaxFunction(name), pack)
+    gate = SampleGate(JaxFunction(name), pack)
     left_out: list[Reason] = []
     recipe = by_function().get(name)
     dtypes_taken = 0

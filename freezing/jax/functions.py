@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from freezing.common.agreement import Reference, tolerance_of
-from freezing.common.gate import Arguments, Subject
+from freezing.common.gate import Arguments, GatedFunction
 from freezing.jax import references
 from runners.jax.devices import Cpu
 from runners.jax.frozen import FrozenCall
@@ -36,7 +36,7 @@ TAILS: Mapping[str, Tolerance] = {
 """At the tails of a dtype a result is right to so many digits, or flushed to zero where it has no normal number."""
 
 
-class JaxFunction(Subject):
+class JaxFunction(GatedFunction):
     """A public function or method of JAX."""
 
     of_tails = False

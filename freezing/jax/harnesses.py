@@ -31,7 +31,7 @@ LOOKED_UP_IN = ("lax", "jnp", "random", "jax_random")
 """The names by which the lines of harnesses find the functions that they call."""
 
 
-class Recorder:
+class CallRecorder:
     """A stand-in for a module, whose public functions note what they are called with."""
 
     def __init__(self, module: ModuleType, public: Mapping[int, str], calls: list[tuple[str, Call]]) -> None:
@@ -42,7 +42,7 @@ class Recorder:
     def __getattr__(self, name: str) -> Any:
         member = getattr(self._module, name)
         if isinstance(member, ModuleType):
-            return Recorder(member, self._public, self._calls)
+            return CallRecorder(member, self._public, self._calls)
         if isinstance(member, type) or id(member) not in self._public:
             return member
 
@@ -69,7 +69,7 @@ def record(public: Mapping[int, str], pack: PackWriter) -> tuple[dict[str, list[
 
     calls: list[tuple[str, Call]] = []
     for name in LOOKED_UP_IN:
-        setattr(test_harnesses, name, Recorder(getattr(test_harnesses, name), public, calls))
+        setattr(test_harnesses, name, CallRecorder(getattr(test_harnesses, name), public, calls))
     samples: dict[str, list[Sample]] = defaultdict(list)
     calls_given: Counter[str] = Counter()
     reasons: dict[str, str] = {}

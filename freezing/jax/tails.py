@@ -15,7 +15,7 @@ import numpy as np
 
 import jax
 from freezing.common.agreement import fill
-from freezing.common.gate import Subject
+from freezing.common.gate import GatedFunction
 from freezing.common.samples import Sample
 from freezing.common.variants import MOST, TAILS, VARIANTS, Call, Variant
 from freezing.jax.derived import inputs_of
@@ -89,7 +89,7 @@ class Parts:
 class Observer:
     """Calls a function on the arrays of samples, and asks its most independent reference about them."""
 
-    def __init__(self, subject: Subject, pack: PackWriter) -> None:
+    def __init__(self, subject: GatedFunction, pack: PackWriter) -> None:
         self._subject = subject
         self._pack = pack
 

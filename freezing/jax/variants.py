@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from freezing.common import variants
-from freezing.common.gate import ENOUGH, Gate
+from freezing.common.gate import ENOUGH, SampleGate
 from freezing.common.hashes import fix_hashes
 from freezing.common.parts import Reason, drawn_apart, merge_variants, write_part
 from freezing.common.samples import Sample
@@ -82,7 +82,7 @@ class Drawing:
         samples = by_plainness([sample_of(case, self.pack) for case in cases])
         self.samples = [settle(sample, self.pack) for sample in samples if "empty" not in sample.kinds] or samples
 
-    def admit(self, gate: Gate, derivations: Iterable[Derive], most: int) -> None:
+    def admit(self, gate: SampleGate, derivations: Iterable[Derive], most: int) -> None:
         """Pass samples through the gate until it has taken so many."""
         for derive in derivations:
             if len(gate.cases) == most:
@@ -97,14 +97,14 @@ class Drawing:
             self._admit_one(gate, sample, most)
         self.keep(gate)
 
-    def _admit_one(self, gate: Gate, sample: Sample, most: int) -> None:
+    def _admit_one(self, gate: SampleGate, sample: Sample, most: int) -> None:
         before = len(gate.cases)
         gate.admit([sample], most - before)
         if len(gate.cases) > before and self._shows_nothing(gate.cases[-1]):
             gate.cases.pop()
             gate.left_out.append((sample.name, IS_ZERO, ""))
 
-    def keep(self, gate: Gate) -> None:
+    def keep(self, gate: SampleGate) -> None:
         self.left_out += [(self.name, *reason) for reason in gate.left_out]
         self.pack.cases += gate.cases
 
@@ -126,7 +126,7 @@ class Drawing:
         from freezing.jax.tails import Observer, sweep, taken_apart
 
         function.of_tails = True
-        observer, gate = Observer(function, self.pack), Gate(function, self.pack)
+        observer, gate = Observer(function, self.pack), SampleGate(function, self.pack)
         for variant in kinds:
             for base, derive in zip(samples, self.vary_samples([variant], samples), strict=True):
                 try:
@@ -191,7 +191,7 @@ def draw_compiled(drawing: Drawing) -> None:
     from freezing.jax.derived import compile_sample
     from freezing.jax.programs import Program
 
-    gate = Gate(Program(drawing.name), drawing.pack)
+    gate = SampleGate(Program(drawing.name), drawing.pack)
     drawing.admit(gate, (partial(compile_sample, sample) for sample in drawing.samples), 1)
 
 
@@ -201,7 +201,7 @@ def draw_gradients(drawing: Drawing) -> None:
 
     gradient = Gradient(drawing.name, GRADIENT)
     samples = list(gradients_of(drawing))
-    drawing.admit(Gate(gradient, drawing.pack), samples, MOST_GRADIENTS)
+    drawing.admit(SampleGate(gradient, drawing.pack), samples, MOST_GRADIENTS)
     drawing.take_wrong(gradient, samples)
 
 
@@ -211,7 +211,7 @@ def draw_second_order(drawing: Drawing) -> None:
 
     if seed_of(drawing.name) % SHARE_OF_SECOND_ORDER:
         return
-    gate = Gate(Gradient(drawing.name, SECOND_ORDER), drawing.pack)
+    gate = SampleGate(Gradient(drawing.name, SECOND_ORDER), drawing.pack)
     drawing.admit(gate, (partial(_again, first, drawing.pack) for first in gradients_of(drawing)), 1)
 
 
@@ -242,7 +242,7 @@ def draw_sized(drawing: Drawing, kind: str) -> None:
 
     function = JaxFunction(drawing.name)
     if not function.left_open:
-        drawing.admit(Gate(function, drawing.pack, large=True), drawing.of_kind(kind), 1)
+        drawing.admit(SampleGate(function, drawing.pack, large=True), drawing.of_kind(kind), 1)
 
 
 def draw_non_finite(drawing: Drawing) -> None:
@@ -251,7 +251,7 @@ def draw_non_finite(drawing: Drawing) -> None:
 
     function = JaxFunction(drawing.name)
     if not function.left_open and not drawing.name.startswith(FACTORIZATIONS):
-        drawing.admit(Gate(function, drawing.pack, judges=[Judge.numpy]), drawing.of_kind(NON_FINITE), 1)
+        drawing.admit(SampleGate(function, drawing.pack, judges=[Judge.numpy]), drawing.of_kind(NON_FINITE), 1)
 
 
 def draw_dtypes(drawing: Drawing) -> None:
@@ -264,7 +264,7 @@ def draw_dtypes(drawing: Drawing) -> None:
     small = ("int8", "uint8")[seed_of(drawing.name) % 2]
     for variant in variants.VARIANTS:
         if variant.name in ("float16", "bfloat16", small) and variant.name not in dtypes:
-            gate = Gate(JaxFunction(drawing.name), drawing.pack)
+            gate = SampleGate(JaxFunction(drawing.name), drawing.pack)
             drawing.admit(gate, drawing.vary_samples([variant], drawing.samples[:MOST_TRIED]), 1)
 
 
@@ -301,7 +301,9 @@ def draw_tails_of_gradients(drawing: Drawing) -> None:
     if seed_of(drawing.name) % SHARE_OF_NON_FINITE_GRADIENTS == 0:
         variants_of_kind = [variant for variant in variants.VARIANTS if variant.kind == NON_FINITE]
         drawing.admit(
-            Gate(Gradient(drawing.name, GRADIENT), drawing.pack), drawing.vary_samples(variants_of_kind, samples), 1
+            SampleGate(Gradient(drawing.name, GRADIENT), drawing.pack),
+            drawing.vary_samples(variants_of_kind, samples),
+            1,
         )
 
 
@@ -309,7 +311,7 @@ def draw_refused(drawing: Drawing) -> None:
     """Calls that have to be refused, each by another change."""
     from freezing.jax.functions import JaxFunction
 
-    gate = Gate(JaxFunction(drawing.name), drawing.pack)
+    gate = SampleGate(JaxFunction(drawing.name), drawing.pack)
     for variant in variants.VARIANTS:
         if variant.refuses and len(gate.cases) < MOST_REFUSED:
             samples = (derive() for derive in drawing.vary_samples([variant], drawing.samples[:1]))

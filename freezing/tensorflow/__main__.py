@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from freezing.common.gate import Gate
+from freezing.common.gate import SampleGate
 from freezing.common.hashes import fix_hashes
 from freezing.common.parts import Reason, merge, write_part
 from freezing.tensorflow.in_turn import deadly_reasons, draw_in_turn, parts_of
@@ -40,7 +40,7 @@ def freeze_function(name: str, path: Path, deadly: Collection[str], note: Callab
 
     function = PublicFunction(name)
     pack = PackWriter()
-    gate = Gate(function, pack)
+    gate = SampleGate(function, pack)
     sampler = Sampler(function, pack, deadly, note)
     limits = list(KEPT_OF_RAW if function.by_keyword else KEPT)
     sample_count = 0

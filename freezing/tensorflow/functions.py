@@ -13,7 +13,7 @@ from typing import Any
 
 import tensorflow as tf
 from freezing.common.agreement import Reference
-from freezing.common.gate import Arguments, Subject
+from freezing.common.gate import Arguments, GatedFunction
 from freezing.tensorflow.definitions import RAW
 from freezing.tensorflow.references import rank
 from runners.tensorflow.devices import Cpu
@@ -34,7 +34,7 @@ _MISSING = re.compile(r"(?i)no opkernel|not supported|unsupported|not (yet )?imp
 """Messages about what is missing, and not about an argument."""
 
 
-class PublicFunction(Subject):
+class PublicFunction(GatedFunction):
     """A function by its canonical name."""
 
     def __init__(self, name: str) -> None:

@@ -13,7 +13,7 @@ import tensorflow as tf
 from freezing.common import differences
 from freezing.common.agreement import Reference
 from freezing.common.differences import Array, weights_of
-from freezing.common.gate import Arguments, Subject
+from freezing.common.gate import Arguments, GatedFunction
 from freezing.common.samples import Sample
 from freezing.tensorflow.functions import PublicFunction
 from freezing.tensorflow.references import flat, widen
@@ -34,7 +34,7 @@ LARGEST = 1e3
 
 
 @dataclass(frozen=True)
-class Order:
+class DerivativeOrder:
     """How often a function is differentiated."""
 
     name: str
@@ -46,14 +46,16 @@ class Order:
     has_directions: bool = False
 
 
-FIRST = Order(GRADIENT, gradient, (GRADIENT,), differences.gradients)
-SECOND = Order("second-order", second_order, (GRADIENT, "second-order"), differences.second_order, has_directions=True)
+FIRST = DerivativeOrder(GRADIENT, gradient, (GRADIENT,), differences.gradients)
+SECOND = DerivativeOrder(
+    "second-order", second_order, (GRADIENT, "second-order"), differences.second_order, has_directions=True
+)
 
 
-class Derivative(Subject):
+class Derivative(GatedFunction):
     """A public function, differentiated: the parts of a written call are its arguments."""
 
-    def __init__(self, function: PublicFunction, order: Order) -> None:
+    def __init__(self, function: PublicFunction, order: DerivativeOrder) -> None:
         super().__init__(function.name, lambda *parts: order.way(function.call, *parts)(), Cpu())
         self._function = function
         self._order = order
@@ -75,7 +77,7 @@ def _are_fit_for_differences(parts: Sequence[Any]) -> bool:
     return values.size <= differences.MOST_ELEMENTS and bool((np.abs(values) <= LARGEST).all())
 
 
-def by_differences(function: Callable[..., Any], order: Order, parts: Sequence[Any]) -> list[Any]:
+def by_differences(function: Callable[..., Any], order: DerivativeOrder, parts: Sequence[Any]) -> list[Any]:
     """The derivatives by each wanted input, from the values of the function alone; ``parts`` are of float64."""
     arguments, options, places, weighing, *directions = parts
     arrays = list(arrays_in((arguments, options), tf.Tensor))
@@ -99,7 +101,7 @@ def by_differences(function: Callable[..., Any], order: Order, parts: Sequence[A
 
 
 def sample_of(
-    function: PublicFunction, case: Mapping[str, Any], order: Order, kinds: Sequence[str], pack: PackWriter
+    function: PublicFunction, case: Mapping[str, Any], order: DerivativeOrder, kinds: Sequence[str], pack: PackWriter
 ) -> Sample:
     """The sample that differentiates a frozen case's call. Raises ``UnfreezableError`` where it has no derivative."""
     arguments, options = FrozenCall(case["call"]).parts(_on_host(case["arrays"], pack))

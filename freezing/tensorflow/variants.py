@@ -23,7 +23,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from freezing.common.gate import Gate, Subject
+from freezing.common.gate import GatedFunction, SampleGate
 from freezing.common.hashes import fix_hashes
 from freezing.common.parts import LISTED, Reason, merge_variants, write_part
 from freezing.common.samples import Sample
@@ -135,7 +135,7 @@ def draw_gradients(name: str, path: Path, deadly: Collection[str], note: Note, *
     order = SECOND if kind == SECOND_ORDER else FIRST
     function, pack = PublicFunction(name), PackWriter()
     derivative = Derivative(function, order)
-    gate = Gate(derivative, pack)
+    gate = SampleGate(derivative, pack)
     left_out: list[Reason] = deadly_reasons(name, deadly)
     bases = bases_in(path.parent.parent)
     cases = _varied_cases(bases, name, deadly, pack) if kind == GRADIENT_THERE else bases.copy_cases(name, pack)
@@ -194,7 +194,7 @@ def draw_variants(name: str, path: Path, deadly: Collection[str], note: Note, *,
         if kind == NON_FINITE and PROMISES_NOTHING.search(name):
             continue
         judges = INDEPENDENT if kind in (NON_FINITE, TAILS) else ()
-        gate = Gate(function, pack, large=kind in (SIZED_ODD, SIZED_LARGE), judges=judges)
+        gate = SampleGate(function, pack, large=kind in (SIZED_ODD, SIZED_LARGE), judges=judges)
         for variant in _of_kind(kind, bases.of(name)):
             if len(gate.cases) == MOST[kind].of(is_raw=function.by_keyword):
                 break
@@ -207,7 +207,7 @@ def draw_variants(name: str, path: Path, deadly: Collection[str], note: Note, *,
     write_part(pack, left_out, path)
 
 
-def _is_admitted(gate: Gate, subject: Subject, sample: Sample, pack: PackWriter) -> bool:
+def _is_admitted(gate: SampleGate, subject: GatedFunction, sample: Sample, pack: PackWriter) -> bool:
     from freezing.common.determined import ROUNDED_ELSEWHERE, require_determined
 
     if REFUSES in sample.kinds:

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from freezing.common.gate import Gate, Subject
+from freezing.common.gate import GatedFunction, SampleGate
 from freezing.common.hashes import fix_hashes
 from freezing.common.parts import Reason, draw_missing, merge, write_part
 from freezing.common.samples import Drawn
@@ -35,9 +35,9 @@ def freeze_operator(op: Any, path: Path) -> None:
     pack = PackWriter()
     left_out: list[Reason] = []
     functions = list(functions_of(op))
-    gates: list[tuple[str, Gate]] = []
+    gates: list[tuple[str, SampleGate]] = []
 
-    def admit(what: str, draw: Callable[[], Drawn], taking: Iterable[tuple[Subject, int]]) -> None:
+    def admit(what: str, draw: Callable[[], Drawn], taking: Iterable[tuple[GatedFunction, int]]) -> None:
         """Pass samples through the gate of each of these functions, which takes at most so many."""
         try:
             draws = draw()
@@ -47,7 +47,7 @@ def freeze_operator(op: Any, path: Path) -> None:
         kind = "a sample that cannot be frozen"
         left_out.extend((title_of(op), name, kind, detail) for name, detail in draws.left_out)
         for subject, most in taking:
-            gates.append((subject.name, Gate(subject, pack)))
+            gates.append((subject.name, SampleGate(subject, pack)))
             gates[-1][1].admit(draws.samples, most)
 
     if not functions:

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from freezing.common.agreement import Reference
-from freezing.common.gate import Arguments, Gate
+from freezing.common.gate import Arguments, SampleGate
 from freezing.common.parts import Reason, write_part
 from freezing.common.samples import Drawn
 from freezing.torch import references
@@ -73,7 +73,7 @@ def freeze(info: Any, path: Path) -> None:
     """Draw and judge one module's samples into a file of its own."""
     pack = PackWriter()
     subject = ModuleClass(info)
-    gate = Gate(subject, pack)
+    gate = SampleGate(subject, pack)
     left_out: list[Reason] = []
     for training in (True, False) if info.train_and_eval_differ else (True,):
         draws = draw(info, training, subject, pack)

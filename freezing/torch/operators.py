@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 from freezing.common.agreement import Reference
-from freezing.common.gate import Arguments, Subject
+from freezing.common.gate import Arguments, GatedFunction
 from freezing.torch import references
 from runners.suite.checks import Tolerance
 from runners.torch.devices import Cpu
@@ -19,7 +19,7 @@ KEPT: Mapping[str, tuple[int, int]] = {"function": (7, 3), "method": (4, 2), "in
 """Cases of a function in the first dtype that it is asked for, and in the second."""
 
 
-class OperatorFunction(Subject):
+class OperatorFunction(GatedFunction):
     """An operator by one of its public names."""
 
     def __init__(self, op: Any, name: str, style: str, call: Callable[..., Any]) -> None:

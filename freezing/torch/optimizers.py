@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from freezing.common.gate import Gate
+from freezing.common.gate import SampleGate
 from freezing.common.parts import Reason, write_part
 from freezing.common.samples import Drawn
 from freezing.torch.samples import seed, write
@@ -50,7 +50,7 @@ def freeze(info: Any, path: Path) -> None:
         left_out.append((subject.name, "", "a sample that cannot be frozen", "it takes sparse gradients alone"))
         write_part(pack, left_out, path)
         return
-    gate = Gate(subject, pack)
+    gate = SampleGate(subject, pack)
     draws = draw(info, pack)
     left_out += [(subject.name, name, "a sample that cannot be frozen", detail) for name, detail in draws.left_out]
     gate.admit(draws.samples, KEPT)

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from freezing.common.agreement import Reference
-from freezing.common.gate import Arguments, Subject
+from freezing.common.gate import Arguments, GatedFunction
 from freezing.torch import references
 from runners.torch.devices import Cpu
 from runners.torch.frozen import FrozenCall
 from runners.torch.ways import Way
 
 
-class WaySubject(Subject):
+class WaySubject(GatedFunction):
     """A public function that is called in a way of its own: the parts of a written call are its arguments."""
 
     def __init__(self, name: str, function: Callable[..., Any], way: Way) -> None:

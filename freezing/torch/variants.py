@@ -24,7 +24,7 @@ from typing import Any
 from zlib import crc32
 
 from freezing.common.determined import ROUNDED_ELSEWHERE, with_one_result
-from freezing.common.gate import Gate, Subject
+from freezing.common.gate import GatedFunction, SampleGate
 from freezing.common.hashes import fix_hashes
 from freezing.common.kinds import kinds_of, plain_values
 from freezing.common.parts import Reason, draw_missing, merge_variants, write_part
@@ -82,7 +82,7 @@ WHOLE = "int32"
 class BaseFunction:
     """A function under the gate, and the cases that its variants of one kind are made of."""
 
-    subject: Subject
+    subject: GatedFunction
     cases: Sequence[dict[str, Any]]
     is_first: bool
     """Whether it is the first name of its operator, or another."""
@@ -184,7 +184,7 @@ def freeze(kind: str, base_cases: FrozenCases, functions_of: Draw, path: Path) -
     pack = PackWriter()
     left_out: list[Reason] = []
     for one in functions_of(kind, base_cases):
-        gate = Gate(one.subject, pack, large=kind in (SIZED_ODD, SIZED_LARGE), judges=_judges(kind, one))
+        gate = SampleGate(one.subject, pack, large=kind in (SIZED_ODD, SIZED_LARGE), judges=_judges(kind, one))
         for of_mode in one.modes if kind in BY_MODE else [one]:
             most = len(gate.cases) + KEPT[kind][0 if one.is_first else 1]
             for place, variant in enumerate(variants_of(kind)):
@@ -207,7 +207,7 @@ def _judges(kind: str, base: BaseFunction) -> frozenset[Judge]:
     return INDEPENDENT if kind == NON_FINITE else frozenset()
 
 
-def _admit_first(gate: Gate, variant: Variant, samples: Iterator[Sample]) -> None:
+def _admit_first(gate: SampleGate, variant: Variant, samples: Iterator[Sample]) -> None:
     """Admit the first of the samples that the gate takes."""
     before = len(gate.cases)
     for sample in samples:
@@ -220,7 +220,7 @@ def _admit_first(gate: Gate, variant: Variant, samples: Iterator[Sample]) -> Non
 
 
 def _samples(
-    gate: Gate, base: BaseFunction, variant: Variant, place: int, base_cases: FrozenCases, pack: PackWriter
+    gate: SampleGate, base: BaseFunction, variant: Variant, place: int, base_cases: FrozenCases, pack: PackWriter
 ) -> Iterator[Sample]:
     """A variant of a few of a function's cases; each variant begins with another case."""
     if not variant.kind and variant.name in base_cases.dtypes_of(base):
@@ -256,7 +256,7 @@ def operator(op: Any, kind: str, base_cases: FrozenCases) -> Iterator[BaseFuncti
     pattern = rf"{re.escape(prefix_of(op, 'DTYPE'))}-\d+(-strided)?".replace("DTYPE", r"[a-z]+\d*")
     for place, function in enumerate(functions):
         if function.left_open is None and kind != SECOND_ORDER:
-            forward: Subject = ThroughView(function) if kind == OFFSET and function.in_place else function
+            forward: GatedFunction = ThroughView(function) if kind == OFFSET and function.in_place else function
             yield BaseFunction(forward, base_cases.of(function.name, pattern), place == 0)
     gradient = gradient_of(op, functions)
     # A call that the forward pass refuses is refused with and without a gradient.

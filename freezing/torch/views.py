@@ -11,7 +11,7 @@ import numpy as np
 
 import torch
 from freezing.common.agreement import Reference
-from freezing.common.gate import Arguments, Subject
+from freezing.common.gate import Arguments, GatedFunction
 from freezing.common.variants import OFFSET, OVERLAPPING, SECOND_ORDER, Array, Call, Variant, is_contiguous, slots
 from freezing.torch.operators import OperatorFunction
 from freezing.torch.subjects import called_by
@@ -24,7 +24,7 @@ ELEMENTS_BEFORE = 3
 IN_PLACE = "changes-inputs"
 
 
-class ThroughView(Subject):
+class ThroughView(GatedFunction):
     """A method that works in place, on a view: its result and the buffer that the view is a part of."""
 
     def __init__(self, function: OperatorFunction) -> None:

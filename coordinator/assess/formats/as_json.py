@@ -9,7 +9,7 @@ from pydantic_core import to_json
 
 from coordinator.assess.findings import Finding
 from coordinator.assess.recorded_run import RecordedRun
-from coordinator.assess.report import Report
+from coordinator.assess.report import AssessmentReport
 from coordinator.assess.sites import Site
 from coordinator.assess.whole_run import WholeRun
 
@@ -17,7 +17,7 @@ FORMAT = 1
 """Counts up when a reader of the last one could not read what is written."""
 
 
-def json_of(report: Report) -> bytes:
+def json_of(report: AssessmentReport) -> bytes:
     target = report.target
     return (
         to_json(
@@ -94,7 +94,7 @@ def _whole(whole: WholeRun) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding, report: Report) -> dict[str, Any]:
+def _finding(finding: Finding, report: AssessmentReport) -> dict[str, Any]:
     verdict = asdict(finding.verdict)
     verdict.pop("chart")
     return {

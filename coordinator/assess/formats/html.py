@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, select_autoescape
 
 from coordinator.assess.code import Code
-from coordinator.assess.report import Report, kind_sentence
+from coordinator.assess.report import AssessmentReport, kind_sentence
 from coordinator.assess.verdicts import Kind, Weight
 from coordinator.figures import formats
 from coordinator.text.page_text import finalize
@@ -28,11 +28,11 @@ TITLES = {
 TEMPLATES = Path(__file__).parent.parent / "templates"
 
 
-def html_of(report: Report, code: Code) -> str:
+def html_of(report: AssessmentReport, code: Code) -> str:
     return _template().render(finding_values(report, code, level=2))
 
 
-def finding_values(report: Report, code: Code, level: int) -> dict[str, Any]:
+def finding_values(report: AssessmentReport, code: Code, level: int) -> dict[str, Any]:
     """The values that ``finding_articles.html`` needs; its headings begin at ``level``."""
     weights = [
         (Weight.finding, "Findings", "none"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.etree import ElementTree as ET
 
 from coordinator.assess.findings import Finding
-from coordinator.assess.report import Report, kind_sentence
+from coordinator.assess.report import AssessmentReport, kind_sentence
 from coordinator.assess.verdicts import Weight
 from coordinator.text.page_text import page_text
 
@@ -13,7 +13,7 @@ _DECLARATION = '<?xml version="1.0" encoding="utf-8"?>\n'
 UNKNOWN = "nobody charted it there"
 
 
-def junit_of(report: Report) -> bytes:
+def junit_of(report: AssessmentReport) -> bytes:
     """Findings fail; functions that nobody charted are skipped; every other function passes."""
     findings = report.assessment.of_weight(Weight.finding)
     with_finding = {finding.verdict.function for finding in findings}
@@ -39,7 +39,7 @@ def junit_of(report: Report) -> bytes:
     return f"{_DECLARATION}{ET.tostring(suites, encoding='unicode')}\n".encode()
 
 
-def _finding(suite: ET.Element, finding: Finding, report: Report) -> None:
+def _finding(suite: ET.Element, finding: Finding, report: AssessmentReport) -> None:
     verdict, first = finding.verdict, finding.places[0]
     case = ET.SubElement(
         suite,

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from pydantic_core import to_json
 
 from coordinator.assess.findings import Finding
-from coordinator.assess.report import Report, kind_sentence
+from coordinator.assess.report import AssessmentReport, kind_sentence
 from coordinator.assess.sites import Site
 from coordinator.assess.verdicts import Kind, Weight
 from coordinator.text.page_text import page_text
@@ -28,7 +28,7 @@ RULES = {
 """Of each kind its level and its title."""
 
 
-def sarif_of(report: Report) -> bytes:
+def sarif_of(report: AssessmentReport) -> bytes:
     findings = report.assessment.of_weight(Weight.finding)
     run = {
         "tool": {
@@ -55,7 +55,7 @@ def _key(finding: Finding) -> tuple[str, Kind]:
     return finding.verdict.function, finding.verdict.kind
 
 
-def _result(findings: list[Finding], report: Report) -> dict[str, Any]:
+def _result(findings: list[Finding], report: AssessmentReport) -> dict[str, Any]:
     """The findings of one function and kind, which differ in their conditions."""
     function, kind = _key(findings[0])
     sentences = [f"{function} {kind_sentence(finding)}." for finding in findings]
@@ -80,11 +80,11 @@ def _result(findings: list[Finding], report: Report) -> dict[str, Any]:
     }
 
 
-def _repeat(finding: Finding, report: Report) -> str:
+def _repeat(finding: Finding, report: AssessmentReport) -> str:
     return f"Repeat the evidence: {report.repeat(finding.verdict)}"
 
 
-def _location(site: Site, report: Report) -> dict[str, Any]:
+def _location(site: Site, report: AssessmentReport) -> dict[str, Any]:
     """A notebook's cell has lines of its own, so that only the file is named."""
     path, is_cell, _ = site.path.partition("#")
     physical: dict[str, Any] = {"artifactLocation": {"uri": quote(f"{report.prefix}{path}")}}

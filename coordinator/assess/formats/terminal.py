@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from coordinator.assess.findings import Finding
 from coordinator.assess.recorded_run import WAYS, RecordedRun
-from coordinator.assess.report import Report, kind_sentence
+from coordinator.assess.report import AssessmentReport, kind_sentence
 from coordinator.assess.sites import Certainty, Site
 from coordinator.assess.verdicts import Kind, Weight
 from coordinator.figures.formats import join_words, plural
@@ -23,12 +23,12 @@ SHOWN_LINES = 8
 LABELS = {Kind.wrong: "WRONG", Kind.fails: "FAILS", Kind.accepts: "TAKES", Kind.falls_back: "HOST", Kind.slow: "SLOW"}
 
 
-def text_of(report: Report, *, whole: bool = False) -> str:
+def text_of(report: AssessmentReport, *, whole: bool = False) -> str:
     """The report; ``whole`` lists notes, conditions and unknown functions to the last."""
     return "\n".join(_lines(report, whole)) + "\n"
 
 
-def _lines(report: Report, whole: bool) -> Iterator[str]:
+def _lines(report: AssessmentReport, whole: bool) -> Iterator[str]:
     yield from _wrapped(report.first_line)
     if report.version_warning:
         yield from _wrapped(report.version_warning)
@@ -51,7 +51,7 @@ def _lines(report: Report, whole: bool) -> Iterator[str]:
     yield from _around(report, whole)
 
 
-def _finding(finding: Finding, report: Report) -> Iterator[str]:
+def _finding(finding: Finding, report: AssessmentReport) -> Iterator[str]:
     verdict = finding.verdict
     marks = [plural(len(finding.places), "place")]
     if verdict.charted_as != verdict.function:
@@ -75,7 +75,7 @@ def _finding(finding: Finding, report: Report) -> Iterator[str]:
     yield f"      $ {report.repeat(verdict)}"
 
 
-def _conditions(report: Report, whole: bool) -> Iterator[str]:
+def _conditions(report: AssessmentReport, whole: bool) -> Iterator[str]:
     findings = report.assessment.of_weight(Weight.condition)
     if not findings:
         return
@@ -95,7 +95,7 @@ def _conditions(report: Report, whole: bool) -> Iterator[str]:
     yield from _more(len(findings), SHOWN_CONDITIONS, whole)
 
 
-def _notes(report: Report, whole: bool) -> Iterator[str]:
+def _notes(report: AssessmentReport, whole: bool) -> Iterator[str]:
     findings = report.assessment.of_weight(Weight.note)
     if not findings:
         return
@@ -139,7 +139,7 @@ def _run(run: RecordedRun, whole: bool) -> Iterator[str]:
     yield f"└{'─' * (WIDTH - 2)}┘"
 
 
-def _whole_run(report: Report) -> Iterator[str]:
+def _whole_run(report: AssessmentReport) -> Iterator[str]:
     """The command on the target itself, and its predictions."""
     if report.why_not_whole is not None:
         yield ""
@@ -162,7 +162,7 @@ def _whole_run(report: Report) -> Iterator[str]:
         yield from _wrapped(note)
 
 
-def _callers(report: Report) -> Iterator[str]:
+def _callers(report: AssessmentReport) -> Iterator[str]:
     further = [caller for caller in report.callers if len(caller.path) > 1]
     if not further:
         return
@@ -174,7 +174,7 @@ def _callers(report: Report) -> Iterator[str]:
     yield from _more(len(further), SHOWN_CALLERS, False, "--format json has all")
 
 
-def _around(report: Report, whole: bool) -> Iterator[str]:
+def _around(report: AssessmentReport, whole: bool) -> Iterator[str]:
     """Around the findings: unknown functions, questions to the device, unread files, silenced places."""
     source, unknown = report.source, report.assessment.unknown
     yield ""
@@ -209,11 +209,11 @@ def _guards(finding: Finding) -> str:
     return join_words([f"`{text}`" for text in texts], 2)
 
 
-def _places(sites: Sequence[Site], report: Report) -> str:
+def _places(sites: Sequence[Site], report: AssessmentReport) -> str:
     return f"at {join_words(list(dict.fromkeys(_place(site, report) for site in sites)), SHOWN_PLACES)}"
 
 
-def _place(site: Site, report: Report) -> str:
+def _place(site: Site, report: AssessmentReport) -> str:
     guard = f" (under `{site.guards[0].text}`)" if site.guards else ""
     guess = "?" if site.certainty is Certainty.guessed else ""
     reached = "" if site.reached is None else " (reached)" if site.reached else " (not reached)"

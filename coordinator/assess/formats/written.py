@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 from coordinator.assess.code import Code
-from coordinator.assess.report import Report
+from coordinator.assess.report import AssessmentReport
 
 Format = Literal["text", "json", "html", "junit", "sarif"]
 
 
-def written(report: Report, format: Format, code: Code, *, whole: bool) -> bytes:
+def written(report: AssessmentReport, format: Format, code: Code, *, whole: bool) -> bytes:
     """Each format's module is imported where it is asked for: the terminal needs none of the others."""
     match format:
         case "text":

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from freezing.common.agreement import Reference
-from freezing.common.gate import Arguments, Subject
+from freezing.common.gate import Arguments, GatedFunction
 from freezing.common.samples import Sample
 from freezing.common.variants import TAILS
 from protocol.enums import GRADIENT, WRONG_ON_HOST, Ending
@@ -121,7 +121,7 @@ def test_a_case_that_is_wrong_on_the_cpu_says_so_and_fails_there(
         assert run(cpu, case).ending is Ending.mismatched, case.id
 
 
-class Halved(Subject):
+class Halved(GatedFunction):
     """Halves numbers, but those from 100 on it leaves as they are; its reference halves all."""
 
     def __init__(self, device: Device) -> None:

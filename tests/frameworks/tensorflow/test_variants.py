@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 from freezing.common.determined import require_determined
-from freezing.common.gate import Gate
+from freezing.common.gate import SampleGate
 from freezing.common.variants import VARIANTS, Call, Variant
 from freezing.tensorflow.functions import PublicFunction
 from freezing.tensorflow.varied import sample_of
@@ -65,7 +65,7 @@ def test_the_spread_of_equal_numbers_is_determined_if_they_are_moved_together() 
 def refusal_cases(name: str, variant: Variant, call: Call) -> list[dict[str, Any]]:
     variant_call, pack = variant.of(call), PackWriter()
     assert variant_call is not None
-    gate = Gate(PublicFunction(name), pack)
+    gate = SampleGate(PublicFunction(name), pack)
     gate.admit_refused([sample_of({"name": "one"}, variant_call, variant, pack)], 1)
     return gate.cases
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from freezing.common.docstrings import read
-from freezing.common.observation import Conditions, Observation, Unit, observe
+from freezing.common.observation import Conditions, ObservationFile, Unit, observe
 from freezing.common.parts import drawn_apart
 from protocol.enums import Placement
 from runners.suite.cases import Function
@@ -75,7 +75,7 @@ def test_an_example_that_turns_what_cannot_be_put_back_is_refused(cpu: Device, t
     unit = Unit(("torch.utils.rename_privateuse1_backend",), docstring, frozenset())
     draw = partial(observe, unit, cpu, TorchDialect(), Conditions((0,)), str(tmp_path))
     drawn_apart(unit.names[0], tmp_path / "0000.npz", draw)
-    observation = Observation(Pack(tmp_path / "0000.npz"))
+    observation = ObservationFile(Pack(tmp_path / "0000.npz"))
     assert observation.refused == ("leaves settings of the process changed", "the name of a private backend")
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from coordinator.app import create_app
 from coordinator.assess.bundled import from_bundles
-from coordinator.assess.evidence import Evidence, TargetEvidence
+from coordinator.assess.evidence import EvidenceSet, TargetEvidence
 from coordinator.assess.evidence_file import FORMAT, read
 from coordinator.configuration.settings import Settings
 from tests import bundles
@@ -70,7 +70,7 @@ async def send(http: httpx.AsyncClient, lines: Lines) -> int:
     return number
 
 
-async def fetch_evidence(http: httpx.AsyncClient, target: str = "*/*") -> Evidence:
+async def fetch_evidence(http: httpx.AsyncClient, target: str = "*/*") -> EvidenceSet:
     answer = await http.get("/evidence", params={"target": target})
     assert answer.status_code == 200, answer.text
     return read(answer.content, "the answer", "the test")

@@ -9,8 +9,8 @@ from typing import Any
 from coordinator.assess.evidence import CaseEvidence, Chart, TargetEvidence
 from coordinator.assess.findings import Assessment, assess
 from coordinator.assess.names import Names
-from coordinator.assess.report import Report
-from coordinator.assess.sites import Certainty, Guard, Site, Source, Use
+from coordinator.assess.report import AssessmentReport
+from coordinator.assess.sites import AssessedSource, Certainty, Guard, Site, Use
 from coordinator.results.conditions import CallSite, End
 from protocol.catalogue import CallOptions, CaseOptions
 from protocol.enums import Cause, DeviceClass, Ending, Judge
@@ -90,8 +90,8 @@ def site(
     )
 
 
-def source(*sites: Site, **changes: Any) -> Source:
-    return Source(sites=sites, files=1, modules={"train.py": "train"}, **changes)
+def source(*sites: Site, **changes: Any) -> AssessedSource:
+    return AssessedSource(sites=sites, files=1, modules={"train.py": "train"}, **changes)
 
 
 def assessment_of(
@@ -102,7 +102,7 @@ def assessment_of(
     return assess(source(*(sites or (site(),))), target(functions), Names(frozenset(functions)), slow)
 
 
-def report(assessment: Assessment, *sites: Site, **changes: Any) -> Report:
+def report(assessment: Assessment, *sites: Site, **changes: Any) -> AssessmentReport:
     values: dict[str, Any] = {
         "path": ".",
         "prefix": "src/",
@@ -116,4 +116,4 @@ def report(assessment: Assessment, *sites: Site, **changes: Any) -> Report:
         "known": 0,
         "callers": (),
     }
-    return Report(**{**values, **changes})
+    return AssessmentReport(**{**values, **changes})

@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 
 from coordinator.assess import evidence_file
-from coordinator.assess.evidence import Evidence, TargetEvidence, choose
+from coordinator.assess.evidence import EvidenceSet, TargetEvidence, choose
 from coordinator.assess.merging import Charted, complete, extended, merged
 from coordinator.assess.runs import Run, RunCase, case_evidence
 from coordinator.errors import AssessmentError
@@ -33,7 +33,7 @@ FAILED = Run(Verdict.failed, Placement.unknown, Cause.type, Ending.raised, "no\n
 
 
 def choose_target(selector: str, *targets: TargetEvidence, installed_version: str | None = None) -> TargetEvidence:
-    return choose(Evidence(targets, "ships with Portolan"), Selector.parse(selector), installed_version).chosen
+    return choose(EvidenceSet(targets, "ships with Portolan"), Selector.parse(selector), installed_version).chosen
 
 
 OLD, NEW = target({}, "2.9.0"), target({}, "2.13.0")
@@ -53,7 +53,7 @@ def test_a_version_that_was_asked_for_is_taken() -> None:
 
 def test_of_two_machines_the_one_charted_last_is_taken_and_the_other_named() -> None:
     later = replace(OLD, hardware="TPU v5e", charts=(replace(OLD.charts[0], at=CHARTED_AT + timedelta(days=1)),))
-    choice = choose(Evidence((OLD, later), "ships with Portolan"), Selector.parse("torch/xla"), None)
+    choice = choose(EvidenceSet((OLD, later), "ships with Portolan"), Selector.parse("torch/xla"), None)
     assert (choice.chosen, choice.others) == (later, (OLD,))
 
 
@@ -216,19 +216,21 @@ def test_own_evidence_is_completed_by_what_ships_and_of_each_function_the_newest
     own = of_age(1, ships=False, add="own", sort="own")
     shipped = of_age(0, ships=True, add="shipped", topk="shipped")
     elsewhere = replace(of_age(2, ships=True, topk="of another version"), version="2.15.0")
-    (both,) = complete(Evidence((own,), "from here"), Evidence((shipped, elsewhere), "ships with Portolan")).targets
+    (both,) = complete(
+        EvidenceSet((own,), "from here"), EvidenceSet((shipped, elsewhere), "ships with Portolan")
+    ).targets
     names = {name: both.functions[name][0].case.rpartition("/")[2] for name in both.functions}
     assert names == {"torch.add": "own", "torch.sort": "own", "torch.topk": "shipped"}
     assert both.shipped_functions == {"torch.topk"}
     assert both.charted_at == own.charted_at
     newer = of_age(2, ships=True, add="shipped")
-    (newest,) = complete(Evidence((own,), "from here"), Evidence((newer,), "ships with Portolan")).targets
+    (newest,) = complete(EvidenceSet((own,), "from here"), EvidenceSet((newer,), "ships with Portolan")).targets
     assert newest.shipped_functions == {"torch.add"}
 
 
 def test_without_own_evidence_all_of_it_ships_and_nothing_is_marked() -> None:
-    shipped = Evidence((of_age(0, ships=True, add="shipped"),), "ships with Portolan")
-    assert complete(Evidence((), "from here"), shipped) is shipped
+    shipped = EvidenceSet((of_age(0, ships=True, add="shipped"),), "ships with Portolan")
+    assert complete(EvidenceSet((), "from here"), shipped) is shipped
     assert shipped.targets[0].shipped_functions == frozenset()
 
 

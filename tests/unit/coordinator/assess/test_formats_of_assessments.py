@@ -16,7 +16,7 @@ from coordinator.assess.formats.html import html_of
 from coordinator.assess.formats.junit import junit_of
 from coordinator.assess.formats.sarif import RULES, sarif_of
 from coordinator.assess.formats.terminal import WIDTH, text_of
-from coordinator.assess.report import Report
+from coordinator.assess.report import AssessmentReport
 from coordinator.assess.sites import DeviceQuestion, Guard, GuardKind, UnreadFile
 from protocol.enums import Cause, Ending
 from tests.unit.coordinator.assess.cases import FUNCTION, assessment_of, case, report, several, site, source, target
@@ -52,7 +52,7 @@ def assessment() -> Assessment:
 
 
 @pytest.fixture
-def assessment_report(assessment: Assessment) -> Report:
+def assessment_report(assessment: Assessment) -> AssessmentReport:
     code = source(
         *SITES,
         device_questions=(DeviceQuestion("train.py", 4, "x.device.type"),),
@@ -63,7 +63,7 @@ def assessment_report(assessment: Assessment) -> Report:
     return report(assessment, source=code, target=charted_target, installed="2.8.0+cpu", ignored=1, known=2)
 
 
-def test_the_first_line_of_the_terminal_is_what_to_act_on(assessment_report: Report) -> None:
+def test_the_first_line_of_the_terminal_is_what_to_act_on(assessment_report: AssessmentReport) -> None:
     text = text_of(assessment_report)
     assert " ".join(text.split()).startswith(
         "On torch/xla this code calls 1 function that gives wrong values without an error (torch.wrong at "
@@ -73,13 +73,13 @@ def test_the_first_line_of_the_terminal_is_what_to_act_on(assessment_report: Rep
     )
 
 
-def test_the_terminal_is_80_columns_wide_but_for_what_is_copied(assessment_report: Report) -> None:
+def test_the_terminal_is_80_columns_wide_but_for_what_is_copied(assessment_report: AssessmentReport) -> None:
     for text in (text_of(assessment_report), text_of(assessment_report, whole=True)):
         for line in text.splitlines():
             assert len(line) <= WIDTH or line.lstrip().startswith("$ "), line
 
 
-def test_the_terminal_says_all_that_stands_around_the_findings(assessment_report: Report) -> None:
+def test_the_terminal_says_all_that_stands_around_the_findings(assessment_report: AssessmentReport) -> None:
     text = " ".join(text_of(assessment_report).split())
     assert "WRONG torch.wrong (1 place)" in text
     assert 'FAILS torch.guarded (1 place, only under `x.device.type == "cuda"`)' in text
@@ -119,7 +119,7 @@ def test_without_a_finding_the_first_line_does_not_say_more_than_is_known(sites:
     assert report(assessment, *used_sites).first_line == first_line
 
 
-def test_json_has_every_finding_with_its_places(assessment_report: Report) -> None:
+def test_json_has_every_finding_with_its_places(assessment_report: AssessmentReport) -> None:
     document = json.loads(json_of(assessment_report))
     assert (document["type"], document["format"], document["summary"]) == (
         "portolan-assessment",
@@ -136,7 +136,7 @@ def test_json_has_every_finding_with_its_places(assessment_report: Report) -> No
     assert document["unknown"] == {"torch.unknown": 1}
 
 
-def test_sarif_has_one_result_a_function_and_kind(assessment_report: Report) -> None:
+def test_sarif_has_one_result_a_function_and_kind(assessment_report: AssessmentReport) -> None:
     document = json.loads(sarif_of(assessment_report))
     assert document["version"] == "2.1.0"
     (run,) = document["runs"]
@@ -172,7 +172,7 @@ def test_sarif_names_the_notebook_and_no_line_of_it() -> None:
     assert run["results"][0]["locations"] == [{"physicalLocation": {"artifactLocation": {"uri": "src/train.ipynb"}}}]
 
 
-def test_junit_counts_what_it_lists(assessment_report: Report) -> None:
+def test_junit_counts_what_it_lists(assessment_report: AssessmentReport) -> None:
     root = ET.fromstring(junit_of(assessment_report))
     (suite,) = root
     cases = list(suite)
@@ -186,7 +186,7 @@ def test_junit_counts_what_it_lists(assessment_report: Report) -> None:
     assert "src/train.py:3" in (failure.findtext("failure") or "")
 
 
-def test_html_shows_the_code_and_asks_nothing_of_others(assessment_report: Report, tmp_path: Path) -> None:
+def test_html_shows_the_code_and_asks_nothing_of_others(assessment_report: AssessmentReport, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(CODE)
     page = html_of(assessment_report, Code(tmp_path))
     assert "line_2 = 1 &lt; 2" in page

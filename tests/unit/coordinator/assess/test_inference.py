@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 
 from coordinator.assess.knowledge import Knowledge, PublicNames, knowledge_of, shipped_surfaces
-from coordinator.assess.sites import Certainty, GuardKind, Site, Source, Use
+from coordinator.assess.sites import AssessedSource, Certainty, GuardKind, Site, Use
 from coordinator.assess.sources import linked, read_one
 from coordinator.catalogue.usage import sources as files
 from coordinator.results.conditions import UNKNOWN_VALUE, CallSite
@@ -24,7 +24,7 @@ def shipped_knowledge() -> tuple[Knowledge, PublicNames]:
     return knowledge_of(surfaces), PublicNames(surfaces)
 
 
-def read_code(code: Mapping[str, str]) -> Source:
+def read_code(code: Mapping[str, str]) -> AssessedSource:
     knowledge, public = shipped_knowledge()
     readings = [read_one(files.SourceFile(path, "", text.encode()), "", knowledge) for path, text in code.items()]
     return linked(readings, knowledge, public, {"torch", "tf", "jax"})

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from coordinator.assess import sources
 from coordinator.assess.knowledge import PublicNames, knowledge_of, shipped_surfaces
-from coordinator.assess.sites import Source
+from coordinator.assess.sites import AssessedSource
 from coordinator.assess.sources import located, module_of, read_one, read_sources
 from coordinator.catalogue.usage import sources as files
 from coordinator.errors import AssessmentError
@@ -27,11 +27,11 @@ KNOWLEDGE = knowledge_of(SURFACES)
 PUBLIC = PublicNames(SURFACES)
 
 
-def places(source: Source) -> list[tuple[str, int]]:
+def places(source: AssessedSource) -> list[tuple[str, int]]:
     return [(site.path, site.line) for site in source.sites]
 
 
-def reasons(source: Source) -> dict[str, str]:
+def reasons(source: AssessedSource) -> dict[str, str]:
     return {unread.path: unread.reason for unread in source.unread}
 
 

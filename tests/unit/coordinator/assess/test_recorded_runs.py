@@ -18,7 +18,7 @@ from coordinator.assess.formats.terminal import WIDTH, text_of
 from coordinator.assess.recorded_run import CANNOT_KNOW, RecordedRun
 from coordinator.assess.recordings import read_recording, source_of
 from coordinator.assess.replayed import assess_replays, without_outcome
-from coordinator.assess.report import Report
+from coordinator.assess.report import AssessmentReport
 from coordinator.assess.verdicts import SLOW, Kind, Weight
 from coordinator.errors import AssessmentError
 from coordinator.results.conditions import UNKNOWN_VALUE, CallSite
@@ -133,7 +133,7 @@ def test_recorded_calls_are_sites_whose_arguments_are_known() -> None:
     assert (of_function.path, of_function.line) == ("train.py", 3)
 
 
-def make_report(assessment: Assessment, run: RecordedRun) -> Report:
+def make_report(assessment: Assessment, run: RecordedRun) -> AssessmentReport:
     return report(assessment, *source_of(run.recording).sites, run=run, target=REPLAYS, prefix="")
 
 

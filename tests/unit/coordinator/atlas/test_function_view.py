@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coordinator.atlas.function_view import FunctionView, Message, function_views
+from coordinator.atlas.function_view import FailureMessage, FunctionView, function_views
 from coordinator.atlas.overview import Atlas
 from tests.unit.coordinator.assess.cases import FUNCTION, case, several, target
 from tests.unit.coordinator.atlas.evidence import atlas, charted_target
@@ -28,8 +28,8 @@ def test_failures_with_one_message_are_told_once_with_a_command_that_repeats_one
     cases = [case("a", "failed"), case("b", "failed"), case("c")]
     (on_xla,) = view(atlas(target({FUNCTION: cases})), FUNCTION).targets
     assert on_xla.messages == (
-        Message("a said so", ("not_implemented",), 1, f"portolan-runner run torch xla {FUNCTION}/a"),
-        Message("b said so", ("not_implemented",), 1, f"portolan-runner run torch xla {FUNCTION}/b"),
+        FailureMessage("a said so", ("not_implemented",), 1, f"portolan-runner run torch xla {FUNCTION}/a"),
+        FailureMessage("b said so", ("not_implemented",), 1, f"portolan-runner run torch xla {FUNCTION}/b"),
     )
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coordinator.assess.evidence import CaseEvidence
-from coordinator.atlas.marks import Cell, Mark, cell_of, cell_words
+from coordinator.atlas.marks import AtlasCell, Mark, cell_of, cell_words
 from coordinator.results.conditions import End
 from tests.unit.coordinator.assess.cases import case
 from tests.unit.coordinator.atlas.evidence import wrong
@@ -15,7 +15,7 @@ from tests.unit.coordinator.atlas.evidence import wrong
 ENDS = st.lists(st.sampled_from(["passed", "unproven", "fell_back", "failed"]), min_size=1, max_size=30)
 
 
-def cell(*ends: End) -> Cell:
+def cell(*ends: End) -> AtlasCell:
     new_cell = cell_of([case(f"{number}", end) for number, end in enumerate(ends)])
     assert new_cell is not None
     return new_cell
@@ -79,7 +79,7 @@ def test_without_a_case_there_is_no_mark() -> None:
 )
 def test_counts_that_do_not_add_up_are_no_cell(counts: tuple[int, int, int, int, int]) -> None:
     with pytest.raises(ValueError, match="does not add up"):
-        Cell(*counts)
+        AtlasCell(*counts)
 
 
 def test_what_is_silently_accepted_is_said_and_in_no_count() -> None:

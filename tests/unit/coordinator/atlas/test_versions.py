@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coordinator.atlas.marks import Mark
-from coordinator.atlas.versions import Observation, Span, since, spans
+from coordinator.atlas.versions import Span, VersionMark, since, spans
 
 
 @pytest.mark.parametrize(
@@ -30,12 +30,12 @@ from coordinator.atlas.versions import Observation, Span, since, spans
     ],
 )
 def test_since_when(marks: list[tuple[str, Mark | None]], sentence: str | None) -> None:
-    assert since(spans([Observation(version, mark) for version, mark in marks])) == sentence
+    assert since(spans([VersionMark(version, mark) for version, mark in marks])) == sentence
 
 
 def test_a_span_has_the_charted_versions_around_it_as_bounds() -> None:
     marks = {"2.6": Mark.works, "2.7": None, "2.8": Mark.works, "2.9": Mark.fails, "2.11": Mark.works}
-    history = spans([Observation(version, mark) for version, mark in marks.items()])
+    history = spans([VersionMark(version, mark) for version, mark in marks.items()])
     assert history == (
         Span(Mark.works, ("2.6", "2.8"), since_after=None, until_before="2.9"),
         Span(Mark.fails, ("2.9",), since_after="2.8", until_before="2.11"),

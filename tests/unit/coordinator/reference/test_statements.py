@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from coordinator.reference import reader
-from coordinator.reference.models import TOP, PublishedFunction
+from coordinator.reference.models import TOP, ReferenceFunction
 from coordinator.reports.contents import contents_of
 from coordinator.reports.options import ReportOptions
 from coordinator.reports.table import Missing, Table
@@ -226,7 +226,7 @@ def test_a_function_without_a_published_latency_has_a_row_without_a_figure() -> 
     absent = {each.function for each in REFERENCE.latencies if each.milliseconds is None}
     assert "torch.nn.SmoothL1Loss" in absent
     assert not absent & set(TABLES["latencies"].column("function"))
-    assert {field.name for field in fields(PublishedFunction)} == {"framework", "function", "strata", "subtests"}
+    assert {field.name for field in fields(ReferenceFunction)} == {"framework", "function", "strata", "subtests"}
 
 
 def test_the_reference_is_what_the_files_hold_and_changes_with_them(

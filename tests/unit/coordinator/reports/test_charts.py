@@ -26,7 +26,7 @@ from coordinator.reports.charts.theme import CONFIG, DARK, SHEET, dark, of_both
 from coordinator.reports.contents import CHAPTERS, contents_of
 from coordinator.reports.options import ReportOptions
 from coordinator.results.judges import JudgedCases
-from coordinator.results.report_data import FirstCall, PlacementCount, ReportData
+from coordinator.results.report_data import FirstCallLatency, PlacementCount, ReportData
 from protocol.host_only import HostOnly
 from tests.unit.coordinator.catalogue.test_coverage import NAMES, SMALL, counts
 from tests.unit.coordinator.catalogue.test_sample import sample
@@ -65,7 +65,7 @@ def fleet(reference: Reference | None = None, *more: Any) -> ReportData:
         PlacementCount(XLA.id, "on_device", 6),
         PlacementCount(XLA.id, "fell_back", 1),
     )
-    calls = tuple(FirstCall(XLA.id, name, 100.0, 30.0, 2.0) for name in functions)
+    calls = tuple(FirstCallLatency(XLA.id, name, 100.0, 30.0, 2.0) for name in functions)
     return ReportData(**{**vars_of(data), "placements": placements, "first_calls": calls})
 
 

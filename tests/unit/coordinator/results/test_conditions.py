@@ -15,7 +15,7 @@ from coordinator.results.conditions import (
     CallSite,
     End,
     EndedCase,
-    SiteVerdict,
+    MatchingCases,
     condition_of,
     dtypes_tried,
     end_of_runs,
@@ -197,17 +197,17 @@ WHERE = [case("fell_back", positional=1), *[case(positional=3)] * 4, case("faile
 @pytest.mark.parametrize(
     ("site", "verdict"),
     [
-        (CallSite(3, {}), SiteVerdict(0, 0, 4)),
-        (CallSite(1, {}), SiteVerdict(0, 1, 1)),
-        (CallSite(1, {"axis": None}), SiteVerdict(0, 1, 1)),
-        (CallSite(1, {"axis": 0}), SiteVerdict(1, 0, 1)),
-        (CallSite(1, {"axis": UNKNOWN_VALUE}), SiteVerdict(1, 0, 1)),
+        (CallSite(3, {}), MatchingCases(0, 0, 4)),
+        (CallSite(1, {}), MatchingCases(0, 1, 1)),
+        (CallSite(1, {"axis": None}), MatchingCases(0, 1, 1)),
+        (CallSite(1, {"axis": 0}), MatchingCases(1, 0, 1)),
+        (CallSite(1, {"axis": UNKNOWN_VALUE}), MatchingCases(1, 0, 1)),
         (CallSite(1, {"axis": False}), None),
         (CallSite(2, {}), None),
         (CallSite(3, {"out": UNKNOWN_VALUE}), None),
     ],
 )
-def test_a_call_is_judged_by_the_cases_that_are_like_it(site: CallSite, verdict: SiteVerdict | None) -> None:
+def test_a_call_is_judged_by_the_cases_that_are_like_it(site: CallSite, verdict: MatchingCases | None) -> None:
     assert site_verdict(site, WHERE) == verdict
 
 

@@ -16,7 +16,7 @@ import pytest
 from freezing.common import admission
 from freezing.common.admission import Admitted, LeftOpen, admit
 from freezing.common.docstrings import read
-from freezing.common.observation import Conditions, Observation, Unit, observe
+from freezing.common.observation import Conditions, ObservationFile, Unit, observe
 from freezing.common.parts import ENDED, NEVER_ENDS, drawn_apart
 from runners.suite.frozen import Pack, PackWriter
 from tests.unit.runners.suite.toy_examples import ToyDialect, device
@@ -27,7 +27,7 @@ LEFT_OPEN = LeftOpen(frozenset({"eig"}))
 def admit_docstring(folder: Path, text: str, *names: str, limit_s: int = 30) -> Admitted:
     """What becomes of a docstring by two runs, each in a process of its own."""
     unit = Unit(names or ("toy.double",), read(text))
-    observations: list[Observation] = []
+    observations: list[ObservationFile] = []
     for number, seeds in enumerate(((0,), (1, 2, 3))):
         without = frozenset(observations[0].dropped) if observations and not observations[0].ended else frozenset[int]()
         conditions = Conditions(seeds, without)
@@ -35,7 +35,7 @@ def admit_docstring(folder: Path, text: str, *names: str, limit_s: int = 30) -> 
         room.mkdir()
         draw = partial(observe, unit, device(), ToyDialect(), conditions, str(room))
         drawn_apart(unit.names[0], path, draw, limit_s=limit_s)
-        observations.append(Observation(Pack(path)))
+        observations.append(ObservationFile(Pack(path)))
     return admit(unit, observations[0], observations[1], LEFT_OPEN, PackWriter())
 
 
@@ -103,7 +103,7 @@ def test_an_address_differs_from_interpreter_to_interpreter(tmp_path: Path) -> N
         )
         environment = {**os.environ, "PYTHONHASHSEED": str(number)}
         subprocess.run([sys.executable, "-c", program], env=environment, check=True)
-        observations.append(Observation(Pack(path)))
+        observations.append(ObservationFile(Pack(path)))
     case = admit(unit, observations[0], observations[1], LEFT_OPEN, PackWriter()).case
     assert labels(case) == ["3"]
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from freezing.common.agreement import Reference
-from freezing.common.gate import ACCEPTED, ENOUGH, Arguments, Gate, Subject
+from freezing.common.gate import ACCEPTED, ENOUGH, Arguments, GatedFunction, SampleGate
 from freezing.common.samples import Sample
 from protocol.enums import REFUSES
 from runners.suite.device import Device
@@ -29,7 +29,7 @@ class Host:
         pass
 
 
-class Called(Subject):
+class Called(GatedFunction):
     """Any function of no arguments."""
 
     def __init__(self, call: Callable[[], Any]) -> None:
@@ -59,7 +59,7 @@ def raising(*errors: type[Exception] | None) -> Callable[[], Any]:
 
 
 def test_a_refused_call_becomes_a_case_with_the_name_of_its_error() -> None:
-    gate = Gate(Called(raising(IndexError)), PackWriter())
+    gate = SampleGate(Called(raising(IndexError)), PackWriter())
     assert gate.admit_refused(SAMPLES, 1) == 1
     (case,) = gate.cases
     assert (case["kind"], case["refuses"], case["tags"]) == ("behaviour", "IndexError", ["plain", REFUSES])
@@ -75,7 +75,7 @@ def test_a_refused_call_becomes_a_case_with_the_name_of_its_error() -> None:
     (IndexError, None),
 ])  # fmt: skip
 def test_what_is_not_always_refused_for_its_arguments_is_left_out(errors: Sequence[type[Exception] | None]) -> None:
-    gate = Gate(Called(raising(*errors)), PackWriter())
+    gate = SampleGate(Called(raising(*errors)), PackWriter())
     assert gate.admit_refused(SAMPLES[:1], 1) == 0
     assert gate.cases == []
     assert gate.left_out == [("float32-0-index-far", ACCEPTED, "")]
