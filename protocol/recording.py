@@ -48,7 +48,7 @@ class RecordedSite(Message):
 Sites = Annotated[list[RecordedSite], Field(max_length=MAX_SITES)]
 
 
-class RecordedArray(Message):
+class ArrayEntry(Message):
     """An array that goes into a call: drawn from a seed between ``low`` and ``high``, unless it has ``values``."""
 
     dtype: Name
@@ -64,11 +64,11 @@ class RecordedGradient(Message):
 
     wanted: Places
     """The arrays to differentiate by."""
-    results: Annotated[list[RecordedArray | None], Field(max_length=MAX_ARRAYS)]
+    results: Annotated[list[ArrayEntry | None], Field(max_length=MAX_ARRAYS)]
     """Of each array that the call returns the weight in the sum that is differentiated; null: it has no gradient."""
 
 
-class RecordedCall(Message):
+class CallEntry(Message):
     """Calls that differ in nothing but the values of their floating arrays and numbers."""
 
     function: CaseName
@@ -77,7 +77,7 @@ class RecordedCall(Message):
     dtype: Name
     call: JsonValue
     """Its arguments and options as frozen cases have them, with a slot for each array."""
-    arrays: Annotated[list[RecordedArray], Field(max_length=MAX_ARRAYS)]
+    arrays: Annotated[list[ArrayEntry], Field(max_length=MAX_ARRAYS)]
     changes: Places
     """The arrays that the call has changed."""
     is_random: bool
@@ -142,7 +142,7 @@ class Recording(Message):
     """Of the command; negative: the signal that ended it; null: it was killed before its end."""
     notes: Lines
     """Sentences on what could not be recorded."""
-    calls: Annotated[list[RecordedCall], Field(max_length=MAX_CALLS)]
+    calls: Annotated[list[CallEntry], Field(max_length=MAX_CALLS)]
     """In the order of their first call."""
     crossings: Annotated[list[Crossing], Field(max_length=MAX_CALLS)]
     left_out: Annotated[list[LeftOut], Field(max_length=MAX_CALLS)]

@@ -22,7 +22,7 @@ LONGEST_HEARTBEAT_S = 10.0
 """The contract allows no longer one."""
 
 
-class Variables(BaseModel):
+class RunnerVariables(BaseModel):
     """The variables as they are set; an empty one is not set, but for the secret."""
 
     model_config = ConfigDict(frozen=True)
@@ -36,9 +36,9 @@ class Variables(BaseModel):
     system_cache: str = Field(default="", validation_alias="XDG_CACHE_HOME")
 
 
-def variables() -> Variables:
+def variables() -> RunnerVariables:
     """The variables as they are set now. Their meaning is in docs/reference/settings.md."""
-    return Variables.model_validate(inherited())
+    return RunnerVariables.model_validate(inherited())
 
 
 def heartbeat_s() -> float:

@@ -11,7 +11,7 @@ from coordinator.assess.sites import AssessedSource, Certainty, Site, Use
 from coordinator.errors import AssessmentError
 from coordinator.results.conditions import UNKNOWN_VALUE, CallSite
 from protocol.model import first_fault
-from protocol.recording import RecordedCall, Recording, RecordingMark
+from protocol.recording import CallEntry, Recording, RecordingMark
 from protocol.recording_format import FORMAT
 
 SUFFIX = ".json"
@@ -44,7 +44,7 @@ def source_of(recording: Recording) -> AssessedSource:
     return AssessedSource(sites, files=len({site.path for site in sites}))
 
 
-def sites_of(call: RecordedCall) -> Iterator[Site]:
+def sites_of(call: CallEntry) -> Iterator[Site]:
     """The lines of the user's from which a call was made; of one without any there is none."""
     site = _call_site(call)
     dtypes = frozenset(array.dtype for array in call.arrays)
@@ -55,7 +55,7 @@ def sites_of(call: RecordedCall) -> Iterator[Site]:
             )
 
 
-def _call_site(call: RecordedCall) -> CallSite:
+def _call_site(call: CallEntry) -> CallSite:
     """Arity and plain keywords, as the source of a call would show them."""
     written: Any = call.call
     match written:

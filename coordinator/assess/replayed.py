@@ -16,14 +16,14 @@ from coordinator.assess.recordings import sites_of
 from coordinator.assess.sites import Site
 from coordinator.assess.verdicts import IMPRECISE, KINDS, Kind, Meets, SiteVerdict, Weight, slowness
 from coordinator.results.conditions import condition_of, function_condition
-from protocol.recording import RecordedCall, Recording
+from protocol.recording import CallEntry, Recording
 
 BASIS = "replays of its calls"
 
 
 def assess_replays(recording: Recording, target: TargetEvidence, slow: float) -> Assessment:
     """Set each recorded call against its own replays, forward and backward. ``unknown`` is what has no outcome."""
-    calls: dict[str, list[RecordedCall]] = defaultdict(list)
+    calls: dict[str, list[CallEntry]] = defaultdict(list)
     for call in recording.calls:
         calls[call.function].append(call)
     findings: list[Finding] = []
@@ -47,7 +47,7 @@ def without_outcome(recording: Recording, target: TargetEvidence) -> int:
 
 def _findings(
     function: str,
-    calls: Sequence[RecordedCall],
+    calls: Sequence[CallEntry],
     outcomes: Mapping[str, CaseEvidence],
     target: TargetEvidence,
     slow: float,
@@ -89,11 +89,11 @@ def _verdict(function: str, kind: Kind, cases: Sequence[CaseEvidence], failing: 
     )
 
 
-def _at(calls: Sequence[RecordedCall], failing: Mapping[str, CaseEvidence]) -> tuple[Site, ...]:
+def _at(calls: Sequence[CallEntry], failing: Mapping[str, CaseEvidence]) -> tuple[Site, ...]:
     return _places([call for call in calls if not failing.keys().isdisjoint(call.cases)])
 
 
-def _places(calls: Sequence[RecordedCall]) -> tuple[Site, ...]:
+def _places(calls: Sequence[CallEntry]) -> tuple[Site, ...]:
     """The lines of calls, each once."""
     sites = (site for call in calls for site in sites_of(call))
     return tuple({(site.path, site.line): site for site in sites}.values())

@@ -1,8 +1,8 @@
 """The watch over an example that is frozen: Python's audit events that no example of a suite may cause.
 
-``refusal`` is pure. A ``ExampleGuard`` is put up in a process that does nothing else afterwards, because Python takes no
-audit hook down again. What compiled code does by itself Python does not see: for that an example is given an empty
-folder, and what it leaves there tells.
+``refusal`` is pure. An ``ExampleGuard`` is put up in a process that does nothing else afterwards, because Python
+takes no audit hook down again. What compiled code does by itself Python does not see: for that an example is given
+an empty folder, and what it leaves there tells.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ WRITE_EVERY_S = 10.0
 
 
 @dataclass(frozen=True)
-class Order:
+class ChartingOptions:
     """The options of one charting on the command line."""
 
     framework: str
@@ -62,7 +62,7 @@ class Order:
     out: Path
 
 
-async def chart(order: Order) -> None:
+async def chart(order: ChartingOptions) -> None:
     """Run the suite, or what an interrupted run left of it. Raises ``BundleError``."""
     with BundleWriter(order.out) as bundle:
         scratch.sweep()
@@ -90,7 +90,7 @@ async def chart(order: Order) -> None:
         progress.say_end()
 
 
-def header_of(order: Order, suite: CatalogueSuite, runner: RunnerInfo) -> BundleHeader:
+def header_of(order: ChartingOptions, suite: CatalogueSuite, runner: RunnerInfo) -> BundleHeader:
     """The header of the bundle. Raises ``BundleError`` for a value that no bundle may have."""
     try:
         return BundleHeader(

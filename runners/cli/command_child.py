@@ -46,7 +46,7 @@ class ChildOrder:
 
 
 @dataclass
-class Entry:
+class ReportedEntry:
     """A distinct call, a crossing, a reason, a fallback or an error, and where it was met."""
 
     kind: str
@@ -62,12 +62,12 @@ class Told:
     version: str | None = None
     broken: str | None = None
     notes: list[str] = field(default_factory=list)
-    entries: dict[int, Entry] = field(default_factory=dict)
+    entries: dict[int, ReportedEntry] = field(default_factory=dict)
 
     def take(self, line: bytes) -> None:
         match json.loads(line):
             case {"entry": int(number), "kind": str(kind), "facts": dict(facts)}:
-                self.entries[number] = Entry(kind, facts)
+                self.entries[number] = ReportedEntry(kind, facts)
             case {"entry": int(number), "more": dict(facts)}:
                 self.entries[number].facts.update(facts)
             case {"counts": list(counts)}:
@@ -82,7 +82,7 @@ class Told:
             case {"type": "broken", "reason": str(reason)}:
                 self.broken = reason
 
-    def of_kind(self, kind: str) -> Iterator[Entry]:
+    def of_kind(self, kind: str) -> Iterator[ReportedEntry]:
         return (entry for entry in self.entries.values() if entry.kind == kind and entry.sites)
 
 

@@ -246,7 +246,7 @@ def _check_timeout(options: argparse.Namespace) -> None:
 
 
 async def _chart(options: argparse.Namespace) -> int:
-    from runners.cli.charting import Order, chart
+    from runners.cli.charting import ChartingOptions, chart
 
     if options.case is not None or options.run is not None:
         raise UsageError("--out runs a suite: choose with --functions and --runs, not with CASE and --run")
@@ -260,7 +260,7 @@ async def _chart(options: argparse.Namespace) -> int:
     suite, slots = options.suites.only() or DEFAULT_SUITE, 1 if options.slots is None else options.slots
     _check_slots(slots)
     await chart(
-        Order(
+        ChartingOptions(
             framework=options.framework,
             device=options.device,
             interpreter=options.interpreter,

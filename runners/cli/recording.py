@@ -19,7 +19,7 @@ from protocol.enums import HOST
 from protocol.model import first_fault
 from protocol.recording import Recording
 from runners import frameworks
-from runners.cli.command_child import ChildOrder, Entry, Told, run_child
+from runners.cli.command_child import ChildOrder, ReportedEntry, Told, run_child
 from runners.errors import RecordingError, UsageError
 from runners.isolation.fork_server import Interpreter
 from runners.recording.command import AT, RECORD, RECORD_VALUES, Command
@@ -96,7 +96,7 @@ def _recording(order: RecordOrder, report: Told, exit_code: int | None, moment: 
         raise RecordingError(f"what the command called cannot be written down: {first_fault(error)}") from error
 
 
-def _calls(entries: Iterable[Entry]) -> list[dict[str, Any]]:
+def _calls(entries: Iterable[ReportedEntry]) -> list[dict[str, Any]]:
     """The calls in their order. Two that are written alike are one."""
     calls: dict[tuple[str, str], dict[str, Any]] = {}
     for entry in entries:

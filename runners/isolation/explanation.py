@@ -17,7 +17,7 @@ import numpy as np
 from protocol.enums import Ending, Repetition, TimingPolicy
 from runners.isolation.harness import Alone, prepared_call, repetition, run_case
 from runners.isolation.likeness import are_alike
-from runners.isolation.observations import Evidence, Observation, with_operation
+from runners.isolation.observations import Observation, ObservedEvidence, with_operation
 from runners.suite.cases import Case
 from runners.suite.checks import TOLERANCES
 from runners.suite.device import Device, Operation
@@ -40,19 +40,19 @@ def add_explanation(device: Device, case: Case, observation: Observation) -> Obs
 
 
 def _or_else(
-    evidence: Evidence,
-    explain: Callable[[Evidence, Device, Case, Observation], Evidence],
+    evidence: ObservedEvidence,
+    explain: Callable[[ObservedEvidence, Device, Case, Observation], ObservedEvidence],
     device: Device,
     case: Case,
     observation: Observation,
-) -> Evidence:
+) -> ObservedEvidence:
     try:
         return explain(evidence, device, case, observation)
     except BaseException:  # a repetition may raise anything, SystemExit among it
         return evidence
 
 
-def _operation(evidence: Evidence, device: Device, case: Case, observation: Observation) -> Evidence:
+def _operation(evidence: ObservedEvidence, device: Device, case: Case, observation: Observation) -> ObservedEvidence:
     """The operation at which the call fails again; of a wrong result, the first that computes unlike the host."""
     if observation.ending is not Ending.raised and evidence.exception is None:
         operation = _diverging(device, case)
@@ -72,12 +72,12 @@ def _diverging(device: Device, case: Case) -> Operation | None:
     return operation
 
 
-def _on_host(evidence: Evidence, device: Device, case: Case, observation: Observation) -> Evidence:
+def _on_host(evidence: ObservedEvidence, device: Device, case: Case, observation: Observation) -> ObservedEvidence:
     host = _host_of(device)
     return evidence if host is None else replace(evidence, on_host=_repeat(host, case, observation))
 
 
-def _in_graph(evidence: Evidence, device: Device, case: Case, observation: Observation) -> Evidence:
+def _in_graph(evidence: ObservedEvidence, device: Device, case: Case, observation: Observation) -> ObservedEvidence:
     """The same call in a graph on the host: its refusals are no fault of the compiler."""
     graph: Device | None = getattr(device, "graph", lambda: None)()
     if graph is None or evidence.on_host is Repetition.failed_alike:
@@ -91,7 +91,7 @@ def _host_of(device: Device) -> Device | None:
     return host
 
 
-def _in_float32(evidence: Evidence, device: Device, case: Case, observation: Observation) -> Evidence:
+def _in_float32(evidence: ObservedEvidence, device: Device, case: Case, observation: Observation) -> ObservedEvidence:
     single = in_single(case)
     return evidence if single is None else replace(evidence, in_float32=_repeat(device, single, observation))
 

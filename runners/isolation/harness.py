@@ -24,9 +24,9 @@ from protocol.enums import Ending, TimingPolicy, Unproven, Verdict
 from runners.errors import TimingLockError, UntestedError
 from runners.isolation import timing as clock
 from runners.isolation.observations import (
-    Evidence,
     Observation,
-    Timing,
+    ObservedEvidence,
+    ObservedTiming,
     make_evidence,
     make_proof,
     printable,
@@ -49,7 +49,7 @@ FEWEST_TIMED_CALLS = 2 + clock.FEWEST_SAMPLES
 """The calls of the shortest warm-up, and one a sample."""
 
 
-class Report(Protocol):
+class CaseProcess(Protocol):
     """The process of a case, as the harness needs it."""
 
     def timing_lock(self) -> AbstractContextManager[float]:
@@ -60,7 +60,7 @@ def run_case(
     device: Device,
     case: Case,
     timing: TimingPolicy,
-    report: Report,
+    report: CaseProcess,
     *,
     position: int,
     init_ms: float,
@@ -70,7 +70,7 @@ def run_case(
 
     ``timeout_s`` is what is left until the case's deadline, which another process holds it to.
     """
-    attempt = Attempt(device, case, timing, report, timeout_s)
+    attempt = ObservedAttempt(device, case, timing, report, timeout_s)
     try:
         with device.scope(case.dtype):
             ending, evidence = attempt.run()
@@ -85,7 +85,7 @@ def run_case(
         proof=make_proof(
             attempt.proof.devices, attempt.proof.fallbacks, _count_executions(device, attempt.proof), where.unproven
         ),
-        timing=Timing(
+        timing=ObservedTiming(
             init_ms=init_ms,
             cold_ms=attempt.cold_ms,
             samples_ms=attempt.samples.milliseconds,
@@ -105,14 +105,14 @@ def repetition(device: Device, case: Case) -> Callable[[], object]:
 
     def call() -> object:
         with device.scope(case.dtype):
-            return Attempt(device, case, TimingPolicy.off, Alone()).run()
+            return ObservedAttempt(device, case, TimingPolicy.off, Alone()).run()
 
     return call
 
 
 def prepared_call(device: Device, case: Case) -> Callable[[], object] | None:
     """The call of a case whose inputs are on the device already; ``None`` if it has none to make there."""
-    attempt = Attempt(device, case, TimingPolicy.off, Alone())
+    attempt = ObservedAttempt(device, case, TimingPolicy.off, Alone())
     with device.scope(case.dtype):
         context = attempt.begin()
         if not isinstance(context, Context):
@@ -146,13 +146,13 @@ VERDICTS = {
 
 
 @dataclass
-class Attempt:
+class ObservedAttempt:
     """One attempt and its observations so far; ``stage`` is the step that the case is at."""
 
     device: Device
     case: Case
     policy: TimingPolicy
-    report: Report
+    report: CaseProcess
     timeout_s: float = math.inf
     stage: str = "inputs"
     ours: bool = False
@@ -173,11 +173,11 @@ class Attempt:
         """Seconds since it began, waits for the timing lock taken off."""
         return max(0.0, monotonic() - self.begun - self.lock_wait_ms / 1e3)
 
-    def run(self) -> tuple[Ending, Evidence | None]:
+    def run(self) -> tuple[Ending, ObservedEvidence | None]:
         context = self.begin()
         return self._run(context) if isinstance(context, Context) else context
 
-    def begin(self) -> Context | tuple[Ending, Evidence]:
+    def begin(self) -> Context | tuple[Ending, ObservedEvidence]:
         """The surroundings of the case; or how it ends, where it has nothing to test."""
         case, device = self.case, self.device
         try:
@@ -200,7 +200,7 @@ class Attempt:
             return Ending.not_applicable, make_evidence(stage=self.stage, reason=reason)
         return context
 
-    def _run(self, context: Context) -> tuple[Ending, Evidence | None]:
+    def _run(self, context: Context) -> tuple[Ending, ObservedEvidence | None]:
         case, device = self.case, self.device
         self.seed()
         with self._our_own():
@@ -249,7 +249,7 @@ class Attempt:
             f"{purpose}"
         )
 
-    def describe(self, error: BaseException) -> tuple[Ending, Evidence]:
+    def describe(self, error: BaseException) -> tuple[Ending, ObservedEvidence]:
         """The ending and the evidence of an exception, by the stage in which it came up."""
         if isinstance(error, Mismatch):
             is_accepted = self.case.refuses and isinstance(error, Accepted)

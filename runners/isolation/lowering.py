@@ -11,8 +11,8 @@ from time import monotonic
 from typing import cast
 
 from protocol.enums import Ending, TimingPolicy
-from runners.isolation.harness import VERDICTS, Attempt, Report
-from runners.isolation.observations import Evidence, Observation, make_evidence, printable, with_operation
+from runners.isolation.harness import VERDICTS, CaseProcess, ObservedAttempt
+from runners.isolation.observations import Observation, ObservedEvidence, make_evidence, printable, with_operation
 from runners.suite.cases import Case, Context
 from runners.suite.device import Device, Lowering, Lowerings
 
@@ -25,7 +25,7 @@ def lowers(device: Device, case: Case) -> bool:
     return hasattr(device, "lowering") and case.given is None
 
 
-def lower_case(device: Device, case: Case, report: Report) -> Observation:
+def lower_case(device: Device, case: Case, report: CaseProcess) -> Observation:
     """Run the case once on the host, and say of its programs whether the device's platform has their lowerings."""
     start = monotonic()
     ending, evidence = _run_case(device, case, report)
@@ -34,10 +34,10 @@ def lower_case(device: Device, case: Case, report: Report) -> Observation:
     )
 
 
-def _run_case(device: Device, case: Case, report: Report) -> tuple[Ending, Evidence | None]:
-    attempt = Attempt(device, case, TimingPolicy.off, report)
+def _run_case(device: Device, case: Case, report: CaseProcess) -> tuple[Ending, ObservedEvidence | None]:
+    attempt = ObservedAttempt(device, case, TimingPolicy.off, report)
     lowerings = Lowerings()
-    failure: tuple[Ending, Evidence] | None = None
+    failure: tuple[Ending, ObservedEvidence] | None = None
     try:
         with device.scope(case.dtype), cast(Lowering, device).lowering() as lowerings:
             context = attempt.begin()
@@ -51,7 +51,7 @@ def _run_case(device: Device, case: Case, report: Report) -> tuple[Ending, Evide
     return conclude(lowerings, failure)
 
 
-def _call(attempt: Attempt, context: Context) -> None:
+def _call(attempt: ObservedAttempt, context: Context) -> None:
     attempt.seed()
     attempt.stage = "prepare"
     _, call = attempt.prepare(context)
@@ -59,7 +59,9 @@ def _call(attempt: Attempt, context: Context) -> None:
     attempt.device.wait(call())
 
 
-def conclude(lowerings: Lowerings, failure: tuple[Ending, Evidence] | None) -> tuple[Ending, Evidence | None]:
+def conclude(
+    lowerings: Lowerings, failure: tuple[Ending, ObservedEvidence] | None
+) -> tuple[Ending, ObservedEvidence | None]:
     """The ending of a case by its programs' lowerings, and by how it failed on the host, if it did. Pure."""
     if lowerings.missing:
         return Ending.not_lowered, _missing(lowerings)
@@ -74,11 +76,11 @@ def conclude(lowerings: Lowerings, failure: tuple[Ending, Evidence] | None) -> t
     return (Ending.lowered, None) if lowerings.programs else _nothing(RAN_NOTHING)
 
 
-def _nothing(reason: str) -> tuple[Ending, Evidence]:
+def _nothing(reason: str) -> tuple[Ending, ObservedEvidence]:
     return Ending.not_applicable, make_evidence(stage="call", reason=reason)
 
 
-def _missing(lowerings: Lowerings) -> Evidence:
+def _missing(lowerings: Lowerings) -> ObservedEvidence:
     """The evidence of the first operation without a lowering; the reason names all."""
     first = next(iter(lowerings.missing.values()))
     evidence = make_evidence(

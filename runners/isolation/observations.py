@@ -28,7 +28,7 @@ _UNSTORABLE = {0: "\ufffd", **dict.fromkeys(range(0xD800, 0xE000), "\ufffd")}
 
 
 @dataclass
-class Evidence:
+class ObservedEvidence:
     exception: str | None = None
     message: str | None = None
     frames: list[str] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Evidence:
 
 
 @dataclass
-class PlacementProof:
+class ObservedProof:
     devices: list[str] = field(default_factory=list)
     fallbacks: dict[str, int] = field(default_factory=dict)
     executed: int | None = None
@@ -58,7 +58,7 @@ class PlacementProof:
 
 
 @dataclass
-class Timing:
+class ObservedTiming:
     init_ms: float | None = None
     cold_ms: float | None = None
     samples_ms: list[float] = field(default_factory=list)
@@ -77,9 +77,9 @@ class Observation:
     ending: Ending
     duration_s: float
     placement: Placement = Placement.unknown
-    proof: PlacementProof = field(default_factory=PlacementProof)
-    timing: Timing = field(default_factory=Timing)
-    evidence: Evidence | None = None
+    proof: ObservedProof = field(default_factory=ObservedProof)
+    timing: ObservedTiming = field(default_factory=ObservedTiming)
+    evidence: ObservedEvidence | None = None
 
 
 _DEFAULTS = {
@@ -87,7 +87,7 @@ _DEFAULTS = {
         (member.name, member.default if member.default_factory is dataclasses.MISSING else member.default_factory())
         for member in dataclasses.fields(kind)
     ]
-    for kind in (Evidence, PlacementProof, Timing, Observation)
+    for kind in (ObservedEvidence, ObservedProof, ObservedTiming, Observation)
 }
 """Every field with its default, which is only compared: of lists and the like it is one and the same."""
 
@@ -113,9 +113,9 @@ def make_evidence(
     mismatch: str | None = None,
     right_at: str | None = None,
     reason: str | None = None,
-) -> Evidence:
+) -> ObservedEvidence:
     """Evidence of whatever text: each is made printable and cut to size, and of the frames the innermost are kept."""
-    return Evidence(
+    return ObservedEvidence(
         exception=_cut(exception, LINE_LIMIT),
         message=_cut(message, TEXT_LIMIT),
         frames=[printable(frame, LINE_LIMIT) for frame in frames[-FRAME_LIMIT:]],
@@ -132,7 +132,7 @@ def _cut(text: str | None, limit: int) -> str | None:
     return None if text is None else printable(text, limit)
 
 
-def with_operation(evidence: Evidence, operation: Operation) -> Evidence:
+def with_operation(evidence: ObservedEvidence, operation: Operation) -> ObservedEvidence:
     """The evidence with the operation in flight and its kernels, their names cut to size."""
     return dataclasses.replace(
         evidence,
@@ -149,9 +149,9 @@ def _lines(names: Sequence[str]) -> list[str]:
 
 def make_proof(
     devices: Iterable[str], fallbacks: Mapping[str, int], executions: int | None, unproven: Unproven | None = None
-) -> PlacementProof:
+) -> ObservedProof:
     """The proof of placement, its names as a framework spells them."""
-    return PlacementProof(
+    return ObservedProof(
         devices=[printable(device, LINE_LIMIT) for device in sorted(devices)],
         fallbacks={printable(operation, OPERATION_LIMIT): int(count) for operation, count in fallbacks.items()},
         executed=executions,
@@ -197,11 +197,15 @@ def _durations(observation: Observation) -> Iterator[tuple[str, float, float]]:
     yield "duration_s", observation.duration_s, SECONDS_LIMIT
 
 
-def as_message(value: Observation | Evidence | PlacementProof | Timing) -> dict[str, Any]:
+def as_message(value: Observation | ObservedEvidence | ObservedProof | ObservedTiming) -> dict[str, Any]:
     """The fields that differ from their defaults, for the channel."""
     message: dict[str, Any] = {}
     for name, default in _DEFAULTS[type(value)]:
         content = getattr(value, name)
         if content != default:
-            message[name] = as_message(content) if isinstance(content, (Evidence, PlacementProof, Timing)) else content
+            message[name] = (
+                as_message(content)
+                if isinstance(content, (ObservedEvidence, ObservedProof, ObservedTiming))
+                else content
+            )
     return message

@@ -17,7 +17,6 @@ from runners.isolation.renewable_fork_server import RenewableForkServer
 from runners.isolation.secrecy import Redaction
 from runners.isolation.slot_events import (
     EndedEvent,
-    Event,
     ForkedEvent,
     LogFullEvent,
     LogRoomEvent,
@@ -25,20 +24,21 @@ from runners.isolation.slot_events import (
     NotRenewedEvent,
     ProcessesEvent,
     RenewedEvent,
-    TickEvent,
+    SlotEvent,
+    SlotTickEvent,
     ZygoteDiedEvent,
 )
 from runners.isolation.slot_instructions import (
     Break,
     End,
     Fork,
-    Instruction,
     LookForProcesses,
     Order,
     Prime,
     Renew,
     ReportFinish,
     ReportStart,
+    SlotInstruction,
 )
 from runners.isolation.supervisor_state import SupervisorState
 
@@ -65,7 +65,7 @@ class SlotDriver:
         self._tasks: set[asyncio.Task[None]] = set()
         """Work beside the loop that can be left undone."""
         self._ending: set[asyncio.Task[None]] = set()
-        self._events: deque[Event] = deque()
+        self._events: deque[SlotEvent] = deque()
         self._is_handling = False
         self._is_closed = False
         self._tick: asyncio.TimerHandle | None = None
@@ -76,7 +76,7 @@ class SlotDriver:
     def pid(self, number: int) -> int:
         return self._children[number].pid
 
-    def handle(self, event: Event) -> None:
+    def handle(self, event: SlotEvent) -> None:
         """Give the state an event, and carry out what it decides. An error stops the service, as jobs would hang."""
         self._events.append(event)
         if self._is_handling or self._is_closed:
@@ -106,7 +106,7 @@ class SlotDriver:
         if self._ending:
             await asyncio.wait(self._ending)
 
-    def _carry_out(self, instruction: Instruction) -> None:
+    def _carry_out(self, instruction: SlotInstruction) -> None:
         match instruction:
             case ReportStart(task):
                 self._log.record_start(*task.key)
@@ -200,4 +200,4 @@ class SlotDriver:
 
     def _on_tick(self) -> None:
         self._tick, self._tick_at = None, math.inf
-        self.handle(TickEvent(time.monotonic()))
+        self.handle(SlotTickEvent(time.monotonic()))

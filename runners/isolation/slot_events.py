@@ -12,14 +12,14 @@ Output = tuple[bytes, int]
 
 
 @dataclass(frozen=True)
-class Event:
+class SlotEvent:
     """``now`` is in seconds on this machine's monotonic clock, which is the children's clock, too."""
 
     now: float
 
 
 @dataclass(frozen=True)
-class OpenedEvent(Event):
+class OpenedEvent(SlotEvent):
     """The device was looked at, and cases can be run: so many at once."""
 
     slots: int
@@ -30,14 +30,14 @@ class OpenedEvent(Event):
 
 
 @dataclass(frozen=True)
-class SubmittedEvent(Event):
+class SubmittedEvent(SlotEvent):
     """These tasks are to be run."""
 
     tasks: tuple[Task, ...]
 
 
 @dataclass(frozen=True)
-class CancelledEvent(Event):
+class CancelledEvent(SlotEvent):
     """This task is to be stopped, if it is here."""
 
     id: str
@@ -45,37 +45,37 @@ class CancelledEvent(Event):
 
 
 @dataclass(frozen=True)
-class TickEvent(Event):
+class SlotTickEvent(SlotEvent):
     """Time has passed."""
 
 
 @dataclass(frozen=True)
-class LogFullEvent(Event):
+class LogFullEvent(SlotEvent):
     """The event log has no room for another attempt."""
 
 
 @dataclass(frozen=True)
-class LogRoomEvent(Event):
+class LogRoomEvent(SlotEvent):
     """The event log has room again."""
 
 
 @dataclass(frozen=True)
-class ZygoteDiedEvent(Event):
+class ZygoteDiedEvent(SlotEvent):
     """The zygote has ended, and with it every child that was forked from it; their ``ExitedEvent`` came before."""
 
 
 @dataclass(frozen=True)
-class RenewedEvent(Event):
+class RenewedEvent(SlotEvent):
     """A new zygote has taken the place of the one that died."""
 
 
 @dataclass(frozen=True)
-class NotRenewedEvent(Event):
+class NotRenewedEvent(SlotEvent):
     """No new zygote can be started: no child can be forked any more."""
 
 
 @dataclass(frozen=True)
-class ChildEvent(Event):
+class ChildEvent(SlotEvent):
     """An event of the child of this number."""
 
     number: int

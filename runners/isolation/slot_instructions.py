@@ -9,19 +9,19 @@ from runners.isolation.attempts import Task
 from runners.isolation.channel import Message
 
 
-class Instruction:
+class SlotInstruction:
     """An order to the driver."""
 
 
 @dataclass(frozen=True)
-class Fork(Instruction):
+class Fork(SlotInstruction):
     """Fork a child, known by this number; answer with a ``ForkedEvent`` or a ``NotForkedEvent``."""
 
     number: int
 
 
 @dataclass(frozen=True)
-class Prime(Instruction):
+class Prime(SlotInstruction):
     """Have the child prime its device, with so many threads (null: as many as it takes)."""
 
     number: int
@@ -29,7 +29,7 @@ class Prime(Instruction):
 
 
 @dataclass(frozen=True)
-class Order(Instruction):
+class Order(SlotInstruction):
     """Send the child the order to run its case of this turn. It may be at the case of the turn before."""
 
     number: int
@@ -38,7 +38,7 @@ class Order(Instruction):
 
 
 @dataclass(frozen=True)
-class LookForProcesses(Instruction):
+class LookForProcesses(SlotInstruction):
     """Look whether the case of this turn left processes behind; answer with a ``ProcessesEvent``."""
 
     number: int
@@ -46,7 +46,7 @@ class LookForProcesses(Instruction):
 
 
 @dataclass(frozen=True)
-class End(Instruction):
+class End(SlotInstruction):
     """Kill the child with everything that it started; answer with an ``EndedEvent`` when all of it is gone."""
 
     number: int
@@ -55,24 +55,24 @@ class End(Instruction):
 
 
 @dataclass(frozen=True)
-class Renew(Instruction):
+class Renew(SlotInstruction):
     """Begin with a new zygote; answer with a ``RenewedEvent`` or a ``NotRenewedEvent``."""
 
 
 @dataclass(frozen=True)
-class Break(Instruction):
+class Break(SlotInstruction):
     """Say that nothing can be executed any more."""
 
 
 @dataclass(frozen=True)
-class ReportStart(Instruction):
+class ReportStart(SlotInstruction):
     """Report that the task has started."""
 
     task: Task
 
 
 @dataclass(frozen=True)
-class ReportFinish(Instruction):
+class ReportFinish(SlotInstruction):
     """Report the outcome of the task."""
 
     task: Task

@@ -43,13 +43,13 @@ from runners.isolation.slot_events import (
 from runners.isolation.slot_instructions import (
     End,
     Fork,
-    Instruction,
     LookForProcesses,
     Order,
     Prime,
     Renew,
     ReportFinish,
     ReportStart,
+    SlotInstruction,
 )
 from runners.isolation.slot_lock import SlotLock
 from runners.isolation.task_queue import TaskQueue
@@ -75,7 +75,7 @@ KILLED = 9
 
 
 @dataclass
-class Shared:
+class SharedSlotState:
     """The state that the slots of a supervisor share."""
 
     threads: int | None = None
@@ -96,7 +96,7 @@ class Shared:
     def is_quiet(self) -> bool:
         return all(slot.is_quiet for slot in self.slots)
 
-    def renew(self) -> list[Instruction]:
+    def renew(self) -> list[SlotInstruction]:
         """Have a new zygote started, unless that is under way."""
         if self.zygote == "renewing":
             return []
@@ -107,7 +107,7 @@ class Shared:
 class SlotState:
     """``handle`` says what happened to one of its children; ``step`` takes it further."""
 
-    def __init__(self, number: int, shared: Shared, *, takes_timed: bool) -> None:
+    def __init__(self, number: int, shared: SharedSlotState, *, takes_timed: bool) -> None:
         self.number = number
         self.takes_timed = takes_timed
         self.execution: Execution | None = None
@@ -140,7 +140,7 @@ class SlotState:
 
     # News
 
-    def handle(self, event: ChildEvent) -> list[Instruction]:
+    def handle(self, event: ChildEvent) -> list[SlotInstruction]:
         """Note what happened to a child, and say what that asks for at once."""
         match event:
             case ForkedEvent():
@@ -157,7 +157,7 @@ class SlotState:
                 return self._on_ended(event)
         raise TypeError(f"no rule handles {event!r}")
 
-    def tick(self, now: float) -> list[Instruction]:
+    def tick(self, now: float) -> list[SlotInstruction]:
         """Act on every limit that has passed."""
         if self.spare is not None and self.spare.is_late(now):
             self.spare.prime_by = None
@@ -171,7 +171,7 @@ class SlotState:
             return self._end_unreported(run, run.closing.elapsed_s)
         return self._end_case(self._overdue(run, now))
 
-    def cancel(self, key: tuple[str, int], now: float) -> list[Instruction] | None:
+    def cancel(self, key: tuple[str, int], now: float) -> list[SlotInstruction] | None:
         """Stop the task; null if it is not this slot's."""
         run = self.execution
         if run is not None and run.task.key == key:
@@ -182,7 +182,7 @@ class SlotState:
                 return self._cancel_waiting(task)
         return None
 
-    def _cancel_waiting(self, task: Task) -> list[Instruction]:
+    def _cancel_waiting(self, task: Task) -> list[SlotInstruction]:
         if self.present is not None and self.present.ahead is task:
             # Its child may be at it by now, and is ended when its turn comes.
             self._cancelled_ahead = task
@@ -190,14 +190,14 @@ class SlotState:
         self.stretch.remove(task)
         return [ReportFinish(task, cancellation())]
 
-    def _on_forked(self, event: ForkedEvent) -> list[Instruction]:
+    def _on_forked(self, event: ForkedEvent) -> list[SlotInstruction]:
         child = self._child(event.number)
         if child is None:
             return []
         child.is_forked = True
         return self._prime(child, event.now) if child is self.spare and self._shared.overlap else []
 
-    def _on_not_forked(self, event: NotForkedEvent) -> list[Instruction]:
+    def _on_not_forked(self, event: NotForkedEvent) -> list[SlotInstruction]:
         """The first time another child is tried, from a new zygote. Then the task ends: its runner is at fault."""
         if self.spare is not None and self.spare.number == event.number:
             # Its turn has not come. If no child can be forked then either, that has its consequences.
@@ -212,7 +212,7 @@ class SlotState:
             run.is_last_try = True
         return self._shared.renew()
 
-    def _on_news(self, event: MessageEvent | ChannelLostEvent | ExitedEvent) -> list[Instruction]:
+    def _on_news(self, event: MessageEvent | ChannelLostEvent | ExitedEvent) -> list[SlotInstruction]:
         child = self._child(event.number)
         if child is None:
             return []
@@ -223,9 +223,9 @@ class SlotState:
         child.inbox.append(event)
         return self._read_inbox(child, event.now)
 
-    def _read_inbox(self, child: ChildState, now: float) -> list[Instruction]:
+    def _read_inbox(self, child: ChildState, now: float) -> list[SlotInstruction]:
         """Act on what the child said, as far as somebody waits for it; the rest is for its next turn."""
-        out: list[Instruction] = []
+        out: list[SlotInstruction] = []
         while child.inbox:
             run = self.execution
             has_turn = run is not None and run.child is child and child is self.present
@@ -237,7 +237,9 @@ class SlotState:
                 break
         return out
 
-    def _on_priming(self, child: ChildState, event: MessageEvent | ChannelLostEvent | ExitedEvent) -> list[Instruction]:
+    def _on_priming(
+        self, child: ChildState, event: MessageEvent | ChannelLostEvent | ExitedEvent
+    ) -> list[SlotInstruction]:
         child.prime_by = None
         if isinstance(event, MessageEvent) and event.message.get("type") == "primed":
             child.is_primed = True
@@ -252,7 +254,7 @@ class SlotState:
 
     def _on_case(
         self, run: Execution, event: MessageEvent | ChannelLostEvent | ExitedEvent, now: float
-    ) -> list[Instruction]:
+    ) -> list[SlotInstruction]:
         """Follow the case that runs; one that cannot report its end is ended."""
         match event:
             case ExitedEvent():
@@ -271,7 +273,7 @@ class SlotState:
                     reason = f"the report of the case makes no sense: {type(error).__name__}: {error}"
                     return self._end_case(harness_failed(reason, duration_s=_elapsed_s(run, now)))
 
-    def _on_message(self, run: Execution, message: Message, now: float) -> list[Instruction]:
+    def _on_message(self, run: Execution, message: Message, now: float) -> list[SlotInstruction]:
         """Raises ``KeyError``, ``TypeError`` or ``ValueError`` if the message makes no sense."""
         assert run.clock is not None
         assert run.child is not None
@@ -294,7 +296,7 @@ class SlotState:
                 return [LookForProcesses(run.child.number, run.child.turn)]
         return []
 
-    def _on_memory(self, event: MemoryEvent) -> list[Instruction]:
+    def _on_memory(self, event: MemoryEvent) -> list[SlotInstruction]:
         run = self.execution
         if run is None or run.stage is not Stage.running or run.child is None:
             return []
@@ -302,14 +304,14 @@ class SlotState:
             return []
         return self._end_case(out_of_memory(event.reason, _elapsed_s(run, event.now)))
 
-    def _on_processes(self, event: ProcessesEvent) -> list[Instruction]:
+    def _on_processes(self, event: ProcessesEvent) -> list[SlotInstruction]:
         run = self.execution
         if run is None or run.child is None or run.stage is not Stage.looking or run.child.number != event.number:
             return []
         self._finish_run(run, event.output)
         return self._end_present() if event.has_processes else []
 
-    def _on_ended(self, event: EndedEvent) -> list[Instruction]:
+    def _on_ended(self, event: EndedEvent) -> list[SlotInstruction]:
         self._ending.discard(event.number)
         if self._dying == event.number:
             self._dying = None
@@ -329,7 +331,7 @@ class SlotState:
 
     # Decisions
 
-    def step(self, now: float) -> list[Instruction] | None:
+    def step(self, now: float) -> list[SlotInstruction] | None:
         """Go on to the next thing that can be done now; null if there is none."""
         run = self.execution
         if self._dying is not None:
@@ -345,7 +347,7 @@ class SlotState:
                 return self._conclude(run, now)
         return None
 
-    def _take_task(self) -> list[Instruction] | None:
+    def _take_task(self) -> list[SlotInstruction] | None:
         if not self._shared.has_room:
             return None
         if not self.stretch:
@@ -358,7 +360,7 @@ class SlotState:
         self.execution = Execution(task, alone=not task.is_untimed, cancelled=task is self._cancelled_ahead)
         return []
 
-    def _enter(self, run: Execution) -> list[Instruction] | None:
+    def _enter(self, run: Execution) -> list[SlotInstruction] | None:
         """Wait for the lock."""
         if run.cancelled:
             run.outcome, run.stage = cancellation(), Stage.done
@@ -369,7 +371,7 @@ class SlotState:
         run.stage = Stage.child
         return []
 
-    def _get_child(self, run: Execution, now: float) -> list[Instruction] | None:
+    def _get_child(self, run: Execution, now: float) -> list[SlotInstruction] | None:
         """Get a primed child for the task, and have it run the case."""
         child, shared = self.present, self._shared
         if run.cancelled:
@@ -397,7 +399,7 @@ class SlotState:
     def _shares_cores(self, run: Execution) -> bool:
         return self._shared.threads is not None and not run.alone
 
-    def _take_spare(self, run: Execution) -> list[Instruction] | None:
+    def _take_spare(self, run: Execution) -> list[SlotInstruction] | None:
         spare = self.spare
         if spare is None or spare.on_share is not self._shares_cores(run):
             self.present = run.child = self._new_child(on_share=self._shares_cores(run))
@@ -411,14 +413,14 @@ class SlotState:
         self._dying = spare.number
         return [End(spare.number, spare.turn)]
 
-    def _start(self, run: Execution, child: ChildState, now: float) -> list[Instruction]:
+    def _start(self, run: Execution, child: ChildState, now: float) -> list[SlotInstruction]:
         """Have the child run the case."""
         is_ahead = child.ahead is not None
         child.take_turn(run.task)
         run.functions, run.stage, run.closing = child.functions, Stage.running, None
         if run.suspect is None:
             run.earlier = child.turn
-        out: list[Instruction] = []
+        out: list[SlotInstruction] = []
         if not is_ahead:
             out.append(Order(child.number, child.turn, order(run.task, child.turn, run.left_s)))
         if run.clock is None:
@@ -435,7 +437,7 @@ class SlotState:
                 out += self._prepare_spare(run.task, child)
         return out + self._read_inbox(child, now)
 
-    def _give_ahead(self, run: Execution, child: ChildState) -> list[Instruction]:
+    def _give_ahead(self, run: Execution, child: ChildState) -> list[SlotInstruction]:
         """The next case goes to its child before its turn, so that a child need not wait for us between cases.
 
         If the turn never comes, because the case before it took the child along, nobody hears of it.
@@ -452,7 +454,7 @@ class SlotState:
         child.ahead, turn = following, child.turn + 1
         return [Order(child.number, turn, order(following, turn, following.job.timeout_s))]
 
-    def _prepare_spare(self, task: Task, present: ChildState) -> list[Instruction]:
+    def _prepare_spare(self, task: Task, present: ChildState) -> list[SlotInstruction]:
         """Make the child that comes after this one while this one runs a task, unless that could disturb a clock."""
         left = FUNCTIONS_PER_CHILD - present.functions
         if self.spare is not None or left > SPARE_AHEAD:
@@ -464,7 +466,7 @@ class SlotState:
         self.spare = self._new_child(on_share=self._shared.threads is not None)
         return [Fork(self.spare.number)]
 
-    def _conclude(self, run: Execution, now: float) -> list[Instruction]:
+    def _conclude(self, run: Execution, now: float) -> list[SlotInstruction]:
         """Report the outcome, or have it confirmed first where something else may have caused it."""
         outcome = run.outcome
         assert outcome is not None
@@ -475,7 +477,7 @@ class SlotState:
             return self._confirm(run, outcome, now, alone=alone)
         return self._report(run, outcome)
 
-    def _confirm(self, run: Execution, suspect: Outcome, now: float, *, alone: bool) -> list[Instruction]:
+    def _confirm(self, run: Execution, suspect: Outcome, now: float, *, alone: bool) -> list[SlotInstruction]:
         """Run a case that is suspect after or beside others once more in a fresh child, within the same deadline.
 
         Neither the order of cases, nor what an earlier one left pending, nor what another slot took may accuse a
@@ -493,8 +495,8 @@ class SlotState:
         # At once: it may be at the next case already, which would run beside the confirmation.
         return self._end_present()
 
-    def _report(self, run: Execution, outcome: Outcome) -> list[Instruction]:
-        out: list[Instruction] = [ReportStart(run.task)] if run.clock is None else []
+    def _report(self, run: Execution, outcome: Outcome) -> list[SlotInstruction]:
+        out: list[SlotInstruction] = [ReportStart(run.task)] if run.clock is None else []
         # Otherwise its child may be at the next case already.
         if run.alone or self.present is None or self.present.ahead is None:
             self._shared.lock.release(self.number)
@@ -530,19 +532,19 @@ class SlotState:
         self._shared.slot_of[child.number] = self
         return child
 
-    def _prime(self, child: ChildState, now: float) -> list[Instruction]:
+    def _prime(self, child: ChildState, now: float) -> list[SlotInstruction]:
         child.prime_by = now + PRIME_LIMIT_S
         prime = Prime(child.number, self._shared.threads if child.on_share else None)
         return [prime, *self._read_inbox(child, now)]
 
-    def _end_case(self, outcome: Outcome) -> list[Instruction]:
+    def _end_case(self, outcome: Outcome) -> list[SlotInstruction]:
         """The child is ended with its case; the outcome follows when it is gone."""
         assert self.execution is not None
         self.execution.settle(outcome)
         self.execution.stage = Stage.ending
         return self._end_present()
 
-    def _end_unreported(self, run: Execution, elapsed_s: float) -> list[Instruction]:
+    def _end_unreported(self, run: Execution, elapsed_s: float) -> list[SlotInstruction]:
         """The case will not report any more: its process has ended, or cannot be heard."""
         assert run.child is not None
         run.was_killed = run.child.is_gone and run.child.status == KILLED
@@ -553,7 +555,7 @@ class SlotState:
         run.outcome = with_log(run.outcome, *output)
         run.stage = Stage.done
 
-    def _end_present(self) -> list[Instruction]:
+    def _end_present(self) -> list[SlotInstruction]:
         """The present child has had its turn: end it at once, with everything that it started."""
         child = self.present
         if child is None or not child.is_forked:
@@ -561,16 +563,16 @@ class SlotState:
         self.present, self._dying = None, child.number
         return [End(child.number, child.turn)]
 
-    def _leave_present(self) -> list[Instruction]:
+    def _leave_present(self) -> list[SlotInstruction]:
         """The present child has had its turn: it is ended beside the next case."""
         if self.present is not None:
             self._left.append(self.present)
         self.present = None
         return []
 
-    def end_left(self) -> list[Instruction]:
+    def end_left(self) -> list[SlotInstruction]:
         """End the children whose turn is over, beside whatever runs now."""
-        ends: list[Instruction] = [End(child.number, child.turn) for child in self._left]
+        ends: list[SlotInstruction] = [End(child.number, child.turn) for child in self._left]
         self._ending.update(child.number for child in self._left)
         self._left.clear()
         return ends

@@ -13,19 +13,19 @@ from runners.isolation.slot_events import (
     CancelledEvent,
     ChildEvent,
     EndedEvent,
-    Event,
     LogFullEvent,
     LogRoomEvent,
     NotForkedEvent,
     NotRenewedEvent,
     OpenedEvent,
     RenewedEvent,
+    SlotEvent,
+    SlotTickEvent,
     SubmittedEvent,
-    TickEvent,
     ZygoteDiedEvent,
 )
-from runners.isolation.slot_instructions import Break, Instruction, ReportFinish
-from runners.isolation.slot_state import Shared, SlotState
+from runners.isolation.slot_instructions import Break, ReportFinish, SlotInstruction
+from runners.isolation.slot_state import SharedSlotState, SlotState
 
 
 class RunningCase(NamedTuple):
@@ -41,7 +41,7 @@ class SupervisorState:
     """``handle`` is the only way to change it. Timed tasks run alone, so the first slot takes all of them."""
 
     def __init__(self) -> None:
-        self._shared = Shared()
+        self._shared = SharedSlotState()
 
     @property
     def slots(self) -> list[SlotState]:
@@ -69,10 +69,10 @@ class SupervisorState:
                 yield RunningCase(run.child.number, run.child.turn, run.alone)
 
     def left_s(self, now: float) -> float:
-        """Seconds until a ``TickEvent`` is due; infinite if time alone changes nothing."""
+        """Seconds until a ``SlotTickEvent`` is due; infinite if time alone changes nothing."""
         return min((slot.left_s(now) for slot in self.slots), default=math.inf)
 
-    def handle(self, event: Event) -> list[Instruction]:
+    def handle(self, event: SlotEvent) -> list[SlotInstruction]:
         out = self._note(event)
         has_gone_on = True
         while has_gone_on:
@@ -82,7 +82,7 @@ class SupervisorState:
             out += [instruction for step in steps if step is not None for instruction in step]
         return out
 
-    def _note(self, event: Event) -> list[Instruction]:
+    def _note(self, event: SlotEvent) -> list[SlotInstruction]:
         shared = self._shared
         match event:
             case OpenedEvent(_, slots, threads, overlap):
@@ -92,7 +92,7 @@ class SupervisorState:
                 shared.queue.extend(tasks)
             case CancelledEvent(now, id, attempt):
                 return self._cancel((id, attempt), now)
-            case TickEvent(now):
+            case SlotTickEvent(now):
                 return [instruction for slot in self.slots for instruction in slot.tick(now)]
             case LogFullEvent():
                 shared.has_room = False
@@ -112,13 +112,13 @@ class SupervisorState:
                 raise TypeError(f"no rule handles {event!r}")
         return []
 
-    def _note_of_child(self, event: ChildEvent) -> list[Instruction]:
+    def _note_of_child(self, event: ChildEvent) -> list[SlotInstruction]:
         slots = self._shared.slot_of
         is_last = isinstance(event, (EndedEvent, NotForkedEvent))
         slot = slots.pop(event.number, None) if is_last else slots.get(event.number)
         return [] if slot is None else slot.handle(event)
 
-    def _cancel(self, key: tuple[str, int], now: float) -> list[Instruction]:
+    def _cancel(self, key: tuple[str, int], now: float) -> list[SlotInstruction]:
         for slot in self.slots:
             if (instructions := slot.cancel(key, now)) is not None:
                 return instructions

@@ -46,7 +46,7 @@ from runners.suite.recording.book import Book
 from runners.suite.recording.recorder import Recorder, RecordingOptions, StandIn
 from runners.suite.recording.sites import Sites
 from runners.suite.recording.watcher import Watcher
-from runners.suite.recording.wrapping import Mode, Place, wrapped
+from runners.suite.recording.wrapping import FunctionLocation, Mode, wrapped
 
 FOLDERS = (os.path.dirname(os.path.abspath(jax.__file__)),)
 """In these nobody is a user."""
@@ -62,7 +62,7 @@ _WRITTEN = frozenset(
 @contextmanager
 def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Callable[[], None]]:
     """Record the calls of this process into the book; gives the way to stop."""
-    recorder = Recorder(book, Sites(folder, FOLDERS), JaxDialect(), options.with_values)
+    recorder = Recorder(book, Sites(folder, FOLDERS), JaxRecordingDialect(), options.with_values)
     before = jax.config.jax_disable_jit
     with wrapped(places(), recorder, Mode(_compiled, is_on=_is_eager)), compiling(book):
         jax.config.update("jax_disable_jit", True)
@@ -92,19 +92,19 @@ def _is_eager() -> bool:
     return bool(config.disable_jit.value)
 
 
-def places() -> Iterator[Place]:
+def places() -> Iterator[FunctionLocation]:
     """Where users find the functions that a recorder wraps."""
     for module in modules():
         for name in functions_in(module):
-            yield Place(module, name, f"{module.__name__}.{name}")
-    yield Place(jax, "device_put", DEVICE_PUT)
-    yield Place(jax, "device_get", "jax.device_get")
+            yield FunctionLocation(module, name, f"{module.__name__}.{name}")
+    yield FunctionLocation(jax, "device_put", DEVICE_PUT)
+    yield FunctionLocation(jax, "device_get", "jax.device_get")
     for owner in (ArrayImpl, core.Tracer):
         for name in (*METHODS, *READS):
             if hasattr(owner, name):
-                yield Place(owner, name, f"{ARRAY}.{name}")
+                yield FunctionLocation(owner, name, f"{ARRAY}.{name}")
     for name in UPDATES:
-        yield Place(
+        yield FunctionLocation(
             _Index, name, f"{AT}.{name}", update(name), lambda given: (given[0].array, given[0].index, *given[1:])
         )
 
@@ -113,7 +113,7 @@ def _form(array: Any) -> Any:
     return array.dtype, array.shape, array.weak_type
 
 
-class JaxDialect:
+class JaxRecordingDialect:
     """Arrays and tracers, and NumPy's arrays, which JAX takes for its own."""
 
     forms: Mapping[type, Callable[[Any], Any]] = MappingProxyType({ArrayImpl: _form})

@@ -30,7 +30,7 @@ from runners.suite.recording.arrays import RecordedArray
 from runners.suite.recording.book import Book
 from runners.suite.recording.recorder import Recorder, RecordingOptions, StandIn
 from runners.suite.recording.sites import Sites
-from runners.suite.recording.wrapping import Mode, Place, wrapped
+from runners.suite.recording.wrapping import FunctionLocation, Mode, wrapped
 from runners.tensorflow.left_open import is_random
 from runners.tensorflow.recordable import ASSIGNMENTS, OPERATORS, READS, TENSOR, VARIABLE, functions_in, modules
 
@@ -43,7 +43,7 @@ _EAGER_BASE = EagerTensor.__mro__[1]
 @contextmanager
 def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Callable[[], None]]:
     """Record the calls of this process into the book; gives the way to stop."""
-    recorder = Recorder(book, Sites(folder, FOLDERS), TensorFlowDialect(), options.with_values)
+    recorder = Recorder(book, Sites(folder, FOLDERS), TensorFlowRecordingDialect(), options.with_values)
     before = tf.config.functions_run_eagerly()
     with wrapped(_places(), recorder, Mode(is_on=tf.executing_eagerly)):
         tf.config.run_functions_eagerly(True)
@@ -53,16 +53,16 @@ def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Ca
             tf.config.run_functions_eagerly(before)
 
 
-def _places() -> Iterator[Place]:
+def _places() -> Iterator[FunctionLocation]:
     for home, module in modules():
         for name in functions_in(home, module):
-            yield Place(module, name, f"{home}.{name}")
+            yield FunctionLocation(module, name, f"{home}.{name}")
     # A class of variables has copies of what it inherits.
     names = [*(f"{TENSOR}.{name}" for name in (*OPERATORS, *READS)), *(f"{VARIABLE}.{name}" for name in ASSIGNMENTS)]
     for owner in (tf.Tensor, _EAGER_BASE, BaseResourceVariable, ResourceVariable):
         for name in names:
             if name.rpartition(".")[2] in vars(owner):
-                yield Place(owner, name.rpartition(".")[2], name, own_folder=_TENSORFLOW)
+                yield FunctionLocation(owner, name.rpartition(".")[2], name, own_folder=_TENSORFLOW)
 
 
 def _form(array: Any) -> Any:
@@ -74,7 +74,7 @@ def _own(array: Any) -> Any:
     return array.value if isinstance(array, keras.Variable) else array
 
 
-class TensorFlowDialect:
+class TensorFlowRecordingDialect:
     """Tensors and variables, also Keras's, and NumPy's arrays, which TensorFlow takes for its own."""
 
     forms: Mapping[type, Callable[[Any], Any]] = MappingProxyType(

@@ -52,7 +52,7 @@ _PLAIN_CLASSES = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Callable[[], None]]:
     """Record the calls of this thread, and of those that it starts, into the book; gives the way to stop."""
     spoken = spoken_device(options.target, FOLDERS)
-    dialect = TorchDialect(stand_in=None if spoken is None else in_float32)
+    dialect = TorchRecordingDialect(stand_in=None if spoken is None else in_float32)
     recorder = Recorder(book, Sites(folder, FOLDERS), dialect, options.with_values)
     names: dict[Any, tuple[str, str | None]] = {}
     with entered_by_threads(lambda: _Mode(recorder, names, spoken)), _Mode(recorder, names, spoken):
@@ -137,7 +137,7 @@ def _form(tensor: torch.Tensor) -> Any:
     return tensor.dtype, tensor.shape, tensor.stride()
 
 
-class TorchDialect:
+class TorchRecordingDialect:
     """Tensors, and how torch says what becomes of them."""
 
     forms: Mapping[type, Callable[[Any], Any]] = MappingProxyType({torch.Tensor: _form, torch.nn.Parameter: _form})

@@ -23,7 +23,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class RecordedArray:
-    """One array: its values, or the range from which they are drawn. ``protocol.recording.RecordedArray``."""
+    """One array: its values, or the range from which they are drawn. ``protocol.recording.ArrayEntry``."""
 
     dtype: str
     shape: tuple[int, ...]

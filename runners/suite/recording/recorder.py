@@ -4,7 +4,7 @@ Calls are told apart by their function, by the form of their arrays, and by ever
 with each step of a training. A call that was met before costs a look at its arguments and at the stack; all that takes
 time (ranges, random state, changes of arrays) is done at its first.
 
-How calls are seen, and what an array is, only the framework's own part knows: it implements ``Dialect``.
+How calls are seen, and what an array is, only the framework's own part knows: it implements ``RecordingDialect``.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _CALLER = 2
 """Frames between a method of the recorder's that is called for a call, and that call."""
 
 
-class Dialect(Protocol):
+class RecordingDialect(Protocol):
     """The part of a framework in recording."""
 
     forms: Mapping[type, Callable[[Array], Any]]
@@ -120,7 +120,7 @@ class Dialect(Protocol):
         """Have ``went`` called when the program goes backward through a call that returned these."""
 
 
-class _Call:
+class _DistinctCall:
     """A distinct call, and whether its backward pass is still looked for."""
 
     __slots__ = ("entry", "is_differentiated", "looks", "may_differentiate")
@@ -135,14 +135,14 @@ class _Call:
 class Recorder:
     """The calls of a process, by what tells them apart."""
 
-    def __init__(self, book: Book, sites: Sites, dialect: Dialect, with_values: bool) -> None:
+    def __init__(self, book: Book, sites: Sites, dialect: RecordingDialect, with_values: bool) -> None:
         self._book = book
         self._sites = sites
         self._dialect = dialect
         self._with_values = with_values
         self._key = _keys(dialect)
         self._noted = dialect.reads | dialect.not_computing | dialect.carriers
-        self._known: dict[Key, _Call | None] = {}
+        self._known: dict[Key, _DistinctCall | None] = {}
         """None: it computes nothing."""
         self._is_on = True
 
@@ -230,10 +230,10 @@ class Recorder:
         if reason is None:
             entry = self._book.open(function, {**facts, "changes": changes, "is_random": is_random})
             is_own = any(dialect.is_differentiated(given[place]) for place in changes)
-            known = _Call(entry, may_differentiate=not is_own and not is_random)
+            known = _DistinctCall(entry, may_differentiate=not is_own and not is_random)
             self._watch_backward(known, args, kwargs, result)
         else:
-            known = _Call(self._book.leave_out(function, reason), may_differentiate=False)
+            known = _DistinctCall(self._book.leave_out(function, reason), may_differentiate=False)
         self._known[key] = known
         self._book.first(known.entry, self._site(), seconds)
         return result
@@ -273,7 +273,7 @@ class Recorder:
             "arrays": [array.written for array in described],
         }
 
-    def _watch_backward(self, call: _Call, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> None:
+    def _watch_backward(self, call: _DistinctCall, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> None:
         """Have the framework say when the program goes backward through a call."""
         dialect = self._dialect
         if not call.may_differentiate or not dialect.may_go_backward(result):
@@ -343,7 +343,7 @@ class _New:
 _NEW: Any = _New()
 
 
-def _keys(dialect: Dialect) -> Callable[[Iterable[Any]], Key]:
+def _keys(dialect: RecordingDialect) -> Callable[[Iterable[Any]], Key]:
     """Makes the part of arguments that tells calls apart: of an array its form, of a float only that it is one.
 
     Flat, since it is made for every call. Each kind has a fixed number of members, so that no two keys are mistaken.

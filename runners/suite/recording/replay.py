@@ -4,7 +4,7 @@ The CPU computes each call twice, in its own dtype and in float64. What these tw
 itself makes on just these values: a sum over thousands of products has more of it than any fixed tolerance allows, and
 a device that adds up in another order is not wrong for that.
 
-How a call is made is the framework's own part: a class that implements ``Replayed``.
+How a call is made is the framework's own part: a class that implements ``ReplayableCall``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ WAY, CHANGES = "way", "changes"
 that returns with the result the arrays that the call has changed."""
 
 
-class Replayed(Protocol):
+class ReplayableCall(Protocol):
     """A recorded call that a framework can make."""
 
     def __call__(self, context: Context, *arrays: Any) -> Callable[[], Any]:
@@ -57,7 +57,7 @@ class Openness:
 
 
 def case_of(
-    call: RecordedCall, prepare: Replayed, openness: Openness, *, framework: str, recordable: Collection[str]
+    call: RecordedCall, prepare: ReplayableCall, openness: Openness, *, framework: str, recordable: Collection[str]
 ) -> Case:
     """The case that makes a recorded call. ``recordable``: the functions of this release that the rule lets through."""
     refusal = rule.call_refusal(framework, call.function, json.loads(call.written))
@@ -142,7 +142,7 @@ class AgainstHost:
 
     function: str
     dtype: str
-    call: Replayed
+    call: ReplayableCall
     openness: Openness
     is_drawn: bool
     """Whether values are drawn, which may not be fit for the call."""

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 _MISSING: Any = object()
 
 
-class Caller(Protocol):
+class CallHandler(Protocol):
     """Makes the calls that are handed to it: a recorder or a watcher."""
 
     def call(self, func: Any, last: str, name: str | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -25,7 +25,7 @@ class Caller(Protocol):
 
 
 @dataclass(frozen=True)
-class Place:
+class FunctionLocation:
     """A place where users find a function."""
 
     owner: Any
@@ -58,7 +58,7 @@ class _Inside(threading.local):
 
 
 @contextmanager
-def wrapped(places: Iterable[Place], caller: Caller, mode: Mode) -> Iterator[None]:
+def wrapped(places: Iterable[FunctionLocation], caller: CallHandler, mode: Mode) -> Iterator[None]:
     """Wrap the functions at these places."""
     inside, before = _Inside(), []
     try:
@@ -77,8 +77,8 @@ def wrapped(places: Iterable[Place], caller: Caller, mode: Mode) -> Iterator[Non
 
 def _wrapper(
     function: Any,
-    place: Place,
-    caller: Caller,
+    place: FunctionLocation,
+    caller: CallHandler,
     mode: Mode,
     inside: _Inside,
 ) -> Callable[..., Any]:

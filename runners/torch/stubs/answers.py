@@ -28,13 +28,13 @@ class Zero:
 
 
 @dataclass(frozen=True)
-class Text:
+class TextPointer:
     """A pointer to a text."""
 
     text: str
 
 
-Answer = Union[Number, Zero, Text]
+Answer = Union[Number, Zero, TextPointer]
 
 NO_DRIVER = Number(35)
 """``cudaErrorInsufficientDriver``: what CUDA's runtime says of all that needs a driver, where none is installed."""
@@ -43,8 +43,8 @@ _REGISTERING = re.compile(r"__cuda(Register|Unregister|Init).*")
 """Called while a library with kernels is loaded and unloaded; without a driver they do nothing."""
 _OTHERWISE: dict[str, Answer] = {
     "cudaDriverGetVersion": Zero(),
-    "cudaGetErrorName": Text("cudaErrorInsufficientDriver"),
-    "cudaGetErrorString": Text("CUDA driver version is insufficient for CUDA runtime version"),
+    "cudaGetErrorName": TextPointer("cudaErrorInsufficientDriver"),
+    "cudaGetErrorString": TextPointer("CUDA driver version is insufficient for CUDA runtime version"),
     "cudaGetLastError": Number(0),
     "cudaPeekAtLastError": Number(0),
 }

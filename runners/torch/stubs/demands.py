@@ -20,7 +20,7 @@ from elftools.elf.gnuversions import GNUVerNeedSection
 from elftools.elf.sections import Section
 
 from runners.errors import StubError
-from runners.torch.stubs.shared_object import Stub, Symbol
+from runners.torch.stubs.shared_object import ImportedSymbol, Stub
 
 SectionT = TypeVar("SectionT", bound=Section)
 
@@ -69,7 +69,7 @@ def missing(present: Mapping[str, LibraryTables]) -> list[Stub]:
     """The stubs that make up for what these libraries need and do not have among them."""
     _require_own_folder(present)
     defined = frozenset[str]().union(*(tables.defined for tables in present.values()))
-    symbols: dict[str, set[Symbol]] = defaultdict(set)
+    symbols: dict[str, set[ImportedSymbol]] = defaultdict(set)
     versions: dict[str, set[str]] = defaultdict(set)
     for tables in present.values():
         absent = _absent(tables, present)
@@ -78,10 +78,10 @@ def missing(present: Mapping[str, LibraryTables]) -> list[Stub]:
         for (soname, version), names in tables.asked_by_version.items():
             if soname in absent:
                 versions[soname].add(version)
-                symbols[soname].update(Symbol(name, version) for name in names)
+                symbols[soname].update(ImportedSymbol(name, version) for name in names)
         for name in sorted(tables.asked - defined):
             if absent and OF_CUDA.fullmatch(name):
-                symbols[_home(name, absent)].add(Symbol(name))
+                symbols[_home(name, absent)].add(ImportedSymbol(name))
     return [Stub(soname, tuple(sorted(symbols[soname])), tuple(sorted(versions[soname]))) for soname in sorted(symbols)]
 
 

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from runners.torch.stubs.answers import Answer, Number, Text, Zero
+from runners.torch.stubs.answers import Answer, Number, TextPointer, Zero
 
 MACHINE = "x86_64"
 """The machine that the code is for, as ``platform.machine()`` calls it."""
@@ -35,7 +35,7 @@ _VERDEF, _VERDAUX = struct.Struct("<HHHHIII"), struct.Struct("<II")
 
 
 @dataclass(frozen=True, order=True)
-class Symbol:
+class ImportedSymbol:
     """A function that the library is asked for; ``version`` is empty for one that is asked for without."""
 
     name: str
@@ -47,7 +47,7 @@ class Stub:
     """A library to be made."""
 
     soname: str
-    symbols: tuple[Symbol, ...]
+    symbols: tuple[ImportedSymbol, ...]
     versions: tuple[str, ...] = ()
     """Every version that somebody asks for, of symbols or of the library alone."""
 
@@ -184,16 +184,16 @@ def _version_definitions(names: Sequence[str], places: Sequence[int]) -> bytes:
     return content
 
 
-def _text_of(stub: Stub, symbol: Symbol, answers: dict[str, Answer]) -> bytes:
+def _text_of(stub: Stub, symbol: ImportedSymbol, answers: dict[str, Answer]) -> bytes:
     """The text to which a symbol's code points: what it answers, or the line about its being called."""
     answer = answers.get(symbol.name)
     if answer is None:
         return message(stub, symbol.name)
-    return answer.text.encode() + b"\0" if isinstance(answer, Text) else b""
+    return answer.text.encode() + b"\0" if isinstance(answer, TextPointer) else b""
 
 
 def _code(
-    symbols: Iterable[Symbol], answers: dict[str, Answer], texts: Sequence[int], lengths: Sequence[int]
+    symbols: Iterable[ImportedSymbol], answers: dict[str, Answer], texts: Sequence[int], lengths: Sequence[int]
 ) -> tuple[bytes, list[int]]:
     """All code, and where each symbol's begins. ``texts`` are places of texts, as seen from the code's begin."""
     code = bytearray(_END)
@@ -211,7 +211,7 @@ def _body(answer: Answer | None, at: int, text: int, length: int) -> bytes:
         return b"\xb8" + struct.pack("<i", answer.value) + b"\xc3"  # mov eax, value; ret
     if isinstance(answer, Zero):
         return b"\xc7\x07\0\0\0\0" + b"\x31\xc0\xc3"  # mov dword [rdi], 0; xor eax, eax; ret
-    if isinstance(answer, Text):
+    if isinstance(answer, TextPointer):
         return b"\x48\x8d\x05" + struct.pack("<i", text - (at + 7)) + b"\xc3"  # lea rax, [text]; ret
     lea = b"\x48\x8d\x35" + struct.pack("<i", text - (at + 7))  # lea rsi, [text]
     mov = b"\xba" + struct.pack("<I", length)  # mov edx, length

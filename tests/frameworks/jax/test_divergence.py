@@ -13,7 +13,7 @@ import pytest
 from protocol.enums import Ending, TimingPolicy
 from runners.isolation.explanation import add_explanation
 from runners.isolation.harness import Alone, run_case
-from runners.isolation.observations import Evidence, Observation
+from runners.isolation.observations import Observation, ObservedEvidence
 from runners.suite import divergence
 from runners.suite.cases import Case, Context, Function, Prepare, just_call
 from runners.suite.device import Device
@@ -33,7 +33,7 @@ def the_case(
     return function.cases[0]
 
 
-def explain(device: Device, case: Case, ending: Ending = Ending.mismatched) -> Evidence:
+def explain(device: Device, case: Case, ending: Ending = Ending.mismatched) -> ObservedEvidence:
     """The evidence of a case that fails, once it has been explained."""
     before: Observation = run_case(device, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
     assert before.ending is ending, before.evidence

@@ -12,7 +12,7 @@ import tensorflow as tf
 from protocol.enums import Ending, TimingPolicy
 from runners.isolation.explanation import add_explanation
 from runners.isolation.harness import Alone, run_case
-from runners.isolation.observations import Evidence
+from runners.isolation.observations import ObservedEvidence
 from runners.suite import divergence
 from runners.suite.cases import Function
 from runners.suite.device import Device
@@ -39,7 +39,9 @@ def wrong(cpu: Device) -> Device:
     return Wrong()
 
 
-def explanation(device: Device, call: Callable[..., Any], reference: Callable[..., Any], **fields: Any) -> Evidence:
+def explanation(
+    device: Device, call: Callable[..., Any], reference: Callable[..., Any], **fields: Any
+) -> ObservedEvidence:
     """The evidence of a function whose one case gives a wrong value, once it has been explained."""
     function = Function("planted", reference=reference, given=call)
     function.value("numbers", lambda inputs: (inputs.normal(2, 3),), prepare=_compile, **fields)

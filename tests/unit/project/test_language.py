@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -116,3 +117,30 @@ def test_a_value_is_named_by_what_it_holds_and_a_function_by_what_it_does(folder
 def test_participles_are_told_from_other_words() -> None:
     assert all(map(is_participle, ("found", "_listed", "given", "shown", "refused")))
     assert not any(map(is_participle, ("seed", "found_rows", "need", "rows", "is_told", "embed", "bound")))
+
+
+FRAMEWORKS = {"jax", "tensorflow", "torch"}
+ERRORS = {Path("coordinator/errors.py"), Path("runners/errors.py")}
+"""Each side has a tree of errors; no module sees both."""
+
+
+def classes(path: Path) -> Iterator[str]:
+    """The classes of a module, without those within a function, which nothing else can name."""
+    return (node.name for node in ast.parse(path.read_text()).body if isinstance(node, ast.ClassDef))
+
+
+def are_counterparts(paths: list[Path]) -> bool:
+    """Whether one name may stand for all of these: the part of each framework, or an error of each side."""
+    frameworks = [FRAMEWORKS & set(path.parts) for path in paths]
+    are_of_frameworks = all(frameworks) and len(set().union(*frameworks)) == len(paths)
+    return set(paths) == ERRORS or (are_of_frameworks and len({path.parts[0] for path in paths}) == 1)
+
+
+def test_a_class_name_stands_for_one_thing() -> None:
+    """A case may define any class of its own, so those in the folders ``suites`` are left out."""
+    homes: dict[str, list[Path]] = defaultdict(list)
+    for path in SOURCES:
+        for name in () if "suites" in path.parts else classes(path):
+            homes[name].append(path.relative_to(ROOT))
+    ambiguous = {name: paths for name, paths in homes.items() if len(paths) > 1 and not are_counterparts(paths)}
+    assert not ambiguous, f"rename the less fundamental one: {ambiguous}"

@@ -12,7 +12,7 @@ import pytest
 
 from protocol.events import HEARTBEAT_S
 from runners.errors import UsageError
-from runners.settings import HEARTBEAT, Variables, cache, heartbeat_s
+from runners.settings import HEARTBEAT, RunnerVariables, cache, heartbeat_s
 
 ROOT = Path(__file__).parents[3]
 
@@ -36,7 +36,7 @@ def test_nothing_but_the_settings_reads_a_variable_on_the_supervisors_side() -> 
 
 def test_every_variable_stands_in_the_docs() -> None:
     text = (ROOT / "docs" / "reference" / "settings.md").read_text()
-    names = [str(field.validation_alias) for field in Variables.model_fields.values()]
+    names = [str(field.validation_alias) for field in RunnerVariables.model_fields.values()]
     assert len(names) >= 4
     assert [name for name in names if f"`{name}`" not in text and f"${name}" not in text] == []
 

@@ -23,7 +23,7 @@ from coordinator.assess.verdicts import SLOW, Kind, Weight
 from coordinator.errors import AssessmentError
 from coordinator.results.conditions import UNKNOWN_VALUE, CallSite
 from protocol.enums import Cause, Ending, Judge
-from protocol.recording import Crossing, LeftOut, RecordedCall, RecordedGradient, RecordedSite, Recording
+from protocol.recording import CallEntry, Crossing, LeftOut, RecordedGradient, RecordedSite, Recording
 from tests.unit.coordinator.assess.cases import report, target
 
 
@@ -31,7 +31,7 @@ def at(*lines: int, count: int = 1, file: str = "train.py") -> list[RecordedSite
     return [RecordedSite(file=file, line=line, count=count) for line in lines]
 
 
-def call(function: str, name: str, *lines: int, gradient: bool = False, **changes: Any) -> RecordedCall:
+def call(function: str, name: str, *lines: int, gradient: bool = False, **changes: Any) -> CallEntry:
     values: dict[str, Any] = {
         "function": function,
         "name": name,
@@ -45,10 +45,10 @@ def call(function: str, name: str, *lines: int, gradient: bool = False, **change
         "seconds": 1.0,
         "sites": at(*lines),
     }
-    return RecordedCall(**{**values, **changes})
+    return CallEntry(**{**values, **changes})
 
 
-def recording(*calls: RecordedCall, **changes: Any) -> Recording:
+def recording(*calls: CallEntry, **changes: Any) -> Recording:
     values: dict[str, Any] = {
         "portolan": "0.1.0",
         "framework": "torch",

@@ -18,7 +18,6 @@ from runners.isolation.slot_events import (
     CancelledEvent,
     ChannelLostEvent,
     EndedEvent,
-    Event,
     ExitedEvent,
     ForkedEvent,
     MessageEvent,
@@ -26,21 +25,22 @@ from runners.isolation.slot_events import (
     OpenedEvent,
     ProcessesEvent,
     RenewedEvent,
+    SlotEvent,
+    SlotTickEvent,
     SubmittedEvent,
-    TickEvent,
     ZygoteDiedEvent,
 )
 from runners.isolation.slot_instructions import (
     Break,
     End,
     Fork,
-    Instruction,
     LookForProcesses,
     Order,
     Prime,
     Renew,
     ReportFinish,
     ReportStart,
+    SlotInstruction,
 )
 from runners.isolation.supervisor_state import SupervisorState
 
@@ -83,9 +83,9 @@ class World:
         self.now = 0.0
         self.state = SupervisorState()
         self.children: dict[int, WorldChild] = {}
-        self.unanswered: list[Instruction] = []
+        self.unanswered: list[SlotInstruction] = []
         self.ended: set[int] = set()
-        self.instructions: list[Instruction] = []
+        self.instructions: list[SlotInstruction] = []
         self.started: Counter[str] = Counter()
         self.outcomes: dict[str, Outcome] = {}
         self.is_zygote_alive = True
@@ -93,14 +93,14 @@ class World:
 
     # What the machine does
 
-    def feed(self, event: Event) -> None:
+    def feed(self, event: SlotEvent) -> None:
         for instruction in self.state.handle(event):
             self.instructions.append(instruction)
             self._take(instruction)
         runs = list(self.state.cases())
         assert len(runs) == 1 or not any(run.alone for run in runs), "a case runs beside one that runs alone"
 
-    def _take(self, instruction: Instruction) -> None:
+    def _take(self, instruction: SlotInstruction) -> None:
         match instruction:
             case Fork(number):
                 assert number not in self.children
@@ -155,9 +155,9 @@ class World:
 
     def wait(self, seconds: float) -> None:
         self.now += seconds
-        self.feed(TickEvent(self.now))
+        self.feed(SlotTickEvent(self.now))
 
-    def answer(self, instruction: Instruction, *, fails: bool = False) -> None:
+    def answer(self, instruction: SlotInstruction, *, fails: bool = False) -> None:
         """Answer an instruction; ``fails`` is the unwelcome answer."""
         self.unanswered.remove(instruction)
         match instruction:

@@ -15,7 +15,7 @@ from protocol.enums import Ending, Kernels, Repetition, TimingPolicy, Verdict
 from runners.isolation.explanation import add_explanation, in_single
 from runners.isolation.harness import Alone, run_case
 from runners.isolation.likeness import are_alike
-from runners.isolation.observations import LINE_LIMIT, MAX_DTYPES, Evidence, Observation
+from runners.isolation.observations import LINE_LIMIT, MAX_DTYPES, Observation, ObservedEvidence
 from runners.suite.cases import Case, Context, Function
 from runners.suite.checks import Leaf, require_refusal
 from runners.suite.device import Description, Device, Operation, Proof
@@ -108,7 +108,7 @@ def observe(device: Device, of: Case) -> Observation:
     return run_case(device, of, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
 
 
-def evidence(device: Arrays, of: Case) -> Evidence:
+def evidence(device: Arrays, of: Case) -> ObservedEvidence:
     explanation = add_explanation(device, of, observe(device, of)).evidence
     assert explanation is not None
     return explanation
@@ -230,7 +230,7 @@ def test_integers_of_the_cases_dtype_become_floating_and_others_stay() -> None:
     ],
 )
 def test_failures_are_alike_but_for_names_of_devices_and_addresses(one: str, other: str, alike: bool) -> None:
-    first, second = (Evidence(exception="builtins.TypeError", message=text) for text in (one, other))
+    first, second = (ObservedEvidence(exception="builtins.TypeError", message=text) for text in (one, other))
     assert are_alike(first, second) is alike
     assert not are_alike(first, replace(second, exception="builtins.ValueError"))
 

@@ -114,9 +114,9 @@ def test_an_end_is_told_by_exit_code_or_signal() -> None:
 
 def test_what_a_child_sends_has_the_fields_and_the_limits_of_the_contract() -> None:
     for ours, theirs in (
-        (observations.Evidence, outcomes.Evidence),
-        (observations.PlacementProof, outcomes.PlacementProof),
-        (observations.Timing, outcomes.Timing),
+        (observations.ObservedEvidence, outcomes.Evidence),
+        (observations.ObservedProof, outcomes.PlacementProof),
+        (observations.ObservedTiming, outcomes.Timing),
     ):
         assert vars(ours()) == theirs().model_dump()
     own = {member.name for member in dataclasses.fields(observations.Observation)}

@@ -12,7 +12,7 @@ from runners.errors import StubError
 from runners.torch.stubs import place
 from runners.torch.stubs.answers import NO_DRIVER, Number, answers
 from runners.torch.stubs.demands import LibraryTables, demands, missing, read
-from runners.torch.stubs.shared_object import Stub, Symbol, shared_object
+from runners.torch.stubs.shared_object import ImportedSymbol, Stub, shared_object
 
 CUDA = LibraryTables(
     ("libcudart.so.12", "libnccl.so.2", "libown.so", "libcuda.so.1", "libc.so.6", "ld-linux-x86-64.so.2"),
@@ -27,8 +27,8 @@ OWN = LibraryTables(("libc.so.6",), defined=frozenset({"own"}))
 
 def test_what_nobody_has_is_made_up_for_and_nothing_else() -> None:
     assert missing({"libcuda_user.so": CUDA, "libown.so": OWN}) == [
-        Stub("libcudart.so.12", (Symbol("cudaMalloc", "libcudart.so.12"),), ("libcudart.so.12",)),
-        Stub("libnccl.so.2", (Symbol("ncclSend"),), ()),
+        Stub("libcudart.so.12", (ImportedSymbol("cudaMalloc", "libcudart.so.12"),), ("libcudart.so.12",)),
+        Stub("libnccl.so.2", (ImportedSymbol("ncclSend"),), ()),
     ]
 
 

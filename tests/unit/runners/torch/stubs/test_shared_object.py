@@ -14,11 +14,13 @@ from elftools.elf.elffile import ELFFile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runners.torch.stubs.answers import Answer, Number, Text, Zero
-from runners.torch.stubs.shared_object import CALLED, MACHINE, Stub, Symbol, elf_hash, message, shared_object
+from runners.torch.stubs.answers import Answer, Number, TextPointer, Zero
+from runners.torch.stubs.shared_object import CALLED, MACHINE, ImportedSymbol, Stub, elf_hash, message, shared_object
 
 NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,40}", fullmatch=True)
-SYMBOLS = st.lists(st.builds(Symbol, NAMES, st.sampled_from(["", "libone.so.12", "ONE_2"])), unique=True, max_size=30)
+SYMBOLS = st.lists(
+    st.builds(ImportedSymbol, NAMES, st.sampled_from(["", "libone.so.12", "ONE_2"])), unique=True, max_size=30
+)
 ANSWERS = st.dictionaries(NAMES, st.one_of(st.builds(Number, st.integers(-(2**31), 2**31 - 1)), st.just(Zero())))
 
 ONLY_HERE = pytest.mark.skipif(platform.machine() != MACHINE, reason=f"its code is for {MACHINE}")
@@ -30,7 +32,7 @@ def segments(file: bytes) -> ELFFile:
 
 @settings(max_examples=50)
 @given(SYMBOLS, ANSWERS)
-def test_the_file_says_what_was_asked_for(symbols: list[Symbol], answers: dict[str, Answer]) -> None:
+def test_the_file_says_what_was_asked_for(symbols: list[ImportedSymbol], answers: dict[str, Answer]) -> None:
     stub = Stub("libone.so.12", tuple(symbols), ("libone.so.12", "EMPTY"))
     (dynamic,) = [
         each for each in segments(shared_object(stub, answers)).iter_segments() if each["p_type"] == "PT_DYNAMIC"
@@ -54,10 +56,15 @@ def test_the_hash_is_that_of_the_generic_abi() -> None:
 def library(tmp_path: Path) -> Path:
     stub = Stub(
         "libone.so.12",
-        (Symbol("unanswered"), Symbol("numbered", "ONE_2"), Symbol("zeroes"), Symbol("speaks", "ONE_2")),
+        (
+            ImportedSymbol("unanswered"),
+            ImportedSymbol("numbered", "ONE_2"),
+            ImportedSymbol("zeroes"),
+            ImportedSymbol("speaks", "ONE_2"),
+        ),
         ("ONE_2", "EMPTY"),
     )
-    answers: dict[str, Answer] = {"numbered": Number(-35), "zeroes": Zero(), "speaks": Text("no driver")}
+    answers: dict[str, Answer] = {"numbered": Number(-35), "zeroes": Zero(), "speaks": TextPointer("no driver")}
     file = tmp_path / stub.soname
     file.write_bytes(shared_object(stub, answers))
     return file
