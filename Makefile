@@ -65,7 +65,7 @@ lock: $(STAMP)
 	@$(BIN)/python scripts/lock.py $(if $(UPGRADE),--upgrade)
 
 docs: $(STAMP)
-	@$(BIN)/python scripts/docs.py
+	@$(BIN)/python -m scripts.docs
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

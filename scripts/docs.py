@@ -28,6 +28,7 @@ from protocol import catalogue, events, jobs, outcomes, problems, runner
 from protocol.limits import NO_SLASH
 from protocol.option_limits import MAX_VALUE
 from runners.suite.placement import Unproven
+from scripts.command_options import command_options
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -159,6 +160,13 @@ def times(kind: type) -> Iterator[str]:
         yield f"| {setting.names} | {setting.defaults} | {_cell(sentence)} |"
 
 
+def options() -> Iterator[str]:
+    for command, defaults in command_options().items():
+        words = [f"`{option} {default}`".replace(" `", "`") for option, default in defaults.items()]
+        if words:
+            yield f"| `{command}` | {', '.join(words)} |"
+
+
 @dataclass(frozen=True)
 class Setting:
     """A field of a settings object; with it the fields that follow and have no text of their own."""
@@ -206,6 +214,7 @@ TABLES = (
     Table("reference/settings.md", "| name | default | limits | beyond it |", bounds),
     Table("reference/settings.md", "| name | default | time |", partial(times, Times), "## Times"),
     Table("reference/settings.md", "| name | default | time |", partial(times, CheckTimes), "## Times of a check"),
+    Table("reference/command-line.md", "| command | options and their defaults |", options),
     *(
         Table("reference/database.md", "| column | type | meaning |", partial(columns, view), f"## {view.name}")
         for view in VIEWS

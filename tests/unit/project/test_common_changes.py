@@ -81,7 +81,7 @@ def test_a_counting_rule(checkout: Checkout) -> None:
     checkout.replace(
         "coordinator/figures/counting.py", "VERDICTS, *CLASS_RULES)\n", f"VERDICTS, *CLASS_RULES, {row})\n"
     )
-    checkout.run("scripts/docs.py")
+    checkout.run("-m", "scripts.docs")
     shown = "from coordinator.database.views import VIEWS; print(*(view.query for view in VIEWS))"
     assert "run % 2 = 1" in checkout.run("-c", shown)
     page = "docs/explanation/verdicts.md"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import shlex
@@ -11,12 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer.main
 
-from coordinator.cli import app
-from coordinator.cli.lazy_command import LazyCommand
 from protocol.enums import Cause, Ending, Placement, Verdict
-from runners.cli.parser import make_parser
+from scripts.command_options import command_options
 from tests.each import check_each
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -97,31 +93,8 @@ def _calls(page: Path) -> Iterator[list[str]]:
                 yield [program[1], *words[1:]]
 
 
-def _portolan() -> dict[str, set[str]]:
-    """Every command of ``portolan`` with its options."""
-    options_by_command: dict[str, set[str]] = {}
-
-    def walk(command: Any, name: str) -> None:
-        options_by_command[name] = {
-            option for each in command.params for option in each.opts if option.startswith("-")
-        } | {"--help"}
-        for below, each in getattr(command, "commands", {}).items():
-            walk(each.load() if isinstance(each, LazyCommand) else each, f"{name} {below}")
-
-    walk(typer.main.get_command(app), "portolan")
-    return options_by_command
-
-
-def _runner() -> dict[str, set[str]]:
-    options_by_command = {"portolan-runner": {"--help"}}
-    for action in make_parser()._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for name, parser in action.choices.items():
-                options_by_command[f"portolan-runner {name}"] = set(parser._option_string_actions)
-    return options_by_command
-
-
-COMMANDS = {**_portolan(), **_runner()}
+COMMANDS = {name: {*defaults, "--help"} for name, defaults in command_options().items()}
+"""The options of every command."""
 
 
 def test_every_command_and_option_exists() -> None:
