@@ -74,7 +74,9 @@ def can_i(
     the framework does not have.
     """
     evidence = (
-        evidence_file.shipped() if data is None else evidence_file.read(data.read_bytes(), str(data), f"from {data}")
+        evidence_file.load_shipped()
+        if data is None
+        else evidence_file.read(data.read_bytes(), str(data), f"from {data}")
     )
     call = None if positional is None else CallSite(positional, dict(keywords or {}))
     return answer(Question(function, Selector.parse(on), dtype, call), evidence)

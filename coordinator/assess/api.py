@@ -31,7 +31,7 @@ async def evidence(
 ) -> Response:
     """Of each case the newest outcome on each target but the CPU, whatever campaign it came from."""
     targets = await service.evidence(context.engine, Selector.parse(target))
-    return Response(evidence_file.written(targets, datetime.now(UTC)), media_type="application/json")
+    return Response(evidence_file.document_of(targets, datetime.now(UTC)), media_type="application/json")
 
 
 MOST_CHARACTERS = 1 << 20

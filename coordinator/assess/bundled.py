@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from coordinator.assess.evidence import CaseEvidence, Chart, TargetEvidence
-from coordinator.assess.merging import Charted, merged
+from coordinator.assess.merging import Charted, merge_charts
 from coordinator.assess.runs import Run, RunCase, case_evidence
 from coordinator.bundles import reader
 from coordinator.bundles.signature import Signers
@@ -66,7 +66,7 @@ def from_bundles(paths: Iterable[Path], signers: Signers | None = None) -> tuple
     on_host: dict[_Suite, Mapping[str, float]] = {
         bundle.suite: bundle.levels for bundle in bundles if bundle.header.runner.device == HOST
     }
-    return merged(_charted(bundle, on_host.get(bundle.suite, {})) for bundle in bundles if not _is_host(bundle))
+    return merge_charts(_chart_of(bundle, on_host.get(bundle.suite, {})) for bundle in bundles if not _is_host(bundle))
 
 
 def _is_host(bundle: _Read) -> bool:
@@ -98,11 +98,11 @@ def _run(entry: BundledOutcome, header: BundleHeader) -> Run:
         placement=Placement(row.placement),
         cause=Cause(row.cause) if row.cause else None,
         ending=Ending(row.ending),
-        said=None if row.verdict == Verdict.passed else _said(entry.outcome),
+        said=None if row.verdict == Verdict.passed else _failure_text(entry.outcome),
     )
 
 
-def _said(outcome: Outcome) -> str:
+def _failure_text(outcome: Outcome) -> str:
     """The failure in its own words, as ``failure_text`` of the views has it."""
     evidence = outcome.evidence
     texts = (evidence.mismatch, evidence.message, evidence.signal, evidence.reason) if evidence else ()
@@ -121,7 +121,7 @@ def _level(outcome: Outcome) -> float | None:
     return level if level is not None and level >= LEAST_MILLISECONDS else None
 
 
-def _charted(bundle: _Read, on_host: Mapping[str, float]) -> Charted:
+def _chart_of(bundle: _Read, on_host: Mapping[str, float]) -> Charted:
     runner, suite = bundle.header.runner, bundle.header.suite
     functions: dict[str, list[CaseEvidence]] = defaultdict(list)
     digests: dict[str, str | None] = {}

@@ -51,7 +51,7 @@ class EvidenceDocument:
 _DOCUMENT = TypeAdapter(EvidenceDocument)
 
 
-def written(targets: Sequence[TargetEvidence], made_at: datetime) -> bytes:
+def document_of(targets: Sequence[TargetEvidence], made_at: datetime) -> bytes:
     """The document as JSON. Equal evidence gives equal bytes."""
     ordered = [replace(target, functions=dict(sorted(target.functions.items()))) for target in targets]
     document = EvidenceDocument(made_at, version("portolan"), tuple(ordered))
@@ -60,9 +60,9 @@ def written(targets: Sequence[TargetEvidence], made_at: datetime) -> bytes:
     )
 
 
-def compressed(targets: Sequence[TargetEvidence], made_at: datetime) -> bytes:
+def compress(targets: Sequence[TargetEvidence], made_at: datetime) -> bytes:
     """The content of a file of evidence."""
-    return pack(written(targets, made_at))
+    return pack(document_of(targets, made_at))
 
 
 def read(content: bytes, name: str, origin: str) -> EvidenceSet:
@@ -87,7 +87,7 @@ def read(content: bytes, name: str, origin: str) -> EvidenceSet:
     return EvidenceSet(document.targets, origin, document.made_at)
 
 
-def shipped() -> EvidenceSet:
+def load_shipped() -> EvidenceSet:
     """The evidence that ships with Portolan."""
     evidence = read(SHIPPED.read_bytes(), "the evidence that ships with Portolan", "ships with Portolan")
     targets = tuple(

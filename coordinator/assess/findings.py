@@ -54,14 +54,14 @@ class Assessment:
     @property
     def serious(self) -> tuple[Finding, ...]:
         """Those that make an engineer act, and that the target reaches."""
-        return self._reached(Weight.finding)
+        return self._findings_of(Weight.finding)
 
     @property
     def conditional(self) -> tuple[Finding, ...]:
         """Those that hold on some calls like these, and that the target reaches."""
-        return self._reached(Weight.condition)
+        return self._findings_of(Weight.condition)
 
-    def _reached(self, weight: Weight) -> tuple[Finding, ...]:
+    def _findings_of(self, weight: Weight) -> tuple[Finding, ...]:
         return tuple(finding for finding in self.of_weight(weight) if not finding.is_guarded)
 
 

@@ -104,7 +104,7 @@ class SiteResolver(Resolver):
 
     HANDLERS: ClassVar[Mapping[type, str]] = {
         **Resolver.HANDLERS,
-        ast.AugAssign: "_augmented",
+        ast.AugAssign: "_augmented_assignment",
         ast.Return: "_return",
         ast.If: "_if",
         ast.While: "_if",
@@ -127,8 +127,8 @@ class SiteResolver(Resolver):
         ast.List: "_items",
         ast.Dict: "_mapping",
         ast.NamedExpr: "_walrus",
-        ast.Starred: "_starred",
-        ast.Await: "_awaited",
+        ast.Starred: "_starred_element",
+        ast.Await: "_await",
     }
 
     def __init__(self, path: str, module: str, *, is_package: bool, knowledge: Knowledge) -> None:
@@ -255,7 +255,7 @@ class SiteResolver(Resolver):
         for alias in node.names:
             root = alias.name.partition(".")[0]
             if root not in ROOTS:
-                self._bind(alias.asname or root, _imported(alias.name if alias.asname else root))
+                self._bind(alias.asname or root, _imported_value(alias.name if alias.asname else root))
 
     def _import_from(self, node: ast.ImportFrom) -> None:
         if not node.level and (node.module or "").partition(".")[0] in ROOTS:
@@ -266,7 +266,7 @@ class SiteResolver(Resolver):
             if alias.name == "*":
                 self._facts.stars.setdefault(self.reading.module, []).append(module)
             else:
-                self._bind(alias.asname or alias.name, _imported(f"{module}.{alias.name}"))
+                self._bind(alias.asname or alias.name, _imported_value(f"{module}.{alias.name}"))
 
     def _absolute(self, node: ast.ImportFrom) -> str:
         if not node.level:
@@ -312,18 +312,18 @@ class SiteResolver(Resolver):
             case _:
                 self.visit(target)
 
-    def _augmented(self, node: ast.AugAssign) -> None:
+    def _augmented_assignment(self, node: ast.AugAssign) -> None:
         right = self._value(node.value)
         operator = type(node.op).__name__
         with_target = node.target
         if isinstance(with_target, ast.Name):
             left = self._lookup(with_target.id)
             self._note_operation(Form.in_place, node, operator, left, right)
-            self._bind(with_target.id, self._operated(left, right))
+            self._bind(with_target.id, self._operator_result(left, right))
             return
         if isinstance(with_target, ast.Subscript):
             owner, index = self._value(with_target.value, outer=False), self._value(with_target.slice)
-            left = self._indexed(owner, with_target, index)
+            left = self._index(owner, with_target, index)
             self._note_operation(Form.in_place, node, operator, left, right)
             self._note_operation(Form.written, with_target, index_kind(with_target.slice), owner, index)
             return
@@ -344,7 +344,7 @@ class SiteResolver(Resolver):
             self._scopes[-1] = before
             self._visit_all(node.orelse)
             if not _leaves(node.body):
-                self._scopes[-1] = after_body if _leaves(node.orelse) else _merged(after_body, self._scopes[-1])
+                self._scopes[-1] = after_body if _leaves(node.orelse) else _merge_names(after_body, self._scopes[-1])
 
     def _for(self, node: ast.For | ast.AsyncFor) -> None:
         self._bind_target(node.target, element_of(self._value(node.iter, outer=False)))
@@ -362,8 +362,8 @@ class SiteResolver(Resolver):
         for handler in node.handlers:
             self._scopes[-1] = dict(after_body)
             self.visit(handler)
-            after_body = after_body if _leaves(handler.body) else _merged(after_body, self._scopes[-1])
-        self._scopes[-1] = _merged(after_body, before)
+            after_body = after_body if _leaves(handler.body) else _merge_names(after_body, self._scopes[-1])
+        self._scopes[-1] = _merge_names(after_body, before)
         self._visit_all([*node.orelse, *node.finalbody])
 
     def _handler(self, node: ast.ExceptHandler) -> None:
@@ -552,7 +552,7 @@ class SiteResolver(Resolver):
         elif isinstance(callee, str | Method | Thing | Symbol | Alternatives | Elements):
             self._note(Form.called, callee, node, call=call, dtypes=dtypes)
         self._register(callee, node, positional)
-        return self._made(callee, positional, keywords, call, dtype)
+        return self._make(callee, positional, keywords, call, dtype)
 
     def _register(self, callee: Binding, node: ast.Call, positional: Sequence[Binding]) -> None:
         """Note the attribute that ``self.register_buffer("mask", …)`` makes, and layers that are appended to a list."""
@@ -598,7 +598,7 @@ class SiteResolver(Resolver):
             case _:
                 return None
 
-    def _made(
+    def _make(
         self,
         callee: Binding,
         positional: Sequence[Binding],
@@ -629,7 +629,7 @@ class SiteResolver(Resolver):
                     return Symbol(callee.path.rpartition(".")[0])
                 return callee.extended(CALLED)
             case Alternatives():
-                return either(self._made(option, positional, keywords, call, dtype) for option in callee.values)
+                return either(self._make(option, positional, keywords, call, dtype) for option in callee.values)
             case _:
                 return callee if callee is OTHER else None
 
@@ -678,9 +678,9 @@ class SiteResolver(Resolver):
         self._note_operation(Form.binary, node, type(node.op).__name__, left, right)
         if isinstance(node.op, ast.Add | ast.Mult) and isinstance(left, Items | Elements):
             return Elements(either((element_of(left), element_of(right))))
-        return self._operated(left, right)
+        return self._operator_result(left, right)
 
-    def _operated(self, left: Binding, right: Binding) -> Binding:
+    def _operator_result(self, left: Binding, right: Binding) -> Binding:
         """The value of an operator: an array if one side is one."""
         for side, other in ((left, right), (right, left)):
             if isinstance(side, Thing) and side.is_array:
@@ -695,7 +695,7 @@ class SiteResolver(Resolver):
         if isinstance(node.op, ast.Not):
             return OTHER
         self._note_operation(Form.unary, node, type(node.op).__name__, value)
-        return self._operated(value, OTHER)
+        return self._operator_result(value, OTHER)
 
     def _compare(self, node: ast.Compare) -> Binding:
         left, result = self._value(node.left, outer=False), OTHER
@@ -705,7 +705,7 @@ class SiteResolver(Resolver):
             asks_array = not isinstance(operator, ast.Is | ast.IsNot | ast.In | ast.NotIn)
             if asks_array and not any(map(_is_text, (node.left, comparator))):
                 self._note_operation(Form.binary, node, type(operator).__name__, left, right)
-                made = self._operated(left, right)
+                made = self._operator_result(left, right)
             left = right
         return Thing(made.of, made.certain, "bool") if isinstance(made, Thing) else made
 
@@ -734,10 +734,10 @@ class SiteResolver(Resolver):
         self._bind(node.target.id, value)
         return value
 
-    def _starred(self, node: ast.Starred) -> Binding:
+    def _starred_element(self, node: ast.Starred) -> Binding:
         return element_of(self._value(node.value))
 
-    def _awaited(self, node: ast.Await) -> Binding:
+    def _await(self, node: ast.Await) -> Binding:
         self._value(node.value)
         return None
 
@@ -752,9 +752,9 @@ class SiteResolver(Resolver):
 
     def _subscript(self, node: ast.Subscript) -> Binding:
         owner, index = self._value(node.value, outer=False), self._value(node.slice)
-        return self._indexed(owner, node, index)
+        return self._index(owner, node, index)
 
-    def _indexed(self, owner: Binding, node: ast.Subscript, index: Binding) -> Binding:
+    def _index(self, owner: Binding, node: ast.Subscript, index: Binding) -> Binding:
         """Note that a value is indexed, and return what the index takes from it."""
         if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
             return element_of(owner)
@@ -777,7 +777,7 @@ def read_file(content: bytes, path: str, module: str, *, is_package: bool, knowl
     return SiteResolver(path, module, is_package=is_package, knowledge=knowledge).read(ast.parse(content))
 
 
-def _imported(name: str) -> Binding:
+def _imported_value(name: str) -> Binding:
     module, _, member = name.rpartition(".")
     if (module, member) in _STANDARD:
         return _STANDARD[module, member]
@@ -800,7 +800,7 @@ def _leaves(body: Sequence[ast.stmt]) -> bool:
     return bool(body) and isinstance(body[-1], ast.Return | ast.Raise | ast.Continue | ast.Break)
 
 
-def _merged(one: Mapping[str, Binding], other: Mapping[str, Binding]) -> dict[str, Binding]:
+def _merge_names(one: Mapping[str, Binding], other: Mapping[str, Binding]) -> dict[str, Binding]:
     """The names after either of two ways through a source."""
     merged = dict(one)
     for name, value in other.items():

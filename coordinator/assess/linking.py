@@ -53,7 +53,7 @@ class Linker:
         self._memo: dict[str, Binding] = {}
         self._passed: dict[str, list[Binding]] = {}
         for passed in facts.passed:
-            for parameter, value in self._received(passed.callee, passed.positional, passed.keywords):
+            for parameter, value in self._passed_values(passed.callee, passed.positional, passed.keywords):
                 self._passed.setdefault(parameter, []).append(value)
         for parameter, value in facts.defaults.items():
             self._passed.setdefault(parameter, []).append(value)
@@ -79,13 +79,13 @@ class Linker:
             return self._memo[path]
         self._memo[path] = None  # A name that is defined by itself is not known.
         try:
-            result = self._evaluated(path)
+            result = self._evaluate_once(path)
         except RecursionError:
             result = None
         self._memo[path] = result
         return result
 
-    def _evaluated(self, path: str) -> Binding:
+    def _evaluate_once(self, path: str) -> Binding:
         facts = self._facts
         if path in facts.names:
             return self.value(facts.names[path])
@@ -121,7 +121,7 @@ class Linker:
             case Symbol(path) if path.endswith(CALLED):
                 return self._member_of_class(path[: -len(CALLED)], name, is_instance=True)
             case Symbol(path) if path.endswith(SUPER):
-                return self._inherited(path[: -len(CALLED + SUPER)], name, is_instance=True)
+                return self._inherited_member(path[: -len(CALLED + SUPER)], name, is_instance=True)
             case Symbol(path) if path in self._facts.classes:
                 return self._member_of_class(path, name, is_instance=False)
             case Symbol(path) if path in self._modules:
@@ -149,9 +149,9 @@ class Linker:
             return self.value(function.returns) if function.is_property and is_instance else Symbol(f"{path}.{name}")
         if f"{path}.{name}" in facts.names:
             return self.value(facts.names[f"{path}.{name}"])
-        return self._inherited(path, name, is_instance=is_instance)
+        return self._inherited_member(path, name, is_instance=is_instance)
 
-    def _inherited(self, path: str, name: str, *, is_instance: bool) -> Binding:
+    def _inherited_member(self, path: str, name: str, *, is_instance: bool) -> Binding:
         for base in self._facts.classes.get(path, ()):
             known = self.value(base)
             if isinstance(known, str):
@@ -245,7 +245,7 @@ class Linker:
 
     # Parameters
 
-    def _received(
+    def _passed_values(
         self, callee: Binding, positional: Iterable[Binding], keywords: Mapping[str, Binding]
     ) -> Iterator[tuple[str, Binding]]:
         for option in callee.values if isinstance(callee, Alternatives) else (callee,):

@@ -23,7 +23,7 @@ class Charted:
     """Of all cases of the suite under its revision, or of those that were charted, by name; null: not known."""
 
 
-def merged(charts: Iterable[Charted]) -> tuple[TargetEvidence, ...]:
+def merge_charts(charts: Iterable[Charted]) -> tuple[TargetEvidence, ...]:
     """One evidence a target, ordered by its name and hardware."""
     by_target: dict[TargetKey, list[Charted]] = defaultdict(list)
     for charted in charts:
@@ -31,7 +31,7 @@ def merged(charts: Iterable[Charted]) -> tuple[TargetEvidence, ...]:
     return tuple(_merge(by_target[key]) for key in sorted(by_target))
 
 
-def extended(target: TargetEvidence, others: Iterable[TargetEvidence]) -> TargetEvidence:
+def extend(target: TargetEvidence, others: Iterable[TargetEvidence]) -> TargetEvidence:
     """The evidence with that of the target of the same version that was charted last: of each function the newest.
 
     On another hardware model of the same class a function ends alike.
@@ -53,7 +53,7 @@ def complete(evidence: EvidenceSet, shipped_evidence: EvidenceSet) -> EvidenceSe
     """A coordinator's evidence with that which ships with Portolan, which is all there is if the former is empty."""
     if not evidence.targets:
         return shipped_evidence
-    return replace(evidence, targets=tuple(extended(target, shipped_evidence.targets) for target in evidence.targets))
+    return replace(evidence, targets=tuple(extend(target, shipped_evidence.targets) for target in evidence.targets))
 
 
 def _installation(target: TargetEvidence) -> tuple[str, str, str, str]:

@@ -43,7 +43,7 @@ class ExecutedLines:
         try:
             measured = _of_database(file) if content.startswith(_SQLITE) else _of_json(content)
             # A report names its files from the folder that it was made in, which is here or where it lies.
-            return cls({path: lines for name, lines in measured for path in _meant(name, file.parent)})
+            return cls({path: lines for name, lines in measured for path in _candidate_paths(name, file.parent)})
         except (ValueError, KeyError, TypeError, AttributeError, sqlite3.Error) as error:
             raise AssessmentError(
                 f"--coverage {file} is no data of coverage.py: give the file .coverage, or that of `coverage json`"
@@ -94,7 +94,7 @@ def _last_line(node: ast.stmt) -> int:
     return max(last, node.lineno)
 
 
-def _meant(name: str, folder: Path) -> Iterator[Path]:
+def _candidate_paths(name: str, folder: Path) -> Iterator[Path]:
     path = Path(name)
     yield from dict.fromkeys([path.resolve(), (folder / path).resolve()])
 

@@ -48,7 +48,7 @@ def case_evidence(case: RunCase, runs: Sequence[Run], chart: int, ratio: float |
         chart=chart,
         cause=failure.cause if failure else None,
         ending=failure.ending if failure else None,
-        said=_shortened(failure.said) if failure and failure.said else None,
+        said=_shorten(failure.said) if failure and failure.said else None,
         ratio=ratio,
     )
 
@@ -65,6 +65,6 @@ def _is_failure(run: Run) -> bool:
     return run.verdict is Verdict.failed or run.cause is Cause.not_lowered
 
 
-def _shortened(said: str) -> str:
+def _shorten(said: str) -> str:
     line = " ".join(readable(said).split())
     return line if len(line) <= LONGEST_SAID else f"{line[: LONGEST_SAID - 1]}…"

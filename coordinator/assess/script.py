@@ -10,14 +10,14 @@ from multiprocessing.connection import Connection
 from coordinator.assess.callers import callers
 from coordinator.assess.code import Code, CodeInMemory
 from coordinator.assess.evidence import EvidenceSet, TargetEvidence
-from coordinator.assess.evidence_file import shipped
+from coordinator.assess.evidence_file import load_shipped
 from coordinator.assess.findings import assess
 from coordinator.assess.knowledge import PublicNames, knowledge_of, shipped_surfaces
 from coordinator.assess.names import all_names, names_of
 from coordinator.assess.report import AssessmentReport
 from coordinator.assess.silencing import silence
 from coordinator.assess.sites import AssessedSource
-from coordinator.assess.sources import SUFFIXES, linked, read_one
+from coordinator.assess.sources import SUFFIXES, link_readings, read_one
 from coordinator.assess.verdicts import SLOW
 from coordinator.catalogue.releases import version_numbers
 from coordinator.catalogue.surfaces import ROOTS
@@ -116,7 +116,7 @@ def newest(targets: Iterable[TargetEvidence]) -> tuple[TargetEvidence, ...]:
 
 def shipped_of(framework: str, selector: Selector) -> EvidenceSet:
     """The evidence of a framework that ships with Portolan."""
-    evidence = shipped()
+    evidence = load_shipped()
     targets = (target for target in evidence.targets if target.framework == framework and selector.matches(target))
     return EvidenceSet(newest(targets), evidence.origin, evidence.made_at)
 
@@ -153,4 +153,4 @@ def _read(script: Script, answer: Connection) -> None:
     surfaces = shipped_surfaces()
     knowledge = knowledge_of(surfaces)
     reading = read_one(SourceFile(script.name, "", script.content), "", knowledge)
-    answer.send(linked([reading], knowledge, PublicNames(surfaces), ROOTS.values()))
+    answer.send(link_readings([reading], knowledge, PublicNames(surfaces), ROOTS.values()))

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.assess import store
 from coordinator.assess.evidence import CaseEvidence, Chart, EvidenceSet, TargetEvidence, TargetKey
-from coordinator.assess.merging import Charted, complete, merged
+from coordinator.assess.merging import Charted, complete, merge_charts
 from coordinator.assess.runs import Run, RunCase, case_evidence
 from coordinator.assess.script import (
     AssessedScript,
@@ -83,10 +83,10 @@ async def assess_script(engine: AsyncEngine, script: Script, selector: Selector)
     return await asyncio.to_thread(assess_script_on, script, source, evidence)
 
 
-async def charted(engine: AsyncEngine) -> frozenset[tuple[int, int, int, int]]:
+async def list_charts(engine: AsyncEngine) -> frozenset[tuple[int, int, int, int]]:
     """The charts that there are, and how much of each there is: equal as long as the evidence is."""
     async with engine.connect() as connection:
-        return await store.charted(connection)
+        return await store.read_charts(connection)
 
 
 async def _read(
@@ -113,9 +113,9 @@ async def _read(
         read = store.runs if is_newer and in_full else store.ends
         cases_of_chart = await read(connection, row.campaign_id, row.target_id, row.suite_id, functions)
         ratios = await ratio_reader.ratios_of(row) if is_newer and in_full else {}
-        charts.append(await asyncio.to_thread(_charted, row, digests, cases_of_chart, ratios))
+        charts.append(await asyncio.to_thread(_chart_of, row, digests, cases_of_chart, ratios))
         cases |= {case.case for own in charts[-1].target.functions.values() for case in own}
-    return await asyncio.to_thread(merged, charts)
+    return await asyncio.to_thread(merge_charts, charts)
 
 
 class _RatioReader:
@@ -137,14 +137,14 @@ class _RatioReader:
 def _without_cases(rows: Sequence[Row[Any]]) -> Iterator[TargetEvidence]:
     """Of each target an evidence that holds no function, and says when it was charted last."""
     for row in {_key(row): row for row in reversed(rows)}.values():
-        yield _charted(row, {}, (), {}).target
+        yield _chart_of(row, {}, (), {}).target
 
 
 def _key(row: Row[Any]) -> TargetKey:
     return TargetKey(row.framework, row.version, row.device, row.hardware, row.simulated)
 
 
-def _charted(
+def _chart_of(
     chart: Row[Any], digests: Mapping[str, str | None], rows: Sequence[Row[Any]], ratios: Mapping[int, float]
 ) -> Charted:
     functions: dict[str, list[CaseEvidence]] = defaultdict(list)

@@ -59,7 +59,7 @@ _Known = tuple[Kind, str, str, str]
 def baseline_of(assessment: Assessment, target: str) -> Baseline:
     """The baseline that silences every finding of an assessment."""
     counts = Counter(
-        _known(finding, site) for finding in assessment.of_weight(Weight.finding) for site in finding.places
+        _identity_of(finding, site) for finding in assessment.of_weight(Weight.finding) for site in finding.places
     )
     return Baseline(
         target=target,
@@ -120,7 +120,7 @@ def _new(finding: Finding, places: Iterable[Site], left: dict[_Known, int]) -> l
     """The places that the baseline does not have, which counts down."""
     new = []
     for site in places:
-        key = _known(finding, site)
+        key = _identity_of(finding, site)
         if left.get(key, 0):
             left[key] -= 1
         else:
@@ -128,5 +128,5 @@ def _new(finding: Finding, places: Iterable[Site], left: dict[_Known, int]) -> l
     return new
 
 
-def _known(finding: Finding, site: Site) -> _Known:
+def _identity_of(finding: Finding, site: Site) -> _Known:
     return finding.verdict.kind, finding.verdict.function, site.path, site.within

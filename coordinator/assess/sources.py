@@ -50,10 +50,10 @@ def read_sources(path: Path, *, frameworks: Collection[str] = FRAMEWORKS) -> Ass
         knowledge = knowledge_of(surfaces)
         readings = list(_readings(found, _package_above(path), knowledge))
         roots = {ROOTS[name] for name in frameworks if name in ROOTS}
-        return linked(readings, knowledge, PublicNames(surfaces), roots)
+        return link_readings(readings, knowledge, PublicNames(surfaces), roots)
 
 
-def linked(
+def link_readings(
     readings: Sequence[FileReading], knowledge: Knowledge, public: PublicNames, roots: Collection[str]
 ) -> AssessedSource:
     """Put the readings of all files together. Pure."""
@@ -80,7 +80,7 @@ def linked(
     )
 
 
-def located(name_or_path: str) -> Path:
+def locate(name_or_path: str) -> Path:
     """The path itself if there is something, else the folder or the file of the installed package of that name.
 
     The package is found, never imported. Raises AssessmentError if there is neither.
@@ -92,7 +92,7 @@ def located(name_or_path: str) -> Path:
         if path.exists():
             return path
         if all(part.isidentifier() for part in name_or_path.split(".")):
-            installed = _installed(name_or_path)
+            installed = _installed_path(name_or_path)
             if installed is not None:
                 return installed
     except (OSError, ValueError) as error:
@@ -112,7 +112,7 @@ def nothing_read(name_or_path: str, source: AssessedSource) -> str:
     return f"{nothing} ({join_words(reasons, SHOWN_REASONS)}): mend it, or name another"
 
 
-def _installed(name: str) -> Path | None:
+def _installed_path(name: str) -> Path | None:
     search: list[str] | None = None
     found = None
     for part in name.split("."):
@@ -154,18 +154,18 @@ def _is_of_the_user(folder: os.DirEntry[str]) -> bool:
 def _readings(found: Iterator[files.SourceFile], base: str, knowledge: Knowledge) -> Iterator[FileReading]:
     """The readings of all files, in their order."""
     processes = len(os.sched_getaffinity(0))
-    workers = Workers(processes, parse_files, _ended, _prepare, (knowledge, base))
+    workers = Workers(processes, parse_files, _crash_reading, _prepare, (knowledge, base))
     with closing(workers):
         waiting: deque[tuple[Sequence[files.SourceFile], Future[list[FileReading]]]] = deque()
         for batch in _batches(found):
             waiting.append((batch, workers.submit(batch)))
             while len(waiting) > 2 * processes:
-                yield from _finished(workers, waiting)
+                yield from _next_readings(workers, waiting)
         while waiting:
-            yield from _finished(workers, waiting)
+            yield from _next_readings(workers, waiting)
 
 
-def _finished(
+def _next_readings(
     workers: Workers[list[FileReading]], waiting: deque[tuple[Sequence[files.SourceFile], Future[list[FileReading]]]]
 ) -> Iterator[FileReading]:
     for readings in workers.results(*waiting.popleft()):
@@ -242,7 +242,7 @@ def unread(path: str, module: str, reason: str) -> FileReading:
     return FileReading(path, module, unread=[UnreadFile(path, reason)], is_read=False)
 
 
-def _ended(source: files.SourceFile) -> list[FileReading]:
+def _crash_reading(source: files.SourceFile) -> list[FileReading]:
     return [unread(source.name, source.name, "ended the process that read it")]
 
 

@@ -91,7 +91,7 @@ async def charts(connection: AsyncConnection) -> Sequence[Row[Any]]:
     return (await connection.execute(_CHARTS)).all()
 
 
-async def charted(connection: AsyncConnection) -> frozenset[tuple[int, int, int, int]]:
+async def read_charts(connection: AsyncConnection) -> frozenset[tuple[int, int, int, int]]:
     """Every target of every campaign with its outcomes and reclassifications: equal as long as the evidence is."""
     return frozenset(tuple(row) for row in await connection.execute(_CHARTED))
 

@@ -194,7 +194,7 @@ class _Seen:
         if len(failing) == len(basis) and self._do_nearly_all(self.counted):
             return self._met(self.counted, "cases of any kind")
         if len(basis) == 1:
-            return self._made(basis, words, Weight.note, Meets.may_be_met, None, "a single case says so")
+            return self._make(basis, words, Weight.note, Meets.may_be_met, None, "a single case says so")
         return self._conditional(basis, words)
 
     def _do_nearly_all(self, cases: Sequence[CaseEvidence]) -> bool:
@@ -203,8 +203,8 @@ class _Seen:
 
     def _met(self, basis: Sequence[CaseEvidence], words: str) -> SiteVerdict:
         if self._only_imprecise(basis):
-            return self._made(basis, words, Weight.note, Meets.met, None, IMPRECISE)
-        return self._made(basis, words, Weight.finding, Meets.met, None)
+            return self._make(basis, words, Weight.note, Meets.met, None, IMPRECISE)
+        return self._make(basis, words, Weight.finding, Meets.met, None)
 
     def _conditional(self, basis: Sequence[CaseEvidence], words: str) -> SiteVerdict:
         condition = condition_of(basis, self.is_failing)
@@ -212,21 +212,21 @@ class _Seen:
         if meets is Meets.not_met:
             return self._not_met("this call does not meet the condition")
         if self._only_imprecise(basis):
-            return self._made(basis, words, Weight.note, meets, condition, IMPRECISE)
+            return self._make(basis, words, Weight.note, meets, condition, IMPRECISE)
         if meets is Meets.met and condition and condition.failing >= FEWEST_CASES and condition.is_exact:
-            return self._made(basis, words, Weight.finding, meets, condition)
+            return self._make(basis, words, Weight.finding, meets, condition)
         if sum(map(self.is_failing, basis)) < FEWEST_CASES:
-            return self._made(basis, words, Weight.note, Meets.may_be_met, condition, "a single case says so")
-        return self._made(basis, words, Weight.condition, Meets.may_be_met, condition)
+            return self._make(basis, words, Weight.note, Meets.may_be_met, condition, "a single case says so")
+        return self._make(basis, words, Weight.condition, Meets.may_be_met, condition)
 
     def _not_met(self, why: str) -> SiteVerdict:
         condition = condition_of(self.counted, self.is_failing)
-        return self._made(self.counted, "cases of any kind", Weight.note, Meets.not_met, condition, why)
+        return self._make(self.counted, "cases of any kind", Weight.note, Meets.not_met, condition, why)
 
     def _only_imprecise(self, basis: Sequence[CaseEvidence]) -> bool:
         return self.kind is Kind.wrong and all(case.is_imprecise for case in filter(self.is_failing, basis))
 
-    def _made(
+    def _make(
         self,
         basis: Sequence[CaseEvidence],
         words: str,
@@ -264,7 +264,7 @@ def _agreeing(call: CallSite, cases: Sequence[CaseEvidence]) -> tuple[list[CaseE
     """
     plain = {name: value for name, value in call.keywords.items() if _is_plain(value)}
     found = [case for case in cases if case.options and case.options.calls and _agree(plain, case.options.calls)]
-    shared = {name for case in found for name in plain if _is_plain(_given(case, name))}
+    shared = {name for case in found for name in plain if _is_plain(_keyword_of(case, name))}
     return found, f"cases with {join_words([f'{name}={plain[name]!r}' for name in sorted(shared)])}"
 
 
@@ -274,7 +274,7 @@ def _agree(plain: Mapping[str, object], calls: Sequence[CallOptions]) -> bool:
     return bool(known) and all(type(own) is type(of_case) and own == of_case for own, of_case in known)
 
 
-def _given(case: CaseEvidence, name: str) -> object:
+def _keyword_of(case: CaseEvidence, name: str) -> object:
     calls = case.options.calls if case.options else None
     return next((call.keywords[name] for call in calls or () if name in call.keywords), None)
 

@@ -23,7 +23,7 @@ an outcome every moment."""
 
 
 Charts = frozenset[tuple[int, int, int, int]]
-"""The charts of a coordinator, as ``service.charted`` returns them."""
+"""The charts of a coordinator, as ``service.list_charts`` returns them."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class AtlasKeeper:
 
     async def current(self) -> KeptAtlas:
         """The atlas of all evidence, or, while that is being put together, the one before."""
-        charts = await service.charted(self._engine)
+        charts = await service.list_charts(self._engine)
         is_current = self._kept is not None and charts == self._kept.charts
         if not is_current and (building := self._build_in_background(charts)) is not None:
             await asyncio.wait([building], timeout=None if self._kept is None else WAIT_S)

@@ -17,11 +17,11 @@ from coordinator.assess.code import Code
 from coordinator.assess.evidence import EvidenceSet, TargetEvidence, choose
 from coordinator.assess.findings import Assessment
 from coordinator.assess.findings import assess as assess_source
-from coordinator.assess.formats.written import Format, written
+from coordinator.assess.formats.written import Format, write_report
 from coordinator.assess.gate import Gate
 from coordinator.assess.installed import installed_version
 from coordinator.assess.mended import with_versions
-from coordinator.assess.merging import extended
+from coordinator.assess.merging import extend
 from coordinator.assess.names import names_of
 from coordinator.assess.reached import ExecutedLines, with_reached
 from coordinator.assess.recorded_run import RecordedRun
@@ -29,7 +29,7 @@ from coordinator.assess.replayed import assess_replays, without_outcome
 from coordinator.assess.report import AssessmentReport
 from coordinator.assess.silencing import baseline_of, read_baseline, silence
 from coordinator.assess.sites import AssessedSource
-from coordinator.assess.sources import located, nothing_read, read_sources
+from coordinator.assess.sources import locate, nothing_read, read_sources
 from coordinator.assess.whole_run import WholeRun
 from coordinator.cli.evidence_source import find_evidence
 from coordinator.cli.output import writing
@@ -147,7 +147,7 @@ def assess(
         why_not_whole=whole if isinstance(whole, str) else None,
     )
     with writing(output) as sink:
-        sink.write(written(report, format, code, whole=is_full))
+        sink.write(write_report(report, format, code, whole=is_full))
     if gate.failing(silenced.assessment):
         raise typer.Exit(FOUND)
 
@@ -159,7 +159,7 @@ def _assess_code(
     found = evidence()
     installed = installed_version(selector.framework, Path(path), variables().virtual_env)
     choice = choose(found, selector, installed)
-    place = located(path)
+    place = locate(path)
     source = read_sources(place, frameworks=[choice.chosen.framework])
     if not source.files:
         raise AssessmentError(nothing_read(path, source))
@@ -173,7 +173,7 @@ def _assess_code(
 def _charted(client: Client, assessed: _Assessed, selector: Selector, slow: float) -> _Assessed:
     """Let the coordinator chart what is unknown, and assess the code once more."""
     chart_unknown(client, assessed.assessment.unknown, selector)
-    target = extended(assessed.target, client.evidence(str(selector)).targets)
+    target = extend(assessed.target, client.evidence(str(selector)).targets)
     assessment = assess_source(assessed.source, target, names_of(target), slow, load_host_only())
     return replace(assessed, target=target, assessment=assessment)
 
@@ -236,9 +236,9 @@ def write_evidence(
     if not evidence.targets:
         raise AssessmentError("there is no evidence to write: none of it is of a target beside the CPU")
     made_at = max(target.charted_at for target in evidence.targets)
-    content = evidence_file.compressed(evidence.targets, made_at)
+    content = evidence_file.compress(evidence.targets, made_at)
     with writing(file) as sink:
-        sink.write(content if file.suffix == ".gz" else evidence_file.written(evidence.targets, made_at))
+        sink.write(content if file.suffix == ".gz" else evidence_file.document_of(evidence.targets, made_at))
     for target in evidence.targets:
         cases = sum(map(len, target.functions.values()))
         functions = plural(len(target.functions), "function")

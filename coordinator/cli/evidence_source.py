@@ -40,12 +40,12 @@ def find_evidence(
     if data is not None:
         return evidence_file.read(data.read_bytes(), str(data), f"from {data}")
     if url is None and data_dir is None and variables().url is None and not _runs_here():
-        return evidence_file.shipped()
+        return evidence_file.load_shipped()
     with connect(url, data_dir) as client:
         evidence = client.evidence(str(selector))
     if evidence.targets and not is_completed:
         return evidence
-    return complete(evidence, evidence_file.shipped())
+    return complete(evidence, evidence_file.load_shipped())
 
 
 def _runs_here() -> bool:

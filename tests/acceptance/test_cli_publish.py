@@ -76,7 +76,7 @@ def test_every_link_leads_to_a_file_of_the_site(site: Path) -> None:
 
 def test_every_function_that_touches_a_device_has_its_page_and_its_data(site: Path) -> None:
     host_only = load_host_only()
-    for target in evidence_file.shipped().targets:
+    for target in evidence_file.load_shipped().targets:
         data = json.loads((site / "data" / f"portability-{target.framework}.json").read_text())
         names = {name for name in target.functions if name not in host_only}
         assert set(data["functions"]) == names
@@ -136,9 +136,9 @@ def test_a_file_of_evidence_is_published_for_the_targets_that_were_asked_for(
     portolan: Portolan, tmp_path: Path
 ) -> None:
     file = tmp_path / "evidence.json"
-    shipped = evidence_file.shipped()
+    shipped = evidence_file.load_shipped()
     with writing(file) as sink:
-        sink.write(evidence_file.written(shipped.targets, shipped.targets[0].charted_at))
+        sink.write(evidence_file.document_of(shipped.targets, shipped.targets[0].charted_at))
     said = portolan.ask("publish", str(tmp_path / "site"), "--data", str(file), "--on", "torch/*")
     assert " on torch@2.9.0/xla\n" in said
     names = sorted(path.name for path in (tmp_path / "site" / "data").glob("portability-*"))

@@ -55,10 +55,10 @@ def newer() -> Path:
 
 @pytest.mark.level(2)
 def test_what_a_program_calls_and_nobody_charted_is_charted_and_reported(directory: Path, tmp_path: Path) -> None:
-    (shipped_target,) = [target for target in evidence_file.shipped().targets if target.framework == "torch"]
+    (shipped_target,) = [target for target in evidence_file.load_shipped().targets if target.framework == "torch"]
     data, program = tmp_path / "evidence.json", tmp_path / "train.py"
     little = replace(shipped_target, functions={"torch.add": shipped_target.functions["torch.add"]})
-    data.write_bytes(evidence_file.written([little], shipped_target.charted_at))
+    data.write_bytes(evidence_file.document_of([little], shipped_target.charted_at))
     program.write_text("import torch\n\n\ndef step(x):\n    return torch.renorm(torch.add(x, x), 2, 0, 1)\n")
     portolan = Portolan(directory.parent)
     up = portolan.up("--targets", "torch/xla", "--port", "0")

@@ -29,16 +29,16 @@ def text_of(report: AssessmentReport, *, whole: bool = False) -> str:
 
 
 def _lines(report: AssessmentReport, whole: bool) -> Iterator[str]:
-    yield from _wrapped(report.first_line)
+    yield from _wrap(report.first_line)
     if report.version_warning:
-        yield from _wrapped(report.version_warning)
-    yield from _wrapped(f"Evidence: {report.evidence_line}.", hanging="  ")
+        yield from _wrap(report.version_warning)
+    yield from _wrap(f"Evidence: {report.evidence_line}.", hanging="  ")
     for sentence in report.target.sentences:
-        yield from _wrapped(f"  {sentence}.", hanging="  ")
+        yield from _wrap(f"  {sentence}.", hanging="  ")
     if report.others:
         others = join_words([f"{other.target} on {other.hardware}" for other in report.others], 3)
-        yield from _wrapped(f"  Also charted, and not used here: {others}.", hanging="  ")
-    yield from _wrapped(f"{'Run' if report.run else 'Code'}: {report.charted_line}.", hanging="  ")
+        yield from _wrap(f"  Also charted, and not used here: {others}.", hanging="  ")
+    yield from _wrap(f"{'Run' if report.run else 'Code'}: {report.charted_line}.", hanging="  ")
     for finding in report.assessment.of_weight(Weight.finding):
         yield ""
         yield from _finding(finding, report)
@@ -64,13 +64,13 @@ def _finding(finding: Finding, report: AssessmentReport) -> Iterator[str]:
         marks.append("not reached")
     if finding.is_guessed:
         marks.append("known by the method's name alone")
-    yield from _wrapped(f"{LABELS[verdict.kind]:<6}{verdict.function} ({', '.join(marks)})", hanging=" " * 6)
-    yield from _indented(f"{kind_sentence(finding)}; {verdict.judges}" if verdict.judges else kind_sentence(finding))
+    yield from _wrap(f"{LABELS[verdict.kind]:<6}{verdict.function} ({', '.join(marks)})", hanging=" " * 6)
+    yield from _indent(f"{kind_sentence(finding)}; {verdict.judges}" if verdict.judges else kind_sentence(finding))
     if verdict.said and verdict.kind is not Kind.slow:
-        yield from _indented(f"{', '.join(verdict.causes)}: {verdict.said}" if verdict.causes else verdict.said)
+        yield from _indent(f"{', '.join(verdict.causes)}: {verdict.said}" if verdict.causes else verdict.said)
     for advice in verdict.advice:
-        yield from _indented(advice)
-    yield from _indented(_places(finding.places, report))
+        yield from _indent(advice)
+    yield from _indent(_places(finding.places, report))
     # Made to be copied: it is not broken into lines.
     yield f"      $ {report.repeat(verdict)}"
 
@@ -80,18 +80,18 @@ def _conditions(report: AssessmentReport, whole: bool) -> Iterator[str]:
     if not findings:
         return
     yield ""
-    yield from _wrapped("It depends on what the source does not say:")
+    yield from _wrap("It depends on what the source does not say:")
     for finding in _some(findings, SHOWN_CONDITIONS, whole):
         verdict = finding.verdict
         guard = f", only under {_guards(finding)}" if finding.is_guarded else ""
         guard += ", not reached" if finding.is_unreached else ""
-        yield from _wrapped(
+        yield from _wrap(
             f"{LABELS[verdict.kind]:<6}{verdict.function} ({plural(len(finding.places), 'place')}{guard}) "
             f"{kind_sentence(finding)} [{report.place(finding.places[0])}]",
             hanging=" " * 6,
         )
         for advice in verdict.advice:
-            yield from _indented(advice)
+            yield from _indent(advice)
     yield from _more(len(findings), SHOWN_CONDITIONS, whole)
 
 
@@ -104,12 +104,12 @@ def _notes(report: AssessmentReport, whole: bool) -> Iterator[str]:
         reasons = Counter(finding.verdict.why_note for finding in findings)
         places = sum(len(finding.places) for finding in findings)
         told = "; ".join(f"{count}: {reason}" for reason, count in reasons.most_common())
-        yield from _wrapped(f"{plural(len(findings), 'note')} at {plural(places, 'place')} (--all lists them): {told}.")
+        yield from _wrap(f"{plural(len(findings), 'note')} at {plural(places, 'place')} (--all lists them): {told}.")
         return
     yield "Notes, which are too weak to act on:"
     for finding in findings:
         verdict = finding.verdict
-        yield from _wrapped(
+        yield from _wrap(
             f"{LABELS[verdict.kind]:<6}{verdict.function} ({plural(len(finding.places), 'place')}) "
             f"{kind_sentence(finding)}; {verdict.why_note} [{report.place(finding.places[0])}]",
             hanging=" " * 6,
@@ -121,7 +121,7 @@ def _run(run: RecordedRun, whole: bool) -> Iterator[str]:
     if run.crossings:
         yield ""
         counts = " and ".join(f"{count:,} times {WAYS[way]}" for way, count in run.crossed.items())
-        yield from _wrapped(f"Values cross {counts}:")
+        yield from _wrap(f"Values cross {counts}:")
         for crossing in run.crossings if whole else run.crossings[:SHOWN_LINES]:
             yield f"  {crossing.count:>7,}  {crossing.words}  {crossing.function}  {crossing.place}"
         yield from _more(len(run.crossings), SHOWN_LINES, whole)
@@ -143,23 +143,23 @@ def _whole_run(report: AssessmentReport) -> Iterator[str]:
     """The command on the target itself, and its predictions."""
     if report.why_not_whole is not None:
         yield ""
-        yield from _wrapped(f"The whole command could not be run on {report.target.short}: {report.why_not_whole}.")
+        yield from _wrap(f"The whole command could not be run on {report.target.short}: {report.why_not_whole}.")
     if report.whole is None:
         return
     yield ""
-    yield from _wrapped(f"The whole command on {report.target.short}: {report.whole.ended_line}.")
+    yield from _wrap(f"The whole command on {report.target.short}: {report.whole.ended_line}.")
     for event in report.whole.events:
         mark = "predicted" if event.is_predicted else "not predicted"
-        yield from _wrapped(f"  {LABELS[event.kind]:<6}{event.function} ({mark}): {event.said}", hanging=" " * 8)
-        yield from _indented(f"at {join_words(list(event.places), SHOWN_PLACES)}")
+        yield from _wrap(f"  {LABELS[event.kind]:<6}{event.function} ({mark}): {event.said}", hanging=" " * 8)
+        yield from _indent(f"at {join_words(list(event.places), SHOWN_PLACES)}")
     for prediction in report.whole.unmet:
-        yield from _wrapped(
+        yield from _wrap(
             f"  {LABELS[prediction.kind]:<6}{prediction.function} (predicted, did not happen) [{prediction.place}]",
             hanging=" " * 8,
         )
-    yield from _wrapped(f"{report.whole.score_line[:1].upper()}{report.whole.score_line[1:]}.")
+    yield from _wrap(f"{report.whole.score_line[:1].upper()}{report.whole.score_line[1:]}.")
     for note in report.whole.run.notes:
-        yield from _wrapped(note)
+        yield from _wrap(note)
 
 
 def _callers(report: AssessmentReport) -> Iterator[str]:
@@ -167,10 +167,10 @@ def _callers(report: AssessmentReport) -> Iterator[str]:
     if not further:
         return
     yield ""
-    yield from _wrapped(f"{plural(len(further), 'function')} of this code reach a finding by calling another:")
+    yield from _wrap(f"{plural(len(further), 'function')} of this code reach a finding by calling another:")
     for caller in further[:SHOWN_CALLERS]:
         names = join_words([verdict.function for verdict in caller.verdicts], 3)
-        yield from _wrapped(f"  {' > '.join(caller.path)}: {names}", hanging="      ")
+        yield from _wrap(f"  {' > '.join(caller.path)}: {names}", hanging="      ")
     yield from _more(len(further), SHOWN_CALLERS, False, "--format json has all")
 
 
@@ -182,26 +182,24 @@ def _around(report: AssessmentReport, whole: bool) -> Iterator[str]:
         names = [f"{name} ({count})" if count > 1 else name for name, count in unknown.items()]
         shown = names if whole else names[:SHOWN_UNKNOWN]
         rest = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
-        yield from _wrapped(f"Unknown, which is no finding: {', '.join(shown)}{rest}.", hanging="  ")
+        yield from _wrap(f"Unknown, which is no finding: {', '.join(shown)}{rest}.", hanging="  ")
         if report.chart_command:
-            yield from _wrapped("A coordinator with a runner of it charts them:", hanging="  ")
+            yield from _wrap("A coordinator with a runner of it charts them:", hanging="  ")
             yield f"  $ {report.chart_command}"
     if source.device_questions:
         questions = source.device_questions
-        yield from _wrapped(f"{plural(len(questions), 'place')} ask for the device, so another way may be taken there:")
+        yield from _wrap(f"{plural(len(questions), 'place')} ask for the device, so another way may be taken there:")
         for question in questions if whole else questions[:SHOWN_QUESTIONS]:
             yield f"  {report.prefix}{question.path}:{question.line}: {question.text}"[:WIDTH]
         yield from _more(len(questions), SHOWN_QUESTIONS, whole)
     if source.unread:
         reasons = Counter(file.reason for file in source.unread)
         told = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common(4))
-        yield from _wrapped(f"Not read: {plural(len(source.unread), 'file')} ({told}).", hanging="  ")
+        yield from _wrap(f"Not read: {plural(len(source.unread), 'file')} ({told}).", hanging="  ")
     if source.star_imports:
-        yield from _wrapped(f"{plural(source.star_imports, 'import')} of everything (*) may hide uses.")
+        yield from _wrap(f"{plural(source.star_imports, 'import')} of everything (*) may hide uses.")
     if report.ignored or report.known:
-        yield from _wrapped(
-            f"Silenced: {plural(report.ignored, 'place')} by comments, {report.known:,} by the baseline."
-        )
+        yield from _wrap(f"Silenced: {plural(report.ignored, 'place')} by comments, {report.known:,} by the baseline.")
 
 
 def _guards(finding: Finding) -> str:
@@ -229,11 +227,11 @@ def _more(count: int, shown: int, whole: bool, how: str = "--all lists them") ->
         yield f"  … and {count - shown:,} more: {how}"
 
 
-def _wrapped(text: str, hanging: str = "") -> list[str]:
+def _wrap(text: str, hanging: str = "") -> list[str]:
     return textwrap.wrap(text, WIDTH, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False)
 
 
-def _indented(text: str) -> list[str]:
+def _indent(text: str) -> list[str]:
     return textwrap.wrap(
         text, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6, break_long_words=False, break_on_hyphens=False
     )

@@ -10,7 +10,7 @@ from coordinator.assess.report import AssessmentReport
 Format = Literal["text", "json", "html", "junit", "sarif"]
 
 
-def written(report: AssessmentReport, format: Format, code: Code, *, whole: bool) -> bytes:
+def write_report(report: AssessmentReport, format: Format, code: Code, *, whole: bool) -> bytes:
     """Each format's module is imported where it is asked for: the terminal needs none of the others."""
     match format:
         case "text":

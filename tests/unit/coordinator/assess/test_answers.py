@@ -9,7 +9,7 @@ from coordinator.targets.selectors import Selector
 
 
 def test_no_function_works_that_the_atlas_marks_as_failing_or_falling_back() -> None:
-    evidence = evidence_file.shipped()
+    evidence = evidence_file.load_shipped()
     contradictions = []
     for target in evidence.targets:
         selector = Selector.parse(target.target)

@@ -11,7 +11,7 @@ import pytest
 
 from coordinator.assess import evidence_file
 from coordinator.assess.evidence import EvidenceSet, TargetEvidence, choose
-from coordinator.assess.merging import Charted, complete, extended, merged
+from coordinator.assess.merging import Charted, complete, extend, merge_charts
 from coordinator.assess.runs import Run, RunCase, case_evidence
 from coordinator.errors import AssessmentError
 from coordinator.targets.selectors import Selector
@@ -85,7 +85,7 @@ def chart_cases(name: str, revision: str, days: int, *cases: object, digest: str
 
 
 def ends(*charts: Charted) -> dict[str, str]:
-    (of_target,) = merged(charts)
+    (of_target,) = merge_charts(charts)
     return {one.case.rpartition("/")[2]: one.end for one in of_target.functions[FUNCTION]}
 
 
@@ -110,7 +110,7 @@ def test_suites_stand_beside_each_other() -> None:
 
 
 def test_each_case_names_its_chart() -> None:
-    (of_target,) = merged([chart_cases("library", "r", 0, "a", "b"), chart_cases("library", "r", 1, "a")])
+    (of_target,) = merge_charts([chart_cases("library", "r", 0, "a", "b"), chart_cases("library", "r", 1, "a")])
     days = {one.case[-1]: (of_target.charts[one.chart].at - CHARTED_AT).days for one in of_target.functions[FUNCTION]}
     assert days == {"a": 1, "b": 0}
 
@@ -150,15 +150,15 @@ def test_a_failure_says_why_in_one_line_and_by_whom_it_was_judged() -> None:
 
 def test_a_file_is_read_as_it_was_written_and_is_the_same_each_time() -> None:
     targets = (target({FUNCTION: several(3, "usual", "failed", "b", "a", keywords={"mode": "x"})}),)
-    content = evidence_file.compressed(targets, CHARTED_AT)
+    content = evidence_file.compress(targets, CHARTED_AT)
     read = evidence_file.read(content, "evidence.json.gz", "from a file")
     assert (read.targets, read.made_at, read.origin) == (targets, CHARTED_AT, "from a file")
-    assert evidence_file.compressed(read.targets, CHARTED_AT) == content
+    assert evidence_file.compress(read.targets, CHARTED_AT) == content
     assert evidence_file.read(gzip.decompress(content), "plain", "from a file").targets == targets
 
 
 def document_with(**members: object) -> bytes:
-    document = json.loads(evidence_file.written((target({FUNCTION: several(1, "usual")}),), CHARTED_AT))
+    document = json.loads(evidence_file.document_of((target({FUNCTION: several(1, "usual")}),), CHARTED_AT))
     return json.dumps({**document, **members}).encode()
 
 
@@ -183,7 +183,7 @@ def test_a_file_that_cannot_be_used_is_refused_in_one_line(content: bytes, messa
 
 
 def test_the_evidence_that_ships_says_what_it_is_of() -> None:
-    shipped_evidence = evidence_file.shipped()
+    shipped_evidence = evidence_file.load_shipped()
     assert {of_target.short for of_target in shipped_evidence.targets} >= {"torch/xla", "tensorflow/xla"}
     for of_target in shipped_evidence.targets:
         assert of_target.hardware
@@ -195,14 +195,14 @@ def test_evidence_is_extended_by_functions_that_it_lacks_from_a_target_of_its_ve
     base = target({"torch.add": [case("old")]})
     own = target({"torch.add": [case("new")], "torch.sort": [case("charted")]})
     (other,) = [target({"torch.topk": [case("other")]}, version="2.15.0")]
-    both = extended(base, [other, own])
+    both = extend(base, [other, own])
     assert {name: [one.case for one in cases] for name, cases in both.functions.items()} == {
         "torch.add": ["torch.foo/old"],
         "torch.sort": ["torch.foo/charted"],
     }
     assert both.charts[both.functions["torch.sort"][0].chart] == own.charts[0]
     assert len(both.charts) == 2
-    assert extended(base, [other]) is base
+    assert extend(base, [other]) is base
 
 
 def of_age(days: int, *, ships: bool, **functions: str) -> TargetEvidence:
@@ -238,7 +238,7 @@ def test_a_report_says_how_much_of_its_evidence_ships_and_which_finding_rests_on
     own = target({"torch.add": several(3, "own", end="failed")})
     shipped = of_age(-1, ships=True, topk="shipped")
     shipped = replace(shipped, functions={"torch.topk": several(3, "shipped", end="failed")})
-    both = extended(own, [shipped])
+    both = extend(own, [shipped])
     sites = (site("torch.add"), site("torch.topk"))
     told = report(assessment_of(both.functions, *sites), *sites, target=both, origin="from here")
     assert told.whole_origin == "1 function from here, and 1 that ship with Portolan (charted by 2026-11-27)"

@@ -11,7 +11,7 @@ import pytest
 
 from coordinator.assess.knowledge import Knowledge, PublicNames, knowledge_of, shipped_surfaces
 from coordinator.assess.sites import AssessedSource, Certainty, GuardKind, Site, Use
-from coordinator.assess.sources import linked, read_one
+from coordinator.assess.sources import link_readings, read_one
 from coordinator.catalogue.usage import sources as files
 from coordinator.results.conditions import UNKNOWN_VALUE, CallSite
 
@@ -27,7 +27,7 @@ def shipped_knowledge() -> tuple[Knowledge, PublicNames]:
 def read_code(code: Mapping[str, str]) -> AssessedSource:
     knowledge, public = shipped_knowledge()
     readings = [read_one(files.SourceFile(path, "", text.encode()), "", knowledge) for path, text in code.items()]
-    return linked(readings, knowledge, public, {"torch", "tf", "jax"})
+    return link_readings(readings, knowledge, public, {"torch", "tf", "jax"})
 
 
 def sites(code: str) -> tuple[Site, ...]:

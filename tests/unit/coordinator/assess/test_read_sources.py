@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from coordinator.assess import sources
 from coordinator.assess.knowledge import PublicNames, knowledge_of, shipped_surfaces
 from coordinator.assess.sites import AssessedSource
-from coordinator.assess.sources import located, module_of, read_one, read_sources
+from coordinator.assess.sources import locate, module_of, read_one, read_sources
 from coordinator.catalogue.usage import sources as files
 from coordinator.errors import AssessmentError
 from coordinator.results.conditions import UNKNOWN_VALUE
@@ -169,13 +169,13 @@ def test_a_path_that_cannot_be_assessed_is_said(tmp_path: Path, name: str) -> No
 def test_an_installed_package_is_located_by_its_name(tmp_path: Path) -> None:
     import hypothesis
 
-    assert located("hypothesis") == Path(hypothesis.__file__).parent
-    assert located("hypothesis.strategies").name == "strategies"
-    assert located("typing_extensions").name == "typing_extensions.py"
-    assert located(str(tmp_path)) == tmp_path
+    assert locate("hypothesis") == Path(hypothesis.__file__).parent
+    assert locate("hypothesis.strategies").name == "strategies"
+    assert locate("typing_extensions").name == "typing_extensions.py"
+    assert locate(str(tmp_path)) == tmp_path
     for name in ("no_such_package", "hypothesis.missing", "a/b", "", "\0", "x" * 5_000):
         with pytest.raises(AssessmentError):
-            located(name)
+            locate(name)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_a_path_has_a_module_name(path: str, module: tuple[str, bool]) -> None:
 def test_no_content_makes_a_reading_raise(content: bytes) -> None:
     for name in ("a.py", "a.ipynb"):
         reading = read_one(files.SourceFile(name, "", content), "", KNOWLEDGE)
-        sources.linked([reading], KNOWLEDGE, PUBLIC, {"torch"})
+        sources.link_readings([reading], KNOWLEDGE, PUBLIC, {"torch"})
 
 
 _NAMES = st.sampled_from(["x", "y", "self", "torch", "nn", "F", "f", "C", "forward"])
@@ -249,4 +249,4 @@ def test_no_program_makes_a_reading_raise(one: str, other: str) -> None:
         read_one(files.SourceFile(name, "", text.encode()), "", KNOWLEDGE)
         for name, text in (("p/a.py", one), ("p/__init__.py", other))
     ]
-    sources.linked(readings, KNOWLEDGE, PUBLIC, {"torch"})
+    sources.link_readings(readings, KNOWLEDGE, PUBLIC, {"torch"})

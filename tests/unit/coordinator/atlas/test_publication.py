@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from coordinator.assess.evidence import Chart
-from coordinator.assess.merging import Charted, merged
+from coordinator.assess.merging import Charted, merge_charts
 from coordinator.atlas.publication import MANIFEST, publish, published_before
 from coordinator.atlas.site import SiteFile, site_files
 from coordinator.errors import PublicationError
@@ -160,7 +160,7 @@ def test_what_laboratories_disagree_on_is_in_the_page_and_in_the_data(tmp_path: 
         charted_target({"torch.a": ["failed", "failed"]}),
         charts=(Chart("library", "rev", CHARTED_AT.replace(day=1), signed_by="lab-b"),),
     )
-    (target,) = merged([Charted(newest, {}), Charted(other, {})])
+    (target,) = merge_charts([Charted(newest, {}), Charted(other, {})])
     publish(site_files(atlas(target), []), tmp_path)
     document = json.loads((tmp_path / "data" / "portability-torch.json").read_text())
     (cell,) = document["functions"]["torch.a"]["cells"]
