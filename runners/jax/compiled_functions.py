@@ -10,19 +10,23 @@ have run for another number of times.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import MethodType
 from typing import Any
 
 import jax
 import numpy as np
 from jax._src import config, core
-from jax._src.array import ArrayImpl
 
-from runners.suite.recording.book import Book, Repeat
+from runners.suite.recording.book import Book, Tally
 
-_STATIC = ("static_argnums", "static_argnames")
+MOST_SIGNATURES = 500
+"""Signatures of one function that run compiled; with others it runs as it is written."""
+MOST_COUNTS = 100_000
+"""Counts that are kept of one function, over its signatures."""
 _NUMBERS = (bool, int, float, complex)
 
 
@@ -33,10 +37,10 @@ def compiling(book: Book) -> Iterator[None]:
 
     @functools.wraps(before)
     def jit(*functions: Callable[..., Any], **options: Any) -> Any:
-        has_static = any(options.get(name) is not None for name in _STATIC)
-        if not functions:
-            return lambda function: CompiledFunction(before(function, **options), book, has_static=has_static)
-        return CompiledFunction(before(*functions, **options), book, has_static=has_static)
+        def compiled(function: Callable[..., Any]) -> CompiledFunction:
+            return CompiledFunction(before(function, **options), book, StaticArguments.of(function, options))
+
+        return compiled(*functions) if functions else compiled
 
     jax.jit = jit
     try:
@@ -45,31 +49,63 @@ def compiling(book: Book) -> Iterator[None]:
         jax.jit = before
 
 
+@dataclass(frozen=True)
+class StaticArguments:
+    """The arguments whose values are part of a signature."""
+
+    positions: frozenset[int]
+    names: frozenset[str]
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], options: Mapping[str, Any]) -> StaticArguments:
+        """Those that the options of ``jax.jit`` name. An argument that has a place and a name is static by both."""
+        numbers, names = options.get("static_argnums"), options.get("static_argnames")
+        positions = {numbers} if isinstance(numbers, int) else set(numbers or ())
+        keywords = {names} if isinstance(names, str) else set(names or ())
+        if not positions and not keywords:
+            return cls(frozenset(), frozenset())
+        try:
+            parameters = list(inspect.signature(function).parameters)
+        except (TypeError, ValueError):
+            parameters = []
+        positions = {position + len(parameters) if position < 0 else position for position in positions}
+        by_name = {place for place, name in enumerate(parameters) if name in keywords}
+        by_place = {name for place, name in enumerate(parameters) if place in positions}
+        return cls(frozenset(positions | by_name), frozenset(keywords | by_place))
+
+
 class CompiledFunction:
     """A function that ``jax.jit`` made, in its place."""
 
-    def __init__(self, function: Any, book: Book, *, has_static: bool) -> None:
-        """``has_static``: plain numbers among the arguments may be part of the signature by their values."""
+    def __init__(self, function: Any, book: Book, static: StaticArguments) -> None:
         functools.update_wrapper(self, function)
         self._function = function
         self._book = book
-        self._has_static = has_static
-        self._repeats: dict[Any, Repeat | None] = {}
-        """By signature; None: it was called once."""
+        self._static = static
+        self._tallies: dict[Any, Tally | None] = {}
+        """The counts of a call by its signature; None: it was called once."""
+        self._counts = 0
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         signature = self._signature(args, kwargs) if config.disable_jit.value else None
         if signature is None:
             return self._function(*args, **kwargs)
-        repeat = self._repeats.get(signature)
-        if repeat is not None:
+        tally = self._tallies.get(signature)
+        if tally is not None:
             with config.disable_jit(False):
                 result = self._function(*args, **kwargs)
-            self._book.again(repeat)
+            self._book.again(tally)
             return result
-        mark = self._book.mark()
-        result = self._function(*args, **kwargs)
-        self._repeats[signature] = self._book.since(mark) if signature in self._repeats else None
+        if signature not in self._tallies:
+            result = self._function(*args, **kwargs)
+            if len(self._tallies) < MOST_SIGNATURES:
+                self._tallies[signature] = None
+            return result
+        with self._book.tally() as tally:
+            result = self._function(*args, **kwargs)
+        if self._counts + len(tally) <= MOST_COUNTS:
+            self._counts += len(tally)
+            self._tallies[signature] = tally
         return result
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -80,17 +116,27 @@ class CompiledFunction:
 
     def _signature(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """All by which JAX tells calls apart; None of a call that is itself traced, or that has no signature."""
-        leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
+        positions, names = self._static.positions, self._static.names
+        values = {place: value for place, value in enumerate(args) if place in positions}
+        keywords = {name: value for name, value in kwargs.items() if name in names}
+        traced = (
+            [None if place in values else value for place, value in enumerate(args)],
+            {name: value for name, value in kwargs.items() if name not in keywords},
+        )
+        leaves, tree = jax.tree_util.tree_flatten(traced)
         forms: list[Any] = [tree]
+        for place_or_name, value in (*values.items(), *keywords.items()):
+            forms += place_or_name, type(value), value
         for leaf in leaves:
             kind = type(leaf)
-            if kind is ArrayImpl:
-                forms += kind, leaf.dtype, leaf.shape, leaf.weak_type
-            elif isinstance(leaf, core.Tracer):
+            if isinstance(leaf, core.Tracer):
                 return None
+            if isinstance(leaf, jax.Array):
+                # A key of jax.random is an array of another class than the others.
+                forms += kind, leaf.dtype, leaf.shape, getattr(leaf, "weak_type", False)
             elif isinstance(leaf, (np.ndarray, np.generic)):
                 forms += kind, leaf.dtype, leaf.shape
-            elif kind in _NUMBERS and not self._has_static:
+            elif kind in _NUMBERS:
                 forms.append(kind)
             else:
                 forms += kind, leaf

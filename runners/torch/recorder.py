@@ -40,6 +40,8 @@ FOLDERS = (os.path.dirname(os.path.abspath(torch.__file__)),)
 """In these nobody is a user."""
 OUT = "it writes into an array that it is given as out"
 ON_HOST = "without a device it makes an array on the host, whatever the target"
+MOST_FUNCTIONS = 10_000
+"""Functions whose names are remembered; torch itself has 1,400."""
 OWN_CLASS = "an array of a class of its own"
 
 _Tensor = torch.Tensor
@@ -54,7 +56,7 @@ def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Ca
     spoken = spoken_device(options.target, FOLDERS)
     dialect = TorchRecordingDialect(stand_in=None if spoken is None else in_float32)
     recorder = Recorder(book, Sites(folder, FOLDERS), dialect, options.with_values)
-    names: dict[Any, tuple[str, str | None]] = {}
+    names = _Names()
     with entered_by_threads(lambda: _Mode(recorder, names, spoken)), _Mode(recorder, names, spoken):
         yield recorder.stop
 
@@ -64,7 +66,7 @@ def watching(book: Book, folder: str, device: Device) -> Iterator[Callable[[], N
     """Make arrays on the device unless the program says where, and watch its calls; gives the way to stop."""
     unwatched = READS | (NOT_COMPUTING - {"backward"})
     watcher = Watcher(book, Sites(folder, FOLDERS), device, unwatched)
-    names: dict[Any, tuple[str, str | None]] = {}
+    names = _Names()
     device.prime()
     torch.set_default_device(device.handle)
     try:
@@ -77,25 +79,21 @@ def watching(book: Book, folder: str, device: Device) -> Iterator[Callable[[], N
 class _WatchMode(TorchFunctionMode):  # type: ignore[misc]
     """Hands each call of its thread to the watcher; a backward pass is one."""
 
-    def __init__(self, watcher: Watcher, names: dict[Any, tuple[str, str | None]]) -> None:
+    def __init__(self, watcher: Watcher, names: _Names) -> None:
         super().__init__()
         self._watcher = watcher
         self._names = names
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
-        names = self._names.get(func)
-        if names is None:
-            names = self._names[func] = ("backward", "torch.Tensor.backward") if func is _BACKWARD else _names(func)
+        names = ("backward", "torch.Tensor.backward") if func is _BACKWARD else self._names.of(func)
         return self._watcher.call(func, *names, args, kwargs or {})
 
 
 class _Mode(TorchFunctionMode):  # type: ignore[misc]
     """Hands each call of its thread to the recorder."""
 
-    def __init__(
-        self, recorder: Recorder, names: dict[Any, tuple[str, str | None]], spoken: SpokenDevice | None
-    ) -> None:
-        """``names`` keeps the names of functions that were met; ``spoken`` is the device that arrays say."""
+    def __init__(self, recorder: Recorder, names: _Names, spoken: SpokenDevice | None) -> None:
+        """``spoken`` is the device that arrays say."""
         super().__init__()
         self._recorder = recorder
         self._names = names
@@ -107,9 +105,7 @@ class _Mode(TorchFunctionMode):  # type: ignore[misc]
             # are seen if it is started by torch's own function, which no mode is asked about.
             with self:
                 return _backward(*args, **(kwargs or {}))
-        names = self._names.get(func)
-        if names is None:
-            names = self._names[func] = _names(func)
+        names = self._names.of(func)
         kwargs = kwargs or {}
         # The name of a device alone is not a call on it.
         if self._spoken is not None and func is not torch.device:
@@ -119,8 +115,25 @@ class _Mode(TorchFunctionMode):  # type: ignore[misc]
         return self._recorder.call(func, *names, args, kwargs)
 
 
-def _names(func: Any) -> tuple[str, str | None]:
-    """The last part of a function's name, and the public name; None if it has none."""
+class _Names:
+    """The names of functions: the last part, and the public name; None if a function has none.
+
+    Those of the first functions are remembered. A program may hand torch a new function for each call.
+    """
+
+    def __init__(self) -> None:
+        self._names: dict[Any, tuple[str, str | None]] = {}
+
+    def of(self, func: Any) -> tuple[str, str | None]:
+        names = self._names.get(func)
+        if names is None:
+            names = _names_of(func)
+            if len(self._names) < MOST_FUNCTIONS:
+                self._names[func] = names
+        return names
+
+
+def _names_of(func: Any) -> tuple[str, str | None]:
     found = resolve_name(func) or getattr(func, "__name__", type(func).__name__)
     is_noted = found.rpartition(".")[2] in READS
     name = public_name(func) if is_noted or func in recordable() else None

@@ -7,7 +7,8 @@ What is kept grows with distinct calls alone, and of those there is a limit.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -34,6 +35,8 @@ class Entry:
     sites: dict[Site, int] = field(default_factory=dict)
     is_told: bool = True
     """Whether the counts are as they were told last."""
+    tallies: Sequence[Tally] = ()
+    """Those of the book that are open."""
 
     def met(self, site: Site, seconds: float = 0.0, count: int = 1) -> None:
         """Count the entry once more, or so many times."""
@@ -41,16 +44,44 @@ class Entry:
         try:
             sites[site] += count
         except KeyError:
-            kept = site if len(sites) < MAX_SITES else ELSEWHERE
-            sites[kept] = sites.get(kept, 0) + count
+            site = site if len(sites) < MAX_SITES else ELSEWHERE
+            sites[site] = sites.get(site, 0) + count
         self.seconds += seconds
         self.is_told = False
+        for tally in self.tallies:
+            tally.add(self, site, seconds, count)
 
 
-Mark = Sequence[tuple[float, Mapping[Site, int]]]
-"""The seconds and the counts of all entries at a moment."""
-Repeat = Sequence[tuple[Entry, float, Mapping[Site, int]]]
-"""The counts between two moments."""
+class Tally:
+    """The counts of a part of a program, but for crossings: a compiled program has its constants on the device.
+
+    It holds only what was counted meanwhile. A copy of the whole book would take as long as the book is large, for
+    every call of a compiled function.
+    """
+
+    def __init__(self) -> None:
+        self._parts: dict[int, Entry] = {}
+        self._entries: dict[int, Entry] = {}
+
+    def __len__(self) -> int:
+        """The number of counts."""
+        return sum(len(part.sites) for part in self._parts.values())
+
+    def add(self, entry: Entry, site: Site, seconds: float, count: int) -> None:
+        if entry.kind == CROSSING:
+            return
+        if entry.number not in self._parts:
+            self._entries[entry.number] = entry
+            self._parts[entry.number] = Entry(entry.number, entry.kind)
+        self._parts[entry.number].met(site, seconds, count)
+
+    def again(self) -> None:
+        """Count all of it once more."""
+        for number, part in self._parts.items():
+            seconds = part.seconds
+            for site, count in part.sites.items():
+                self._entries[number].met(site, seconds, count)
+                seconds = 0.0
 
 
 class Book:
@@ -62,6 +93,7 @@ class Book:
         self._others: dict[tuple[str, ...], Entry] = {}
         self._variants: Counter[str] = Counter()
         self._calls = 0
+        self._tallies: list[Tally] = []
         self.tell_at = perf_counter() + TELL_EVERY_S
         """When counts are to be told."""
 
@@ -91,27 +123,19 @@ class Book:
         if perf_counter() > self.tell_at:
             self.tell_counts()
 
-    def mark(self) -> Mark:
-        """The counts as they are now."""
-        return [(entry.seconds, dict(entry.sites)) for entry in self._entries]
+    @contextmanager
+    def tally(self) -> Iterator[Tally]:
+        """Keep apart what is counted within."""
+        tally = Tally()
+        self._tallies.append(tally)
+        try:
+            yield tally
+        finally:
+            self._tallies.remove(tally)
 
-    def since(self, mark: Mark) -> Repeat:
-        """The counts since a mark, but for crossings: a compiled program has its constants on the device."""
-        changes = []
-        for number, entry in enumerate(self._entries):
-            seconds, sites = mark[number] if number < len(mark) else (0.0, {})
-            counts = {site: count - sites.get(site, 0) for site, count in entry.sites.items()}
-            more = {site: count for site, count in counts.items() if count}
-            if more and entry.kind != CROSSING:
-                changes.append((entry, entry.seconds - seconds, more))
-        return changes
-
-    def again(self, repeat: Repeat) -> None:
+    def again(self, tally: Tally) -> None:
         """Count once more what was counted then."""
-        for entry, seconds, sites in repeat:
-            entry.seconds += seconds
-            for site, count in sites.items():
-                entry.met(site, count=count)
+        tally.again()
         if perf_counter() > self.tell_at:
             self.tell_counts()
 
@@ -151,7 +175,7 @@ class Book:
         return self._others[key]
 
     def _opened(self, kind: str, facts: dict[str, Any]) -> Entry:
-        entry = Entry(len(self._entries), kind)
+        entry = Entry(len(self._entries), kind, tallies=self._tallies)
         self._entries.append(entry)
         self._tell({"entry": entry.number, "kind": kind, "facts": facts})
         return entry

@@ -11,11 +11,13 @@ Site = tuple[str, int]
 """A file and a line."""
 NOWHERE: Site = ("", 0)
 _OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+MOST_FILES = 10_000
+"""Files that are remembered. Generated code has a new name each time, such as ``<eval_with_key>.7`` of torch.fx."""
 _PACKAGES = ("site-packages", "dist-packages")
 
 
 class Sites:
-    """Finds the user's line on the stack. A file is looked at once."""
+    """Finds the user's line on the stack. The name of a file is looked at once."""
 
     def __init__(self, folder: str, frameworks: Sequence[str]) -> None:
         """``folder`` is the working directory; in the folders ``frameworks`` nobody is a user."""
@@ -33,7 +35,9 @@ class Sites:
             try:
                 name = names[file]
             except KeyError:
-                name = names[file] = self._named(file)
+                name = self._named(file)
+                if len(names) < MOST_FILES:
+                    names[file] = name
             if name:
                 return name, frame.f_lineno
             if name is not None and in_package is NOWHERE:

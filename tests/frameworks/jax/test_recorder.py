@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from protocol.enums import Verdict
-from runners.jax import recorder
+from runners.jax import compiled_functions, recorder
 from runners.jax.devices import Cpu
 from runners.jax.replay import case_of
 from runners.suite.cases import Case
@@ -100,6 +100,45 @@ def test_from_its_third_call_on_a_compiled_function_runs_compiled_and_counts_as_
     # Twice as written, once to be traced, once for each other signature, once where a gradient is taken.
     assert len(runs) == 6
     assert counts(entries, CROSSING) == {"jax.numpy.array": 5}
+
+
+def test_a_number_that_changes_and_a_random_key_do_not_keep_a_function_from_being_compiled() -> None:
+    runs: list[object] = []
+
+    def work() -> None:
+        @partial(jax.jit, static_argnames="power")
+        def step(key: Any, rate: float, power: int) -> Any:
+            runs.append(rate)
+            return rate * jnp.tanh(jax.random.normal(key, (3,))) ** power
+
+        key = jax.random.key(0)
+        for number in range(10):
+            key, use = jax.random.split(key)
+            step(use, 0.5 / (1 + number), 2)
+            step(use, rate=0.5 / (1 + number), power=2)
+
+    assert counts(record(work))["jax.numpy.tanh"] == 20
+    # Each of the two signatures twice as written and once to be traced.
+    assert len(runs) == 6
+
+
+def test_of_a_function_with_endless_signatures_a_bounded_number_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled_functions, "MOST_SIGNATURES", 3)
+    runs: list[int] = []
+
+    def work() -> None:
+        @partial(jax.jit, static_argnums=-1)
+        def step(x: Any, number: int) -> Any:
+            runs.append(number)
+            return jnp.tanh(x)
+
+        x = jnp.ones(3)
+        for _ in range(5):
+            for number in range(5):
+                step(x, number)
+
+    assert counts(record(work))["jax.numpy.tanh"] == 25
+    assert [runs.count(number) for number in range(5)] == [3, 3, 3, 5, 5]
 
 
 def test_a_compiled_method_is_bound_and_keeps_what_jax_offers_of_it() -> None:

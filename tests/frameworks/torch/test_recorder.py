@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -119,6 +121,26 @@ def test_what_cannot_be_kept_is_told_with_its_reason_and_goes_on() -> None:
     assert reasons["torch.sin"] == recorder.OWN_CLASS
     assert "sparse" in reasons["torch.mm"]
     assert reasons["torch.ones"] == recorder.ON_HOST
+
+
+def test_functions_that_are_new_for_each_call_are_not_all_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "MOST_FUNCTIONS", 10)
+    alive: weakref.WeakSet[Callable[..., object]] = weakref.WeakSet()
+
+    def work() -> None:
+        tensor = torch.ones(3)
+        for number in range(MAX_VARIANTS + 1_000):
+
+            def scaled(tensor: Any, number: int = number) -> Any:
+                return tensor * number
+
+            alive.add(scaled)
+            torch.overrides.handle_torch_function(scaled, (tensor,), tensor)
+        del scaled
+        gc.collect()
+        assert len(alive) <= MAX_VARIANTS + 10
+
+    record(work)
 
 
 def test_a_thread_that_the_program_starts_is_recorded_too() -> None:

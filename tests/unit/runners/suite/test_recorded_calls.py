@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
 import tracemalloc
 import zlib
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from protocol.recording_format import MAX_SITES, MAX_VARIANTS
 from runners.errors import SuiteError
 from runners.suite.cases import Case, Inputs
 from runners.suite.checks import TOLERANCES
+from runners.suite.recording import sites
 from runners.suite.recording.arrays import MOST_VALUES, RecordedArray, described
 from runners.suite.recording.book import Book
 from runners.suite.recording.reading import RecordedArguments, RecordedCall, functions_of
@@ -116,19 +118,58 @@ def test_what_was_counted_once_is_counted_again_but_for_crossings() -> None:
     book = Book(messages.append)
     entry = book.open("jax.numpy.tanh", {})
     book.first(entry, ("train.py", 3), 1.0)
-    mark = book.mark()
-    entry.met(("train.py", 3), 0.5)
-    entry.met(("train.py", 4), 0.25)
-    other = book.open("jax.numpy.sin", {})
-    book.first(other, ("train.py", 5), 0.125)
-    book.cross("jax.numpy.array", "to_device", ("train.py", 6))
-    repeat = book.since(mark)
+    with book.tally() as tally:
+        entry.met(("train.py", 3), 0.5)
+        entry.met(("train.py", 4), 0.25)
+        other = book.open("jax.numpy.sin", {})
+        book.first(other, ("train.py", 5), 0.125)
+        book.cross("jax.numpy.array", "to_device", ("train.py", 6))
     for _ in range(10):
-        book.again(repeat)
+        book.again(tally)
     assert (entry.seconds, entry.sites) == (1.75 + 7.5, {("train.py", 3): 12, ("train.py", 4): 11})
     assert (other.seconds, other.sites) == (0.125 * 11, {("train.py", 5): 11})
     book.tell_counts()
     assert [counts for number, _, counts in messages[-1]["counts"] if number == 2] == [[["train.py", 6, 1]]]
+
+
+def test_a_tally_holds_what_was_counted_within_and_nothing_else_of_the_book() -> None:
+    book = Book(lambda _: None)
+    entries = [book.open("jax.numpy.tanh", {}) for _ in range(1_000)]
+    for entry in entries:
+        entry.met(("main.py", 3))
+    with book.tally() as outer:
+        for number in range(100_000):
+            entries[number % 2].met(("train.py", number), 0.5)
+        with book.tally() as inner:
+            entries[2].met(("train.py", 3))
+        book.again(inner)
+    assert len(outer) == 2 * MAX_SITES + 1
+    assert len(inner) == 1
+    entries[2].met(("train.py", 3))
+    assert len(outer) == 2 * MAX_SITES + 1
+    outer.again()
+    assert [entry.seconds for entry in entries[:3]] == [50_000.0, 50_000.0, 0.0]
+    assert [sum(entry.sites.values()) for entry in entries[:4]] == [100_001, 100_001, 6, 1]
+
+
+def test_the_names_of_generated_files_are_not_all_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sites, "MOST_FILES", 10)
+    lines = sites.Sites("/somewhere", ())
+
+    def site_in(file: str) -> sites.Site:
+        names: dict[str, Any] = {"of": lines.of, "frame": sys._getframe}
+        exec(compile("\nsite = of(frame())", file, "exec"), names)
+        site: sites.Site = names["site"]
+        return site
+
+    tracemalloc.start()
+    try:
+        for number in range(1_000):
+            assert site_in(f"/somewhere/{'x' * 10_000}/{number}.py")[1] == 2
+        own = tracemalloc.take_snapshot().filter_traces([tracemalloc.Filter(True, sites.__file__)])
+        assert sum(trace.size for trace in own.traces) < 1_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_recording_is_a_suite_with_a_case_for_each_call_and_for_its_gradient(tmp_path: Path) -> None:
