@@ -250,14 +250,17 @@ def operator(op: Any, kind: str, base_cases: FrozenCases) -> Iterator[BaseFuncti
     from freezing.torch.gradients import SecondOrderGradient, gradient_of
     from freezing.torch.operators import functions_of
     from freezing.torch.samples import prefix_of
-    from freezing.torch.views import ThroughView
+    from freezing.torch.views import ThroughView, through_views
 
     functions = list(functions_of(op))
     pattern = rf"{re.escape(prefix_of(op, 'DTYPE'))}-\d+(-strided)?".replace("DTYPE", r"[a-z]+\d*")
     for place, function in enumerate(functions):
         if function.left_open is None and kind != SECOND_ORDER:
-            forward: GatedFunction = ThroughView(function) if kind == OFFSET and function.in_place else function
-            yield BaseFunction(forward, base_cases.of(function.name, pattern), place == 0)
+            own_cases = base_cases.of(function.name, pattern)
+            if kind == OFFSET and function.in_place:
+                yield BaseFunction(ThroughView(function), through_views(own_cases), place == 0)
+            else:
+                yield BaseFunction(function, own_cases, place == 0)
     gradient = gradient_of(op, functions)
     # A call that the forward pass refuses is refused with and without a gradient.
     if gradient is None or kind == REFUSES or (kind == SECOND_ORDER and not _has_second_order(op)):
@@ -281,8 +284,8 @@ def optimizer(info: Any, kind: str, base_cases: FrozenCases) -> Iterator[BaseFun
     from freezing.torch.optimizers import OptimizerClass
 
     subject = OptimizerClass(info)
-    if kind == REFUSES:
-        # The parameters refuse a gradient of another shape or dtype, not the optimizer.
+    if kind in (REFUSES, OFFSET, OVERLAPPING):
+        # The parameters refuse a gradient of another shape or dtype, not the optimizer; and they are copies, no views.
         return
     yield BaseFunction(subject, base_cases.of(subject.name, ".*"), True)
 

@@ -22,6 +22,8 @@ from runners.torch.frozen import WAY
 
 ELEMENTS_BEFORE = 3
 IN_PLACE = "changes-inputs"
+THROUGH_VIEW = "through_view"
+"""The way in which a method in place is called on a view."""
 
 
 class ThroughView(GatedFunction):
@@ -53,12 +55,21 @@ def _with_buffer(results: list[Any], view: Any) -> list[Any]:
     return [result, buffer.double().numpy() if buffer.is_floating_point() else buffer.numpy()]
 
 
-def _with_slots(call: Call, change: Callable[[dict[str, Any]], None], *, way: str | None = None) -> Call:
+def through_views(cases: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The cases of a method that works in place, called in the way of ``ThroughView``.
+
+    Only the method itself decides this: other functions change an argument, too, such as the statistics of a
+    normalization, and return something else than the array that they change.
+    """
+    return [case | {"call": json.dumps({**json.loads(case["call"]), WAY: THROUGH_VIEW})} for case in cases]
+
+
+def _with_slots(call: Call, change: Callable[[dict[str, Any]], None]) -> Call:
     tree = json.loads(json.dumps(call.written))
     for slot in slots(tree):
         if slot["array"] in call.inputs:
             change(slot)
-    return dataclasses.replace(call, written=tree if way is None else {**tree, WAY: way})
+    return dataclasses.replace(call, written=tree)
 
 
 def _offset(call: Call, rng: np.random.Generator) -> Call:
@@ -66,7 +77,7 @@ def _offset(call: Call, rng: np.random.Generator) -> Call:
         if call.arrays[slot["array"]].size:
             slot["offset"] = ELEMENTS_BEFORE
 
-    return _with_slots(call, change, way="through_view" if IN_PLACE in call.tags else None)
+    return _with_slots(call, change)
 
 
 def overlap(array: Array) -> tuple[Array, list[int]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,15 +14,17 @@ import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
 from freezing.common.parts import LISTED_VARIANTS
-from freezing.common.variants import Call
+from freezing.common.variants import OFFSET, Call
 from freezing.torch.gradients import SecondOrderGradient
 from freezing.torch.operators import functions_of
+from freezing.torch.variants import FrozenCases, freeze, operator
 from freezing.torch.views import OF_TORCH, ThroughView, overlap
 from protocol.enums import Verdict
 from runners.suite.cases import Case
 from runners.suite.device import Device
-from runners.suite.frozen import PACK, VARIANTS_PACK, Pack, packs_in
+from runners.suite.frozen import PACK, VARIANTS_PACK, Pack, frozen_functions, packs_in
 from runners.torch import FRAMEWORK, ways
+from runners.torch.frozen import FrozenCall
 from runners.torch.layouts import laid_out, strided
 from tests.frameworks.common import library
 from tests.frameworks.common.running import run
@@ -124,6 +128,26 @@ def test_a_write_through_a_view_is_judged_on_the_buffer_too() -> None:
     assert buffer.tolist() == [2, 1, 2, -1, -2, 2, 1, 2]
     for _, reference in subject.references("float32", fresh):
         assert [array.tolist() for array in reference()] == [result.tolist(), buffer.tolist()]
+
+
+def test_what_is_drawn_of_views_is_right_where_it_is_charted(
+    cpu: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a method in place, which is judged on the buffer, and of a function that changes other arrays than its own."""
+    package = tmp_path / "views_of_two"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    operators = [op for op in op_db if op.name in ("neg", "nn.functional.instance_norm")]
+    freeze(
+        OFFSET,
+        FrozenCases(Pack(FOLDER / PACK)),
+        lambda kind, base_cases: chain.from_iterable(operator(op, kind, base_cases) for op in operators),
+        package / PACK,
+    )
+    cases = [case for function in frozen_functions(package.name, FrozenCall) for case in function.cases]
+    assert {"torch.Tensor.neg_", "torch.nn.functional.instance_norm"} <= {case.function for case in cases}
+    assert [case.id for case in cases if run(cpu, case).verdict is not Verdict.passed] == []
 
 
 def test_a_gradient_of_second_order_is_that_of_half_the_squares_of_the_first() -> None:
