@@ -281,9 +281,16 @@ def _admit_first(gate: SampleGate, subject: GatedFunction, samples: Sequence[Sam
         if len(gate.cases) == before:
             continue
         try:
+            _require_values(gate.cases[-1])
             require_determined(subject, sample, pack, together=False)
         except LeftOutError as error:
             gate.cases.pop()
             gate.left_out.append((sample.name, error.kind, str(error)))
         else:
             return
+
+
+def _require_values(case: Mapping[str, Any]) -> None:
+    """Raise ``LeftOutError`` for a case of which the form alone is compared: both functions have values when alone."""
+    if case["kind"] != "value":
+        raise LeftOutError("not deterministic", "its values differ from run to run")

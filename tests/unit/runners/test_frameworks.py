@@ -140,15 +140,14 @@ def test_every_framework_has_the_same_names(name: str) -> None:
     """But for the locks of devices and versions, and for what one alone can do.
 
     JAX lowers for a device that is not here, and its compiled functions are recorded; torch alone has arrays with
-    layouts that say which device they are on, and packages that are left out. TensorFlow has no pairs yet.
+    layouts that say which device they are on, and packages that are left out.
     """
     entries = {entry.name for entry in (ROOT / "runners" / name).iterdir()}
     assert {entry for entry in entries if "-" not in entry and entry != "__pycache__"} == {
         *("__init__.py", "devices.py", "divergence.py", "evidence.py", "examples.py", "placement", "suites"),
         *("lock.txt", "requirements.txt"),
         *(("lowering.py", "compiled_functions.py") if name == "jax" else ()),
-        *("frozen.py", "ways.py"),
-        *(("pairs.py",) if name != "tensorflow" else ()),
+        *("frozen.py", "pairs.py", "ways.py"),
         *(("layouts.py", "spoken_device.py", "stubs") if name == "torch" else ()),
         *("left_open.py", "recordable.py", "recorder.py", "replay.py"),
         *(("writing.py",) if name != "tensorflow" else ()),

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from freezing.common.pairs import PlainCase, links_of
-from runners.suite.frozen import PackWriter
+from freezing.common.agreement import Reference
+from freezing.common.gate import Arguments, Subject
+from freezing.common.pairs import PairSubject, PlainCase, PlainCases, draw_pair, links_of
+from runners.suite.checks import Leaf
+from runners.suite.device import Device
+from runners.suite.frozen import Pack, PackWriter
 from runners.suite.pairs import FIRST_RESULT, FirstCall, first_of, with_result
+from runners.suite.trees import mapped
 
 
 def plain(written: Any, *arrays: Any, dtype: str = "float32", result: Any = None) -> PlainCase:
@@ -81,3 +89,46 @@ def test_wrapping_numbers_are_from_all_of_a_narrow_dtype() -> None:
 
 def test_the_result_is_put_into_its_place() -> None:
     assert with_result([[1, FIRST_RESULT], {"of": (FIRST_RESULT,)}], "result") == [[1, "result"], {"of": ("result",)}]
+
+
+class Host:
+    """A device whose arrays are NumPy's."""
+
+    def to_device(self, tree: Any, dtype: str) -> Any:
+        return tree
+
+    def to_host(self, tree: Any) -> Any:
+        return mapped(tree, lambda array: Leaf(array, str(array.dtype), "host"), np.ndarray)
+
+    def seed(self, seed: int) -> None:
+        pass
+
+
+class Same(Subject):
+    """Returns its array."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, lambda array: array, cast(Device, Host()))
+
+    def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
+        return [arrays[-1]], {}
+
+    def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
+        yield "numpy", lambda: [fresh()[0][0]]
+
+
+@pytest.mark.parametrize(("step", "kinds"), [(0, ["value"]), (1, [])])
+def test_a_pair_whose_values_vary_is_left_out(tmp_path: Path, step: int, kinds: list[str]) -> None:
+    pack = PackWriter()
+    digest = pack.add(np.array([1.0, 2.0], np.float32), "float32")
+    case = {"name": "1", "dtype": "float32", "arrays": [digest], "call": json.dumps(call(ONE)), "expected": [digest]}
+    pack.cases = [
+        {**case, "function": name, "kind": "value", "result": json.dumps(ONE), "tags": ["plain"]} for name in "fg"
+    ]
+    pack.write(tmp_path / "cases.npz", {})
+    counter = itertools.count(0, step)
+    subject = PairSubject(Same("f"), Same("g"), lambda written, arrays: arrays[0] + np.float32(next(counter)))
+    draw_pair(subject, PlainCases(Pack(tmp_path / "cases.npz")), tmp_path / "pair.npz")
+    pair = Pack(tmp_path / "pair.npz")
+    assert [case["kind"] for case in pair.cases] == kinds
+    assert [reason for _, _, reason, _ in pair.about["left_out"]] == ["not deterministic"] * (1 - len(kinds))

@@ -1,0 +1,39 @@
+"""A frozen pair on TensorFlow: one function and then another on its result, one program where the device compiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runners.suite.cases import Context
+from runners.suite.pairs import FIRST_RESULT, first_of, with_result
+from runners.tensorflow.frozen import FrozenCall
+
+
+@dataclass(frozen=True)
+class FrozenPair:
+    """Prepares both calls: ``written`` is the second, and has the first beside it."""
+
+    written: str
+
+    def __call__(self, context: Context, *arrays: Any) -> Callable[[], Any]:
+        return context.compiled(self.program(context.function, arrays))
+
+    def program(self, function: Any, arrays: Sequence[Any]) -> Callable[[], Any]:
+        """A call of the first function, and of ``function`` with its result."""
+        import tensorflow as tf
+
+        from runners.tensorflow.devices import Cpu
+
+        first = first_of(self.written)
+        first_function = Cpu().lookup(first.function)
+        arguments, options = FrozenCall(first.written).parts(arrays)
+        second_parts = FrozenCall(self.written).parts([*arrays, FIRST_RESULT])
+
+        def call() -> Any:
+            positional, named = with_result(second_parts, first_function(*arguments, **options))
+            return function(*positional, **named)
+
+        # A compiled program is made of what TensorFlow does here; AutoGraph would convert this code of ours, too.
+        return tf.autograph.experimental.do_not_convert(call)  # type: ignore[no-any-return]

@@ -1,0 +1,45 @@
+"""The suite ``pairs`` of tensorflow: what holds of every such suite, and that both functions are one program."""
+
+from __future__ import annotations
+
+import numpy as np
+import tensorflow as tf
+
+from runners.suite.device import Device
+from runners.tensorflow import FRAMEWORK
+from runners.tensorflow.pairs import FrozenPair
+from tests.frameworks.common import pairs
+from tests.frameworks.common.pair_claims import (
+    test_every_pair_is_right_on_the_cpu,
+    test_it_has_hundreds_of_pairs_that_programs_have,
+    test_its_catalogue_is_read_without_the_framework,
+    test_its_files_are_small_and_count_what_is_left_out,
+)
+
+__all__ = [
+    "test_a_device_that_compiles_takes_both_as_one_program",
+    "test_every_pair_is_right_on_the_cpu",
+    "test_it_has_hundreds_of_pairs_that_programs_have",
+    "test_its_catalogue_is_read_without_the_framework",
+    "test_its_files_are_small_and_count_what_is_left_out",
+    "test_the_first_function_is_called",
+]
+
+
+def test_the_first_function_is_called(cpu: Device) -> None:
+    pairs.assert_the_first_function_is_called(cpu, FRAMEWORK, "tf.exp", "tf.math.log")
+
+
+def test_a_device_that_compiles_takes_both_as_one_program(xla: Device) -> None:
+    """The second is called with an array of a graph, in which that is what the first one returned."""
+    origins = []
+
+    def second(array: tf.Tensor) -> tf.Tensor:
+        origins.append(array.op.type)
+        return array + 1.0
+
+    written = '{"tuple":[[{"array":1}],{"mapping":[]}],"first":["tf.exp",{"tuple":[[{"array":0}],{"mapping":[]}]}]}'
+    program = xla.compiled(FrozenPair(written).program(second, xla.to_device([np.zeros(2)], "float32")))
+    for _ in range(2):
+        assert program().numpy().tolist() == [2.0, 2.0]
+    assert origins == ["Exp"]
