@@ -57,6 +57,10 @@ class Label:
     """1 is the first; each later one is of functions that no earlier one charted, after what was wrong was mended."""
 
     @property
+    def function(self) -> str:
+        return self.case.partition("/")[0]
+
+    @property
     def stratum(self) -> str:
         return f"{self.suite}_{self.framework}"
 

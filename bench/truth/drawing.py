@@ -2,10 +2,11 @@
 
     python -m bench.truth.drawing SEED NUMBER EXPORT [EXPORT ...]
 
-A device is accused by a case that fails, by one whose result is wrong, and by one that passes and falls back. Of each
-suite and framework as many are drawn of each of the three kinds, and at most one case of a function within a kind:
-the cases of one function mostly say the same. The lines printed are rows of ``labels/accusations.jsonl`` without a
-label and its reason, which a person adds.
+A device is accused by a case that fails, by one whose result is wrong, by one that passes and falls back, and by one
+that returns a result where the host refuses the call. Of each suite and framework as many are drawn of each of the four
+kinds, and at most one case of a function within a kind: the cases of one function mostly say the same. Functions that
+already have a label are not drawn again. The lines printed are rows of ``labels/accusations.jsonl`` without a label and
+its reason, which a person adds.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ import random
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-FAILS, WRONG, FALLS_BACK = "fails", "wrong value", "falls back"
-KINDS = (FAILS, WRONG, FALLS_BACK)
+from bench.truth.accusations import labels
+
+FAILS, WRONG, FALLS_BACK, ACCEPTS = "fails", "wrong value", "falls back", "accepts"
+KINDS = (FAILS, WRONG, FALLS_BACK, ACCEPTS)
+_KINDS_BY_ENDING = {"mismatched": WRONG, "accepted": ACCEPTS}
 SHOWN = 200
 """Characters of a message that a label keeps."""
 
@@ -33,8 +37,13 @@ Row = Mapping[str, Any]
 def kind_of(row: Row) -> str | None:
     """The kind of accusation that an outcome is, or None for none."""
     if row["verdict"] == "failed":
-        return WRONG if row["ending"] == "mismatched" else FAILS
+        return _KINDS_BY_ENDING.get(row["ending"], FAILS)
     return FALLS_BACK if row["verdict"] == "passed" and row["placement"] == "fell_back" else None
+
+
+def without_functions(rows: Iterable[Row], functions: Collection[tuple[str, str]]) -> list[Row]:
+    """The rows of all but these functions, each given with its framework."""
+    return [row for row in rows if (row["framework"], row["function"]) not in functions]
 
 
 def draw(rows: Iterable[Row], number: int, seed: int) -> Iterator[Row]:
@@ -82,8 +91,10 @@ def without_label(row: Row) -> dict[str, Any]:
 
 def main(arguments: Sequence[str]) -> None:
     seed, number, *exports = arguments
+    labelled_functions = {(label.framework, label.function) for label in labels()}
     for export in exports:
-        for row in draw(json.loads(Path(export).read_text()), int(number), int(seed)):
+        rows = without_functions(json.loads(Path(export).read_text()), labelled_functions)
+        for row in draw(rows, int(number), int(seed)):
             print(json.dumps(without_label(row)))
 
 

@@ -31,6 +31,7 @@ FELL_BACK = {"verdict": "passed", "ending": "returned", "placement": "fell_back"
     [
         ({}, drawing.FAILS),
         ({"ending": "mismatched"}, drawing.WRONG),
+        ({"ending": "accepted", "cause": "silently_accepted"}, drawing.ACCEPTS),
         (FELL_BACK, drawing.FALLS_BACK),
         ({**FELL_BACK, "placement": "on_device"}, None),
         ({"verdict": "skipped"}, None),
@@ -52,12 +53,18 @@ def test_a_draw_is_repeated_by_its_seed_and_takes_one_case_of_a_function_within_
     assert len(list(drawing.draw(rows, 100, 1))) == 23
 
 
+def test_a_function_that_has_a_label_is_not_drawn_again() -> None:
+    rows = [row("torch.exp"), row("torch.log"), row("torch.exp", framework="mine")]
+    remaining = drawing.without_functions(rows, {("torch", "torch.exp")})
+    assert [(one["framework"], one["function"]) for one in remaining] == [("torch", "torch.log"), ("mine", "torch.exp")]
+
+
 def test_a_line_to_be_labelled_becomes_a_label() -> None:
     fallback = {**FELL_BACK, "fallbacks": {"aten::exp": 1}, "cause_on_device": "p"}
     line = drawing.without_label(row("torch.exp", **fallback))
     assert (line["target"], line["cause"], line["said"]) == ("torch@2.9.0/xla", "p", "aten::exp")
     label = Label(**json.loads(json.dumps(line)), label=Judgement.true, why="it does", draw=1)
-    assert (label.stratum, label.label.holds) == ("library_torch", True)
+    assert (label.function, label.stratum, label.label.holds) == ("torch.exp", "library_torch", True)
 
 
 def test_each_label_says_why_and_stands_once() -> None:
