@@ -6,6 +6,7 @@ form alone: structure, shapes and dtypes. A reason stands for everything that is
 
 from __future__ import annotations
 
+import itertools
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -13,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from freezing.common import conversion
 from freezing.common.agreement import Reference, judge, tolerance_of
+from freezing.common.collision import collide
 from freezing.common.samples import NO_ARRAY, Sample, chosen_first
 from runners.errors import LeftOutError, UnjudgedError
 from runners.suite.checks import Tolerance, leaves
@@ -47,6 +50,8 @@ class GatedFunction(ABC):
     """Why its values are never compared: ``uninitialised`` or ``not-unique``."""
     first_of_equals = False
     """Whether it may return the place of any of several equal elements, unless told to be ``stable``."""
+    written_axes = 0
+    """Of a function that writes values to places that come with them: the last axes through which places count."""
     takes_device = False
     """Whether a call without arrays takes the device among its options."""
 
@@ -182,6 +187,8 @@ class SampleGate:
                 "tags": [*sample.kinds, "form-only", left_open],
             }
         self._require_unique(sample, call)
+        self._require_one_value_a_place(sample)
+        self._require_convertible(sample, call, host_result)
         judgement = self._judge(sample, call, host_result)
         if "in_place" in case:
             judgement["tags"].append("changes-inputs")
@@ -279,6 +286,39 @@ class SampleGate:
             values = self._pack.array(digest)
             if np.unique(values).size < values.size:
                 raise LeftOutError("not unique", "elements are equal, and it may return the place of any")
+
+    def _require_one_value_a_place(self, sample: Sample) -> None:
+        if not self._subject.written_axes:
+            return
+        arrays = [self._pack.array(digest) for digest in sample.arrays]
+        for values, places in itertools.product(arrays, arrays):
+            are_written = places.dtype.kind in "iu" and values.dtype.kind == "f" and values.shape == places.shape
+            if are_written and collide(values, places, self._subject.written_axes):
+                raise LeftOutError("not determined", "different values go to one place, and either may stay")
+
+    def _require_convertible(self, sample: Sample, call: str, host_result: Any) -> None:
+        """Nothing determines what becomes of a float that the integer type of a conversion does not hold."""
+        arrays = [self._pack.array(digest) for digest in sample.arrays]
+        beyond = {
+            place
+            for place, array in enumerate(arrays)
+            for leaf in leaves(host_result)
+            if array.dtype.kind == "f" and leaf.values.dtype.kind in "iu" and leaf.values.shape == array.shape
+            if not conversion.holds(leaf.dtype, array)
+        }
+        if not beyond:
+            return
+        probes = [conversion.probe(array) if place in beyond else array for place, array in enumerate(arrays)]
+        device = self._subject.device
+        try:
+            arguments, options = self._subject.arguments(
+                call, device.to_device(rounded(probes, sample.dtype), sample.dtype)
+            )
+            results = leaves(device.to_host(self._subject.call(*arguments, **options)))
+        except Exception:  # it takes no other numbers, so it does more than convert them
+            return
+        if any(conversion.is_converted(probes[place], result.values) for place in beyond for result in results):
+            raise LeftOutError("not determined", "its integer type does not hold a number that it converts")
 
 
 def forced(call: str) -> str:

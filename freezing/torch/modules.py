@@ -14,6 +14,7 @@ from freezing.common.gate import Arguments, SampleGate
 from freezing.common.parts import Reason, write_part
 from freezing.common.samples import Drawn
 from freezing.torch import references
+from freezing.torch.operators import written_axes
 from freezing.torch.samples import seed, write
 from freezing.torch.subjects import WaySubject
 from runners.errors import UnfreezableError
@@ -39,6 +40,7 @@ class ModuleClass(WaySubject):
         self.call = self._call
         # A pooling returns places if it is asked to.
         self.first_of_equals = "MaxPool" in self.name
+        self.written_axes = written_axes(self.name.rpartition(".")[2])
         self.own_references: dict[str, Callable[..., Any]] = {}
         """The references that the module's tests bring, by written call."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,12 @@ KEPT: Mapping[str, tuple[int, int]] = {"function": (7, 3), "method": (4, 2), "in
 """Cases of a function in the first dtype that it is asked for, and in the second."""
 
 
+def written_axes(name: str) -> int:
+    """The last axes through which the places of an unpooling count; 0 for any other operator or module."""
+    unpooling = re.fullmatch(r"max_?unpool(\d)d", name.lower())
+    return int(unpooling[1]) if unpooling else 0
+
+
 class OperatorFunction(GatedFunction):
     """An operator by one of its public names."""
 
@@ -32,6 +39,7 @@ class OperatorFunction(GatedFunction):
         self.left_open = "uninitialised" if own in UNINITIALISED else "not-unique" if own in NOT_UNIQUE else None
         # A pooling returns places if it is asked to.
         self.first_of_equals = own in FIRST_OF_EQUALS or "max_pool" in own
+        self.written_axes = written_axes(own)
         self.takes_device = _takes_device(call)
 
     def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:

@@ -52,6 +52,8 @@ PLANTED: dict[str, Callable[..., Any]] = {
     "torch.Tensor.copy_": lambda values, source: source.clone() + 0 * values + 1,
     "torch.utils.data.DataLoader": Shuffled,
     "torch.nn.init.zeros_": lambda values: values,
+    "torch.save": lambda content, file: torch.save({**content, "step": 4}, file),
+    "torch.load": lambda file, map_location: {**torch.load(file, map_location=map_location), "step": 4},
 }
 
 

@@ -1,0 +1,128 @@
+"""The gate leaves out what no device determines: floats beyond an integer type, and two values for one place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from freezing.common import conversion
+from freezing.common.agreement import Reference
+from freezing.common.collision import collide
+from freezing.common.gate import Arguments, Gate, Subject
+from freezing.common.samples import Sample
+from runners.suite.checks import Leaf
+from runners.suite.device import Device
+from runners.suite.frozen import PackWriter
+
+Array = np.ndarray[Any, Any]
+
+
+class Host:
+    """A device whose arrays are NumPy's."""
+
+    def to_device(self, tree: Any, dtype: str) -> Any:
+        return tree
+
+    def to_host(self, tree: Any) -> Any:
+        return Leaf(tree, str(tree.dtype), "cpu") if isinstance(tree, np.ndarray) else tree
+
+    def seed(self, seed: int) -> None:
+        pass
+
+
+class Called(Subject):
+    """A function of one array, which is its own reference."""
+
+    def __init__(self, call: Callable[[Array], Array]) -> None:
+        super().__init__("one.two", call, cast(Device, Host()))
+
+    def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
+        return list(arrays), {}
+
+    def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
+        yield "numpy", lambda: [self.call(*fresh()[0])]
+
+
+def to_bytes(values: Array) -> Array:
+    """A conversion whose results beyond the type are this machine's."""
+    return np.nan_to_num(values).astype(np.int64).astype(np.uint8)
+
+
+def ranks(values: Array) -> Array:
+    return np.argsort(np.argsort(values))
+
+
+def reasons_left_out(call: Callable[[Array], Array], *values: float) -> list[tuple[str, str, str]]:
+    """The reasons for which the gate leaves out the call with these values."""
+    pack = PackWriter()
+    digest = pack.add(np.array(values, np.float32), "float32")
+    gate = Gate(Called(call), pack)
+    gate.admit([Sample("float32-0", "float32", "{}", (digest,), ("plain",), len(values))], 1)
+    assert len(gate.cases) == (0 if gate.left_out else 1)
+    return gate.left_out
+
+
+@pytest.mark.parametrize("values", [(1e10, 2.0), (256.0,), (-1.0, 3.0), (math.nan, 3.0), (1e10,)])
+def test_a_number_that_the_integer_type_does_not_hold_makes_no_case(values: Sequence[float]) -> None:
+    why = "its integer type does not hold a number that it converts"
+    assert reasons_left_out(to_bytes, *values) == [("float32-0", "not determined", why)]
+
+
+@pytest.mark.parametrize("values", [(0.0, 255.9), (-0.9, 3.0), ()])
+def test_a_conversion_of_numbers_that_the_type_holds_makes_a_case(values: Sequence[float]) -> None:
+    assert reasons_left_out(to_bytes, *values) == []
+
+
+def test_whole_numbers_that_are_no_conversion_make_a_case_of_any_numbers() -> None:
+    assert reasons_left_out(ranks, 1e30, -1e30, 2.0) == []
+    assert reasons_left_out(ranks, 1e30) == []
+
+
+@pytest.mark.parametrize(("dtype", "value", "is_held"), [
+    ("int8", 127.9, True),
+    ("int8", -128.9, True),
+    ("int8", 128.0, False),
+    ("int64", 2.0**62, True),
+    ("int64", 2.0**63, False),
+    ("int64", -(2.0**63), True),
+    ("uint8", math.inf, False),
+])  # fmt: skip
+def test_what_an_integer_type_holds(dtype: str, value: float, is_held: bool) -> None:
+    assert conversion.holds(dtype, np.array([value])) is is_held
+
+
+@pytest.mark.parametrize(("numbers", "axes", "does_collide"), [
+    ([[1.0, 2.0], [3.0, 4.0]], 1, False),
+    ([[1.0, 2.0], [3.0, 4.0]], 2, True),
+    ([[1.0, 2.0], [1.0, 2.0]], 2, False),
+    (np.zeros((0, 2)), 1, False),
+])  # fmt: skip
+def test_values_collide_where_they_differ_and_share_a_place(numbers: Any, axes: int, does_collide: bool) -> None:
+    values = np.array(numbers)
+    places = np.broadcast_to([0, 1], values.shape)
+    assert collide(values, places, axes) is does_collide
+
+
+class Writing(Called):
+    """A function that writes values to places."""
+
+    written_axes = 1
+
+    def __init__(self) -> None:
+        super().__init__(lambda values: values)
+
+    def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
+        return list(arrays[:1]), {}
+
+
+@pytest.mark.parametrize(("places", "reasons"), [((0, 1), []), ((1, 1), ["not determined"])])
+def test_two_values_for_one_place_make_no_case(places: Sequence[int], reasons: Sequence[str]) -> None:
+    pack = PackWriter()
+    digests = (pack.add(np.array([2.0, 3.0], np.float32), "float32"), pack.add(np.array(places), "int64"))
+    gate = Gate(Writing(), pack)
+    gate.admit([Sample("float32-0", "float32", "{}", digests, ("plain",), 2)], 1)
+    assert [reason for _, reason, _ in gate.left_out] == reasons
