@@ -61,8 +61,9 @@ async def each_evidence(engine: AsyncEngine) -> AsyncIterator[TargetEvidence]:
         by_target: dict[TargetKey, list[Row[Any]]] = defaultdict(list)
         for row in rows:
             by_target[_key(row)].append(row)
+        digest_reader = _DigestReader(connection, None)
         for key in sorted(by_target):
-            for target in await _read(connection, by_target[key], in_full=False):
+            for target in await _read(connection, by_target[key], in_full=False, digest_reader=digest_reader):
                 yield target
 
 
@@ -95,6 +96,7 @@ async def _read(
     functions: Sequence[str] | None = None,
     *,
     in_full: bool = True,
+    digest_reader: _DigestReader | None = None,
 ) -> tuple[TargetEvidence, ...]:
     """Read charts, the newest first.
 
@@ -102,10 +104,11 @@ async def _read(
     disagree. Not ``in_full`` it is left, and there are no options, messages and ratios.
     """
     charts: list[Charted] = []
+    digest_reader = digest_reader or _DigestReader(connection, functions)
     ratio_reader = _RatioReader(connection, functions)
     seen: dict[tuple[object, ...], set[str]] = defaultdict(set)
     for row in rows[:MOST_CHARTS]:
-        digests = await store.digests(connection, row.suite_id, functions)
+        digests = await digest_reader.digests_of(row.suite_id)
         cases = seen[row.framework, row.version, row.device, row.hardware, row.simulated, row.suite_id]
         is_newer = not digests.keys() <= cases
         if not digests or not (is_newer or in_full):
@@ -116,6 +119,21 @@ async def _read(
         charts.append(await asyncio.to_thread(_chart_of, row, digests, cases_of_chart, ratios))
         cases |= {case.case for own in charts[-1].target.functions.values() for case in own}
     return await asyncio.to_thread(merge_charts, charts)
+
+
+class _DigestReader:
+    """Reads the cases of each suite once: most campaigns of an instance chart the same suites."""
+
+    def __init__(self, connection: AsyncConnection, functions: Sequence[str] | None) -> None:
+        self._connection = connection
+        self._functions = functions
+        self._by_suite: dict[int, Mapping[str, str | None]] = {}
+
+    async def digests_of(self, suite_id: int) -> Mapping[str, str | None]:
+        """By case of a suite, under one revision."""
+        if suite_id not in self._by_suite:
+            self._by_suite[suite_id] = await store.digests(self._connection, suite_id, self._functions)
+        return self._by_suite[suite_id]
 
 
 class _RatioReader:
