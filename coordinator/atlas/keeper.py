@@ -68,7 +68,7 @@ class AtlasKeeper:
         self._preparing.add_done_callback(lambda task: task.cancelled() or task.exception())
 
     async def _prepare(self) -> None:
-        charts = await service.charted(self._engine)
+        charts = await service.list_charts(self._engine)
         if charts:
             self._build_in_background(charts)
 

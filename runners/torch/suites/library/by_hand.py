@@ -163,8 +163,8 @@ def loaded(context: Context, values: Any) -> Callable[[], Any]:
     return lambda: context.function(io.BytesIO(file.getvalue()), map_location=context.device)
 
 
-for name, prepare in {"torch.save": saved, "torch.load": loaded}.items():
-    charted(name, lambda values: {"weights": values, "step": 3}, prepare).value(
+for name, way in {"torch.save": saved, "torch.load": loaded}.items():
+    charted(name, lambda values: {"weights": values, "step": 3}, way).value(
         "float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS
     )
 

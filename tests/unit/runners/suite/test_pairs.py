@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from freezing.common.agreement import Reference
-from freezing.common.gate import Arguments, Subject
+from freezing.common.gate import Arguments, GatedFunction
 from freezing.common.pairs import PairSubject, PlainCase, PlainCases, draw_pair, links_of
 from runners.suite.checks import Leaf
 from runners.suite.device import Device
@@ -104,7 +104,7 @@ class Host:
         pass
 
 
-class Same(Subject):
+class Same(GatedFunction):
     """Returns its array."""
 
     def __init__(self, name: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 from freezing.common import conversion
 from freezing.common.agreement import Reference
 from freezing.common.collision import collide
-from freezing.common.gate import Arguments, Gate, Subject
+from freezing.common.gate import Arguments, SampleGate, GatedFunction
 from freezing.common.samples import Sample
 from runners.suite.checks import Leaf
 from runners.suite.device import Device
@@ -34,7 +34,7 @@ class Host:
         pass
 
 
-class Called(Subject):
+class Called(GatedFunction):
     """A function of one array, which is its own reference."""
 
     def __init__(self, call: Callable[[Array], Array]) -> None:
@@ -60,7 +60,7 @@ def reasons_left_out(call: Callable[[Array], Array], *values: float) -> list[tup
     """The reasons for which the gate leaves out the call with these values."""
     pack = PackWriter()
     digest = pack.add(np.array(values, np.float32), "float32")
-    gate = Gate(Called(call), pack)
+    gate = SampleGate(Called(call), pack)
     gate.admit([Sample("float32-0", "float32", "{}", (digest,), ("plain",), len(values))], 1)
     assert len(gate.cases) == (0 if gate.left_out else 1)
     return gate.left_out
@@ -123,6 +123,6 @@ class Writing(Called):
 def test_two_values_for_one_place_make_no_case(places: Sequence[int], reasons: Sequence[str]) -> None:
     pack = PackWriter()
     digests = (pack.add(np.array([2.0, 3.0], np.float32), "float32"), pack.add(np.array(places), "int64"))
-    gate = Gate(Writing(), pack)
+    gate = SampleGate(Writing(), pack)
     gate.admit([Sample("float32-0", "float32", "{}", digests, ("plain",), 2)], 1)
     assert [reason for _, reason, _ in gate.left_out] == reasons
