@@ -21,7 +21,7 @@ import jax
 import numpy as np
 from jax._src import config, core
 
-from runners.suite.recording.book import Book, Tally
+from runners.suite.recording.book import Book, CallTally
 
 MOST_SIGNATURES = 500
 """Signatures of one function that run compiled; with others it runs as it is written."""
@@ -82,7 +82,7 @@ class CompiledFunction:
         self._function = function
         self._book = book
         self._static = static
-        self._tallies: dict[Any, Tally | None] = {}
+        self._tallies: dict[Any, CallTally | None] = {}
         """The counts of a call by its signature; None: it was called once."""
         self._counts = 0
 

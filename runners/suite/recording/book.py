@@ -35,7 +35,7 @@ class Entry:
     sites: dict[Site, int] = field(default_factory=dict)
     is_told: bool = True
     """Whether the counts are as they were told last."""
-    tallies: Sequence[Tally] = ()
+    tallies: Sequence[CallTally] = ()
     """Those of the book that are open."""
 
     def met(self, site: Site, seconds: float = 0.0, count: int = 1) -> None:
@@ -52,7 +52,7 @@ class Entry:
             tally.add(self, site, seconds, count)
 
 
-class Tally:
+class CallTally:
     """The counts of a part of a program, but for crossings: a compiled program has its constants on the device.
 
     It holds only what was counted meanwhile. A copy of the whole book would take as long as the book is large, for
@@ -93,7 +93,7 @@ class Book:
         self._others: dict[tuple[str, ...], Entry] = {}
         self._variants: Counter[str] = Counter()
         self._calls = 0
-        self._tallies: list[Tally] = []
+        self._tallies: list[CallTally] = []
         self.tell_at = perf_counter() + TELL_EVERY_S
         """When counts are to be told."""
 
@@ -124,16 +124,16 @@ class Book:
             self.tell_counts()
 
     @contextmanager
-    def tally(self) -> Iterator[Tally]:
+    def tally(self) -> Iterator[CallTally]:
         """Keep apart what is counted within."""
-        tally = Tally()
+        tally = CallTally()
         self._tallies.append(tally)
         try:
             yield tally
         finally:
             self._tallies.remove(tally)
 
-    def again(self, tally: Tally) -> None:
+    def again(self, tally: CallTally) -> None:
         """Count once more what was counted then."""
         tally.again()
         if perf_counter() > self.tell_at:

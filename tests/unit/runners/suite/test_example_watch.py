@@ -52,9 +52,9 @@ import sys, tempfile
 sys.path.insert(0, {folder!r})
 import writer
 from runners.errors import LeftOutError
-from freezing.common.watch import Watch
+from freezing.common.watch import ExampleGuard
 
-watch = Watch({writers!r})
+watch = ExampleGuard({writers!r})
 with watch.watching():
     print(writer.load("seven = 7").seven, len(watch.written) > 0)
 try:
