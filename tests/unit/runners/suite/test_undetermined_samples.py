@@ -12,7 +12,7 @@ import pytest
 from freezing.common import conversion
 from freezing.common.agreement import Reference
 from freezing.common.collision import collide
-from freezing.common.gate import Arguments, SampleGate, GatedFunction
+from freezing.common.gate import Arguments, GatedFunction, SampleGate
 from freezing.common.samples import Sample
 from runners.suite.checks import Leaf
 from runners.suite.device import Device
