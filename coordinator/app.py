@@ -82,7 +82,6 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         auditing = supervisor.start("audit", audit.run)
         dispatching = supervisor.start("dispatch", dispatcher.run)
         keeping = supervisor.start("matrices", lambda: matrices.refresh_forever(pools.requests))
-        atlas.prepare()
         try:
             yield
         finally:

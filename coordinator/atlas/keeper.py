@@ -46,7 +46,6 @@ class AtlasKeeper:
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
         self._kept: KeptAtlas | None = None
-        self._preparing: asyncio.Task[None] | None = None
         self._building: asyncio.Task[None] | None = None
         self._not_before = 0.0
 
@@ -61,22 +60,8 @@ class AtlasKeeper:
         assert self._kept is not None
         return replace(self._kept, is_behind=charts != self._kept.charts)
 
-    def prepare(self) -> None:
-        """Begin to put the first one together, so that its first reader need not wait for all of it."""
-        self._preparing = asyncio.create_task(self._prepare(), name="first atlas")
-        # The first reader is told why the database cannot be read.
-        self._preparing.add_done_callback(lambda task: task.cancelled() or task.exception())
-
-    async def _prepare(self) -> None:
-        charts = await service.list_charts(self._engine)
-        if charts:
-            self._build_in_background(charts)
-
     async def close(self) -> None:
         """Stop putting one together."""
-        if self._preparing is not None:
-            self._preparing.cancel()
-            await asyncio.wait([self._preparing])
         if self._building is not None:
             self._building.cancel()
             await asyncio.wait([self._building])

@@ -292,7 +292,13 @@ MUTANTS = (
     _of("jobs.stale", "runs an older attempt", "boot", 'job.attempt) return "stale_attempt"', "job.attempt) void 0"),
     _of("jobs.newer", "lets the older attempt go on", "boot", "if (known) this.#stop(known);", ""),
     _of("jobs.order", "begins with the last", "boot", "this.#queue.shift()", "this.#queue.pop()"),
-    _of("jobs.slots", "runs all jobs at once", "boot", "if (this.#current || this.#closed", "if (this.#closed"),
+    _of(
+        "jobs.slots",
+        "runs all jobs at once",
+        "boot",
+        "if (this.#current || this.#closed || this.events.full) return;",
+        "if (this.#closed || !this.#queue.length) return; setImmediate(() => this.#next());",
+    ),
     # Events.
     _of("events.numbered", "skips a number", "events", _NUMBERED, "JSON.stringify({ ...event, n: n > 2 ? n + 1 : n })"),
     _of(
