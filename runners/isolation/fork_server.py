@@ -319,7 +319,9 @@ class ForkServer:
             case {"type": "suite", "suite": piece} if not self._ready.done():
                 self._receive_suite(piece)
             case {"type": "ready"} if not self._ready.done():
-                self._ready.set_result([self._offer.build()])
+                # What it was put together from is as large again, and would stay as long as the zygote.
+                offer, self._offer = self._offer.build(), OfferBuilder()
+                self._ready.set_result([offer])
                 self._greeted.set()
             case {"type": "broken", "reason": reason}:
                 self._give_up(str(reason))
