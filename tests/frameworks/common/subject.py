@@ -58,6 +58,8 @@ class Subject:
     """Cases that are wrong on some processors only, and their mismatch there."""
     by_processor_in_library: re.Pattern[str] | None = None
     """Matches the functions of ``library`` that some processors compute with kernels of their own."""
+    ended_by_some: Reasons = field(default_factory=dict)
+    """Cases in which some processors' kernels end the process, so that no test runs them in its own, and why."""
     refused_by_some: Reasons = field(default_factory=dict)
     """Cases that have no kernel on some processors, and why."""
     now_and_then: Reasons = field(default_factory=dict)
@@ -92,6 +94,7 @@ class Subject:
             self.needing_spared,
             self.faulty,
             self.by_processor,
+            self.ended_by_some,
             self.refused_by_some,
             self.now_and_then,
             self.without_mutants,

@@ -12,7 +12,12 @@ from tests.frameworks.common.subject import Subject
 from tests.frameworks.tensorflow.arrays import ARRAYS
 from tests.frameworks.tensorflow.dialect import DIALECT
 from tests.frameworks.tensorflow.operations import TensorFlowOperations
-from tests.frameworks.tensorflow.processor import BY_ONEDNN_ALONE, KERNELS_OF_CONVOLUTIONS, WITH_ONEDNN
+from tests.frameworks.tensorflow.processor import (
+    BY_ONEDNN_ALONE,
+    ENDED_BY_ONEDNN,
+    KERNELS_OF_CONVOLUTIONS,
+    WITH_ONEDNN,
+)
 from tests.frameworks.tensorflow.wrappers import wrapper_of
 
 GONE: dict[str, str] = {
@@ -137,6 +142,7 @@ SUBJECT = Subject(
     faulty=FAULTY,
     by_processor=WITH_ONEDNN,
     by_processor_in_library=KERNELS_OF_CONVOLUTIONS,
+    ended_by_some=ENDED_BY_ONEDNN,
     refused_by_some=BY_ONEDNN_ALONE,
     without_mutants=WITHOUT_MUTANTS,
     of_part=OF_PART,
