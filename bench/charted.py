@@ -80,6 +80,7 @@ async def _campaign(connection: asyncpg.Connection, size: Size) -> int:
     )
     await connection.execute(_TARGETS, size.framework, size.targets, size.versions)
     await connection.execute(_CASES, suite, size.names, size.cases, JUDGES)
+    await connection.execute("UPDATE suites SET drawn_cases = $2 WHERE id = $1", suite, size.cases * len(size.names))
     await connection.execute(_JOBS, campaign, suite, size.framework, size.runs)
     await connection.execute(_OUTCOMES, campaign, size.cases)
     await connection.execute(_COUNTERS, campaign, suite)

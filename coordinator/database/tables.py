@@ -83,8 +83,8 @@ def _when_tagged(tag: str, value: str) -> str:
 
 
 # Derived from the tags once, when a case is stored, because the views read them for every outcome.
-_JUDGES = {FORM_ONLY: Judge.form, **{f"{JUDGED_BY}{judge}": judge for judge in Judge if judge is not Judge.form}}
-_JUDGED_BY = f"CASE {' '.join(_when_tagged(tag, judge) for tag, judge in _JUDGES.items())} END"
+JUDGE_BY_TAG = {FORM_ONLY: Judge.form, **{f"{JUDGED_BY}{judge}": judge for judge in Judge if judge is not Judge.form}}
+_JUDGED_BY = f"CASE {' '.join(_when_tagged(tag, judge) for tag, judge in JUDGE_BY_TAG.items())} END"
 _KINDS = " || ".join(f"CASE {_when_tagged(kind, f' {kind}')} ELSE '' END" for kind in InputKind)
 _INPUTS = f"nullif(ltrim({_KINDS}), '')"
 
@@ -135,6 +135,20 @@ suites = Table(
         comment="runner: what runners serve, whole; bundle: what bundles brought, perhaps a part, never dispatched",
     ),
     Column("digest", Text, nullable=False, comment="of the list of its cases, which never change"),
+    Column(
+        "drawn_cases",
+        Integer,
+        nullable=False,
+        server_default=text("0"),
+        comment="its cases that were drawn from what the host computes",
+    ),
+    Column(
+        "wrong_on_host",
+        Integer,
+        nullable=False,
+        server_default=text("0"),
+        comment="of these: the cases that the host was wrong in when they were drawn",
+    ),
     _now(),
     Index("uq_suites_served", "name", "framework", "revision", unique=True, postgresql_where=text("origin = 'runner'")),
     Index(

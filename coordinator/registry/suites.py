@@ -19,7 +19,7 @@ from sqlalchemy import select, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from coordinator.database.tables import cases, suites
+from coordinator.database.tables import JUDGE_BY_TAG, cases, suites
 from coordinator.database.values import to_json
 from coordinator.errors import BundleDisagreesError, RunnerIncompatibleError, SuiteChangedError
 from coordinator.registry.revisions import (
@@ -33,6 +33,7 @@ from coordinator.registry.revisions import (
     digest,
 )
 from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite, ambiguity, representatives
+from protocol.enums import WRONG_ON_HOST
 
 Origin = Literal["runner", "bundle"]
 CASES_AT_ONCE = 2_000
@@ -139,9 +140,10 @@ async def _insert(
     connection: AsyncConnection, framework: str, suite: CatalogueSuite, origin: Origin, digest: str
 ) -> int | None:
     """Insert the suite with its cases and return its id, or None if it is there; this waits for other writers."""
+    drawn_counts = await asyncio.to_thread(_drawn_counts, suite.cases)
     result = await connection.execute(
         upsert(suites)
-        .values(**_key(framework, suite), origin=origin, digest=digest)
+        .values(**_key(framework, suite), origin=origin, digest=digest, **drawn_counts)
         .on_conflict_do_nothing()
         .returning(suites.c.id)
     )
@@ -151,6 +153,14 @@ async def _insert(
         for start in range(0, len(suite.cases), CASES_AT_ONCE):
             await connection.execute(_STORE_CASES, _columns(suite_id, suite.cases, start, timed_ids))
     return suite_id
+
+
+def _drawn_counts(cases: Sequence[CatalogueCase]) -> dict[str, int]:
+    """Only a drawn suite names who judged its cases; of another nobody says why a case is in it."""
+    return {
+        "drawn_cases": sum(not JUDGE_BY_TAG.keys().isdisjoint(case.tags) for case in cases),
+        "wrong_on_host": sum(WRONG_ON_HOST in case.tags for case in cases),
+    }
 
 
 def _options(case: CatalogueCase) -> str | None:

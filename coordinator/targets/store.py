@@ -6,18 +6,16 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.targets.models import Target
-from protocol.enums import HOST, WRONG_ON_HOST
+from protocol.enums import HOST
 
-# Only a drawn suite names who judged its cases; of another nobody says why a case is in it.
 _TARGETS = text(f"""
 SELECT t.id, t.framework, t.version, t.device, t.device_class, t.hardware, t.environment, t.simulated, t.notes,
-       s.name AS suite, s.revision AS suite_revision, n.drawn_cases, n.wrong_on_host
+       s.name AS suite, s.revision AS suite_revision,
+       CASE WHEN t.device = '{HOST}' THEN s.drawn_cases ELSE 0 END AS drawn_cases,
+       CASE WHEN t.device = '{HOST}' THEN s.wrong_on_host ELSE 0 END AS wrong_on_host
   FROM campaign_targets ct
   JOIN targets t ON t.id = ct.target_id
   JOIN suites s ON s.id = ct.suite_id
- CROSS JOIN LATERAL (SELECT count(*) FILTER (WHERE c.judged_by IS NOT NULL) AS drawn_cases,
-                            count(*) FILTER (WHERE c.tags @> '["{WRONG_ON_HOST}"]') AS wrong_on_host
-                       FROM cases c WHERE t.device = '{HOST}' AND c.suite_id = s.id) n
  WHERE ct.campaign_id = :campaign
  ORDER BY t.framework, t.device, t.version_numbers, t.version, t.hardware, t.id
 """)

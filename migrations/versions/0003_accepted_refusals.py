@@ -60,3 +60,7 @@ def upgrade() -> None:
     # The kept matrix is made anew, because the definition of its figures is another.
     op.add_column("matrix_cells", sa.Column("accepted", sa.BigInteger(), server_default="0", nullable=False))
     op.alter_column("matrix_cells", "accepted", server_default=None)
+
+
+def downgrade() -> None:
+    raise NotImplementedError("take a backup before an upgrade; there is no way back down")
