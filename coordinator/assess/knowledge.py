@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from coordinator.assess.values import Elements, Method, Thing, array, is_array
-from coordinator.catalogue.surfaces import ARRAYS, CHARTABLE, ROOTS, Surface, open_surface, shipped_releases
+from coordinator.catalogue.surfaces import (
+    ARRAYS,
+    CHARTABLE,
+    ROOTS,
+    Surface,
+    plain_name,
+    read_shipped_surface,
+    shipped_releases,
+)
 from coordinator.catalogue.usage.resolver import MAKERS, OTHER, Binding, is_class
 from coordinator.results.conditions import CallSite
 
@@ -145,9 +153,20 @@ def _several(callee: str, last: str, made: Thing, *, along: bool) -> Binding:
     return Elements(made) if several else made
 
 
-def shipped_surfaces() -> list[Surface]:
-    """The surfaces that come with Portolan, the newest release of a framework first."""
-    return [open_surface(release) for release in reversed(shipped_releases())]
+def read_shipped() -> tuple[Knowledge, PublicNames]:
+    """What the surfaces that come with Portolan say, the newest release of a framework first.
+
+    Each surface is let go before the next but one is read: together they take 60 MB.
+    """
+    public = PublicNames()
+
+    def surfaces() -> Iterator[Surface]:
+        for release in reversed(shipped_releases()):
+            surface = read_shipped_surface(release)
+            public.add(surface)
+            yield surface
+
+    return knowledge_of(surfaces()), public
 
 
 def knowledge_of(surfaces: Iterable[Surface]) -> Knowledge:
@@ -178,13 +197,15 @@ def knowledge_of(surfaces: Iterable[Surface]) -> Knowledge:
 
 
 class PublicNames:
-    """The canonical names of what the surfaces that ship can chart."""
+    """The canonical names of what the surfaces that ship can chart. Of a surface it keeps names alone."""
 
-    def __init__(self, surfaces: Iterable[Surface]) -> None:
-        self._surfaces: dict[str, list[Surface]] = {root: [] for root in ROOTS.values()}
-        for surface in surfaces:
-            self._surfaces[ROOTS[surface.header.framework]].append(surface)
+    def __init__(self) -> None:
+        self._releases: dict[str, list[_ReleaseNames]] = {root: [] for root in ROOTS.values()}
         self._known: dict[str, str | None] = {}
+
+    def add(self, surface: Surface) -> None:
+        """Take the names of one more release, which count where those before it do not have them."""
+        self._releases[ROOTS[surface.header.framework]].append(_ReleaseNames.of(surface))
 
     def canonical(self, name: str) -> str | None:
         """The canonical name of a function, class or method; None of anything else that a name can stand for."""
@@ -193,8 +214,33 @@ class PublicNames:
         return self._known[name]
 
     def _look_up(self, name: str) -> str | None:
-        for surface in self._surfaces.get(name.partition(".")[0], ()):
-            entry = surface.resolve(name)
-            if entry is not None:
-                return entry.name if entry.kind in CHARTABLE else None
+        for release in self._releases.get(name.partition(".")[0], ()):
+            known_name = release.known_name(plain_name(name))
+            if known_name is not None:
+                return release.canonical[known_name]
         return None
+
+
+@dataclass(frozen=True)
+class _ReleaseNames:
+    """The names of one release."""
+
+    canonical: Mapping[str, str | None]
+    """By every name of an object its canonical one; None of what no program can call or read."""
+    bases: Mapping[str, Sequence[str]]
+    """By every name of a class the public classes from which it inherits."""
+
+    @classmethod
+    def of(cls, surface: Surface) -> _ReleaseNames:
+        return cls(
+            {name: entry.name if entry.kind in CHARTABLE else None for name, entry in surface.by_name.items()},
+            {name: entry.bases for name, entry in surface.by_name.items() if entry.bases},
+        )
+
+    def known_name(self, name: str) -> str | None:
+        """The name itself, or that of the member that its class inherits, if the release has one."""
+        if name in self.canonical:
+            return name
+        owner, _, member = name.rpartition(".")
+        inherited = (f"{base}.{member}" for base in self.bases.get(owner, ()))
+        return next((name for name in inherited if name in self.canonical), None)

@@ -33,6 +33,11 @@ _MAPPING_METHODS = frozenset({"keys", "values", "items", "get"})
 _CALLS = ("forward", "__call__", "call")
 """Methods that calling an instance calls."""
 
+MOST_REMEMBERED = 50_000
+"""Values of symbols that are remembered from one file to the next; most are of one file alone."""
+MOST_PASSED = 8
+"""Values of one parameter that are looked at."""
+
 
 class CallEdge(NamedTuple):
     """A function of the user's, and another that it calls or hands on."""
@@ -44,7 +49,7 @@ class CallEdge(NamedTuple):
 class Linker:
     """Evaluates symbols by the facts of all files."""
 
-    def __init__(self, facts: Facts, readings: Iterable[FileReading], knowledge: Knowledge) -> None:
+    def __init__(self, facts: Facts, readings: Sequence[FileReading], knowledge: Knowledge) -> None:
         self._facts = facts
         packages = {reading.module for reading in readings if reading.is_package}
         self._modules = _with_parents(reading.module for reading in readings)
@@ -52,9 +57,12 @@ class Linker:
         self._knowledge = knowledge
         self._memo: dict[str, Binding] = {}
         self._passed: dict[str, list[Binding]] = {}
-        for passed in facts.passed:
-            for parameter, value in self._passed_values(passed.callee, passed.positional, passed.keywords):
-                self._passed.setdefault(parameter, []).append(value)
+        for reading in readings:
+            for passed in reading.facts.passed:
+                for parameter, value in self._passed_values(passed.callee, passed.positional, passed.keywords):
+                    values = self._passed.setdefault(parameter, [])
+                    if len(values) < MOST_PASSED:
+                        values.append(value)
         for parameter, value in facts.defaults.items():
             self._passed.setdefault(parameter, []).append(value)
         # What was evaluated so far did not know of arguments.
@@ -261,7 +269,7 @@ class Linker:
         root = self._facts.parameters.get(path)
         if root is not None:
             return array(root, certain=False)
-        given = either([self.value(value) for value in self._passed.get(path, ())[:8]])
+        given = either([self.value(value) for value in self._passed.get(path, ())[:MOST_PASSED]])
         if given is not None:
             return _uncertain(given)
         function = path.rpartition("<")[0]
@@ -277,6 +285,8 @@ class Linker:
 
     def uses(self, reading: FileReading, public: PublicNames) -> Iterator[Site | CallEdge]:
         """The sites of one file, and its calls of the user's own functions."""
+        if len(self._memo) > MOST_REMEMBERED:
+            self._memo.clear()
         for mention in reading.mentions:
             options = self._options(mention)
             sites = (self._site(mention, option, reading, public) for option in options)

@@ -1,18 +1,52 @@
 """Mentions: uses and facts of one file as they are read, before other files say what the file's names stand for.
 
-There are hundreds of thousands of them in a large package, all of which go from one process to another.
+There are hundreds of thousands of them in a large package, all of which go from one process to another. What is needed
+of one file at a time is kept as the bytes that came (``Parcel``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import pickle
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from coordinator.assess.sites import DeviceQuestion, Guard, UnreadFile
 from coordinator.catalogue.usage.resolver import Binding
 from coordinator.results.conditions import CallSite
+
+Item = TypeVar("Item")
+FASTEST = 1
+"""Of the levels of compression."""
+
+
+class Parcel(Generic[Item]):
+    """A list that goes from one process to another as bytes, and stays so: they take a small part of the memory.
+
+    Every iteration unpacks it anew.
+    """
+
+    __slots__ = ("_items", "_packed")
+
+    def __init__(self, packed: bytes = b"") -> None:
+        self._items: list[Item] = []
+        self._packed = packed
+
+    def append(self, item: Item) -> None:
+        self._items.append(item)
+
+    def __iter__(self) -> Iterator[Item]:
+        if self._packed:
+            yield from pickle.loads(zlib.decompress(self._packed))
+        yield from self._items
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Parcel[Item]], tuple[bytes]]:
+        items = list(self)
+        if not items:
+            return Parcel, (b"",)
+        return Parcel, (zlib.compress(pickle.dumps(items, pickle.HIGHEST_PROTOCOL), FASTEST),)
 
 
 class Form(Enum):
@@ -79,18 +113,18 @@ class Facts:
     """By module, the modules of which it imports everything."""
     parameters: dict[str, str] = field(default_factory=dict)
     """By parameter, the framework whose arrays it must be, as its function uses it like one."""
-    passed: list[Passed] = field(default_factory=list)
+    passed: Parcel[Passed] = field(default_factory=Parcel)
     defaults: dict[str, Binding] = field(default_factory=dict)
     """Of parameters."""
 
     def add(self, other: Facts) -> None:
+        """Take what another file defines; what it passes stays with that file."""
         self.names.update(other.names)
         self.classes.update(other.classes)
         self.functions.update(other.functions)
         self.stars.update(other.stars)
         self.parameters.update(other.parameters)
         self.defaults.update(other.defaults)
-        self.passed.extend(other.passed)
 
 
 @dataclass
@@ -102,13 +136,17 @@ class FileReading:
     frameworks: frozenset[str] = frozenset()
     is_package: bool = False
     star_imports: int = 0
-    mentions: list[Mention] = field(default_factory=list)
+    mentions: Parcel[Mention] = field(default_factory=Parcel)
     facts: Facts = field(default_factory=Facts)
     questions: list[DeviceQuestion] = field(default_factory=list)
     unread: list[UnreadFile] = field(default_factory=list)
     is_read: bool = True
     places: Sequence[tuple[int, int]] = ()
     """Of each line of a notebook's code, the number of the cell and the line in it."""
+
+    def without_names(self) -> FileReading:
+        """The same without the names that it defines, which are needed together with those of all files."""
+        return replace(self, facts=Facts(passed=self.facts.passed))
 
     def place(self, line: int) -> tuple[str, int]:
         """The path and the line under which a line is shown."""

@@ -12,7 +12,7 @@ from coordinator.assess.code import Code, CodeInMemory
 from coordinator.assess.evidence import EvidenceSet, TargetEvidence
 from coordinator.assess.evidence_file import load_shipped
 from coordinator.assess.findings import assess
-from coordinator.assess.knowledge import PublicNames, knowledge_of, shipped_surfaces
+from coordinator.assess.knowledge import read_shipped
 from coordinator.assess.names import all_names, names_of
 from coordinator.assess.report import AssessmentReport
 from coordinator.assess.silencing import silence
@@ -150,7 +150,6 @@ def _reports(script: Script, source: AssessedSource, evidence: Iterable[Evidence
 
 def _read(script: Script, answer: Connection) -> None:
     bound_parser()
-    surfaces = shipped_surfaces()
-    knowledge = knowledge_of(surfaces)
+    knowledge, public = read_shipped()
     reading = read_one(SourceFile(script.name, "", script.content), "", knowledge)
-    answer.send(link_readings([reading], knowledge, PublicNames(surfaces), ROOTS.values()))
+    answer.send(link_readings([reading], knowledge, public, ROOTS.values()))

@@ -9,13 +9,13 @@ from __future__ import annotations
 import importlib.machinery
 import os
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from pathlib import Path, PurePosixPath
 
 from coordinator.assess.inference import read_file
-from coordinator.assess.knowledge import Knowledge, PublicNames, knowledge_of, shipped_surfaces
+from coordinator.assess.knowledge import Knowledge, PublicNames, read_shipped
 from coordinator.assess.linking import CallEdge, Linker
 from coordinator.assess.mentions import Facts, FileReading
 from coordinator.assess.notebooks import code_of
@@ -46,20 +46,21 @@ def read_sources(path: Path, *, frameworks: Collection[str] = FRAMEWORKS) -> Ass
     found = _files(path)
     # Millions of objects are made that have no cycles: to look for some takes half of the time.
     with garbage_collection_paused():
-        surfaces = shipped_surfaces()
-        knowledge = knowledge_of(surfaces)
-        readings = list(_readings(found, _package_above(path), knowledge))
+        knowledge, public = read_shipped()
+        readings = _readings(found, _package_above(path), knowledge)
         roots = {ROOTS[name] for name in frameworks if name in ROOTS}
-        return link_readings(readings, knowledge, PublicNames(surfaces), roots)
+        return link_readings(readings, knowledge, public, roots)
 
 
 def link_readings(
-    readings: Sequence[FileReading], knowledge: Knowledge, public: PublicNames, roots: Collection[str]
+    file_readings: Iterable[FileReading], knowledge: Knowledge, public: PublicNames, roots: Collection[str]
 ) -> AssessedSource:
     """Put the readings of all files together. Pure."""
     facts = Facts()
-    for reading in readings:
+    readings: list[FileReading] = []
+    for reading in file_readings:
         facts.add(reading.facts)
+        readings.append(reading.without_names())
     linker = Linker(facts, readings, knowledge)
     sites: list[Site] = []
     calls: dict[str, set[str]] = {}

@@ -93,6 +93,11 @@ def shipped_releases() -> list[str]:
 @cache
 def shipped_surface(release: str) -> Surface:
     """The surface of a release that comes with Portolan, which is read once."""
+    return read_shipped_surface(release)
+
+
+def read_shipped_surface(release: str) -> Surface:
+    """The surface of a release that comes with Portolan, for whoever does not keep it."""
     return read_surface((SHIPPED / f"{release.replace('@', '-', 1)}{SUFFIX}").read_bytes(), release)
 
 

@@ -48,7 +48,12 @@ class Instance(Value):
 
 
 class _Other(Value):
-    """A value that is none of a framework."""
+    """A value that is none of a framework. There is one, also after it went from one process to another."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> str:
+        return "OTHER"
 
 
 OTHER = _Other()

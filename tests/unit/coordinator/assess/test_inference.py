@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from coordinator.assess.knowledge import Knowledge, PublicNames, knowledge_of, shipped_surfaces
+from coordinator.assess.knowledge import Knowledge, PublicNames, read_shipped
 from coordinator.assess.sites import AssessedSource, Certainty, GuardKind, Site, Use
 from coordinator.assess.sources import link_readings, read_one
 from coordinator.catalogue.usage import sources as files
@@ -20,8 +20,7 @@ IMPORTS = "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\
 
 @cache
 def shipped_knowledge() -> tuple[Knowledge, PublicNames]:
-    surfaces = shipped_surfaces()
-    return knowledge_of(surfaces), PublicNames(surfaces)
+    return read_shipped()
 
 
 def read_code(code: Mapping[str, str]) -> AssessedSource:

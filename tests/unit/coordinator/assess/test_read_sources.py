@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import pickle
 import tarfile
 import zipfile
 from pathlib import Path
@@ -14,17 +15,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from coordinator.assess import sources
-from coordinator.assess.knowledge import PublicNames, knowledge_of, shipped_surfaces
+from coordinator.assess.knowledge import read_shipped
+from coordinator.assess.mentions import FileReading
 from coordinator.assess.sites import AssessedSource
 from coordinator.assess.sources import locate, module_of, read_one, read_sources
+from coordinator.catalogue.surfaces import CHARTABLE, ROOTS, read_shipped_surface, shipped_releases
 from coordinator.catalogue.usage import sources as files
+from coordinator.catalogue.usage.resolver import OTHER
 from coordinator.errors import AssessmentError
 from coordinator.results.conditions import UNKNOWN_VALUE
 
-ADD = "import torch\ntorch.add(1, 2)\n"
-SURFACES = shipped_surfaces()
-KNOWLEDGE = knowledge_of(SURFACES)
-PUBLIC = PublicNames(SURFACES)
+IMPORT = "import torch\n"
+ADD = f"{IMPORT}torch.add(1, 2)\n"
+KNOWLEDGE, PUBLIC = read_shipped()
 
 
 def places(source: AssessedSource) -> list[tuple[str, int]]:
@@ -49,6 +52,27 @@ def test_a_folder_is_read_without_what_is_not_the_users(tmp_path: Path) -> None:
     source = read_sources(tmp_path)
     assert places(source) == [("explore.ipynb#2", 2), ("src/package/layers.py", 2), ("train.py", 2)]
     assert (source.files, source.unread) == (3, ())
+
+
+def test_a_reading_from_another_process_is_the_same_and_small() -> None:
+    code = IMPORT + "".join(f"def f{number}(x):\n    y = g(x.abs(), 1)\n    return y + x\n" for number in range(200))
+    reading = read_one(files.SourceFile("main.py", "", code.encode()), "", KNOWLEDGE)
+    copied: FileReading = pickle.loads(pickle.dumps(reading))
+    for own, other in ((reading.mentions, copied.mentions), (reading.facts.passed, copied.facts.passed)):
+        assert list(own) == list(other)
+        assert len(list(other)) >= 200, "and every time"
+    assert len(pickle.dumps(reading.mentions)) < len(pickle.dumps(list(reading.mentions))) / 4
+    assert pickle.loads(pickle.dumps(OTHER)) is OTHER
+
+
+def test_names_are_those_of_the_newest_surface_that_has_them() -> None:
+    surfaces = [read_shipped_surface(release) for release in reversed(shipped_releases())]
+    names = [name for surface in surfaces for name in list(surface.by_name)[::97]]
+    inherited = ["torch.optim.AdamW.add_param_group", "tf.compat.v2.abs", "torch.nothing", "numpy.add", ""]
+    for name in [*names, *inherited]:
+        entries = (surface.resolve(name) for surface in surfaces if name.startswith(ROOTS[surface.header.framework]))
+        entry = next((entry for entry in entries if entry is not None), None)
+        assert PUBLIC.canonical(name) == (entry.name if entry is not None and entry.kind in CHARTABLE else None), name
 
 
 def test_a_single_file_and_a_part_of_a_package_are_read(tmp_path: Path) -> None:
