@@ -148,6 +148,8 @@ class SiteResolver(Resolver):
         self._returns: list[list[Binding]] = []
         self._guards: tuple[Guard, ...] = ()
         self._silent = 0
+        self._is_asked = False
+        """Whether what is read are arguments of ``isinstance`` and its like, whose names are no uses."""
 
     def read(self, tree: ast.Module) -> FileReading:
         self.visit(tree)
@@ -168,6 +170,13 @@ class SiteResolver(Resolver):
         self._silent += 1
         yield
         self._silent -= 1
+
+    @contextmanager
+    def _asked(self) -> Iterator[None]:
+        """Take note of calls alone: ``isinstance(x, nn.Linear)`` makes no layer, ``print(x.sum())`` computes."""
+        before, self._is_asked = self._is_asked, True
+        yield
+        self._is_asked = before
 
     @contextmanager
     def _inside(self, name: str) -> Iterator[None]:
@@ -197,7 +206,7 @@ class SiteResolver(Resolver):
         operator: str = "",
         dtypes: Iterable[str] = (),
     ) -> None:
-        if self._silent:
+        if self._silent or (self._is_asked and form is Form.named):
             return
         line, column = node.lineno, node.col_offset + 1  # type: ignore[attr-defined]
         if form is Form.called and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -306,11 +315,26 @@ class SiteResolver(Resolver):
                 owner = self._value(target.value, outer=False)
                 if isinstance(owner, Symbol) and owner.path.endswith(CALLED) and value is not OTHER:
                     self._define(f"{owner.path}.{target.attr}", value)
+                    self._define_layers(f"{owner.path}.{target.attr}", source)
             case ast.Subscript():
                 owner, index = self._value(target.value, outer=False), self._value(target.slice)
                 self._note_operation(Form.written, target, index_kind(target.slice), owner, index)
             case _:
                 self.visit(target)
+
+    def _define_layers(self, path: str, source: ast.expr | None) -> None:
+        """Note the layers of a ``ModuleDict``, which are its attributes."""
+        match source:
+            case ast.Call(func=function, args=[ast.Dict() as layers]):
+                members = list(_with_text_keys(layers))
+            case ast.Call(func=function, args=[ast.Call(func=ast.Name(id="dict"), args=[], keywords=keywords)]):
+                members = [(keyword.arg, keyword.value) for keyword in keywords if keyword.arg is not None]
+            case _:
+                return
+        with self._quiet():
+            if self._value(function, outer=False) == "torch.nn.ModuleDict":
+                for name, value in members:
+                    self._define(f"{path}.{name}", self._value(value))
 
     def _augmented_assignment(self, node: ast.AugAssign) -> None:
         right = self._value(node.value)
@@ -532,7 +556,7 @@ class SiteResolver(Resolver):
         callee = self._value(node.func, outer=False)
         self._ask(node)
         if isinstance(callee, Builtin) and callee.name in _KIND_QUESTIONS:
-            with self._quiet():
+            with self._asked():
                 self._arguments(node)
             return OTHER
         positional, keywords = self._arguments(node)
@@ -784,6 +808,12 @@ def _imported_value(name: str) -> Binding:
     if name in _MODULES:
         return _MODULES[name]
     return OTHER if name.partition(".")[0] in _FOREIGN else Symbol(name)
+
+
+def _with_text_keys(node: ast.Dict) -> Iterator[tuple[str, ast.expr]]:
+    for key, value in zip(node.keys, node.values, strict=True):
+        if isinstance(key, ast.Constant) and isinstance(key.value, str):
+            yield key.value, value
 
 
 def _is_number(node: ast.expr | None) -> bool:

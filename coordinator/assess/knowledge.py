@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from coordinator.assess.values import Elements, Method, Thing, array, is_array
+from coordinator.assess.values import Elements, Items, Method, Thing, array, is_array
 from coordinator.catalogue.surfaces import (
     ARRAYS,
     CHARTABLE,
@@ -34,6 +34,9 @@ _LAYER_ARRAYS = frozenset(
     {"weight", "bias", "running_mean", "running_var", "in_proj_weight", "kernel", "gamma", "beta"}
 )
 """Attributes of layers."""
+_LEAVES = frozenset({"jax.tree.leaves", "jax.tree_util.tree_leaves", "jax.tree_leaves", "tf.nest.flatten"})
+"""Functions that take the arrays out of what holds them."""
+_LEAVES_WITH_TREE = frozenset({"jax.tree.flatten", "jax.tree_util.tree_flatten", "jax.tree_flatten"})
 _ONE = frozenset({"jax.random.split", "jax.numpy.sort", "jax.lax.sort", "tf.sort"})
 _PLAIN_PROPERTIES = frozenset(
     """device device_buffer dtype fp_precision_type grad_fn is_cpu is_cuda is_deleted is_fully_addressable is_leaf
@@ -110,6 +113,10 @@ class Knowledge:
             return OTHER
         if callee in MAKERS:
             return array(root, certain=True, dtype=dtype)
+        if callee in _LEAVES:
+            return Elements(array(root, certain=False))
+        if callee in _LEAVES_WITH_TREE:
+            return Items((Elements(array(root, certain=False)), OTHER))
         if _NO_ARRAYS.fullmatch(callee):
             return None
         certain = callee in self.arrays

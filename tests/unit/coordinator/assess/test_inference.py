@@ -75,6 +75,47 @@ def test_calls_are_found_with_the_certainty_of_their_names(
     assert functions(code) == expected_uses
 
 
+def test_what_is_printed_is_computed_and_what_is_asked_about_is_not_used() -> None:
+    code = """
+x = torch.zeros(3)
+print(x.mean(), f"{torch.cuda.max_memory_allocated()} B", str(x.sum()), torch.float32)
+if isinstance(x, nn.Linear) or hasattr(F, "relu") or type(x) is nn.Conv2d:
+    repr(x.abs())
+"""
+    assert names(code) == [
+        "torch.zeros", "torch.Tensor.mean", "torch.cuda.max_memory_allocated", "torch.Tensor.sum", "torch.Tensor.abs",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("layers", ['{"one": nn.Linear(1, 1), "list": l}', "dict(one=nn.Linear(1, 1), list=l)"])
+def test_the_layers_of_a_module_dict_are_its_attributes(layers: str) -> None:
+    code = f"""
+class Net(nn.Module):
+    def __init__(self):
+        l = nn.ModuleList([nn.GELU() for _ in range(3)])
+        self.parts = nn.ModuleDict({layers})
+    def forward(self, x):
+        for layer in self.parts.list:
+            x = layer(self.parts.one(x))
+        return x.sum()
+"""
+    assert names(code)[-3:] == ["torch.nn.Linear", "torch.nn.GELU", "torch.Tensor.sum"]
+    assert names(code).count("torch.nn.Linear") == 2
+
+
+def test_leaves_of_a_tree_are_arrays() -> None:
+    code = """
+import jax, jax.numpy as jnp
+def norm(tree):
+    leaves, structure = jax.tree.flatten(tree)
+    return sum(x ** 2 for x in jax.tree_util.tree_leaves(tree)), leaves[0].sum()
+"""
+    sites = read_code({"main.py": code}).sites
+    assert [site.function for site in sites] == [
+        "jax.tree.flatten", "jax.tree_util.tree_leaves", "jax.numpy.power", "jax.Array.sum",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("expression", "function"),
     [
