@@ -292,9 +292,9 @@ class RunnerChangedError(RunnerError):
 class EventsTrimmedError(RunnerError):
     """The runner no longer has the events after the given one: another client acknowledged them."""
 
-    def __init__(self, message: str, acknowledged: int | None) -> None:
+    def __init__(self, message: str, last_acknowledged: int | None) -> None:
         super().__init__(message)
-        self.acknowledged = acknowledged
+        self.acknowledged = last_acknowledged
         """Up to where, if the runner says; its stream can be read from there."""
 
 

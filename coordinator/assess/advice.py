@@ -16,16 +16,16 @@ MOST_ADVICE = 2
 
 def advice(
     call: CallSite | None,
-    counted: Sequence[CaseEvidence],
+    cases: Sequence[CaseEvidence],
     usual: Sequence[CaseEvidence],
     is_failing: Callable[[CaseEvidence], bool],
 ) -> tuple[str, ...]:
     """Sentences of what passes: ``passes with mode='nearest' (4 of 4 cases)``; none if nothing is known to.
 
-    ``usual`` are the cases that the call is set against, ``counted`` all of its function.
+    ``usual`` are the cases that the call is set against, ``cases`` all of its function.
     """
-    found = [*(_keywords(call, usual, is_failing) if call else ()), *_dtypes(call, counted, usual, is_failing)]
-    return tuple(found[:MOST_ADVICE])
+    sentences = [*(_keywords(call, usual, is_failing) if call else ()), *_dtypes(call, cases, usual, is_failing)]
+    return tuple(sentences[:MOST_ADVICE])
 
 
 def _keywords(
@@ -46,26 +46,26 @@ def _keywords(
 
 def _values(name: str, cases: Iterable[CaseEvidence]) -> list[object]:
     """The plain values that cases give a keyword."""
-    found: dict[str, object] = {}
+    values_by_text: dict[str, object] = {}
     for case in cases:
         for call in (case.options.calls if case.options else None) or ():
             if name in given_keywords(call) and not isinstance(call.keywords[name], (dict, list)):
-                found.setdefault(repr(call.keywords[name]), call.keywords[name])
-    return [found[text] for text in sorted(found)]
+                values_by_text.setdefault(repr(call.keywords[name]), call.keywords[name])
+    return [values_by_text[text] for text in sorted(values_by_text)]
 
 
 def _dtypes(
     call: CallSite | None,
-    counted: Sequence[CaseEvidence],
+    cases: Sequence[CaseEvidence],
     usual: Sequence[CaseEvidence],
     is_failing: Callable[[CaseEvidence], bool],
 ) -> Iterator[str]:
     """A dtype that none of the cases has that the call is set against."""
-    plain = [case for case in counted if GRADIENT not in case.tags]
-    cases = (matching(call, plain) if call else []) or plain
+    plain = [case for case in cases if GRADIENT not in case.tags]
+    candidates = (matching(call, plain) if call else []) or plain
     there = {dtype for case in usual for dtype in (case.options.dtypes if case.options else ())}
     by_dtype: dict[str, list[CaseEvidence]] = defaultdict(list)
-    for case in cases:
+    for case in candidates:
         for dtype in case.options.dtypes if case.options else ():
             if dtype not in there:
                 by_dtype[dtype].append(case)

@@ -38,7 +38,7 @@ class Annotations:
             case ast.Name() | ast.Attribute():
                 value = self._resolve(node)
                 if isinstance(value, Symbol):
-                    return value.extended(CALLED)
+                    return value.extend(CALLED)
                 if not isinstance(value, str):
                     return None
                 value = _ARRAY_ALIASES.get(value, value)

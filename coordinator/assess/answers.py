@@ -86,13 +86,17 @@ def answer(question: Question, evidence: EvidenceSet) -> Answer:
     """The answer of this evidence. Raises as ``can_i`` does."""
     function, target = question.function, choose(evidence, question.selector, None).chosen
     names = names_of(target)
-    charted = names.charted(function)
-    if charted is None:
+    charted_name = names.charted_name(function)
+    if charted_name is None:
         _require_public(function, names)
         return Answer(function, target.target, None, 0, 0, (f"nobody charted {function} on {target.target}",))
-    cases = target.functions[charted.name]
-    if question.dtype is not None and question.dtype not in (known := _dtypes(cases)):
-        there = f"its cases are in {join_words(known)}" if known else "its cases do not say in which they are"
+    cases = target.functions[charted_name.name]
+    if question.dtype is not None and question.dtype not in (dtypes_of_cases := _dtypes(cases)):
+        there = (
+            f"its cases are in {join_words(dtypes_of_cases)}"
+            if dtypes_of_cases
+            else "its cases do not say in which they are"
+        )
         missing = f"no case of {function} on {target.target} is in {question.dtype}: {there}"
         return Answer(function, target.target, None, 0, 0, (missing,))
     dtypes = frozenset() if question.dtype is None else frozenset({question.dtype})

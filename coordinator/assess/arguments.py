@@ -78,5 +78,5 @@ def dtype_of(value: Binding) -> str | None:
 
 
 def dtypes_of(values: Iterable[Binding]) -> set[str]:
-    known = [value.dtype if isinstance(value, Thing) else dtype_of(value) for value in values]
-    return {dtype for dtype in known if dtype is not None}
+    dtypes = [value.dtype if isinstance(value, Thing) else dtype_of(value) for value in values]
+    return {dtype for dtype in dtypes if dtype is not None}

@@ -24,16 +24,16 @@ class CallingFunction:
 def callers(assessment: Assessment, source: AssessedSource) -> tuple[CallingFunction, ...]:
     """The functions that reach a serious finding, by the shortest way to each; those that reach most first."""
     called_by: dict[str, set[str]] = defaultdict(set)
-    for caller, called in source.calls.items():
-        for name in called:
+    for caller, names in source.calls.items():
+        for name in names:
             called_by[name].add(caller)
-    reached: dict[str, dict[SiteVerdict, tuple[str, ...]]] = defaultdict(dict)
+    paths: dict[str, dict[SiteVerdict, tuple[str, ...]]] = defaultdict(dict)
     for finding in assessment.serious:
         starts = {inner for site in finding.places if (inner := function_of(site, source.modules))}
         for name, path in _ways(starts, called_by).items():
-            reached[name][finding.verdict] = path
-    found = (CallingFunction(name, tuple(ways), min(ways.values(), key=len)) for name, ways in reached.items())
-    return tuple(sorted(found, key=lambda caller: (-len(caller.verdicts), len(caller.path), caller.name)))
+            paths[name][finding.verdict] = path
+    functions = (CallingFunction(name, tuple(ways), min(ways.values(), key=len)) for name, ways in paths.items())
+    return tuple(sorted(functions, key=lambda caller: (-len(caller.verdicts), len(caller.path), caller.name)))
 
 
 def function_of(site: Site, modules: Mapping[str, str]) -> str | None:

@@ -201,32 +201,34 @@ def mean_ratio(cases: Iterable[CaseEvidence]) -> float | None:
     return geometric_mean(ratios) if ratios else None
 
 
-def choose(evidence: EvidenceSet, selector: Selector, installed: str | None) -> Choice:
+def choose(evidence: EvidenceSet, selector: Selector, installed_version: str | None) -> Choice:
     """The target that the selector means: of several that of the installed version, else of the newest.
 
     Of several hardware models it is that which was charted last. Raises ``AssessmentError`` if nobody charted one, or
     if it means more than one framework.
     """
-    matched = [target for target in evidence.targets if selector.matches(target)]
-    if not matched:
+    targets = [target for target in evidence.targets if selector.matches(target)]
+    if not targets:
         raise AssessmentError(_nobody_charted(selector, evidence))
-    frameworks = sorted({target.framework for target in matched})
+    frameworks = sorted({target.framework for target in targets})
     if len(frameworks) > 1:
         raise AssessmentError(
-            f"--on {selector} means targets of {join_words(frameworks)}: name one framework, such as {matched[0].short}"
+            f"--on {selector} means targets of {join_words(frameworks)}: name one framework, such as {targets[0].short}"
         )
-    best = max(matched, key=lambda one: (one.version == installed, version_numbers(one.version), one.charted_at))
-    return Choice(best, tuple(one for one in matched if one is not best))
+    best = max(
+        targets, key=lambda one: (one.version == installed_version, version_numbers(one.version), one.charted_at)
+    )
+    return Choice(best, tuple(one for one in targets if one is not best))
 
 
 def _nobody_charted(selector: Selector, evidence: EvidenceSet) -> str:
-    asked = str(selector)
+    target_name = str(selector)
     if selector.device == HOST:
-        return f"{asked} is the host, to which other targets are compared: name another device, such as torch/xla"
-    charted: Sequence[str] = sorted({target.short for target in evidence.targets})
+        return f"{target_name} is the host, to which other targets are compared: name another device, such as torch/xla"
+    short_names: Sequence[str] = sorted({target.short for target in evidence.targets})
     there = ", ".join(sorted({target.target for target in evidence.targets})) or "nothing"
-    guess = did_you_mean(asked, [name for name in charted if name != asked])
+    guess = did_you_mean(target_name, [name for name in short_names if name != target_name])
     return (
-        f"nobody charted {asked} (the evidence that {evidence.origin} has {there}){guess or ';'} "
+        f"nobody charted {target_name} (the evidence that {evidence.origin} has {there}){guess or ';'} "
         f"chart it with a runner, or name a file of evidence with --data"
     )

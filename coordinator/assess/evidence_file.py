@@ -53,8 +53,8 @@ _DOCUMENT = TypeAdapter(EvidenceDocument)
 
 def document_of(targets: Sequence[TargetEvidence], made_at: datetime) -> bytes:
     """The document as JSON. Equal evidence gives equal bytes."""
-    ordered = [replace(target, functions=dict(sorted(target.functions.items()))) for target in targets]
-    document = EvidenceDocument(made_at, version("portolan"), tuple(ordered))
+    in_order = [replace(target, functions=dict(sorted(target.functions.items()))) for target in targets]
+    document = EvidenceDocument(made_at, version("portolan"), tuple(in_order))
     return _DOCUMENT.dump_json(document, exclude_defaults=True).replace(
         b"{", b'{"type":"portolan-evidence","format":%d,' % FORMAT, 1
     )
@@ -99,10 +99,10 @@ def load_shipped() -> EvidenceSet:
 
 def _require_charts(document: EvidenceDocument, name: str) -> None:
     for target in document.targets:
-        known = range(len(target.charts))
+        chart_numbers = range(len(target.charts))
         cases = (case for own in target.functions.values() for case in own)
         numbers = {number for case in cases for number in (case.chart, *case.disagreeing)}
-        if not target.charts or not all(number in known for number in numbers):
+        if not target.charts or not all(number in chart_numbers for number in numbers):
             raise AssessmentError(
                 f"{name} names a chart that it does not have: it was changed, make it anew with `{_MAKE}`"
             )

@@ -73,28 +73,30 @@ def assess(
     ``host_only`` are functions that never touch a device: nothing has to be known of them.
     """
     places: dict[SiteVerdict, list[Site]] = defaultdict(list)
-    charted: dict[str, int] = defaultdict(int)
-    unknown: dict[str, int] = defaultdict(int)
+    charted_uses: dict[str, int] = defaultdict(int)
+    unknown_uses: dict[str, int] = defaultdict(int)
     uses_of_host = 0
     verdicts: dict[tuple[object, ...], tuple[SiteVerdict, ...]] = {}
     for site in source.sites:
-        known = names.charted(site.function)
-        if known is None and site.function in host_only:
+        charted_name = names.charted_name(site.function)
+        if charted_name is None and site.function in host_only:
             uses_of_host += 1
             continue
-        if known is None:
-            unknown[site.function] += 1
+        if charted_name is None:
+            unknown_uses[site.function] += 1
             continue
-        charted[site.function] += 1
-        call = None if site.use is Use.named or site.call is None else known.call(site.call)
+        charted_uses[site.function] += 1
+        call = None if site.use is Use.named or site.call is None else charted_name.call(site.call)
         # A function stands at thousands of places, in a few forms.
         key = (site.function, _form(call), site.dtypes)
         if key not in verdicts:
-            verdicts[key] = tuple(verdicts_on(site.function, known.name, call, site.dtypes, target, slow))
+            verdicts[key] = tuple(verdicts_on(site.function, charted_name.name, call, site.dtypes, target, slow))
         for verdict in verdicts[key]:
             places[verdict].append(site)
     findings = (Finding(verdict, tuple(sites)) for verdict, sites in places.items())
-    return Assessment(tuple(sorted(findings, key=rank)), most_first(charted), most_first(unknown), uses_of_host)
+    return Assessment(
+        tuple(sorted(findings, key=rank)), most_first(charted_uses), most_first(unknown_uses), uses_of_host
+    )
 
 
 def _form(call: CallSite | None) -> object:

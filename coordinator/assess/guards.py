@@ -45,8 +45,8 @@ def guard_of(test: ast.expr) -> Guard | None:
 def guard_of_handlers(handlers: Iterable[ast.ExceptHandler]) -> Guard | None:
     """The guard of a ``try``: its first handler that catches what functions raise on a device that lacks them."""
     for handler in handlers:
-        named = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-        if any(kind is None or _last_name(kind) in _CATCHES for kind in named):
+        kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+        if any(kind is None or _last_name(kind) in _CATCHES for kind in kinds):
             text = "except" if handler.type is None else f"except {one_line(handler.type)}"
             return Guard(GuardKind.failure, handler.lineno, text)
     return None

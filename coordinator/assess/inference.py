@@ -295,9 +295,9 @@ class SiteResolver(Resolver):
             self._bind_target(target, value, node.value)
 
     def _annotated_assignment(self, node: ast.AnnAssign) -> None:
-        stated = self._annotation(node.annotation)
+        annotation = self._annotation(node.annotation)
         value = self._value(node.value) if node.value is not None else None
-        self._bind_target(node.target, stated if stated is not None else value, node.value)
+        self._bind_target(node.target, annotation if annotation is not None else value, node.value)
 
     def _bind_target(self, target: ast.expr, value: Binding, source: ast.expr | None = None) -> None:
         match target:
@@ -410,12 +410,12 @@ class SiteResolver(Resolver):
         if owner is not None and not is_static:
             is_of_class = "classmethod" in decorators or node.name in ("__new__", "__init_subclass__")
             receiver = Symbol(owner) if is_of_class else Symbol(owner + CALLED)
-        returned = self._annotation(node.returns)
+        annotation = self._annotation(node.returns)
         with self._inside(node.name):
-            found = self._enter_function(path, node.args, node.body, receiver)
+            returns = self._enter_function(path, node.args, node.body, receiver)
         is_property = any(name in ("property", "cached_property") for name in decorators)
         parameters = parameter_names(node.args)[1 if receiver is not None else 0 :]
-        result = returned if returned is not None else either(found)
+        result = annotation if annotation is not None else either(returns)
         self._facts.functions[path] = FunctionFact(parameters, result, is_property, owner or "")
 
     def _decorator(self, node: ast.expr) -> str:
@@ -458,21 +458,21 @@ class SiteResolver(Resolver):
         for index, (argument, default) in enumerate(
             zip([*positional, *arguments.kwonlyargs], [*defaults, *arguments.kw_defaults], strict=True)
         ):
-            given = self._value(default) if default is not None else None
+            default_value = self._value(default) if default is not None else None
             if index == 0 and receiver is not None:
                 scope[argument.arg] = receiver
                 continue
             parameter = f"{path}<{argument.arg}>"
-            stated = self._annotation(argument.annotation)
+            annotation = self._annotation(argument.annotation)
             is_none = isinstance(default, ast.Constant) and default.value is None
-            if stated is not None and not (isinstance(stated, Thing) and _is_number(default)):
-                scope[argument.arg] = self._facts.names[parameter] = stated
-            elif default is not None and not is_none and given is OTHER:
+            if annotation is not None and not (isinstance(annotation, Thing) and _is_number(default)):
+                scope[argument.arg] = self._facts.names[parameter] = annotation
+            elif default is not None and not is_none and default_value is OTHER:
                 scope[argument.arg] = self._facts.names[parameter] = OTHER
             else:
                 scope[argument.arg] = Symbol(parameter)
-                if given is not None and not is_none:
-                    self._facts.defaults[parameter] = given
+                if default_value is not None and not is_none:
+                    self._facts.defaults[parameter] = default_value
         if arguments.vararg is not None:
             scope[arguments.vararg.arg] = Elements(self._annotation(arguments.vararg.annotation))
         if arguments.kwarg is not None:
@@ -531,7 +531,7 @@ class SiteResolver(Resolver):
                     self._use_parameter(owner, node.attr)
                 if node.attr in self._knowledge.properties:
                     self._note(Form.read, owner, node, operator=node.attr)
-                return owner.extended(f".{node.attr}")
+                return owner.extend(f".{node.attr}")
             case Method():
                 # ``x.at[index].set``: members of a member of an array are spoken of by its name.
                 return owner
@@ -651,7 +651,7 @@ class SiteResolver(Resolver):
                     self._facts.passed.append(Passed(callee, tuple(positional), dict(keywords)))
                 if self._keeps_arrays(callee):
                     return Symbol(callee.path.rpartition(".")[0])
-                return callee.extended(CALLED)
+                return callee.extend(CALLED)
             case Alternatives():
                 return either(self._make(option, positional, keywords, call, dtype) for option in callee.values)
             case _:
@@ -694,8 +694,8 @@ class SiteResolver(Resolver):
             return False
         (root,) = self.frameworks
         thing = array(root, certain=False)
-        made = self._knowledge.result_of_method(Method(thing, name), None, None)
-        return name in self._knowledge.methods[root] and isinstance(made, Thing)
+        result = self._knowledge.result_of_method(Method(thing, name), None, None)
+        return name in self._knowledge.methods[root] and isinstance(result, Thing)
 
     def _operation(self, node: ast.BinOp) -> Binding:
         left, right = self._value(node.left), self._value(node.right)
@@ -723,15 +723,15 @@ class SiteResolver(Resolver):
 
     def _compare(self, node: ast.Compare) -> Binding:
         left, result = self._value(node.left, outer=False), OTHER
-        made: Binding = result
+        comparison: Binding = result
         for operator, comparator in zip(node.ops, node.comparators, strict=True):
             right = self._value(comparator, outer=False)
             asks_array = not isinstance(operator, ast.Is | ast.IsNot | ast.In | ast.NotIn)
             if asks_array and not any(map(_is_text, (node.left, comparator))):
                 self._note_operation(Form.binary, node, type(operator).__name__, left, right)
-                made = self._operator_result(left, right)
+                comparison = self._operator_result(left, right)
             left = right
-        return Thing(made.of, made.certain, "bool") if isinstance(made, Thing) else made
+        return Thing(comparison.of, comparison.certain, "bool") if isinstance(comparison, Thing) else comparison
 
     def _boolean(self, node: ast.BoolOp) -> Binding:
         return either([self._value(value, outer=False) for value in node.values])
@@ -832,8 +832,8 @@ def _leaves(body: Sequence[ast.stmt]) -> bool:
 
 def _merge_names(one: Mapping[str, Binding], other: Mapping[str, Binding]) -> dict[str, Binding]:
     """The names after either of two ways through a source."""
-    merged = dict(one)
+    names = dict(one)
     for name, value in other.items():
         if name not in one or one[name] is not value:
-            merged[name] = either((one.get(name), value))
-    return merged
+            names[name] = either((one.get(name), value))
+    return names

@@ -122,10 +122,10 @@ class Knowledge:
         certain = callee in self.arrays
         if not certain and _NUMERIC.fullmatch(callee) is None:
             return None
-        made = array(root, certain=certain, dtype=dtype)
+        value = array(root, certain=certain, dtype=dtype)
         # ``torch.where(mask)`` is the indices, an array a dimension.
         is_split = along or (callee == "torch.where" and call is not None and call.positional == 1)
-        return _several(callee, last, made, along=is_split)
+        return _several(callee, last, value, along=is_split)
 
     def result_of_method(
         self, method: Method, call: CallSite | None, dtype: str | None, *, along: bool = False
@@ -153,11 +153,11 @@ class Knowledge:
         return OTHER if name in _PLAIN_PROPERTIES else Thing(owner.of, owner.certain, owner.dtype)
 
 
-def _several(callee: str, last: str, made: Thing, *, along: bool) -> Binding:
+def _several(callee: str, last: str, value: Thing, *, along: bool) -> Binding:
     if callee in _ONE:
-        return made
+        return value
     several = last in _SEVERAL or (along and callee.startswith("torch.") and last in _SEVERAL_ALONG)
-    return Elements(made) if several else made
+    return Elements(value) if several else value
 
 
 def read_shipped() -> tuple[Knowledge, PublicNames]:
@@ -199,8 +199,8 @@ def knowledge_of(surfaces: Iterable[Surface]) -> Knowledge:
                 arrays.update(names)
             elif _PLAIN_RESULT.fullmatch(result):
                 plain.update(names)
-    frozen = {root: frozenset(names) for root, names in methods.items()}
-    return Knowledge(frozen, frozenset(properties), *map(frozenset, (arrays, plain, classes, layers)))
+    methods_by_root = {root: frozenset(names) for root, names in methods.items()}
+    return Knowledge(methods_by_root, frozenset(properties), *map(frozenset, (arrays, plain, classes, layers)))
 
 
 class PublicNames:

@@ -58,8 +58,8 @@ class Linker:
         self._memo: dict[str, Binding] = {}
         self._passed: dict[str, list[Binding]] = {}
         for reading in readings:
-            for passed in reading.facts.passed:
-                for parameter, value in self._passed_values(passed.callee, passed.positional, passed.keywords):
+            for arguments in reading.facts.passed:
+                for parameter, value in self._passed_values(arguments.callee, arguments.positional, arguments.keywords):
                     values = self._passed.setdefault(parameter, [])
                     if len(values) < MOST_PASSED:
                         values.append(value)
@@ -141,9 +141,9 @@ class Linker:
 
     def _member_of_module(self, module: str, name: str) -> Binding:
         for star in self._facts.stars.get(module, ()):
-            found = self._evaluate(f"{star}.{name}")
-            if found is not None and found is not OTHER:
-                return found
+            member = self._evaluate(f"{star}.{name}")
+            if member is not None and member is not OTHER:
+                return member
         return None
 
     def _member_of_class(self, path: str, name: str, *, is_instance: bool) -> Binding:
@@ -161,38 +161,38 @@ class Linker:
 
     def _inherited_member(self, path: str, name: str, *, is_instance: bool) -> Binding:
         for base in self._facts.classes.get(path, ()):
-            known = self.value(base)
-            if isinstance(known, str):
-                if self._knowledge.is_class(known):
-                    return Method(Thing(known, True), name)
-            elif isinstance(known, Symbol) and known.path != path:
+            base_value = self.value(base)
+            if isinstance(base_value, str):
+                if self._knowledge.is_class(base_value):
+                    return Method(Thing(base_value, True), name)
+            elif isinstance(base_value, Symbol) and base_value.path != path:
                 # By its path, so that a class that inherits from itself ends.
-                found = self._evaluate(f"{known.path}{CALLED if is_instance else ''}.{name}")
-                if found is not None:
-                    return found
+                member = self._evaluate(f"{base_value.path}{CALLED if is_instance else ''}.{name}")
+                if member is not None:
+                    return member
         return None
 
     def framework_base(self, path: str) -> str | None:
         """The class of a framework from which a class of the user's inherits."""
         for ancestor in self._ancestors(path):
             for base in self._facts.classes.get(ancestor, ()):
-                known = self.value(base)
-                if isinstance(known, str):
-                    return known
+                base_value = self.value(base)
+                if isinstance(base_value, str):
+                    return base_value
         return None
 
     def _ancestors(self, path: str) -> Iterator[str]:
-        waiting, seen = [path], set[str]()
+        waiting, visits = [path], set[str]()
         while waiting:
             current = waiting.pop(0)
-            if current in seen:
+            if current in visits:
                 continue
-            seen.add(current)
+            visits.add(current)
             yield current
             for base in self._facts.classes.get(current, ()):
-                known = self.value(base)
-                if isinstance(known, Symbol):
-                    waiting.append(known.path)
+                base_value = self.value(base)
+                if isinstance(base_value, Symbol):
+                    waiting.append(base_value.path)
 
     # Calls
 
@@ -223,9 +223,9 @@ class Linker:
 
     def _called_instance(self, path: str) -> Binding:
         function = self.call_method(path)
-        made = None if function is None else self.value(self._facts.functions[function].returns)
-        if made is not None:
-            return made
+        result = None if function is None else self.value(self._facts.functions[function].returns)
+        if result is not None:
+            return result
         base = self.framework_base(path)
         if base is not None and self._knowledge.is_layer(base):
             return array(base.partition(".")[0], certain=False)
@@ -269,9 +269,9 @@ class Linker:
         root = self._facts.parameters.get(path)
         if root is not None:
             return array(root, certain=False)
-        given = either([self.value(value) for value in self._passed.get(path, ())[:MOST_PASSED]])
-        if given is not None:
-            return _uncertain(given)
+        argument = either([self.value(value) for value in self._passed.get(path, ())[:MOST_PASSED]])
+        if argument is not None:
+            return _uncertain(argument)
         function = path.rpartition("<")[0]
         fact = self._facts.functions.get(function)
         if fact is None or not fact.owner or function.rpartition(".")[2] not in _CALLS:
@@ -399,12 +399,12 @@ def _uncertain(value: Binding) -> Binding:
 
 
 def _with_parents(modules: Iterable[str]) -> frozenset[str]:
-    found = set[str]()
+    names = set[str]()
     for module in modules:
-        while module and module not in found:
-            found.add(module)
+        while module and module not in names:
+            names.add(module)
             module = module.rpartition(".")[0]
-    return frozenset(found)
+    return frozenset(names)
 
 
 def _short_names(modules: frozenset[str], packages: Set[str]) -> dict[str, str]:
@@ -412,12 +412,12 @@ def _short_names(modules: frozenset[str], packages: Set[str]) -> dict[str, str]:
 
     A folder that is no package may be where imports begin.
     """
-    found: dict[str, str] = {}
+    module_of: dict[str, str] = {}
     for module in sorted(modules, key=lambda name: (name.count("."), name)):
         folder, _, rest = module.partition(".")
         while rest and folder not in packages:
             if rest not in modules:
-                found.setdefault(rest, module)
+                module_of.setdefault(rest, module)
             part, _, rest = rest.partition(".")
             folder = f"{folder}.{part}"
-    return found
+    return module_of

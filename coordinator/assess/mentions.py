@@ -157,6 +157,8 @@ class FileReading:
 
     def of_cells(self, places: Sequence[tuple[int, int]], unread: Sequence[UnreadFile]) -> FileReading:
         """The same as the reading of a notebook, whose cells have lines of their own."""
-        shown = replace(self, places=places, unread=list(unread))
-        shown.questions = [DeviceQuestion(*shown.place(question.line), question.text) for question in self.questions]
-        return shown
+        reading = replace(self, places=places, unread=list(unread))
+        reading.questions = [
+            DeviceQuestion(*reading.place(question.line), question.text) for question in self.questions
+        ]
+        return reading

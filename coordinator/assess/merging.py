@@ -26,8 +26,8 @@ class Charted:
 def merge_charts(charts: Iterable[Charted]) -> tuple[TargetEvidence, ...]:
     """One evidence a target, ordered by its name and hardware."""
     by_target: dict[TargetKey, list[Charted]] = defaultdict(list)
-    for charted in charts:
-        by_target[charted.target.key].append(charted)
+    for chart in charts:
+        by_target[chart.target.key].append(chart)
     return tuple(_merge(by_target[key]) for key in sorted(by_target))
 
 
@@ -66,15 +66,15 @@ def _behind(case: CaseEvidence, charts: int) -> CaseEvidence:
 
 
 def _merge(charts: Sequence[Charted]) -> TargetEvidence:
-    newest_first = sorted(charts, key=lambda charted: charted.target.charted_at, reverse=True)
+    newest_first = sorted(charts, key=lambda chart: chart.target.charted_at, reverse=True)
     functions: dict[str, dict[tuple[str, str], CaseEvidence]] = defaultdict(dict)
     newest: dict[tuple[str, str], Charted] = {}
-    for number, charted in enumerate(newest_first):
-        suite = charted.target.charts[0].suite
-        for function, cases in charted.target.functions.items():
-            leading = newest.setdefault((suite, function), charted)
+    for number, chart in enumerate(newest_first):
+        suite = chart.target.charts[0].suite
+        for function, cases in chart.target.functions.items():
+            leading = newest.setdefault((suite, function), chart)
             for case in cases:
-                if not _stands(case.case, charted, leading):
+                if not _stands(case.case, chart, leading):
                     continue
                 newer = functions[function].get((suite, case.case))
                 if newer is None:
@@ -85,14 +85,14 @@ def _merge(charts: Sequence[Charted]) -> TargetEvidence:
                     functions[function][suite, case.case] = replace(newer, disagreeing=(*newer.disagreeing, number))
     return replace(
         newest_first[0].target,
-        charts=tuple(charted.target.charts[0] for charted in newest_first),
+        charts=tuple(chart.target.charts[0] for chart in newest_first),
         functions={name: tuple(cases.values()) for name, cases in functions.items()},
     )
 
 
-def _stands(case: str, charted: Charted, leading: Charted) -> bool:
+def _stands(case: str, chart: Charted, leading: Charted) -> bool:
     """Whether an outcome of ``charted`` is one of a case that the revision of ``leading`` still has."""
-    if charted.target.charts[0].revision == leading.target.charts[0].revision:
+    if chart.target.charts[0].revision == leading.target.charts[0].revision:
         return True
-    digest = charted.digests.get(case)
+    digest = chart.digests.get(case)
     return digest is not None and leading.digests.get(case) == digest

@@ -52,7 +52,7 @@ class Names:
     surface: Surface | None = None
     """Of the release, which knows aliases."""
 
-    def charted(self, function: str) -> ChartedName | None:
+    def charted_name(self, function: str) -> ChartedName | None:
         """The function, one of its aliases, the twin of a method, or its class; None if none of them is charted."""
         if (name := self._by_any_name(function)) is not None:
             return ChartedName(name)

@@ -41,9 +41,9 @@ class ExecutedLines:
         """
         content = file.read_bytes()
         try:
-            measured = _of_database(file) if content.startswith(_SQLITE) else _of_json(content)
+            lines_by_name = _of_database(file) if content.startswith(_SQLITE) else _of_json(content)
             # A report names its files from the folder that it was made in, which is here or where it lies.
-            return cls({path: lines for name, lines in measured for path in _candidate_paths(name, file.parent)})
+            return cls({path: lines for name, lines in lines_by_name for path in _candidate_paths(name, file.parent)})
         except (ValueError, KeyError, TypeError, AttributeError, sqlite3.Error) as error:
             raise AssessmentError(
                 f"--coverage {file} is no data of coverage.py: give the file .coverage, or that of `coverage json`"
@@ -62,8 +62,12 @@ def with_reached(source: AssessedSource, coverage: ExecutedLines, root: Path) ->
         ran = coverage.lines.get(file)
         if ran is not None and site.path not in statements:
             statements[site.path] = _statements(file)
-        known = statements.get(site.path)
-        sites.append(site if ran is None or known is None else replace(site, reached=_is_reached(site, known, ran)))
+        own_statements = statements.get(site.path)
+        sites.append(
+            site
+            if ran is None or own_statements is None
+            else replace(site, reached=_is_reached(site, own_statements, ran))
+        )
     if source.sites and not any(site.reached is not None for site in sites):
         raise AssessmentError(
             "--coverage measured none of the files that use the framework: measure the program that is assessed"

@@ -69,14 +69,14 @@ class RecordedRun:
     def called_line(self) -> str:
         """``31 distinct calls of torch 2.9.0, made 1,204 times in 3.1 s``"""
         recording = self.recording
-        made = sum(call.count for call in recording.calls)
-        ended = {0: "", None: "; the command was killed before its end"}.get(
+        call_count = sum(call.count for call in recording.calls)
+        ending = {0: "", None: "; the command was killed before its end"}.get(
             recording.exit_code, f"; the command ended with exit code {recording.exit_code}"
         )
         backward = sum(call.gradient is not None for call in recording.calls)
         return (
             f"{plural(len(recording.calls), 'distinct call')} of {recording.framework} {recording.version}, "
-            f"made {made:,} times in {recording.seconds:.1f} s, backward through {backward:,}{ended}"
+            f"made {call_count:,} times in {recording.seconds:.1f} s, backward through {backward:,}{ending}"
         )
 
     @cached_property
@@ -116,26 +116,26 @@ class RecordedRun:
         if not on_host or not on_target:
             return ()
         lines = [TimeLine(place, host[place] / on_host, target[place] / on_target) for place in host]
-        shown = [line for line in lines if max(line.on_host, line.on_target) >= LEAST_SHARE]
-        return tuple(sorted(shown, key=lambda line: (-line.on_target, line.place)))
+        long_lines = [line for line in lines if max(line.on_host, line.on_target) >= LEAST_SHARE]
+        return tuple(sorted(long_lines, key=lambda line: (-line.on_target, line.place)))
 
     @property
     def unknowable(self) -> tuple[str, ...]:
         """All that the report cannot know, each a clause."""
         recording = self.recording
         left_out = sum(site.count for entry in recording.left_out for site in entry.sites)
-        found = [*CANNOT_KNOW, FURTHER_WAYS if recording.target else OTHER_WAYS]
+        clauses = [*CANNOT_KNOW, FURTHER_WAYS if recording.target else OTHER_WAYS]
         if self.replays is None:
-            found.append(f"these very calls, which were not replayed: {self.why_not}")
+            clauses.append(f"these very calls, which were not replayed: {self.why_not}")
         elif self.without_outcome:
-            found.append(f"{plural(self.without_outcome, 'call')} whose replay came to no outcome that counts")
+            clauses.append(f"{plural(self.without_outcome, 'call')} whose replay came to no outcome that counts")
         if left_out:
             reasons = Counter[str]()
             for entry in recording.left_out:
                 reasons[entry.reason] += sum(site.count for site in entry.sites)
-            told = "; ".join(f"{count:,}: {reason}" for reason, count in reasons.most_common(4))
-            found.append(f"{plural(left_out, 'call')} that no recording keeps ({told})")
-        return (*found, *(f"{note[:1].lower()}{note[1:].rstrip('.')}" for note in recording.notes))
+            counts = "; ".join(f"{count:,}: {reason}" for reason, count in reasons.most_common(4))
+            clauses.append(f"{plural(left_out, 'call')} that no recording keeps ({counts})")
+        return (*clauses, *(f"{note[:1].lower()}{note[1:].rstrip('.')}" for note in recording.notes))
 
 
 def place_of(site: RecordedSite) -> str:

@@ -57,8 +57,8 @@ def sites_of(call: CallEntry) -> Iterator[Site]:
 
 def _call_site(call: CallEntry) -> CallSite:
     """Arity and plain keywords, as the source of a call would show them."""
-    written: Any = call.call
-    match written:
+    written_call: Any = call.call
+    match written_call:
         case {"tuple": [list(arguments), {"mapping": list(options)}, *_]}:
             of_method = call.function.split(".")[-2][:1].isupper()
             positional = len(arguments) - of_method if arguments else 0

@@ -27,22 +27,22 @@ def assess_replays(recording: Recording, target: TargetEvidence, slow: float) ->
     for call in recording.calls:
         calls[call.function].append(call)
     findings: list[Finding] = []
-    charted: dict[str, int] = {}
-    unknown: dict[str, int] = {}
+    charted_places: dict[str, int] = {}
+    unknown_places: dict[str, int] = {}
     for function, own in calls.items():
         outcomes = {case.case: case for case in target.functions.get(function, ())}
         if outcomes:
-            charted[function] = len(_places(own))
+            charted_places[function] = len(_places(own))
             findings += _findings(function, own, outcomes, target, slow)
         else:
-            unknown[function] = len(_places(own))
-    return Assessment(tuple(sorted(findings, key=rank)), most_first(charted), most_first(unknown))
+            unknown_places[function] = len(_places(own))
+    return Assessment(tuple(sorted(findings, key=rank)), most_first(charted_places), most_first(unknown_places))
 
 
 def without_outcome(recording: Recording, target: TargetEvidence) -> int:
     """Recorded calls of which no replay came to an outcome that counts."""
-    known = {case.case for cases in target.functions.values() for case in cases}
-    return sum(known.isdisjoint(call.cases) for call in recording.calls)
+    case_ids = {case.case for cases in target.functions.values() for case in cases}
+    return sum(case_ids.isdisjoint(call.cases) for call in recording.calls)
 
 
 def _findings(
@@ -60,8 +60,8 @@ def _findings(
                 Finding(_verdict(function, kind, list(outcomes.values()), list(failing.values())), _at(calls, failing))
             )
     for call in calls:
-        timed = [outcomes[name] for name in call.cases if name in outcomes]
-        if (verdict := slowness(function, function, timed, target, slow)) is not None:
+        cases = [outcomes[name] for name in call.cases if name in outcomes]
+        if (verdict := slowness(function, function, cases, target, slow)) is not None:
             findings.append(Finding(replace(verdict, basis=BASIS), _places([call])))
     return findings
 

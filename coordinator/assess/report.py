@@ -118,11 +118,12 @@ class AssessmentReport:
         """How much of the code, or of the run, the evidence is about."""
         if self.run is not None:
             return f"`{self.run.command}`: {self.run.called_line}"
-        charted, unknown = self.assessment.charted, self.assessment.unknown
-        functions = len(charted) + len(unknown)
+        charted_uses, unknown_uses = self.assessment.charted, self.assessment.unknown
+        functions = len(charted_uses) + len(unknown_uses)
+        uses = sum(charted_uses.values()) + sum(unknown_uses.values())
         return (
-            f"{plural(self.source.files, 'file')}, {plural(sum(charted.values()) + sum(unknown.values()), 'use')} of "
-            f"{plural(functions, 'function')}: {len(charted)} are charted, {len(unknown)} unknown"
+            f"{plural(self.source.files, 'file')}, {plural(uses, 'use')} of "
+            f"{plural(functions, 'function')}: {len(charted_uses)} are charted, {len(unknown_uses)} unknown"
             + (f"; {plural(self.assessment.host_only, 'use')} of the host alone" if self.assessment.host_only else "")
         )
 

@@ -65,6 +65,6 @@ def _is_failure(run: Run) -> bool:
     return run.verdict is Verdict.failed or run.cause is Cause.not_lowered
 
 
-def _shorten(said: str) -> str:
-    line = " ".join(readable(said).split())
+def _shorten(message: str) -> str:
+    line = " ".join(readable(message).split())
     return line if len(line) <= LONGEST_SAID else f"{line[: LONGEST_SAID - 1]}…"

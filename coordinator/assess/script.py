@@ -59,8 +59,8 @@ class AssessedScript:
     @property
     def frameworks_without_evidence(self) -> Sequence[str]:
         """Those that it uses, and that nobody charted on a device."""
-        known = {report.target.framework for report in self.reports}
-        return [framework for framework in frameworks_of(self.source) if framework not in known]
+        charted_frameworks = {report.target.framework for report in self.reports}
+        return [framework for framework in frameworks_of(self.source) if framework not in charted_frameworks]
 
 
 def read_script(script: Script, within_s: float = WITHIN_S) -> AssessedSource:
@@ -100,8 +100,8 @@ def frameworks_of(source: AssessedSource) -> Collection[str]:
 
 def names_in(source: AssessedSource, framework: str) -> Sequence[str]:
     """Every name under which a framework's functions that the source uses may have been charted."""
-    used = {site.function for site in source.sites if site.function.partition(".")[0] == ROOTS[framework]}
-    return sorted(set[str]().union(*map(all_names, used)))
+    functions = {site.function for site in source.sites if site.function.partition(".")[0] == ROOTS[framework]}
+    return sorted(set[str]().union(*map(all_names, functions)))
 
 
 def newest(targets: Iterable[TargetEvidence]) -> tuple[TargetEvidence, ...]:
@@ -132,7 +132,7 @@ def _reports(script: Script, source: AssessedSource, evidence: Iterable[Evidence
         for target in part.targets:
             root = ROOTS[target.framework]
             own = replace(source, sites=tuple(site for site in source.sites if site.function.startswith(f"{root}.")))
-            silenced = silence(assess(own, target, names_of(target), SLOW, load_host_only()), line, None)
+            result = silence(assess(own, target, names_of(target), SLOW, load_host_only()), line, None)
             yield AssessmentReport(
                 path=script.name,
                 prefix="",
@@ -141,10 +141,10 @@ def _reports(script: Script, source: AssessedSource, evidence: Iterable[Evidence
                 installed=None,
                 others=(),
                 source=own,
-                assessment=silenced.assessment,
-                ignored=silenced.ignored,
-                known=silenced.known,
-                callers=callers(silenced.assessment, own),
+                assessment=result.assessment,
+                ignored=result.ignored,
+                known=result.known,
+                callers=callers(result.assessment, own),
             )
 
 

@@ -106,10 +106,10 @@ async def _read(
     charts: list[Charted] = []
     digest_reader = digest_reader or _DigestReader(connection, functions)
     ratio_reader = _RatioReader(connection, functions)
-    seen: dict[tuple[object, ...], set[str]] = defaultdict(set)
+    case_ids: dict[tuple[object, ...], set[str]] = defaultdict(set)
     for row in rows[:MOST_CHARTS]:
         digests = await digest_reader.digests_of(row.suite_id)
-        cases = seen[row.framework, row.version, row.device, row.hardware, row.simulated, row.suite_id]
+        cases = case_ids[row.framework, row.version, row.device, row.hardware, row.simulated, row.suite_id]
         is_newer = not digests.keys() <= cases
         if not digests or not (is_newer or in_full):
             continue

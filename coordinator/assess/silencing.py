@@ -102,18 +102,18 @@ def silence(assessment: Assessment, line_of: Callable[[str, int], str], baseline
     left: dict[_Known, int] = {}
     for entry in baseline.findings if baseline else ():
         left[entry.kind, entry.function, entry.path, entry.within] = entry.places
-    ignored = known = 0
+    ignored_places = baseline_places = 0
     findings = []
     for finding in assessment.findings:
         places = [site for site in finding.places if not ignores(line_of(site.path, site.line), site.function)]
         is_finding = finding.verdict.weight is Weight.finding
         new = _new(finding, places, left) if is_finding else places
         if is_finding:
-            ignored += len(finding.places) - len(places)
-            known += len(places) - len(new)
+            ignored_places += len(finding.places) - len(places)
+            baseline_places += len(places) - len(new)
         if new:
             findings.append(replace(finding, places=tuple(new)))
-    return Silenced(replace(assessment, findings=tuple(findings)), ignored, known)
+    return Silenced(replace(assessment, findings=tuple(findings)), ignored_places, baseline_places)
 
 
 def _new(finding: Finding, places: Iterable[Site], left: dict[_Known, int]) -> list[Site]:

@@ -43,11 +43,11 @@ def read_sources(path: Path, *, frameworks: Collection[str] = FRAMEWORKS) -> Ass
 
     ``frameworks`` are names such as ``torch``. Raises AssessmentError if there is nothing of that kind at the path.
     """
-    found = _files(path)
+    source_files = _files(path)
     # Millions of objects are made that have no cycles: to look for some takes half of the time.
     with garbage_collection_paused():
         knowledge, public = read_shipped()
-        readings = _readings(found, _package_above(path), knowledge)
+        readings = _readings(source_files, _package_above(path), knowledge)
         roots = {ROOTS[name] for name in frameworks if name in ROOTS}
         return link_readings(readings, knowledge, public, roots)
 
@@ -93,9 +93,9 @@ def locate(name_or_path: str) -> Path:
         if path.exists():
             return path
         if all(part.isidentifier() for part in name_or_path.split(".")):
-            installed = _installed_path(name_or_path)
-            if installed is not None:
-                return installed
+            package = _installed_path(name_or_path)
+            if package is not None:
+                return package
     except (OSError, ValueError) as error:
         raise AssessmentError(f"{name_or_path!r} cannot be looked for: {error}") from error
     raise AssessmentError(
@@ -115,15 +115,15 @@ def nothing_read(name_or_path: str, source: AssessedSource) -> str:
 
 def _installed_path(name: str) -> Path | None:
     search: list[str] | None = None
-    found = None
+    spec = None
     for part in name.split("."):
-        found = importlib.machinery.PathFinder.find_spec(part, search)
-        if found is None:
+        spec = importlib.machinery.PathFinder.find_spec(part, search)
+        if spec is None:
             return None
-        search = list(found.submodule_search_locations or ())
+        search = list(spec.submodule_search_locations or ())
     if search:
         return Path(search[0])
-    return Path(found.origin) if found is not None and found.origin and found.origin.endswith(".py") else None
+    return Path(spec.origin) if spec is not None and spec.origin and spec.origin.endswith(".py") else None
 
 
 # Files
@@ -152,13 +152,13 @@ def _is_of_the_user(folder: os.DirEntry[str]) -> bool:
     return not os.path.exists(os.path.join(folder.path, "pyvenv.cfg"))
 
 
-def _readings(found: Iterator[files.SourceFile], base: str, knowledge: Knowledge) -> Iterator[FileReading]:
+def _readings(source_files: Iterator[files.SourceFile], base: str, knowledge: Knowledge) -> Iterator[FileReading]:
     """The readings of all files, in their order."""
     processes = len(os.sched_getaffinity(0))
     workers = Workers(processes, parse_files, _crash_reading, _prepare, (knowledge, base))
     with closing(workers):
         waiting: deque[tuple[Sequence[files.SourceFile], Future[list[FileReading]]]] = deque()
-        for batch in _batches(found):
+        for batch in _batches(source_files):
             waiting.append((batch, workers.submit(batch)))
             while len(waiting) > 2 * processes:
                 yield from _next_readings(workers, waiting)
@@ -173,10 +173,10 @@ def _next_readings(
         yield from readings
 
 
-def _batches(found: Iterator[files.SourceFile]) -> Iterator[list[files.SourceFile]]:
+def _batches(source_files: Iterator[files.SourceFile]) -> Iterator[list[files.SourceFile]]:
     batch: list[files.SourceFile] = []
     size = 0
-    for source in found:
+    for source in source_files:
         batch.append(source)
         size += len(source.content)
         if len(batch) >= BATCH_FILES or size >= BATCH_BYTES:

@@ -59,7 +59,7 @@ class Symbol(Value):
         # Three times as fast as what dataclasses with slots do.
         return Symbol, (self.path,)
 
-    def extended(self, suffix: str) -> Symbol | None:
+    def extend(self, suffix: str) -> Symbol | None:
         return Symbol(self.path + suffix) if len(self.path) < LONGEST_PATH else None
 
     @property
@@ -113,13 +113,19 @@ def array(root: str, *, certain: bool, dtype: str | None = None) -> Thing:
 
 def either(values: Iterable[Binding]) -> Binding:
     """One value for several that are possible; what is not known gives way to what is."""
-    known: list[Binding] = []
+    options: list[Binding] = []
     for value in values:
         for option in value.values if isinstance(value, Alternatives) else (value,):
-            if option is not None and option not in known:
-                known.append(option)
-    told = [value for value in known if value is not OTHER] or known
-    return told[0] if len(told) == 1 else Alternatives(tuple(told[:MOST_ALTERNATIVES])) if told else None
+            if option is not None and option not in options:
+                options.append(option)
+    specific_options = [value for value in options if value is not OTHER] or options
+    return (
+        specific_options[0]
+        if len(specific_options) == 1
+        else Alternatives(tuple(specific_options[:MOST_ALTERNATIVES]))
+        if specific_options
+        else None
+    )
 
 
 def element_of(value: Binding) -> Binding:
@@ -128,7 +134,7 @@ def element_of(value: Binding) -> Binding:
         case Thing():
             return value if value.is_array else None
         case Symbol():
-            return value.extended(ELEMENT)
+            return value.extend(ELEMENT)
         case Elements():
             # The layers of a list of which nothing else is known.
             return Thing("torch.nn.Module", False) if value.of is None and value.container else value.of
@@ -144,5 +150,5 @@ def item_of(value: Binding, index: int) -> Binding:
     if isinstance(value, Items):
         return value.values[index] if -len(value.values) <= index < len(value.values) else None
     if isinstance(value, Symbol):
-        return value.extended(f"[{index}]")
+        return value.extend(f"[{index}]")
     return element_of(value)

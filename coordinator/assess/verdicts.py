@@ -127,17 +127,17 @@ def verdicts_on(
     every = target.functions[charted_as]
     cases = judged_cases(every)
     for kind, is_failing in KINDS.items():
-        counted = [case for case in cases if kind is not Kind.falls_back or case.end in ("passed", "fell_back")]
-        if any(map(is_failing, counted)):
-            usual = usual_cases(counted, dtypes)
-            seen = _Seen(function, charted_as, kind, is_failing, counted, usual, call, dtypes)
-            yield seen.verdict()
+        candidates = [case for case in cases if kind is not Kind.falls_back or case.end in ("passed", "fell_back")]
+        if any(map(is_failing, candidates)):
+            usual = usual_cases(candidates, dtypes)
+            bad_end = _Seen(function, charted_as, kind, is_failing, candidates, usual, call, dtypes)
+            yield bad_end.verdict()
     if accepted_cases := [case for case in every if case.end == "accepted"]:
         yield _acceptance(function, charted_as, accepted_cases)
     usual = usual_cases(cases, dtypes)
-    timed = (matching(call, usual) if call else []) or usual
-    if (found := slowness(function, charted_as, timed, target, slow)) is not None:
-        yield found
+    like = (matching(call, usual) if call else []) or usual
+    if (slow_verdict := slowness(function, charted_as, like, target, slow)) is not None:
+        yield slow_verdict
 
 
 def judged_cases(cases: Sequence[CaseEvidence]) -> list[CaseEvidence]:
@@ -263,15 +263,17 @@ def _agreeing(call: CallSite, cases: Sequence[CaseEvidence]) -> tuple[list[CaseE
     A call may name what a case gives by its position, so that the two cannot be compared as a whole.
     """
     plain = {name: value for name, value in call.keywords.items() if _is_plain(value)}
-    found = [case for case in cases if case.options and case.options.calls and _agree(plain, case.options.calls)]
-    shared = {name for case in found for name in plain if _is_plain(_keyword_of(case, name))}
-    return found, f"cases with {join_words([f'{name}={plain[name]!r}' for name in sorted(shared)])}"
+    agreeing_cases = [
+        case for case in cases if case.options and case.options.calls and _agree(plain, case.options.calls)
+    ]
+    names = {name for case in agreeing_cases for name in plain if _is_plain(_keyword_of(case, name))}
+    return agreeing_cases, f"cases with {join_words([f'{name}={plain[name]!r}' for name in sorted(names)])}"
 
 
 def _agree(plain: Mapping[str, object], calls: Sequence[CallOptions]) -> bool:
-    shared = [(plain[name], call.keywords[name]) for call in calls for name in plain if name in call.keywords]
-    known = [(own, of_case) for own, of_case in shared if _is_plain(of_case)]
-    return bool(known) and all(type(own) is type(of_case) and own == of_case for own, of_case in known)
+    pairs = [(plain[name], call.keywords[name]) for call in calls for name in plain if name in call.keywords]
+    plain_pairs = [(own, of_case) for own, of_case in pairs if _is_plain(of_case)]
+    return bool(plain_pairs) and all(type(own) is type(of_case) and own == of_case for own, of_case in plain_pairs)
 
 
 def _keyword_of(case: CaseEvidence, name: str) -> object:
@@ -295,28 +297,28 @@ def _meets(condition: Condition | None, call: CallSite | None, dtypes: frozenset
         return Meets.may_be_met if not dtypes else _met_if(bool(options & dtypes))
     if call is None:
         return Meets.may_be_met
-    given = {name for name, value in call.keywords.items() if value is not None}
+    keywords = {name for name, value in call.keywords.items() if value is not None}
     match condition.aspect:
         case Aspect.positional:
             return _met_if(str(call.positional) in options)
         case Aspect.keyword:
-            return _met_if(bool(given & options))
+            return _met_if(bool(keywords & options))
         case Aspect.without:
-            return _met_if(not given & options)
+            return _met_if(not keywords & options)
         case Aspect.value:
-            return _meets_value(options, call, given)
+            return _meets_value(options, call, keywords)
         case _:
             return Meets.may_be_met
 
 
-def _meets_value(options: set[str], call: CallSite, given: set[str]) -> Meets:
+def _meets_value(options: set[str], call: CallSite, keywords: set[str]) -> Meets:
     """Options are ``mode='bilinear'``."""
-    named = {option.partition("=")[0] for option in options}
-    if not named & given:
+    condition_keywords = {option.partition("=")[0] for option in options}
+    if not condition_keywords & keywords:
         return Meets.not_met
-    if any(call.keywords[name] is UNKNOWN_VALUE for name in named & given):
+    if any(call.keywords[name] is UNKNOWN_VALUE for name in condition_keywords & keywords):
         return Meets.may_be_met
-    return _met_if(any(f"{name}={call.keywords[name]!r}" in options for name in named & given))
+    return _met_if(any(f"{name}={call.keywords[name]!r}" in options for name in condition_keywords & keywords))
 
 
 def _met_if(is_met: bool) -> Meets:
@@ -353,21 +355,21 @@ def slowness(
     A single call of a framework that compiles costs a dispatch there, however little it computes. That is no property
     of the function, so slowness is counted from the target's usual ratio, or from the CPU's own time if that is more.
     """
-    measured = [case for case in cases if case.ratio is not None]
-    value = mean_ratio(measured)
+    cases_with_ratio = [case for case in cases if case.ratio is not None]
+    value = mean_ratio(cases_with_ratio)
     usual = max(target.usual_ratio or 1.0, 1.0)
     if value is None or value < slow * usual:
         return None
     over = f", where a usual call takes {ratio_text(usual)}" if usual > 1 else ""
-    first = max(measured, key=lambda case: case.ratio or 0.0)
+    first = max(cases_with_ratio, key=lambda case: case.ratio or 0.0)
     return SiteVerdict(
         kind=Kind.slow,
         function=function,
         charted_as=charted_as,
         weight=Weight.finding,
         meets=Meets.met,
-        failing=len(measured),
-        of=len(measured),
+        failing=len(cases_with_ratio),
+        of=len(cases_with_ratio),
         basis="timed cases",
         condition="",
         why_note="",

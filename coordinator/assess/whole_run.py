@@ -89,10 +89,10 @@ class WholeRun:
     @property
     def score_line(self) -> str:
         """``of 3 that fell back or raised, 3 were predicted; of 4 predicted, 3 did``"""
-        events, predicted = self.events, self.predicted
+        events, findings = self.events, self.predicted
         met = sum(event.is_predicted for event in events)
         line = (
-            f"of {len(events)} that fell back or raised, {met} were predicted; of {len(predicted)} predicted, {met} did"
+            f"of {len(events)} that fell back or raised, {met} were predicted; of {len(findings)} predicted, {met} did"
         )
         return line if self.run.exit_code == 0 else f"{line}, and what comes after its early end had no chance to"
 

@@ -45,8 +45,8 @@ def changes(before: Portability, after: Portability) -> Changes:
     old, new = before.functions.keys(), after.functions.keys()
     return Changes(
         framework=after.framework,
-        targets_added=sorted(_named(place) for place in new_targets.keys() - old_targets.keys()),
-        targets_removed=sorted(_named(place) for place in old_targets.keys() - new_targets.keys()),
+        targets_added=sorted(_place_name(place) for place in new_targets.keys() - old_targets.keys()),
+        targets_removed=sorted(_place_name(place) for place in old_targets.keys() - new_targets.keys()),
         functions_added=sorted(new - old),
         functions_removed=sorted(old - new),
         marks=list(_marks(before, after, old_targets, new_targets)),
@@ -115,7 +115,7 @@ def _targets(document: Portability) -> Mapping[_Place, int]:
     return {(target.target, target.hardware): number for number, target in enumerate(document.targets)}
 
 
-def _named(place: _Place) -> str:
+def _place_name(place: _Place) -> str:
     return " on ".join(place)
 
 

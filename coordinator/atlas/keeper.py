@@ -77,7 +77,7 @@ class AtlasKeeper:
         return self._building
 
     async def _build(self, charts: Charts) -> None:
-        begun = monotonic()
+        start = monotonic()
         host_only = load_host_only()
         columns = []
         async for target in service.each_evidence(self._engine):
@@ -86,4 +86,4 @@ class AtlasKeeper:
         uses = await asyncio.to_thread(shipped_uses, [column.evidence for column in columns])
         atlas = atlas_of(columns, uses, ORIGIN)
         self._kept = KeptAtlas(atlas, await asyncio.to_thread(front_page, atlas), charts)
-        self._not_before = monotonic() + PAUSE * (monotonic() - begun)
+        self._not_before = monotonic() + PAUSE * (monotonic() - start)

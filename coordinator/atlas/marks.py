@@ -134,9 +134,9 @@ def _end_words(cell: AtlasCell, *, is_lowered: bool) -> str:
         case Mark.falls_back if cell.fell_back == cell.total:
             return f"falls back to the host in {cases}"
         case _:
-            failed = f"{cell.failed} of {cell.total} cases {'fail' if cell.failed > 1 else 'fails'}{wrong}"
+            failures = f"{cell.failed} of {cell.total} cases {'fail' if cell.failed > 1 else 'fails'}{wrong}"
             back = f"{cell.fell_back} of {cell.total} {'fall' if cell.fell_back > 1 else 'falls'} back to the host"
-            return "; ".join([failed] * bool(cell.failed) + [back] * bool(cell.fell_back))
+            return "; ".join([failures] * bool(cell.failed) + [back] * bool(cell.fell_back))
 
 
 def _lowering(cell: AtlasCell, cases: str) -> str:

@@ -60,8 +60,8 @@ class TargetColumn:
         """``763 of 1,155 charted functions work; 301 work in part, 70 fall back and 21 fail``."""
         functions = plural(self.rate.n, "charted function")
         if self.evidence.is_lowered:
-            lowered = sum(not cell.failed for cell in self.cells.values())
-            return f"{number(lowered)} of {functions} are lowered for it in every case; none was run"
+            lowered_count = sum(not cell.failed for cell in self.cells.values())
+            return f"{number(lowered_count)} of {functions} are lowered for it in every case; none was run"
         counts = {mark: f"{number(count)} {_VERBS[mark][count != 1]}" for mark, count in self.counts.items()}
         others = [words for mark, words in counts.items() if self.counts[mark] and mark is not Mark.works]
         rest = f"; {join_words(others)}" if others else ""

@@ -123,7 +123,7 @@ def portability(framework: FrameworkOverview, views: Iterable[FunctionView]) -> 
     return _document(framework.name, framework.columns, views)
 
 
-def published(view: FunctionView) -> Portability:
+def function_portability(view: FunctionView) -> Portability:
     """The document of one function, with the targets that have evidence of it."""
     return _document(view.framework, [target.column for target in view.targets], [view])
 

@@ -82,11 +82,11 @@ def _write(files: Iterable[SiteFile], folder: Path) -> Iterator[str]:
         yield file.path
 
 
-def _keep_others(old: Path, new: Path, published: frozenset[str]) -> None:
+def _keep_others(old: Path, new: Path, names: frozenset[str]) -> None:
     """Copy what no publication wrote from the old folder to the new one."""
     for path in sorted(old.rglob("*")):
         name = path.relative_to(old).as_posix()
-        if name in published or (path.is_dir() and not path.is_symlink()):
+        if name in names or (path.is_dir() and not path.is_symlink()):
             continue
         target = new / name
         if target.exists():

@@ -45,7 +45,7 @@ def site_files(atlas: Atlas, before: Sequence[Portability], published_at: dateti
     moment = published_at or datetime.now(UTC)
     every = (view for of_framework in views.values() for view in of_framework)
     for page in chain([_data_page(documents, all_changes)], pages(atlas, every)):
-        yield _rendered(page, moment)
+        yield _render(page, moment)
 
 
 def _static() -> Iterator[SiteFile]:
@@ -75,7 +75,7 @@ def _data_page(documents: Sequence[Portability], all_changes: Sequence[Changes])
     return Page("data/index.html", "Data", "data_body.html", values)
 
 
-def _rendered(page: Page, published_at: datetime) -> SiteFile:
+def _render(page: Page, published_at: datetime) -> SiteFile:
     html = (
         environment()
         .get_template("site_page.html")

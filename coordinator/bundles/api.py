@@ -62,11 +62,11 @@ async def import_bundle(
 
     One with a signature is refused unless a trusted key made it; one without is stored as unsigned.
     """
-    declared = request.headers.get("content-length", "")
-    if declared.isdecimal():
-        reader.require_size(int(declared))
+    content_length = request.headers.get("content-length", "")
+    if content_length.isdecimal():
+        reader.require_size(int(content_length))
     try:
-        async with service.received(request.stream()) as file:
+        async with service.receive(request.stream()) as file:
             signer = None if signature is None else await signer_service.signer_of(context.engine, file, signature)
             campaign_id, is_new = await service.import_bundle(context.engine, file, name, caller.name, signer)
     except ClientDisconnect:

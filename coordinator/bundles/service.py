@@ -32,7 +32,7 @@ BATCH = 500
 
 
 @asynccontextmanager
-async def received(pieces: AsyncIterator[bytes], limit: int = MAX_BYTES) -> AsyncIterator[BinaryIO]:
+async def receive(pieces: AsyncIterator[bytes], limit: int = MAX_BYTES) -> AsyncIterator[BinaryIO]:
     """Yield the upload as a file, if it keeps within the limit."""
     size = 0
     with SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as file:
@@ -55,20 +55,20 @@ async def import_bundle(
         async with engine.begin() as connection:
             # An import of a bundle that is being imported waits for that.
             await allow_long_statements(connection)
-            known = await store.campaign_of(connection, bundle.sha256)
-            if known is None:
-                created = await store.create_campaign(
+            earlier_id = await store.campaign_of(connection, bundle.sha256)
+            if earlier_id is None:
+                campaign_id = await store.create_campaign(
                     connection, bundle.header, bundle.sha256, bundle.ended_at, name, created_by
                 )
-                if created is not None:
-                    await _fill(connection, created, bundle, file)
-                    await _name_signer(connection, created, signer)
-                    return created, True
+                if campaign_id is not None:
+                    await _fill(connection, campaign_id, bundle, file)
+                    await _name_signer(connection, campaign_id, signer)
+                    return campaign_id, True
                 # Another transaction has imported it since we looked.
-                known = await store.campaign_of(connection, bundle.sha256)
-            assert known is not None
-            await _name_signer(connection, known, signer)
-            return known, False
+                earlier_id = await store.campaign_of(connection, bundle.sha256)
+            assert earlier_id is not None
+            await _name_signer(connection, earlier_id, signer)
+            return earlier_id, False
     except DBAPIError as error:
         if is_refused(error):
             raise BundleError("the bundle holds a value that no database takes: a runner did not write it") from error
@@ -94,20 +94,20 @@ async def _fill(connection: AsyncConnection, campaign_id: int, bundle: Bundle, f
     job_ids = await store.create_jobs(connection, campaign_id, target_id, list(case_ids.values()), header.runs)
 
     def rows(entries: list[BundledOutcome]) -> list[DoneJob]:
-        done = []
+        jobs = []
         for entry in entries:
             case_id = case_ids[entry.case]
             row = record(Key(job_ids[case_id, entry.run], 1), entry.outcome, framework=framework, device=device)
-            done.append(DoneJob(row, case_id, entry.run, entry.finished_at))
-        return done
+            jobs.append(DoneJob(row, case_id, entry.run, entry.finished_at))
+        return jobs
 
-    counted: Counter[str] = Counter()
+    verdicts: Counter[str] = Counter()
     batches = _batches(reader.outcomes(file))
     # Reading and classifying are work for the processor: beside the event loop, a batch at a time.
     while batch := await asyncio.to_thread(lambda: rows(next(batches, []))):
         await store.store_outcomes(connection, campaign_id, target_id, fingerprint_id, batch)
-        counted.update(str(job.row.verdict) for job in batch)
-    await store.count(connection, campaign_id, target_id, suite_id, counted)
+        verdicts.update(str(job.row.verdict) for job in batch)
+    await store.count(connection, campaign_id, target_id, suite_id, verdicts)
     await lock_revision(connection, framework, header.suite)
     await require_agreement(connection, suite_id, framework, header.suite)
 

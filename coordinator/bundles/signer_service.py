@@ -30,12 +30,12 @@ async def add_signer(engine: AsyncEngine, request: SignerRequest, by: str) -> Si
             row = await signer_store.add_signer(connection, request.name, request.key, by)
     except IntegrityError:
         async with engine.connect() as connection:
-            known = await signer_store.signer_of_key(connection, request.key)
-        if known is None:
+            signer = await signer_store.signer_of_key(connection, request.key)
+        if signer is None:
             raise
-        if known.revoked_at is not None:
-            raise ConflictError(f"this key of {known.name} was revoked: ask for a new one") from None
-        raise ConflictError(f"this key is trusted already, as signer {known.id}, {known.name}") from None
+        if signer.revoked_at is not None:
+            raise ConflictError(f"this key of {signer.name} was revoked: ask for a new one") from None
+        raise ConflictError(f"this key is trusted already, as signer {signer.id}, {signer.name}") from None
     return Signer.model_validate(row._mapping)
 
 

@@ -41,7 +41,7 @@ async def create_campaign(
 ) -> int | None:
     """Return the campaign's id; None if the bundle is here already. Waits for another transaction that imports it."""
     runner = header.runner
-    created = await connection.execute(
+    result = await connection.execute(
         upsert(campaigns)
         .values(
             name=name or f"{header.suite.name} on {runner.framework}/{runner.device} of {runner.fingerprint.host}",
@@ -63,13 +63,13 @@ async def create_campaign(
         .on_conflict_do_nothing(index_elements=["bundle_sha256"])
         .returning(campaigns.c.id)
     )
-    return cast("int | None", created.scalar_one_or_none())
+    return cast("int | None", result.scalar_one_or_none())
 
 
 async def campaign_of(connection: AsyncConnection, sha256: str) -> int | None:
     """Return the campaign that the bundle has become, if it has."""
-    found = await connection.execute(select(campaigns.c.id).where(campaigns.c.bundle_sha256 == sha256))
-    return cast("int | None", found.scalar_one_or_none())
+    result = await connection.execute(select(campaigns.c.id).where(campaigns.c.bundle_sha256 == sha256))
+    return cast("int | None", result.scalar_one_or_none())
 
 
 async def cases_of(connection: AsyncConnection, suite_id: int) -> dict[str, int]:
@@ -113,18 +113,18 @@ SELECT :campaign, :target, :fingerprint, u.done_case, u.done_run, u.done_at, {co
 
 
 async def store_outcomes(
-    connection: AsyncConnection, campaign_id: int, target_id: int, fingerprint_id: str, done: Sequence[DoneJob]
+    connection: AsyncConnection, campaign_id: int, target_id: int, fingerprint_id: str, jobs: Sequence[DoneJob]
 ) -> None:
-    columns = map(list, zip(*(job.row for job in done), strict=True))
+    columns = map(list, zip(*(job.row for job in jobs), strict=True))
     await connection.execute(
         _STORE,
         {
             "campaign": campaign_id,
             "target": target_id,
             "fingerprint": fingerprint_id,
-            "done_case": [job.case_id for job in done],
-            "done_run": [job.run for job in done],
-            "done_at": [job.finished_at for job in done],
+            "done_case": [job.case_id for job in jobs],
+            "done_run": [job.run for job in jobs],
+            "done_at": [job.finished_at for job in jobs],
             **dict(zip(COLUMNS, columns, strict=True)),
         },
     )

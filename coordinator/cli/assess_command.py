@@ -116,39 +116,39 @@ def assess(
         recording = record(run, one.framework, one.device)
     if path is None or is_recording:
         assert recording is not None
-        assessed = _assess_run(recording, selector, evidence, gate.slow, data)
+        subject = _assess_run(recording, selector, evidence, gate.slow, data)
     else:
-        assessed = _assess_code(path, selector, evidence, gate.slow, coverage)
-        if chart and assessed.assessment.unknown:
+        subject = _assess_code(path, selector, evidence, gate.slow, coverage)
+        if chart and subject.assessment.unknown:
             with connect(url, data_dir) as client:
-                assessed = _charted(client, assessed, selector, gate.slow)
-    assessment, target = assessed.assessment, assessed.target
+                subject = _chart_and_assess(client, subject, selector, gate.slow)
+    assessment, target = subject.assessment, subject.target
     if write_baseline is not None:
         with writing(write_baseline) as sink:
             sink.write(baseline_of(assessment, target.short).model_dump_json(indent=1).encode() + b"\n")
-    known = read_baseline(baseline.read_bytes(), str(baseline), target.short) if baseline else None
-    code = Code(assessed.place)
-    silenced = silence(assessment, code.line, known)
+    known_findings = read_baseline(baseline.read_bytes(), str(baseline), target.short) if baseline else None
+    code = Code(subject.place)
+    remaining = silence(assessment, code.line, known_findings)
     whole = watch(run, target.framework, target.device, WHOLE_LIMIT_S) if is_whole and run is not None else None
     report = AssessmentReport(
-        path=assessed.path,
-        prefix=_prefix(assessed.place),
+        path=subject.path,
+        prefix=_prefix(subject.place),
         target=target,
-        origin=assessed.origin,
-        installed=assessed.installed,
-        others=assessed.others,
-        source=assessed.source,
-        assessment=silenced.assessment,
-        ignored=silenced.ignored,
-        known=silenced.known,
-        callers=callers(silenced.assessment, assessed.source),
-        run=assessed.run,
-        whole=_beside(whole, assessed) if isinstance(whole, WatchedRun) else None,
+        origin=subject.origin,
+        installed=subject.installed,
+        others=subject.others,
+        source=subject.source,
+        assessment=remaining.assessment,
+        ignored=remaining.ignored,
+        known=remaining.known,
+        callers=callers(remaining.assessment, subject.source),
+        run=subject.run,
+        whole=_beside(whole, subject) if isinstance(whole, WatchedRun) else None,
         why_not_whole=whole if isinstance(whole, str) else None,
     )
     with writing(output) as sink:
         sink.write(write_report(report, format, code, whole=is_full))
-    if gate.failing(silenced.assessment):
+    if gate.failing(remaining.assessment):
         raise typer.Exit(FOUND)
 
 
@@ -156,9 +156,9 @@ def _assess_code(
     path: str, selector: Selector, evidence: Callable[[], EvidenceSet], slow: float, coverage: Path | None
 ) -> _Assessed:
     """Read code, and set it against what was charted before."""
-    found = evidence()
-    installed = installed_version(selector.framework, Path(path), variables().virtual_env)
-    choice = choose(found, selector, installed)
+    evidence_set = evidence()
+    version = installed_version(selector.framework, Path(path), variables().virtual_env)
+    choice = choose(evidence_set, selector, version)
     place = locate(path)
     source = read_sources(place, frameworks=[choice.chosen.framework])
     if not source.files:
@@ -166,16 +166,16 @@ def _assess_code(
     if coverage is not None:
         source = with_reached(source, ExecutedLines.read(coverage), place if place.is_dir() else place.parent)
     assessment = assess_source(source, choice.chosen, names_of(choice.chosen), slow, load_host_only())
-    assessment = with_versions(assessment, choice.chosen, found.targets)
-    return _Assessed(path, place, choice.chosen, choice.others, found.origin, installed, source, assessment)
+    assessment = with_versions(assessment, choice.chosen, evidence_set.targets)
+    return _Assessed(path, place, choice.chosen, choice.others, evidence_set.origin, version, source, assessment)
 
 
-def _charted(client: Client, assessed: _Assessed, selector: Selector, slow: float) -> _Assessed:
+def _chart_and_assess(client: Client, code: _Assessed, selector: Selector, slow: float) -> _Assessed:
     """Let the coordinator chart what is unknown, and assess the code once more."""
-    chart_unknown(client, assessed.assessment.unknown, selector)
-    target = extend(assessed.target, client.evidence(str(selector)).targets)
-    assessment = assess_source(assessed.source, target, names_of(target), slow, load_host_only())
-    return replace(assessed, target=target, assessment=assessment)
+    chart_unknown(client, code.assessment.unknown, selector)
+    target = extend(code.target, client.evidence(str(selector)).targets)
+    assessment = assess_source(code.source, target, names_of(target), slow, load_host_only())
+    return replace(code, target=target, assessment=assessment)
 
 
 def _assess_run(
@@ -188,29 +188,29 @@ def _assess_run(
         raise AssessmentError(f"{file} is a recording of {recording.framework}: name a target of it with --on")
     source, place = recordings.source_of(recording), Path(recording.folder)
     place = place if place.is_dir() else Path.cwd()
-    replayed = (
+    replays = (
         ReplayResult(None, "--data names other evidence") if data else replay(file, selector.framework, selector.device)
     )
-    if replayed.evidence is not None:
-        target = replayed.evidence
+    if replays.evidence is not None:
+        target = replays.evidence
         run = RecordedRun(recording, target, without_outcome=without_outcome(recording, target))
         assessment = assess_replays(recording, target, slow)
         return _Assessed(
             str(file), place, target, (), "its own calls, replayed here", recording.version, source, assessment, run
         )
-    found = evidence()
-    choice = choose(found, selector, recording.version)
+    evidence_set = evidence()
+    choice = choose(evidence_set, selector, recording.version)
     assessment = assess_source(source, choice.chosen, names_of(choice.chosen), slow, load_host_only())
-    run = RecordedRun(recording, None, replayed.why_not)
+    run = RecordedRun(recording, None, replays.why_not)
     return _Assessed(
-        str(file), place, choice.chosen, choice.others, found.origin, recording.version, source, assessment, run
+        str(file), place, choice.chosen, choice.others, evidence_set.origin, recording.version, source, assessment, run
     )
 
 
-def _beside(run: WatchedRun, assessed: _Assessed) -> WholeRun:
+def _beside(run: WatchedRun, code: _Assessed) -> WholeRun:
     """The whole run beside the predictions, those that are silenced as well."""
-    assert assessed.run is not None
-    return WholeRun(run, assessed.assessment.findings, assessed.run.recording.seconds)
+    assert code.run is not None
+    return WholeRun(run, code.assessment.findings, code.run.recording.seconds)
 
 
 def _one_target(selector: Selector) -> Selector:

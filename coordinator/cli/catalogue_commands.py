@@ -153,7 +153,7 @@ def sample(
         list[str] | None, typer.Option(help="NAME=REASON: draw another function of its decile instead. Repeatable.")
     ] = None,
     members: Annotated[bool, typer.Option("--members", help="Draw from members of classes, too.")] = False,
-    guessed: Annotated[bool, typer.Option("--guessed", help="Count uses that were guessed, too.")] = False,
+    with_guesses: Annotated[bool, typer.Option("--guessed", help="Count uses that were guessed, too.")] = False,
     out: Annotated[Path | None, typer.Option(help="Write the sample to this file, to submit it.")] = None,
     name: Annotated[str | None, typer.Option(help="What to call it; else as the file.")] = None,
     as_json: AsJson = False,
@@ -161,7 +161,7 @@ def sample(
     """Draw functions by how often they are used: their names, or with --out a file for `portolan submit --sample`."""
     weights = open_counts(counts)
     drawn_from = make_release(open_surface(release), weights, load_host_only())
-    uses = population(drawn_from, members=members, with_guesses=guessed)
+    uses = population(drawn_from, members=members, with_guesses=with_guesses)
     selection = draw(uses, top=top, per_decile=per_decile, seed=seed, replacements=dict(map(_reason, replace or ())))
     sample = _make_sample(
         name=name or (out.name.partition(".")[0] if out is not None else "") or f"{drawn_from.name}, seed {seed}",
@@ -171,7 +171,7 @@ def sample(
         top=top,
         per_decile=per_decile,
         members=members,
-        guessed=guessed,
+        guessed=with_guesses,
         population=selection.population,
         drawn=with_aliases(selection.drawn, drawn_from),
         short=selection.short,

@@ -42,8 +42,8 @@ def publish(
     """
     check_folder(folder)
     selector = Selector.parse(on)
-    trusted = _signers(bundles, signers, revoked)
-    evidence = find_evidence(data, url, data_dir, selector, bundles or (), trusted, is_completed=False)
+    trusted_signers = _signers(bundles, signers, revoked)
+    evidence = find_evidence(data, url, data_dir, selector, bundles or (), trusted_signers, is_completed=False)
     targets = [target for target in evidence.targets if selector.matches(target)]
     host_only = load_host_only()
     columns = [column_of(target, host_only) for target in targets]
@@ -58,11 +58,11 @@ def publish(
     print(f"open {folder / 'index.html'}")
 
 
-def _signers(bundles: list[Path] | None, allowed: Path | None, revoked: Path | None) -> Signers | None:
-    if allowed is None:
-        if revoked is not None:
+def _signers(bundles: list[Path] | None, allowed_file: Path | None, revoked_file: Path | None) -> Signers | None:
+    if allowed_file is None:
+        if revoked_file is not None:
             raise PublicationError("--revoked is of --signers: name the file of those that are trusted")
         return None
     if not bundles:
         raise PublicationError("--signers is of bundles: name those to publish")
-    return Signers(allowed, revoked)
+    return Signers(allowed_file, revoked_file)

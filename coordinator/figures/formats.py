@@ -58,9 +58,9 @@ def duration(seconds: float | None) -> str:
     return f"{minutes // 60} h {minutes % 60:02d} min"
 
 
-def fraction(passed: int, total: int) -> str:
+def fraction(passes: int, total: int) -> str:
     """Cases that passed, of those that count; of none there is no fraction."""
-    return f"{passed}/{total}" if total else UNKNOWN
+    return f"{passes}/{total}" if total else UNKNOWN
 
 
 def plural(count: int, noun: str) -> str:

@@ -156,10 +156,10 @@ async def lock_exclusively(connection: AsyncConnection, campaign_id: int, *, wai
     """
     await allow_long_statements(connection)
     function = "pg_advisory_xact_lock" if wait else "pg_try_advisory_xact_lock"
-    got = await connection.execute(
+    result = await connection.execute(
         text(f"SELECT {function}(:lock, :campaign)"), {"lock": LOCK, "campaign": campaign_id}
     )
-    return wait or bool(got.scalar_one())
+    return wait or bool(result.scalar_one())
 
 
 async def refresh(connection: AsyncConnection, campaign_id: int, *, anew: bool) -> None:

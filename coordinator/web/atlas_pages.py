@@ -17,7 +17,7 @@ from coordinator.atlas.addresses import as_link, file_name, framework_path, func
 from coordinator.atlas.function_view import function_view
 from coordinator.atlas.keeper import AtlasKeeper, KeptAtlas
 from coordinator.atlas.overview import Atlas, FrameworkOverview, TargetColumn, column_of
-from coordinator.atlas.portability import published
+from coordinator.atlas.portability import function_portability
 from coordinator.atlas.search import search
 from coordinator.catalogue.releases import shipped_release
 from coordinator.catalogue.surfaces import ROOTS, shipped_releases
@@ -63,7 +63,7 @@ async def function(request: Request, file: PathName, context: Context, keeper: K
     framework = await asyncio.to_thread(_framework_of, current.atlas, name)
     evidence = await service.evidence_of_functions(context.engine, framework.name, [name])
     view = function_view(framework, name, [column_of(target, frozenset()) for target in evidence])
-    return _page(request, bodies.function_page(view), published(view), kept=current)
+    return _page(request, bodies.function_page(view), function_portability(view), kept=current)
 
 
 @router.get("/atlas/frameworks/{file}")

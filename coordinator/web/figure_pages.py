@@ -167,9 +167,9 @@ async def _picture(
     contents: Callable[[], Awaitable[ReportContents]],
     figure: str,
     form: Literal["svg", "json"],
-    drawn: str | None,
+    drawing_key: str | None,
     theme: Theme,
 ) -> Response:
     """The figure that a page has drawn, if that is still there; else it is computed again."""
-    spec = context.renderer.recall(drawn) or (await contents()).figure(figure).drawing(with_title=False)
-    return await picture_response(context.renderer, spec, form, theme, {} if drawn is None else UNCHANGING)
+    spec = context.renderer.recall(drawing_key) or (await contents()).figure(figure).drawing(with_title=False)
+    return await picture_response(context.renderer, spec, form, theme, {} if drawing_key is None else UNCHANGING)

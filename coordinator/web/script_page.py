@@ -39,10 +39,10 @@ async def assess(
 ) -> Response:
     """The front with what a script uses and what of it goes wrong. The script is not stored."""
     current = await keeper.current()
-    sent = Script((script.filename or "")[-LONGEST_NAME:], await script.read())
+    source = Script((script.filename or "")[-LONGEST_NAME:], await script.read())
     try:
         async with context.assessments.hold(caller.name):
-            result = await service.assess_script(context.engine, sent, Selector.parse("*/*"))
+            result = await service.assess_script(context.engine, source, Selector.parse("*/*"))
     except RequestError as error:
         return front_of(request, current, summary(current), status=error.status, script_error=str(error))
     tables = await asyncio.to_thread(script_tables, current.atlas, result.functions)

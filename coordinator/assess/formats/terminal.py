@@ -103,8 +103,8 @@ def _notes(report: AssessmentReport, whole: bool) -> Iterator[str]:
     if not whole:
         reasons = Counter(finding.verdict.why_note for finding in findings)
         places = sum(len(finding.places) for finding in findings)
-        told = "; ".join(f"{count}: {reason}" for reason, count in reasons.most_common())
-        yield from _wrap(f"{plural(len(findings), 'note')} at {plural(places, 'place')} (--all lists them): {told}.")
+        counts = "; ".join(f"{count}: {reason}" for reason, count in reasons.most_common())
+        yield from _wrap(f"{plural(len(findings), 'note')} at {plural(places, 'place')} (--all lists them): {counts}.")
         return
     yield "Notes, which are too weak to act on:"
     for finding in findings:
@@ -180,9 +180,9 @@ def _around(report: AssessmentReport, whole: bool) -> Iterator[str]:
     yield ""
     if unknown:
         names = [f"{name} ({count})" if count > 1 else name for name, count in unknown.items()]
-        shown = names if whole else names[:SHOWN_UNKNOWN]
-        rest = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
-        yield from _wrap(f"Unknown, which is no finding: {', '.join(shown)}{rest}.", hanging="  ")
+        leading_names = names if whole else names[:SHOWN_UNKNOWN]
+        rest = f" and {len(names) - len(leading_names)} more" if len(leading_names) < len(names) else ""
+        yield from _wrap(f"Unknown, which is no finding: {', '.join(leading_names)}{rest}.", hanging="  ")
         if report.chart_command:
             yield from _wrap("A coordinator with a runner of it charts them:", hanging="  ")
             yield f"  $ {report.chart_command}"
@@ -194,8 +194,8 @@ def _around(report: AssessmentReport, whole: bool) -> Iterator[str]:
         yield from _more(len(questions), SHOWN_QUESTIONS, whole)
     if source.unread:
         reasons = Counter(file.reason for file in source.unread)
-        told = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common(4))
-        yield from _wrap(f"Not read: {plural(len(source.unread), 'file')} ({told}).", hanging="  ")
+        counts = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common(4))
+        yield from _wrap(f"Not read: {plural(len(source.unread), 'file')} ({counts}).", hanging="  ")
     if source.star_imports:
         yield from _wrap(f"{plural(source.star_imports, 'import')} of everything (*) may hide uses.")
     if report.ignored or report.known:
@@ -214,17 +214,17 @@ def _places(sites: Sequence[Site], report: AssessmentReport) -> str:
 def _place(site: Site, report: AssessmentReport) -> str:
     guard = f" (under `{site.guards[0].text}`)" if site.guards else ""
     guess = "?" if site.certainty is Certainty.guessed else ""
-    reached = "" if site.reached is None else " (reached)" if site.reached else " (not reached)"
-    return f"{report.place(site)}{guess}{reached}{guard}"
+    coverage = "" if site.reached is None else " (reached)" if site.reached else " (not reached)"
+    return f"{report.place(site)}{guess}{coverage}{guard}"
 
 
 def _some(findings: Sequence[Finding], most: int, whole: bool) -> Iterable[Finding]:
     return findings if whole else findings[:most]
 
 
-def _more(count: int, shown: int, whole: bool, how: str = "--all lists them") -> Iterator[str]:
-    if count > shown and not whole:
-        yield f"  … and {count - shown:,} more: {how}"
+def _more(count: int, most: int, whole: bool, how: str = "--all lists them") -> Iterator[str]:
+    if count > most and not whole:
+        yield f"  … and {count - most:,} more: {how}"
 
 
 def _wrap(text: str, hanging: str = "") -> list[str]:

@@ -321,17 +321,17 @@ class _Function:
 
 
 def _latency_change(function: _Function, scale: ChangeScale) -> LatencyChange:
-    cases, runs, contended = len(function.common), function.runs, function.contended
+    cases, runs, contended_shares = len(function.common), function.runs, function.contended
     if not function.is_enough:
         missing = _missing(function)
-        return LatencyChange(function.name, "insufficient data", None, None, cases, runs, contended, why=missing)
+        return LatencyChange(function.name, "insufficient data", None, None, cases, runs, contended_shares, why=missing)
     scale = scale.of(function.waited)
     estimate = difference(function.value, runs, function.spreads, scale.usual)
     own = _changed_cases(function, scale)
     change = _decide(estimate, own, scale)
     why = _advice(function, scale) if change == "insufficient data" else None
     interval = estimate.interval if estimate.is_bounded else None
-    return LatencyChange(function.name, change, estimate.ratio, interval, cases, runs, contended, own, why)
+    return LatencyChange(function.name, change, estimate.ratio, interval, cases, runs, contended_shares, own, why)
 
 
 def _decide(estimate: LatencyDifference, own: Sequence[CaseLatencyChange], scale: ChangeScale) -> Speed:

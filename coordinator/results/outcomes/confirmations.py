@@ -30,15 +30,15 @@ class Confirmation(BaseModel):
     sentence: str
 
 
-def confirmations(evidence: Evidence | None, *, passed: bool) -> list[Confirmation]:
+def confirmations(evidence: Evidence | None, *, has_passed: bool) -> list[Confirmation]:
     """The other ways in which the call was made; none of an outcome whose call was not repeated.
 
-    An outcome that ``passed`` may have failed in a process that had run other cases.
+    An outcome that ``has_passed`` may have failed in a process that had run other cases.
     """
     repetitions: list[Confirmation] = []
     for field, way in _WAYS.items():
         end: Repetition | None = getattr(evidence, field, None)
         if end is not None:
-            end_text = "it failed, and only there" if passed else _ENDS[end]
+            end_text = "it failed, and only there" if has_passed else _ENDS[end]
             repetitions.append(Confirmation(way=way, end=end, sentence=f"{way}: {end_text}"))
     return repetitions

@@ -47,7 +47,7 @@ async def outcome(engine: AsyncEngine, campaign_id: int, job_id: int) -> Outcome
             "target": target.target,
             "sentences": target.sentences,
             "evidence": evidence,
-            "confirmations": confirmations(evidence, passed=row["verdict"] == "passed"),
+            "confirmations": confirmations(evidence, has_passed=row["verdict"] == "passed"),
             "samples_ms": row["samples_ms"] or [],
             "low_interval_ms": low_interval(row["samples_ms"] or []),
             "log": row["log_tail"] or "",

@@ -61,7 +61,7 @@ NOUNS = re.compile("bed|bound|come|embed|feed|heed|hundred|need|read|seed|shed|s
 """Words that look like participles and name things, or are verbs: a function may be called ``read``."""
 CEILINGS = {
     "protocol": (0.0, 0.0),
-    "coordinator": (1.1, 0.4),
+    "coordinator": (0.1, 0.0),
     "runners": (7.3, 11.9),
     "freezing": (0.5, 0.5),
     "portolan": (0.0, 0.0),

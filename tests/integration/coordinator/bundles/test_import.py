@@ -229,7 +229,7 @@ async def test_an_undeclared_size_is_refused_where_it_passes_the_limit() -> None
             yield bytes(1 << 20)
 
     with pytest.raises(BundleTooLargeError, match="larger than 4 MiB"):
-        async with service.received(pieces(), limit=4 << 20):
+        async with service.receive(pieces(), limit=4 << 20):
             pass
     assert chunks == 5
 
