@@ -1,25 +1,21 @@
 """Freeze the suite ``pairs``: operators that follow each other in programs, drawn from the cases of ``library``.
 
-python -m freezing.torch.pairs FOLDER [--merge]
+    python -m freezing.torch.pairs FOLDER [--merge]
 
-Each pair is drawn in a process of its own into a file in FOLDER, so an interrupted freeze goes on there. ``--merge``
-draws nothing: what is in FOLDER becomes the suite.
+Each pair is drawn in a process of its own.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import warnings
+import sys
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from freezing.common.hashes import fix_hashes
-from freezing.common.pairs import PairSubject, PlainCases, draw_pair, most_followed
-from freezing.common.parts import draw_missing, merge
-from runners.suite.frozen import PACK, Pack
+from freezing.common.gate import GatedFunction
+from freezing.common.pair_suite import DrawPart, PairSuite, main
+from freezing.common.parts import draw_missing
 from runners.torch import FRAMEWORK
 from runners.torch.frozen import ON_HOST
 from runners.torch.pairs import FrozenPair
@@ -27,9 +23,16 @@ from runners.torch.pairs import FrozenPair
 if TYPE_CHECKING:
     from freezing.torch.operators import OperatorFunction
 
-SUITES = Path(__file__).resolve().parents[2] / "runners" / FRAMEWORK.name / "suites"
 LIMIT_S = 60
 """For one pair."""
+
+
+def begin() -> str:
+    import torch
+    from runners.torch.devices import version
+
+    torch.set_num_threads(1)
+    return version()
 
 
 @lru_cache(maxsize=1)
@@ -46,50 +49,17 @@ def operators() -> dict[str, OperatorFunction]:
     return functions
 
 
-def pair_of(first: str, second: str) -> PairSubject:
-    """Two operators as the gate takes them together."""
-    function = operators()[second]
-
-    def program(written: str, arrays: Sequence[Any]) -> Any:
-        return FrozenPair(written).program(function.call, arrays, function.device.handle)()
-
-    return PairSubject(operators()[first], function, program)
+def call(written: str, second: GatedFunction, arrays: Sequence[Any]) -> Any:
+    return FrozenPair(written).program(second.call, arrays, second.device.handle)()
 
 
-def draw(folder: Path) -> None:
-    import torch
-
-    torch.set_num_threads(1)
-    cases = PlainCases(Pack(SUITES / "library" / PACK))
-    # Read here, and not in each of the processes that are forked from this one.
-    cases.pack.arrays  # noqa: B018
-    pairs = most_followed(FRAMEWORK.name, cases, operators().__contains__)
-    draw_missing(
-        folder,
-        [" ".join(pair) for pair in pairs],
-        lambda number, path: draw_pair(pair_of(*pairs[number]), cases, path),
-        limit_s=LIMIT_S,
-    )
+def draw_all(folder: Path, titles: Sequence[str], draw: DrawPart) -> None:
+    draw_missing(folder, titles, lambda number, path: draw(titles[number], path), limit_s=LIMIT_S)
 
 
-def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser("python -m freezing.torch.pairs")
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--merge", action="store_true")
-    options = parser.parse_args(arguments)
-    fix_hashes("freezing.torch.pairs", arguments)
-    os.environ.update(FRAMEWORK.devices["cpu"].variables)
-    warnings.simplefilter("ignore")
-    if options.merge:
-        from runners.torch.devices import version
-
-        merge(options.folder, SUITES / "pairs", FRAMEWORK.name, version(), has_quick_form=False)
-    else:
-        draw(options.folder)
-    return 0
-
+PAIRS = PairSuite(
+    FRAMEWORK, begin, lambda name: operators()[name], call, draw_all, is_taken=lambda name: name in operators()
+)
 
 if __name__ == "__main__":
-    import sys
-
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(main(PAIRS, sys.argv[1:]))

@@ -5,11 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Sequence
+from pathlib import Path
 
+from freezing.common.pair_suite import PairSuite
 from protocol.enums import Verdict
 from runners.suite.cases import Case
 from runners.suite.device import Device
 from runners.suite.framework import Framework
+from runners.suite.frozen import PACK, Pack
 from runners.suite.pairs import first_of
 from tests.frameworks.common import library
 from tests.frameworks.common.running import run
@@ -49,3 +52,17 @@ def assert_the_first_function_is_called(device: Device, framework: Framework, fi
         for case, written in zip(pairs, swapped, strict=True)
     ]
     assert any(outcome.verdict is Verdict.failed for outcome in outcomes)
+
+
+def assert_drawn_as_stored(suite: PairSuite, first: str, second: str, folder: Path) -> None:
+    """A pair that is drawn anew gives the cases and the arrays that the suite has of it."""
+    suite.draw_one(f"{first} {second}", suite.cases(), folder / "0000.npz")
+    new = Pack(folder / "0000.npz")
+    stored = Pack(suite.suites / SUITE / PACK)
+    stored_cases = [
+        case for case in stored.cases if case["function"] == second and case["name"].startswith(f"after-{first}-")
+    ]
+    assert sorted(new.cases, key=lambda case: str(case["name"])) == stored_cases
+    digests = {digest for case in stored_cases for digest in (*case["arrays"], *case["expected"])}
+    assert digests
+    assert all((new.array(digest) == stored.array(digest)).all() for digest in digests)

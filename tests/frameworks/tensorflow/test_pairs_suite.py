@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import tensorflow as tf
 
+from freezing.tensorflow.pairs import PAIRS
 from runners.suite.device import Device
 from runners.tensorflow import FRAMEWORK
 from runners.tensorflow.pairs import FrozenPair
@@ -18,6 +21,7 @@ from tests.frameworks.common.pair_claims import (
 
 __all__ = [
     "test_a_device_that_compiles_takes_both_as_one_program",
+    "test_a_pair_is_drawn_as_it_is_stored",
     "test_every_pair_is_right_on_the_cpu",
     "test_it_has_hundreds_of_pairs_that_programs_have",
     "test_its_catalogue_is_read_without_the_framework",
@@ -43,3 +47,7 @@ def test_a_device_that_compiles_takes_both_as_one_program(xla: Device) -> None:
     for _ in range(2):
         assert program().numpy().tolist() == [2.0, 2.0]
     assert origins == ["Exp"]
+
+
+def test_a_pair_is_drawn_as_it_is_stored(cpu: Device, tmp_path: Path) -> None:
+    pairs.assert_drawn_as_stored(PAIRS, "tf.multiply", "tf.add", tmp_path)

@@ -1,0 +1,91 @@
+"""The suite ``pairs`` of a framework: its pairs are drawn into a folder, and put together into the suite's two files.
+
+    python -m freezing.FRAMEWORK.pairs FOLDER [--merge]
+
+Each pair has a file of its own in FOLDER, and one that has its file is not drawn again, so an interrupted freeze goes
+on there. ``--merge`` draws nothing: what is in FOLDER becomes the suite.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from freezing.common.gate import GatedFunction
+from freezing.common.hashes import fix_hashes
+from freezing.common.pairs import PairSubject, PlainCases, draw_pair, most_followed
+from freezing.common.parts import merge
+from runners.suite.framework import Framework
+from runners.suite.frozen import PACK, Pack
+
+RUNNERS = Path(__file__).resolve().parents[2] / "runners"
+
+DrawPart = Callable[[str, Path], None]
+"""Draws the pair of a title into a file."""
+
+
+def is_any(name: str) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class PairSuite:
+    """A framework's suite ``pairs``, as it is frozen."""
+
+    framework: Framework
+    begin: Callable[[], str]
+    """Imports the framework, with one thread where it would have several, and returns its version."""
+    function: Callable[[str], GatedFunction]
+    """Makes a public function as the gate takes it."""
+    call: Callable[[str, GatedFunction, Sequence[Any]], Any]
+    """Calls a written pair, whose second function this is, on these arrays as one program."""
+    draw_all: Callable[[Path, Sequence[str], DrawPart], None]
+    """Draws every title that has no file in the folder yet, in the processes that suit the framework."""
+    is_taken: Callable[[str], bool] = is_any
+    """Whether a public function with frozen cases may be in a pair."""
+
+    @property
+    def suites(self) -> Path:
+        return RUNNERS / self.framework.name / "suites"
+
+    def cases(self) -> PlainCases:
+        cases = PlainCases(Pack(self.suites / "library" / PACK))
+        # Read here, and not in each of the processes that are forked from this one.
+        cases.pack.arrays  # noqa: B018
+        return cases
+
+    def draw_one(self, title: str, cases: PlainCases, path: Path) -> None:
+        """Draw the pair of a title, ``torch.exp torch.log``, into a file of its own."""
+        first, second = map(self.function, title.split())
+
+        def program(written: str, arrays: Sequence[Any]) -> Any:
+            return self.call(written, second, arrays)
+
+        draw_pair(PairSubject(first, second, program), cases, path)
+
+    def draw(self, folder: Path) -> None:
+        cases = self.cases()
+        titles = [" ".join(pair) for pair in most_followed(self.framework.name, cases, self.is_taken)]
+        self.draw_all(folder, titles, lambda title, path: self.draw_one(title, cases, path))
+
+
+def main(suite: PairSuite, arguments: Sequence[str]) -> int:
+    module = f"freezing.{suite.framework.name}.pairs"
+    parser = argparse.ArgumentParser(f"python -m {module}")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--merge", action="store_true")
+    options = parser.parse_args(arguments)
+    fix_hashes(module, arguments)
+    os.environ.update(suite.framework.devices["cpu"].variables)
+    warnings.simplefilter("ignore")
+    version = suite.begin()
+    if options.merge:
+        merge(options.folder, suite.suites / "pairs", suite.framework.name, version, has_quick_form=False)
+    else:
+        suite.draw(options.folder)
+    return 0
