@@ -18,9 +18,10 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from types import CodeType
 from typing import Any, Protocol
@@ -41,6 +42,11 @@ _FILE = re.compile(r"<(.+), statement (\d+)>")
 _ORIGIN = re.compile(r'File "<([^"]+), statement (\d+)>", line (\d+), in (.+)')
 _ORIGINS = "The op is created at"
 """The words of TensorFlow before the lines at which an operation was traced."""
+ASIDE = "__aside__"
+"""The name under which a run finds what evaluates an argument apart from the call that takes it."""
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp)
+"""Code with names of its own, which is left as it is."""
+_BINDING = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 _CUSTOMARY = frozenset({"_", "__"})
 _COMPUTING = (ast.Call, ast.BinOp, ast.Compare, ast.Subscript, ast.AugAssign)
 _PLAIN = (bool, int, float, complex, str, bytes, np.ndarray, np.generic)
@@ -123,6 +129,44 @@ class Dialect(Protocol):
         """The run as the device demands it."""
 
 
+class _Asides(ast.NodeTransformer):
+    """Sets the arguments of a function's call apart that call something else: ``shift(fft(x))`` is no work of ``fft``'s
+    where ``shift`` is charted."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def visit(self, node: ast.AST) -> Any:
+        return node if isinstance(node, (*_SCOPES, ast.GeneratorExp)) else super().visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        if self._is_named_in(node):
+            self.visit(node.func)
+            node.args = [self._apart(argument) for argument in node.args]
+            for keyword in node.keywords:
+                keyword.value = self._apart(keyword.value)
+        return node
+
+    def _apart(self, argument: ast.expr) -> ast.expr:
+        if isinstance(argument, ast.Starred):
+            argument.value = self._apart(argument.value)
+            return argument
+        if self._is_named_in(argument):
+            visited: ast.expr = self.visit(argument)
+            return visited
+        nodes = list(ast.walk(argument))
+        does_call = any(isinstance(node, ast.Call) for node in nodes) and not isinstance(argument, ast.Lambda)
+        if not does_call or any(isinstance(node, _BINDING) for node in nodes):
+            return argument
+        used = ast.Tuple([ast.Constant(name) for name in sorted(set(_read_by(argument)))], ast.Load())
+        nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        call = ast.Call(ast.Name(ASIDE, ast.Load()), [used, ast.Lambda(nothing, argument)], [])
+        return ast.copy_location(call, argument)
+
+    def _is_named_in(self, node: ast.AST) -> bool:
+        return self._name in _named_in(node)
+
+
 @dataclass(frozen=True)
 class Step:
     """A statement as it is executed: all of it but a last expression, that expression, and the names in it."""
@@ -168,7 +212,11 @@ def step_of(name: str, statement: Statement, rewritten: Callable[[ast.Module], a
     filename = f"<{name}, statement {statement.place}>"
     source = statement.source + "\n"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    tree = ast.fix_missing_locations(rewritten(ast.parse(source)))
+    last_name = name.rpartition(".")[2]
+    tree = rewritten(ast.parse(source))
+    used = frozenset(_read_by(tree))
+    computes = any(isinstance(node, _COMPUTING) for node in ast.walk(tree))
+    tree = ast.fix_missing_locations(_Asides(last_name).visit(tree))
     bound = frozenset(bound_names(tree.body)) - _CUSTOMARY
     *body, last = tree.body
     value = None
@@ -177,15 +225,14 @@ def step_of(name: str, statement: Statement, rewritten: Callable[[ast.Module], a
     else:
         body.append(last)
     code = compile(ast.Module(body, type_ignores=[]), filename, "exec", dont_inherit=True)
-    last_name = name.rpartition(".")[2]
     return Step(
         statement.place,
         code,
         value,
         bound,
         names_function=last_name in _named_in(tree),
-        used=frozenset(_read_by(tree)),
-        computes=any(isinstance(node, _COMPUTING) for node in ast.walk(tree)),
+        used=used,
+        computes=computes,
         tree=ast.parse(source),
         name=last_name,
     )
@@ -217,7 +264,7 @@ class Session:
     """One run of an example, with names of its own: what its statements give, and what they leave bound."""
 
     def __init__(self, names: Mapping[str, Any]) -> None:
-        self.names = {**names, "print": self._print, "__name__": MODULE}
+        self.names = {**names, "print": self._print, "__name__": MODULE, ASIDE: lambda used, argument: argument()}
         self.given: dict[str, Any] = {}
         self.printed: list[Any] = []
         """The values that the last statement printed."""
@@ -262,6 +309,10 @@ class OwnStatements:
     def has(self, step: Step) -> bool:
         """Whether the statement is the function's, by what those before it have bound."""
         return self._all or step.names_function or not self._objects.isdisjoint(step.used)
+
+    def made_any_of(self, names: Iterable[str]) -> bool:
+        """Whether one of these names is bound to an object of the function's by now."""
+        return not self._objects.isdisjoint(names)
 
     def uses(self, step: Step, line: Line) -> bool:
         """Whether the line of a statement is the function's: the whole of it at a prompt, and in a function that the
@@ -487,6 +538,7 @@ class FrozenExample:
                 session = Session(names_for(context.function, example.name, self.dialect, context.device))
                 own = OwnStatements(steps, self.dialect)
                 owners[:] = [own]
+                session.names[ASIDE] = partial(self._aside, context, session, own)
                 ended = self._run(context, session, steps, own)
                 results = session.results()
                 found: dict[str, Any] = {OWN: {}, OTHERS: {}, ENDED: ended}
@@ -544,6 +596,20 @@ class FrozenExample:
                     raise OtherLineError(told) from error
                 return told
         return None
+
+    def _aside(
+        self,
+        context: Context,
+        session: Session,
+        own: OwnStatements,
+        used: Sequence[str],
+        argument: Callable[[], Any],
+    ) -> Any:
+        """An argument of the function's call: its surroundings, unless it uses an object of the function's."""
+        if own.made_any_of(used):
+            return argument()
+        with context.surroundings([value for value in session.results().values() if own.is_value(value)]):
+            return argument()
 
     def _shown(self, value: Any) -> Any:
         """The value as it is compared; one of another kind than on the CPU as a text, which is equal to no value."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -244,6 +244,31 @@ def test_a_run_pauses_the_watch_for_neighbouring_surroundings_at_once() -> None:
     assert call() == {"5": 8.0}
     # What it may return by then, but for what is no value.
     assert pauses == [[], [1, [2], 2.0]]
+
+
+@pytest.mark.parametrize(("sources", "pauses"), [
+    (("toy.double(abs(-1))",), 1),
+    (("toy.double(value=abs(-1))",), 1),
+    (("toy.double(*[abs(-1)])",), 1),
+    (("abs(toy.double(abs(-1) + 1))",), 1),
+    (("toy.double(toy.double(1))",), 0),
+    (("toy.double(1) + abs(-1)",), 0),
+    (("toy.double(sum(abs(x) for x in [1]))", ), 1),
+    (("[toy.double(abs(x)) for x in [1]]",), 0),
+    (("toy.double(b := abs(-1))",), 0),
+    (("f = toy.double and (lambda: 3)", "toy.double(f())"), 0),
+])  # fmt: skip
+def test_an_argument_that_calls_something_else_is_no_work_of_the_function(sources: Sequence[str], pauses: int) -> None:
+    count = 0
+
+    @contextmanager
+    def pause(so_far: list[Any]) -> Iterator[None]:
+        nonlocal count
+        count += 1
+        yield
+
+    frozen_run(*sources, labels=(), surroundings=pause)()
+    assert count == pauses
 
 
 def test_our_own_future_statements_are_not_the_examples() -> None:
