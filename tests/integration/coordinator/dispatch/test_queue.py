@@ -250,6 +250,20 @@ async def test_what_a_runner_lost_otherwise_it_does_not_get_back(place: Place) -
         assert await queue.leased_jobs(connection, place.runner_id) == []
 
 
+async def test_a_runner_does_not_come_back_with_an_attempt_after_which_another_began(place: Place) -> None:
+    await place.campaign(cases=1)
+    (first,) = await place.claim()
+    async with place.engine.begin() as connection:
+        await queue.give_back(connection, [first.key], "silent", is_loss=True)
+        other = await add_runner(connection, runner_info("boot-2"), place.suite_id, url="http://other", secret="")
+    (second,) = await place.claim(token="fedcba9876543210")
+    async with place.engine.begin() as connection:
+        await connection.execute(text("UPDATE attempts SET runner_id = :id WHERE attempt = 2"), {"id": other})
+        await queue.give_back(connection, [second.key], "silent", is_loss=True)
+        await queue.welcome_back(connection, place.runner_id, "boot-1")
+        assert await queue.leased_jobs(connection, place.runner_id) == []
+
+
 async def test_a_cancelled_job_takes_no_outcome(place: Place) -> None:
     campaign = await place.campaign(cases=2)
     jobs = await place.claim(1)
