@@ -37,7 +37,9 @@ class WatchOrder:
 def watch(order: WatchOrder) -> int:
     """Run the command and write what became of it; returns the exit code. Raises ``RecordingError`` if it cannot."""
     if frameworks.load(order.framework).watcher is None:
-        raise UsageError(f"no whole command can be run on a device of {order.framework}; of jax and torch it can")
+        raise UsageError(
+            f"no whole command can be run on a device of {order.framework}; of jax, tensorflow and torch it can"
+        )
     require_writable(order.out)
     began, moment, report = time.monotonic(), datetime.now(UTC), Told()
     job = f"{WATCH}{AT}{order.device}"

@@ -38,5 +38,6 @@ FRAMEWORK = Framework(
         },
     ),
     recorder="runners.tensorflow.recorder:recording",
+    watcher="runners.tensorflow.recorder:watching",
     replay="runners.tensorflow.replay:case_of",
 )

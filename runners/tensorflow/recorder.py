@@ -13,6 +13,8 @@ import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -24,12 +26,14 @@ from tensorflow.python.framework.ops import EagerTensor
 from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable, ResourceVariable
 
 from runners.errors import UnfreezableError
+from runners.suite.device import Device
 from runners.suite.frozen import BFLOAT16, Named, Slot
 from runners.suite.recording import arrays as recorded_arrays
 from runners.suite.recording.arrays import RecordedArray
 from runners.suite.recording.book import Book
 from runners.suite.recording.recorder import Recorder, RecordingOptions, StandIn
 from runners.suite.recording.sites import Sites
+from runners.suite.recording.watcher import Watcher
 from runners.suite.recording.wrapping import FunctionLocation, Mode, wrapped
 from runners.tensorflow.left_open import is_random
 from runners.tensorflow.recordable import ASSIGNMENTS, OPERATORS, READS, TENSOR, VARIABLE, functions_in, modules
@@ -44,13 +48,73 @@ _EAGER_BASE = EagerTensor.__mro__[1]
 def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Callable[[], None]]:
     """Record the calls of this process into the book; gives the way to stop."""
     recorder = Recorder(book, Sites(folder, FOLDERS), TensorFlowRecordingDialect(), options.with_values)
+    with wrapped(_places(), recorder, Mode(is_on=tf.executing_eagerly)), _functions_run_eagerly(True):
+        yield recorder.stop
+
+
+@contextmanager
+def watching(book: Book, folder: str, device: Device) -> Iterator[Callable[[], None]]:
+    """Watch the calls of a program on the device; gives the way to stop.
+
+    Functions of the user's run eagerly, as each of their calls has a line of its own then. Where the device is a
+    compiler, each call is compiled by itself.
+    """
+    watcher = Watcher(book, Sites(folder, FOLDERS), device, READS)
+    device.prime()
+    # As a program has them unless it says otherwise: what the device lacks runs on the host, which is noted.
+    tf.config.set_soft_device_placement(True)
+    tf.config.experimental.set_device_policy("silent")
+    places = [replace(place, as_called=_on(device, place)) for place in _places()]
+    # Within a call TensorFlow's own functions, and that which compiles it, are what they always are.
+    mode = Mode(lambda: _functions_run_eagerly(False), tf.executing_eagerly)
+    with wrapped(places, watcher, mode), _functions_run_eagerly(True):
+        yield watcher.stop
+
+
+@contextmanager
+def _functions_run_eagerly(are_eager: bool) -> Iterator[None]:
+    """Let ``tf.function`` run what it is given as it is written, or put it into a graph."""
     before = tf.config.functions_run_eagerly()
-    with wrapped(_places(), recorder, Mode(is_on=tf.executing_eagerly)):
-        tf.config.run_functions_eagerly(True)
-        try:
-            yield recorder.stop
-        finally:
-            tf.config.run_functions_eagerly(before)
+    tf.config.run_functions_eagerly(are_eager)
+    try:
+        yield
+    finally:
+        tf.config.run_functions_eagerly(before)
+
+
+def _on(device: Device, place: FunctionLocation) -> Callable[..., Any]:
+    """The function of a place as it is called on the device."""
+    function: Callable[..., Any] = getattr(place.owner, place.attribute)
+    return function if place.attribute in READS else partial(_called_on, device, function)
+
+
+def _called_on(device: Device, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Make a call in the form that the device needs.
+
+    A compiled call returns arrays: what else the function returns is put beside them. Texts have no compiled form, and
+    programs work on them on the host.
+    """
+    made: list[Any] = []
+
+    def arrays() -> list[Any]:
+        made[:] = [function(*args, **kwargs)]
+        return [leaf for leaf in tf.nest.flatten(made[0]) if _is_computed(leaf)]
+
+    try:
+        computed = iter(device.compiled(arrays)())
+    except tf.errors.OpError:
+        if any(map(_is_text, tf.nest.flatten((args, kwargs, made)))):
+            return function(*args, **kwargs)
+        raise
+    return tf.nest.map_structure(lambda leaf: next(computed) if _is_computed(leaf) else leaf, made[0])
+
+
+def _is_text(leaf: Any) -> bool:
+    return _is_computed(leaf) and leaf.dtype == tf.string
+
+
+def _is_computed(leaf: Any) -> bool:
+    return isinstance(leaf, (tf.Tensor, tf.Variable, tf.RaggedTensor, tf.SparseTensor, tf.IndexedSlices))
 
 
 def _places() -> Iterator[FunctionLocation]:

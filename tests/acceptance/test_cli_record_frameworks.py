@@ -15,6 +15,7 @@ import pytest
 from protocol.bundle import BundledOutcome
 from protocol.enums import Verdict
 from protocol.recording import Recording
+from protocol.watched_run import WatchedRun
 from tests.portolan_process import COMMAND
 from tests.runner_process import environment
 
@@ -132,3 +133,15 @@ def test_a_command_is_assessed_by_the_replay_of_its_calls(
     assert done.returncode == 1, done.stderr
     assert f"{function} at train.py:{line_of(script, text)}" in " ".join(done.stdout.split())
     assert "Values cross 2 times to the host" in done.stdout
+
+
+@pytest.mark.level(2)
+def test_a_whole_run_of_tensorflow_shows_which_line_the_compiler_refuses(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(TENSORFLOW)
+    runner = [sys.executable, "-P", "-m", "runners"]
+    done = run([*runner, "watch", "tensorflow", "xla", "--out", "run.json", "--", "python", "train.py", "2"], tmp_path)
+    told = WatchedRun.model_validate_json((tmp_path / "run.json").read_bytes())
+    assert (done.returncode, told.exit_code) == (1, 1), done.stderr
+    (event,) = told.events
+    assert (event.function, event.kind) == ("tf.linalg.eigvals", "raised")
+    assert [(site.file, site.line) for site in event.sites] == [("train.py", line_of(TENSORFLOW, "eigvals(w)"))]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,8 @@ import tensorflow as tf
 
 from protocol.enums import Verdict
 from runners.suite.cases import Case
-from runners.suite.recording.book import CALL, CROSSING, LEFT_OUT
+from runners.suite.device import Device
+from runners.suite.recording.book import CALL, CROSSING, FELL_BACK, LEFT_OUT, RAISED, Book
 from runners.tensorflow import recorder
 from runners.tensorflow.devices import Cpu
 from runners.tensorflow.replay import case_of
@@ -162,6 +165,73 @@ def test_replays_are_right_on_the_host(tmp_path: Path, *, with_values: bool) -> 
     replay_cases = cases(entries, tmp_path)
     assert {case.id.endswith("-gradient") for case in replay_cases} == {True, False}
     assert not_passed(Cpu(), replay_cases) == {}
+
+
+def watch(device: Device, work: Callable[[], object]) -> Entries:
+    watching = partial(_watching, device)
+    return recording.record(watching, work, folder=Path(__file__).parent)
+
+
+def _watching(device: Device, book: Book, folder: str, _: object) -> AbstractContextManager[Callable[[], None]]:
+    return recorder.watching(book, folder, device)
+
+
+def line_of(text: str) -> int:
+    """The first line of this file that has the text."""
+    return next(number for number, line in enumerate(Path(__file__).read_text().splitlines(), 1) if text in line)
+
+
+def test_a_whole_run_names_the_call_that_the_compiler_refuses_and_its_line(xla: Device) -> None:
+    w = tf.Variable([[2.0, 0.0], [0.0, 3.0]])
+
+    @tf.function
+    def step(x: tf.Tensor) -> tf.Tensor:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.tanh(x @ w))
+        w.assign_sub(0.1 * tape.gradient(loss, w))
+        return tf.linalg.eigvals(w)  # the refused call
+
+    def work() -> None:
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            step(tf.ones((4, 2)))
+
+    (event,) = watch(xla, work)
+    assert (event["kind"], event["function"]) == (RAISED, "tf.linalg.eigvals")
+    assert event["sites"] == [[Path(__file__).name, line_of("  # the refused call"), 1]]
+
+
+def test_a_whole_run_names_the_call_that_works_on_the_host(accelerator: Device) -> None:
+    def work() -> None:
+        images = tf.sin(tf.ones((1, 4, 4, 1)))
+        tf.image.resize(images, (2, 2))  # it reads the size
+
+    (event,) = watch(accelerator, work)
+    assert (event["kind"], event["function"]) == (FELL_BACK, "tf.image.resize")
+    assert event["sites"] == [[Path(__file__).name, line_of("  # it reads the size"), 1]]
+
+
+def test_a_whole_run_gives_a_program_what_it_gets_without(xla: Device) -> None:
+    ragged = tf.ragged.constant([[1.0], [2.0, 3.0]])
+    layer = keras.layers.Dense(3, kernel_initializer="ones")
+
+    def work() -> list[Any]:
+        variable = tf.Variable(tf.ones(3))
+        variable.assign_add([1.0, 2.0, 3.0])
+        with tf.GradientTape() as tape:
+            total = tf.reduce_sum(tf.tanh(variable) * 2.0)
+        return [
+            tf.is_tensor(variable), tf.broadcast_static_shape(tf.TensorShape([1, 3]), tf.TensorShape([3])),
+            tf.math.top_k(tf.constant([1.0, 3.0, 2.0]), k=2).indices.numpy().tolist(),
+            tape.gradient(total, variable).numpy().round(4).tolist(), variable.numpy().tolist(),
+            tf.concat([tf.constant(["a"]), ["b"]], 0).numpy().tolist(), bool(tf.equal(tf.constant("a"), "a")),
+            tf.reduce_sum(ragged, axis=1).numpy().tolist(), (ragged * 2.0).to_list(),
+            layer(tf.ones((2, 4))).numpy().tolist(), tf.config.functions_run_eagerly(),
+        ]  # fmt: skip
+
+    before, results = work(), list[Any]()
+    assert watch(xla, lambda: results.extend(work())) == []
+    assert results[:-1] == before[:-1]
+    assert tf.config.functions_run_eagerly() is False
 
 
 NOTICED = (
