@@ -161,7 +161,7 @@ def _several(callee: str, last: str, value: Thing, *, along: bool) -> Binding:
 
 
 def read_shipped() -> tuple[Knowledge, PublicNames]:
-    """What the surfaces that come with Portolan say, the newest release of a framework first.
+    """Read the surfaces that come with Portolan, the newest release of a framework first.
 
     Each surface is let go before the next but one is read: together they take 60 MB.
     """
