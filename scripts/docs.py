@@ -9,8 +9,10 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,7 +30,7 @@ from protocol import catalogue, events, jobs, outcomes, problems, runner
 from protocol.limits import NO_SLASH
 from protocol.option_limits import MAX_VALUE
 from runners.suite.placement import Unproven
-from scripts.command_options import command_options
+from scripts.command_options import Option, command_options
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -49,6 +51,22 @@ POWERS = {
     1e9: "10⁹",
     1e12: "10¹²",
 }
+OPTION_TABLES: dict[str, tuple[str, ...]] = {
+    "up": ("portolan up",),
+    "assess": ("portolan assess",),
+    "submit": ("portolan submit",),
+    "table`, `figure` and `report": ("portolan table", "portolan figure", "portolan report"),
+    "runner check": ("portolan runner check",),
+    "fleet": ("portolan fleet up", "portolan fleet status", "portolan fleet down", "portolan fleet logs"),
+    "portolan-runner serve": ("portolan-runner serve",),
+    "portolan-runner run": ("portolan-runner run",),
+    "portolan-runner record": ("portolan-runner record",),
+}
+"""Commands whose options have a table, by the name in its heading."""
+COMMANDS_WITH_TABLE = {command for commands in OPTION_TABLES.values() for command in commands}
+COMMON_OPTIONS = {"--url", "--data-dir", "--python"}
+"""Options that the page explains once for all commands."""
+_QUOTATION = re.compile(r"(?<=[ (])'([^' ][^']*)'(?=[ ;.,)])")
 
 
 @dataclass(frozen=True)
@@ -160,10 +178,31 @@ def times(kind: type) -> Iterator[str]:
         yield f"| {setting.names} | {setting.defaults} | {_cell(sentence)} |"
 
 
-def options() -> Iterator[str]:
-    for command, defaults in command_options().items():
-        words = [f"`{option} {default}`".replace(" `", "`") for option, default in defaults.items()]
-        if words:
+def options_of(commands: Sequence[str]) -> Iterator[str]:
+    """A row for each option of these commands; those that the page explains for all commands are left out."""
+    takers: dict[Option, list[str]] = defaultdict(list)
+    for command in commands:
+        for option in command_options()[command]:
+            if COMMON_OPTIONS.isdisjoint(option.names):
+                takers[option].append(command.rpartition(" ")[2])
+    for option, own_takers in takers.items():
+        names = ", ".join(f"`{name}`" for name in option.names)
+        only = "" if len(own_takers) == len(commands) else ", ".join(f"`{name}`" for name in own_takers) + ": "
+        yield f"| {names} | {only}{_meaning(option)} |"
+
+
+def _meaning(option: Option) -> str:
+    text = _QUOTATION.sub(r"`\1`", option.meaning).removesuffix(".").replace("|", "\\|")
+    choices = "; one of " + ", ".join(f"`{choice}`" for choice in option.choices) if option.choices else ""
+    default = f" (default: {option.default})" if option.default else ""
+    return f"{text[:1].upper()}{text[1:]}{choices}{default}"
+
+
+def other_options() -> Iterator[str]:
+    """A row for each command that has no table of its own."""
+    for command, command_own in command_options().items():
+        words = [f"`{name} {option.default}`".replace(" `", "`") for option in command_own for name in option.names[:1]]
+        if words and command not in COMMANDS_WITH_TABLE:
             yield f"| `{command}` | {', '.join(words)} |"
 
 
@@ -214,7 +253,11 @@ TABLES = (
     Table("reference/settings.md", "| name | default | limits | beyond it |", bounds),
     Table("reference/settings.md", "| name | default | time |", partial(times, Times), "## Times"),
     Table("reference/settings.md", "| name | default | time |", partial(times, CheckTimes), "## Times of a check"),
-    Table("reference/command-line.md", "| command | options and their defaults |", options),
+    *(
+        Table("reference/command-line.md", f"| option of `{name}` | meaning |", partial(options_of, commands))
+        for name, commands in OPTION_TABLES.items()
+    ),
+    Table("reference/command-line.md", "| command | options and their defaults |", other_options),
     *(
         Table("reference/database.md", "| column | type | meaning |", partial(columns, view), f"## {view.name}")
         for view in VIEWS

@@ -16,14 +16,14 @@ Anonymous = Annotated[
     str | None,
     typer.Option(
         metavar="none|viewer",
-        help="The role of callers without a token; else $PORTOLAN_ANONYMOUS_ROLE; "
-        "else none, and viewer for `portolan up` on loopback.",
+        help="Role of callers without a token; default: $PORTOLAN_ANONYMOUS_ROLE, else viewer for `portolan up` on "
+        "loopback, else none.",
     ),
 ]
 WithoutAccessControl = Annotated[
     bool,
     typer.Option(
-        "--without-access-control", help="Turn access control off: anyone who can reach it may do everything."
+        "--without-access-control", help="Require no token: everybody who reaches the coordinator may do everything."
     ),
 ]
 

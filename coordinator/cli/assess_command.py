@@ -65,33 +65,64 @@ class _Assessed:
 
 
 def assess(
-    on: Annotated[str, typer.Option("--on", metavar="TARGET", help="Where it is to run, such as torch/xla.")],
+    on: Annotated[
+        str, typer.Option("--on", metavar="TARGET", help="The target, as a selector: torch/xla, torch@2.9/xla.")
+    ],
     path: Annotated[
         str | None,
-        typer.Argument(metavar="PATH", help="A folder, a file, a notebook, an archive, a package or a recording."),
+        typer.Argument(
+            metavar="PATH",
+            help="A folder, a .py file, a notebook, a wheel, an sdist, an installed package or a recording.",
+        ),
     ] = None,
     run: Annotated[
         str | None,
-        typer.Option(metavar="COMMAND", help="Run this here, record what it calls, and replay that on the target."),
+        typer.Option(
+            metavar="COMMAND", help="Instead of PATH: run this command on the CPU, record its calls and replay them."
+        ),
     ] = None,
-    data: Annotated[Path | None, typer.Option(help="A file of evidence, as `portolan evidence` writes it.")] = None,
-    format: Annotated[Format, typer.Option(help="text is for a terminal.")] = "text",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
-    is_full: Annotated[bool, typer.Option("--all", help="List notes and unknown functions to the last.")] = False,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file of outcomes from `portolan evidence`; default: your coordinator's, else the shipped ones."
+        ),
+    ] = None,
+    format: Annotated[Format, typer.Option(help="Output format.")] = "text",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file.")] = None,
+    is_full: Annotated[bool, typer.Option("--all", help="List all notes, conditions and unknown functions.")] = False,
     is_whole: Annotated[
-        bool, typer.Option("--whole", help="With --run: also run it on the target itself, and show what became of it.")
+        bool,
+        typer.Option(
+            "--whole",
+            help="With --run: also run the command on the target itself, for at most 30 minutes, and show what became "
+            "of it beside the predictions.",
+        ),
     ] = False,
     fail_on: Annotated[
-        str, typer.Option(metavar="KINDS", help="End with 1 if there is such: wrong,fails,accepts,falls-back,slow:10.")
+        str,
+        typer.Option(
+            metavar="KINDS",
+            help="Exit with code 1 if there are findings of these kinds, separated by commas: wrong, fails, accepts, "
+            "falls-back, slow. slow:20 sets the factor of slow calls (10).",
+        ),
     ] = "",
     chart: Annotated[
-        bool, typer.Option("--chart", help="Let your coordinator chart what is unknown, wait, and report then.")
+        bool,
+        typer.Option(
+            "--chart",
+            help="Chart the unknown functions on your coordinator and wait, then report; needs a live runner of the "
+            "target.",
+        ),
     ] = False,
     coverage: Annotated[
-        Path | None, typer.Option(help="Data of coverage.py: says which places a program has reached.")
+        Path | None,
+        typer.Option(
+            help="Data of coverage.py (.coverage, or the file of `coverage json`): mark each call as reached or not "
+            "reached."
+        ),
     ] = None,
-    baseline: Annotated[Path | None, typer.Option(help="Leave out the findings that this file has.")] = None,
-    write_baseline: Annotated[Path | None, typer.Option(help="Write the findings that there are to this file.")] = None,
+    baseline: Annotated[Path | None, typer.Option(help="Ignore the findings of this file.")] = None,
+    write_baseline: Annotated[Path | None, typer.Option(help="Write the current findings to this file.")] = None,
     url: Url = None,
     data_dir: DataDir = None,
 ) -> None:

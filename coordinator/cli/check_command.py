@@ -21,11 +21,12 @@ def check(
     address: Annotated[str, typer.Argument(metavar="URL", help="Where the runner listens.")],
     secret_file: SecretFile = None,
     secret_stdin: SecretStdin = False,
-    probe: Annotated[bool, typer.Option("--probe", help="Only the checks that finish quickly.")] = False,
+    probe: Annotated[bool, typer.Option("--probe", help="Make only the checks without long waiting.")] = False,
     restart_command: Annotated[
         str | None,
         typer.Option(
-            help="Shell command that stops the runner and starts it again; it returns when the old one is gone."
+            help="Shell command that restarts the runner and returns when the old process is gone. Without it the "
+            "restart check is not run."
         ),
     ] = None,
     as_json: AsJson = False,

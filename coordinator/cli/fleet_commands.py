@@ -34,26 +34,27 @@ DEFAULT_CPUS = 2.0
 
 app = typer.Typer(no_args_is_help=True, help="Containers of runners on this host.")
 
-Name = Annotated[str, typer.Option("--name", help="Which fleet of this host.")]
+Name = Annotated[str, typer.Option("--name", help="The fleet of this host.")]
 
 
 @app.command("up")
 def up(
     targets: Annotated[
         list[str] | None,
-        typer.Option(help="Targets, such as 'torch/cpu torch@2.9.0/cpu'; else all that the images and devices allow."),
+        typer.Option(help="Targets, such as 'torch/cpu torch@2.9.0/cpu'; default: all with an image and a device."),
     ] = None,
     image: Annotated[
-        list[str] | None, typer.Option(metavar="TARGET=IMAGE", help="The image for a target; else the newest.")
+        list[str] | None,
+        typer.Option(metavar="TARGET=IMAGE", help="The image of a target; default: the newest with its label."),
     ] = None,
     memory: Annotated[str, typer.Option(help="Memory limit of a container.")] = "6G",
-    cpus: Annotated[float | None, typer.Option(min=0.01, help="CPU limit of a container; 2 unless given.")] = None,
-    pids: Annotated[int, typer.Option(min=1, help="Limit of processes and threads.")] = 2048,
+    cpus: Annotated[float | None, typer.Option(min=0.01, help="Limit of CPUs of a container; default: 2.")] = None,
+    pids: Annotated[int, typer.Option(min=1, help="Limit of processes and threads of a container.")] = 2048,
     scratch: Annotated[
-        str, typer.Option(help="Size of its /tmp, held in memory: the only place it can write to.")
+        str, typer.Option(help="Size of a container's /tmp, in memory: the only place where it can write.")
     ] = "1G",
     first_port: Annotated[
-        int, typer.Option(min=1, max=65535, help="First port to try; runners listen on 127.0.0.1.")
+        int, typer.Option(min=1, max=65535, help="First port of the runners, on 127.0.0.1.")
     ] = FIRST_PORT,
     healthy_within: Annotated[
         float, typer.Option(min=1, help="Seconds to wait for a container to become healthy.")
@@ -110,7 +111,7 @@ def status(name: Name = "main", url: Url = None, data_dir: DataDir = None, as_js
 @app.command("down")
 def down(
     targets: Annotated[list[str] | None, typer.Argument(metavar="[TARGET]...", show_default=False)] = None,
-    volumes: Annotated[bool, typer.Option("--volumes", help="Remove the fleet's volume too.")] = False,
+    volumes: Annotated[bool, typer.Option("--volumes", help="Also remove the fleet's volume.")] = False,
     name: Name = "main",
     url: Url = None,
     data_dir: DataDir = None,
@@ -138,7 +139,7 @@ def down(
 @app.command("logs")
 def logs(
     target: Annotated[str, typer.Argument(metavar="TARGET", help="As `portolan fleet status` shows it.")],
-    follow: Annotated[bool, typer.Option("--follow", help="Keep printing until Ctrl-C.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Continue until Ctrl-C.")] = False,
     name: Name = "main",
 ) -> None:
     """Print the log of a target's runner."""

@@ -21,22 +21,24 @@ PICTURES = ("svg", "png", "json")
 
 Format = Literal["table", "csv", "json"]
 Theme = Literal["light", "dark"]
-Out = Annotated[Path | None, typer.Option("--out", help="Write to this file.")]
+Out = Annotated[Path | None, typer.Option("--out", help="Output file.")]
 
 
 def _query(
     reference: Annotated[
-        str | None, typer.Option(help="Published figures to show beside it, or none; its suite's unless given.")
+        str | None,
+        typer.Option(help="Published figures for comparison, or none; default: those of the campaign's suite."),
     ] = None,
     reference_device: Annotated[
-        str | None, typer.Option(help="The device that latencies are compared with; a GPU unless given, else the CPU.")
+        str | None, typer.Option(help="The device that latencies are compared with; default: a GPU, else the CPU.")
     ] = None,
     tolerable: Annotated[
         float | None,
-        typer.Option(help="How many times slower a call must be to count as intolerable; 10 unless given."),
+        typer.Option(help="Factor from which a latency is intolerable; default: 10."),
     ] = None,
     measure: Annotated[
-        Measure | None, typer.Option(help="Which latency to use; the one that the campaign timed unless given.")
+        Measure | None,
+        typer.Option(help="The latency; paper is the study's mean of first calls. Default: as the campaign was timed."),
     ] = None,
 ) -> dict[str, Any]:
     return present(reference=reference, reference_device=reference_device, tolerable=tolerable, measure=measure)
@@ -51,7 +53,7 @@ def table(
     query: dict[str, Any],
     client: Client,
     campaign_id: CampaignId,
-    table: Annotated[str | None, typer.Argument(help="Its id; without it, which tables there are.")] = None,
+    table: Annotated[str | None, typer.Argument(help="The name of a table; without it, all are listed.")] = None,
     format: Annotated[Format, typer.Option(help="Output format.")] = "table",
     out: Out = None,
 ) -> None:
@@ -79,11 +81,14 @@ def figure(
     query: dict[str, Any],
     client: Client,
     campaign_id: CampaignId,
-    figure: Annotated[str | None, typer.Argument(help="Its id; without it, which figures there are.")] = None,
+    figure: Annotated[str | None, typer.Argument(help="The name of a figure; without it, all are listed.")] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Output file: a name that ends in .svg, .png or .json.")
+        Path | None,
+        typer.Option(
+            "--out", help="Output file, whose name ends in .svg, .png or .json (the Vega-Lite specification)."
+        ),
     ] = None,
-    theme: Annotated[Theme, typer.Option(help="Colors for a light page or a dark page.")] = "light",
+    theme: Annotated[Theme, typer.Option(help="Colors of the figure.")] = "light",
 ) -> None:
     """Draw one of the study's figures from a campaign; without a name, list them."""
     if figure is None:
@@ -104,9 +109,7 @@ def report(
     query: dict[str, Any],
     client: Client,
     campaign_id: CampaignId,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Output file; portolan-campaign-N.html unless given.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Output file; default: portolan-campaign-N.html.")] = None,
 ) -> None:
     """Write a campaign's report: one HTML file that needs nothing else, to send to a colleague."""
     print(write_report(client, campaign_id, out or Path(f"portolan-campaign-{campaign_id}.html"), query))

@@ -23,8 +23,10 @@ NO_ADMIN = (
 
 
 def serve(
-    host: Annotated[str, typer.Option(help="Where the coordinator listens.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free port.")] = DEFAULT_PORT,
+    host: Annotated[str, typer.Option(help="Address on which the coordinator listens.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port of the coordinator; 0 takes any free port.")
+    ] = DEFAULT_PORT,
     allowed_host: AllowedHost = None,
     anonymous: Anonymous = None,
     without_access_control: WithoutAccessControl = False,

@@ -29,11 +29,11 @@ and clients of Python (httpx, 5 s) and proxies (60 s) let go of theirs sooner.""
 
 RunnersPort = Annotated[
     int | None,
-    typer.Option(
-        min=0, max=65535, help="Also listen on this port, for runners that enroll; nothing else is served there."
-    ),
+    typer.Option(min=0, max=65535, help="An additional port that serves only enrolment; 0 takes any free port."),
 ]
-RunnersHost = Annotated[str | None, typer.Option(help="Host of that port; else the coordinator's host.")]
+RunnersHost = Annotated[
+    str | None, typer.Option(help="Host of the port for enrolment; default: the coordinator's host.")
+]
 
 Place = tuple[str, int]
 """A host and a port to listen on."""

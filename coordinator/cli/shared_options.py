@@ -29,7 +29,10 @@ DataDir = Annotated[
 ]
 AllowedHost = Annotated[
     list[str] | None,
-    typer.Option(help="A host name by which browsers and runners may address the coordinator. Repeatable."),
+    typer.Option(
+        help="A host name under which browsers and runners use the coordinator, such as a proxy's; not needed for IP "
+        "addresses and this machine's name. Repeatable; $PORTOLAN_HOSTS adds more."
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SecretFile = Annotated[Path | None, typer.Option(help="A file that holds the runner's secret.")]

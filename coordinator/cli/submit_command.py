@@ -44,51 +44,64 @@ class LeftOver(StrEnum):
 @with_client
 def submit(
     client: Client,
-    suite: Annotated[str | None, typer.Option(help=f"Which suite; {DEFAULT_SUITE} unless given.")] = None,
+    suite: Annotated[str | None, typer.Option(help=f"The suite; default: {DEFAULT_SUITE}.")] = None,
     targets: Annotated[
-        list[str] | None, typer.Option(help="Selectors such as 'torch@2.9/* */xla'; all unless given.")
+        list[str] | None,
+        typer.Option(help="Selectors of targets, such as 'torch@2.9/* */xla'; default: every live target."),
     ] = None,
     functions: Annotated[
-        list[str] | None, typer.Option(help="Globs such as 'torch.nn.* torch.sum'; all unless given.")
+        list[str] | None,
+        typer.Option(
+            help="Globs, such as 'torch.nn.* torch.sum'; default: all. Those without a case in the suite are listed."
+        ),
     ] = None,
     runs: Annotated[
-        int | None, typer.Option(help="How often each case runs, each time in its own process; 3 unless given.")
+        int | None, typer.Option(help="Runs of each case, each in a process of its own; default: 3.")
     ] = None,
-    timeout: Annotated[float | None, typer.Option(help="Time limit of a case in seconds; 900 unless given.")] = None,
+    timeout: Annotated[float | None, typer.Option(help="Seconds per job; default: 900.")] = None,
     timing: Annotated[
         TimingPolicy | None,
-        typer.Option(help="How calls are timed; steady unless given, off for the suites docs, library and pairs."),
+        typer.Option(help="How calls are timed; default: steady, and off for the suites docs, library and pairs."),
     ] = None,
     timed_cases: Annotated[
         TimedCases | None,
         typer.Option(
-            help="Which cases of a function are timed; all unless given, representative (one) for the suites docs, "
+            help="Cases to time: all of a function, or one. Default: all, and representative for the suites docs, "
             "library and pairs."
         ),
     ] = None,
     verdicts_first: Annotated[
         bool | None,
         typer.Option(
-            "--verdicts-first/--timed-from-the-start", help="Do not time run 1, so that all verdicts come first."
+            "--verdicts-first/--timed-from-the-start",
+            help="Run 1 is untimed and comes first, so that all verdicts are available before anything is timed. "
+            "Needs 2 runs or more; timed from the start by default.",
         ),
     ] = None,
     name: Annotated[str | None, typer.Option(help="Name of the campaign.")] = None,
     sample: Annotated[
         Path | None,
-        typer.Option(help="A file that `portolan catalogue sample --out` wrote: only its functions are run."),
+        typer.Option(help="Chart exactly the functions of this file from `portolan catalogue sample --out`."),
     ] = None,
     rerun: Annotated[
         tuple[LeftOver, int] | None,
         typer.Option(
             metavar="failed|incomplete CAMPAIGN",
-            help="Only the cases that failed, or were incomplete, in that campaign.",
+            help="Only the failed or the incomplete cases of a campaign; other options default to that campaign's.",
         ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would run, and submit nothing.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Show progress, and the matrix at the end.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the number of jobs and the estimated time, and submit nothing.")
+    ] = False,
+    wait: Annotated[
+        bool,
+        typer.Option(
+            "--wait", help="Show progress, and the matrix at the end. Ctrl-C stops watching, not the campaign."
+        ),
+    ] = False,
     fail_on: Annotated[
         list[LeftOver] | None,
-        typer.Option(help="Wait, and exit with 1 if there is such an outcome, or if it was cancelled."),
+        typer.Option(help="Wait; exit with code 1 if there is such an outcome, or if the campaign was cancelled."),
     ] = None,
 ) -> None:
     """Submit a campaign and print its number."""

@@ -31,17 +31,19 @@ from coordinator.configuration.settings import enrolment_key_file as checked_key
 def up(
     data_dir: DataDir = None,
     database: Annotated[
-        str | None, typer.Option(help="DSN of a PostgreSQL to use instead of the embedded one.")
+        str | None, typer.Option(help="DSN of your own PostgreSQL, to use instead of the embedded one.")
     ] = None,
-    host: Annotated[str, typer.Option(help="Where the coordinator listens.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free port.")] = DEFAULT_PORT,
+    host: Annotated[str, typer.Option(help="Address on which the coordinator listens.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port of the coordinator; 0 takes any free port.")
+    ] = DEFAULT_PORT,
     targets: Annotated[
         list[str] | None,
-        typer.Option(help=f"Which runners to start, such as '{' '.join(KNOWN_TARGETS)}'; those are also the default."),
+        typer.Option(help=f"Runners to start; default: '{' '.join(KNOWN_TARGETS)}'. An empty text starts none."),
     ] = None,
     enrolment_key_file: Annotated[
         Path | None,
-        typer.Option(help="File with the key for enrolment tokens; without it, runners elsewhere cannot enroll."),
+        typer.Option(help="File with the key of enrolment tokens; without it no runner can enroll."),
     ] = None,
     runners_host: RunnersHost = None,
     runners_port: RunnersPort = None,

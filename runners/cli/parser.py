@@ -21,38 +21,52 @@ def make_parser() -> argparse.ArgumentParser:
 
     serve = commands.add_parser("serve", help="own one device for one framework, and take jobs over HTTP")
     _target(serve)
-    serve.add_argument("--host", default="127.0.0.1")
-    serve.add_argument("--port", type=int, default=8790, help="0 for any free one (default: %(default)s)")
+    serve.add_argument("--host", default="127.0.0.1", help="address of the runner (default: %(default)s)")
+    serve.add_argument(
+        "--port", type=int, default=8790, help="port of the runner; 0 takes any free one (default: %(default)s)"
+    )
     serve.add_argument(
         "--secret-file",
         type=Path,
-        help="holds the bearer secret; else $PORTOLAN_RUNNER_SECRET; else one is made and stands in the ready line",
+        help="file with the bearer secret; without it $PORTOLAN_RUNNER_SECRET, else a new one in the ready line",
     )
     serve.add_argument(
-        "--memory-limit", type=_size, help="what a case's processes may hold, e.g. 2G (80 %% of what is free)"
+        "--memory-limit",
+        type=_size,
+        help="memory limit of a case's processes, such as 2G; without it 80 %% of the memory that is free at the start",
     )
     serve.add_argument(
         "--slots",
         type=int,
         default=1,
-        help="untimed cases that run at once, at most; an accelerator has one (default: %(default)s)",
+        help="maximum number of untimed cases at once; an accelerator has one (default: %(default)s)",
     )
-    _suites(serve, "PATH", "also serve this suite of your own: a module's file or a package's folder; repeat for more")
+    _suites(
+        serve, "PATH", "path of an additional suite: a module's file, a package's folder or a recording; repeatable"
+    )
     serve.add_argument(
         "--accept-recordings",
         action="store_true",
         help="let the coordinator send recordings, whose calls then run here (default: refuse them)",
     )
-    serve.add_argument("--ready-file", type=Path, help="also write the ready line to this file")
-    serve.add_argument("--enrol", metavar="URL", help="of a coordinator; it gives the runner a secret of its own")
     serve.add_argument(
-        "--enrolment-token-file", metavar="FILE", type=Path, help="this runner's own, from `portolan runner token`"
+        "--ready-file", type=Path, help="also write the ready line to this file, readable by its owner only"
     )
-    serve.add_argument("--name", help="the runner's own, over all its restarts (default: HOST-FRAMEWORK-DEVICE)")
+    serve.add_argument(
+        "--enrol", metavar="URL", help="enroll with the coordinator at this URL, which gives the runner its secret"
+    )
+    serve.add_argument(
+        "--enrolment-token-file",
+        metavar="FILE",
+        type=Path,
+        help="with --enrol: file with this runner's token, from `portolan runner token`",
+    )
+    serve.add_argument("--name", help="with --enrol: the runner's permanent name (default: HOST-FRAMEWORK-DEVICE)")
     serve.add_argument(
         "--advertise",
         metavar="URL",
-        help="where the coordinator reaches the runner; auto: the address from which we reach it (default: auto)",
+        help="with --enrol: URL for the coordinator to reach the runner; auto is the runner's address toward the "
+        "coordinator, with its port (default: auto)",
     )
 
     run = commands.add_parser("run", help="run one case in the foreground, or a whole suite into a file")
@@ -61,8 +75,7 @@ def make_parser() -> argparse.ArgumentParser:
     _suites(
         run,
         "SUITE",
-        "where several suites have a case of this id, its name; or the path of a suite of your own; "
-        f"with --out, which one to run (default: {DEFAULT_SUITE})",
+        f"name of a suite, or path of your own (default: {DEFAULT_SUITE})",
     )
     run.add_argument(
         "--timing",
@@ -72,24 +85,32 @@ def make_parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--timed-cases",
         choices=[which.value for which in TimedCases],
-        help="with --out: time all cases of a function or one "
+        help="with --out: cases to time, all of a function or one "
         "(default: all, and representative for the suites docs, library and pairs)",
     )
-    run.add_argument("--run", type=int, help="number of the one run (default: 1)")
+    run.add_argument("--run", type=int, help="number of the run (default: 1)")
     run.add_argument(
-        "--out", metavar="FILE", type=Path, help="run a suite into this bundle, for 'portolan import' elsewhere"
+        "--out",
+        metavar="FILE",
+        type=Path,
+        help="run a whole suite into this bundle, which must not exist; `portolan import` reads it",
     )
     run.add_argument(
         "--functions",
         metavar="GLOB",
         nargs="+",
         action="extend",
-        help="with --out: only functions like these (default: all)",
+        help="with --out: globs of function names; those without a match are listed (default: all)",
     )
-    run.add_argument("--runs", type=int, help=f"with --out: how often each case runs (default: {DEFAULT_RUNS})")
-    run.add_argument("--slots", type=int, help="with --out: untimed cases that run at once, at most (default: 1)")
-    run.add_argument("--timeout-s", type=float, default=DEFAULT_TIMEOUT_S)
-    run.add_argument("--memory-limit", type=_size)
+    run.add_argument("--runs", type=int, help=f"with --out: runs of each case, 1 to 100 (default: {DEFAULT_RUNS})")
+    run.add_argument("--slots", type=int, help="with --out: maximum number of untimed cases at once (default: 1)")
+    run.add_argument(
+        "--timeout-s",
+        type=float,
+        default=DEFAULT_TIMEOUT_S,
+        help="deadline of a case in seconds (default: %(default)g)",
+    )
+    run.add_argument("--memory-limit", type=_size, help="memory limit of a case's processes, as with serve")
 
     cases = commands.add_parser("cases", help="list the cases of a framework")
     cases.add_argument("framework", metavar="FRAMEWORK")
@@ -102,46 +123,59 @@ def make_parser() -> argparse.ArgumentParser:
     record.add_argument("framework", metavar="FRAMEWORK")
     _python(record)
     record.add_argument(
-        "--out", metavar="FILE", type=Path, required=True, help="where to: a suite, as --suite takes it"
+        "--out", metavar="FILE", type=Path, required=True, help="output file; an existing recording is replaced"
     )
     record.add_argument(
-        "--timeout-s", type=float, default=DEFAULT_TIMEOUT_S, help="kill the command then (default: %(default)s)"
+        "--timeout-s",
+        type=float,
+        default=DEFAULT_TIMEOUT_S,
+        help="deadline of the command in seconds (default: %(default)g)",
     )
     record.add_argument(
-        "--with-values", action="store_true", help="keep the values of floating arrays too, not only their range"
+        "--with-values",
+        action="store_true",
+        help="also store the values of floating-point arrays, not only their range",
     )
     record.add_argument(
         "--target",
         metavar="DEVICE",
-        help="that it is recorded for: arrays of torch say that they are on it, if it is xla or tpu",
+        help="the device it is recorded for: arrays of torch say that they are on it if it is xla or tpu; "
+        "`assess --run` sets it",
     )
     record.add_argument("words", metavar="-- COMMAND", nargs="+", help="python with a script, -m MODULE or -c TEXT")
     record.set_defaults(device="cpu")
 
     watch = commands.add_parser("watch", help="run a command of yours on a device, and note what falls back or raises")
     _target(watch)
-    watch.add_argument("--out", metavar="FILE", type=Path, required=True, help="where to")
+    watch.add_argument("--out", metavar="FILE", type=Path, required=True, help="output file")
     watch.add_argument(
-        "--timeout-s", type=float, default=DEFAULT_TIMEOUT_S, help="kill the command then (default: %(default)s)"
+        "--timeout-s",
+        type=float,
+        default=DEFAULT_TIMEOUT_S,
+        help="deadline of the command in seconds (default: %(default)g)",
     )
     watch.add_argument("words", metavar="-- COMMAND", nargs="+", help="python with a script, -m MODULE or -c TEXT")
 
     surface = commands.add_parser("enumerate", help="list every public function and class of a framework")
     surface.add_argument("framework", metavar="FRAMEWORK")
     _python(surface)
-    surface.add_argument("--out", metavar="FILE", type=Path, help="where to (default: stdout); .gz: packed")
+    surface.add_argument(
+        "--out", metavar="FILE", type=Path, help="output file, compressed if its name ends in .gz (default: stdout)"
+    )
     surface.set_defaults(device="cpu")
 
     setup = commands.add_parser("setup", help="install a framework into an environment of its own")
     setup.add_argument("framework", metavar="FRAMEWORK", help="torch; or one release of it, torch==2.15.0")
-    setup.add_argument("devices", metavar="DEVICE", nargs="*", help="what for (default: cpu)")
+    setup.add_argument(
+        "devices", metavar="DEVICE", nargs="*", help="devices that the environment is for (default: cpu)"
+    )
     setup.add_argument(
         "--with",
         dest="added",
         metavar="PACKAGE",
         action="append",
         default=[],
-        help="a package that brings a device or a suite: a folder, a file, or a requirement; repeat for more",
+        help="a package with a device or a suite: a folder, a file or a requirement; repeatable",
     )
     setup.add_argument(
         "--with-cuda", action="store_true", help="with the packages that torch/cuda alone uses; also for other devices"
@@ -159,7 +193,7 @@ def _python(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--python",
         metavar="PYTHON",
-        help="an interpreter, 3.9 or later, that has the framework and NumPy; nothing of ours is installed there",
+        help="a Python from 3.9 that has the framework and NumPy; nothing is installed in it",
     )
 
 

@@ -93,7 +93,10 @@ def _calls(page: Path) -> Iterator[list[str]]:
                 yield [program[1], *words[1:]]
 
 
-COMMANDS = {name: {*defaults, "--help"} for name, defaults in command_options().items()}
+COMMANDS = {
+    command: {"--help", *(name for option in options for name in option.names)}
+    for command, options in command_options().items()
+}
 """The options of every command."""
 
 
