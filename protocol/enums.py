@@ -221,7 +221,7 @@ def default_timed_cases(suite: str) -> TimedCases:
 
 
 class Judge(StrEnum):
-    """The reference that a case's expected values are of, the most independent first."""
+    """The reference from which a case's expected values come, the most independent first."""
 
     numpy = "numpy"
     """NumPy or SciPy, in float64."""

@@ -1,7 +1,7 @@
-"""The one place where requests meet access control: who the caller is, if it may change anything, what is recorded.
+"""Access control for every request: it identifies the caller, refuses changes without a token, and feeds the audit.
 
-Every request passes here before its body is read. Routes then name the role that they need (``needs``); a change by
-nobody is refused here already, also on a route that named none.
+A request passes here before its body is read. Its route then requires a role (``needs``). A change without a token is
+refused here, so that a route that forgot to name its role stays closed.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class Knowledge:
     layers: frozenset[str]
 
     def told_by_name(self, method: str, root: str) -> bool:
-        """Whether a method's name alone says that it is one of an array."""
+        """Whether the name of a method is enough to know that its object is an array."""
         return method in self.methods.get(root, ()) and method not in _MIXED_NAMES
 
     def is_class(self, name: str) -> bool:

@@ -4,6 +4,6 @@
 """
 
 from coordinator.conformance.findings import ClauseFinding, ConformanceReport, Level, Result
-from coordinator.conformance.kit import check
+from coordinator.conformance.runner_check import check
 
 __all__ = ["ClauseFinding", "ConformanceReport", "Level", "Result", "check"]

@@ -1,4 +1,4 @@
-"""The cases of a runner's catalogue as the kit reads them, and the jobs that it makes of them."""
+"""The cases of a runner's catalogue as the check reads them, and the jobs that it makes of them."""
 
 from __future__ import annotations
 

@@ -255,4 +255,4 @@ async def not_issued(subject: Subject) -> None:
 def _require_same(name: str, events: Sequence[ReceivedEvent], earlier: Sequence[ReceivedEvent]) -> None:
     if [event.text for event in events] != [event.text for event in earlier]:
         numbers, before = [event.n for event in events], [event.n for event in earlier]
-        raise BrokenError(f"{name} gave the numbers {numbers}, not the events {before} as before")
+        raise BrokenError(f"{name} sent events {numbers} in place of {before}, or the same numbers with other content")

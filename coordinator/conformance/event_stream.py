@@ -1,4 +1,4 @@
-"""A runner's stream of events as the kit reads it: tolerant, so that the clause that is broken says so."""
+"""A runner's stream of events as the check reads it: tolerant, so that the clause that is broken says so."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from protocol.lines import EndlessLineError, LineReader
 
 KEPT_LINES = 5_000
 LONGEST_LINE = 64 << 20
-"""A line past it ends the stream for the kit, as it does for the coordinator."""
+"""A line past it ends the stream for the check, as it does for the coordinator."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class ReceivedEvent:
 
     @property
     def text(self) -> str:
-        """The event alone, to be compared: however its line was written."""
+        """The event in one form, whatever spaces and order of members its line had; two events are compared by it."""
         return json.dumps(self.body, sort_keys=True)
 
     @property

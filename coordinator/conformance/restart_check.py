@@ -1,4 +1,4 @@
-"""The check of a restart, for which the kit needs somebody's hand: ``restart.*``."""
+"""The check of a restart, for which the check needs a command that restarts the runner: ``restart.*``."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ Restart = Callable[[], Awaitable[None]]
 
 @dataclass
 class Subject:
-    """One boot of the runner, and what the kit did with it so far."""
+    """One boot of the runner, and what the check did with it so far."""
 
     PREFIX: ClassVar[str] = "check-"
     """Of the ids of all jobs that a check posts."""

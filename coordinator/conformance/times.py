@@ -1,4 +1,4 @@
-"""The times of a check: what the kit waits for, and for how long its own hung cases hang. Pure.
+"""The times of a check: what the check waits for, and for how long its own hung cases hang. Pure.
 
 The contract's own bounds (5 s past a deadline, the clocks of both sides) stand at the checks that hold them.
 """

@@ -1,4 +1,4 @@
-"""The errors that a runner's answers mean: for the client that dispatches, and for the conformance kit."""
+"""The errors that a runner's answers mean: for the client that dispatches, and for the conformance check."""
 
 from __future__ import annotations
 

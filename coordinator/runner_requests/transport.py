@@ -158,7 +158,7 @@ class _CheckedBackend(httpcore.AnyIOBackend):
         raise failure or httpcore.ConnectError(f"{host} has no address")
 
     def _require_allowed(self, host: str, port: int, addresses: list[str]) -> list[str]:
-        """The addresses at which a runner may be. Raises ``RunnerAddressError`` if none is."""
+        """Return those of the addresses that may be called. Raises ``RunnerAddressError`` if there are none."""
         if self._networks is None:
             return addresses
         allowed_addresses, reasons = self._networks.select(addresses)

@@ -266,7 +266,7 @@ def _shorter(call: Call, rng: np.random.Generator) -> Call:
 
 
 def _of_other_dtype(call: Call, rng: np.random.Generator) -> Call:
-    """The last array of integers holds floats, or else the last of floats holds integers."""
+    """Convert the last array of integers to floats; if there is none, the last array of floats to integers."""
     if call.integers:
         number = call.integers[-1]
         return call.having({number: call.arrays[number].astype(np.float32)})

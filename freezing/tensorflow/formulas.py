@@ -347,9 +347,9 @@ def normalized_planes(
     x: Array, scale: Array, offset: Array, mean: Array, variance: Array, is_training: bool = True,
     epsilon: float = 0.0001,
 ) -> list[Array]:  # fmt: skip
-    """In evaluation alone: what a kernel keeps for the backward pass of training is its own."""
+    """The results in evaluation. In training a kernel also returns values of its own for the backward pass."""
     if is_training:
-        raise NotImplementedError("the spaces that a kernel reserves in training")
+        raise NotImplementedError("no formula for the values that a kernel keeps for the backward pass")
     return [(x - mean) / np.sqrt(variance + epsilon) * scale + offset, mean, variance, mean, variance]
 
 

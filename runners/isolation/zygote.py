@@ -101,7 +101,7 @@ class Zygote:
         pages.make_huge()
 
     def _say_importing(self, what: str) -> None:
-        """Name who is to blame if this process gets no further."""
+        """Tell the supervisor what is imported now, so that it can name this if the import never ends."""
         self._channel.send({"type": "importing", "what": printable(what)})
 
     def _require_untouched(self, own: Collection[str]) -> None:

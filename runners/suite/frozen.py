@@ -1,11 +1,10 @@
 """Frozen cases: calls, inputs and expected results kept as data, so that a suite is the same wherever it is read.
 
-A suite that is drawn from what a framework ships to test itself is drawn once, by a developer, and frozen beside its
-package in one file (``PACK``): a manifest of its cases in JSON, and their arrays, each kept once, behind one another
-in one long array per dtype; of an array that repeats along its axes only what is repeated. A second file
-(``VARIANTS_PACK``) has the same cases with other inputs, if there are any. Reading the manifest reads no arrays;
-reading either needs NumPy alone and runs no code of the file's (no pickle). An array's name is a digest of its
-content, so a case's own digest follows its values.
+A developer draws a suite once, and stores it beside its package in one file (``PACK``). The file has a manifest of the
+cases in JSON, and for each dtype one long array with all arrays of the cases. Equal arrays are stored once; of an array
+that repeats along its axes one repetition is stored. A second file (``VARIANTS_PACK``) has the same cases with other
+inputs, if there are any. The manifest can be read without the arrays. Reading needs only NumPy and runs no code from
+the file (no pickle). An array's name is a digest of its content, so a case's own digest follows its values.
 
 A tree (what a call takes or returns) is written as JSON: numbers, texts and lists as themselves, anything else as an
 object of one of the keys below. What only a framework knows (a dtype, a device) is ``Named``, and resolved by it.

@@ -49,7 +49,7 @@ def changes(
 
 @dataclass(frozen=True)
 class ReplayedCall(FrozenCall):
-    """Prepares a recorded call. An array that the program gave twice is one here too."""
+    """Prepares a recorded call. If the program passed one array twice, the replay passes one array twice."""
 
     @property
     def way(self) -> Way:

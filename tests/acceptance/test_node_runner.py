@@ -367,8 +367,8 @@ def test_its_own_tests_pass() -> None:
 
 
 @pytest.mark.level(2)
-def test_it_passes_the_conformance_kit_with_every_check_run(place: Path) -> None:
-    """A shell starts it again whenever it ends, so that the kit can restart it."""
+def test_it_passes_the_conformance_check_with_every_check_run(place: Path) -> None:
+    """A shell starts it again whenever it ends, so that the check can restart it."""
     pid, secret, port = place / "pid", place / "secret", free_port()
     secret.write_text(SECRET)
     again = f"""

@@ -111,7 +111,7 @@ def label(data: ReportData, record: Record) -> str:
 
 
 def label_of_pair(data: ReportData, record: Record) -> str:
-    """``torch@2.9.0/cpu → xla``; of two versions or machines both are named."""
+    """``torch@2.9.0/cpu → xla``: the second name omits the framework and version if the first has the same."""
     base, other = str(record["base"]), str(record["other"])
     framework = "" if base.startswith(f"{record['framework']}@") else f"{record['framework']} "
     source = "" if record["source"] == data.name else f"{record['source']}: "

@@ -59,7 +59,7 @@ class Renderer:
         self._idle: asyncio.TimerHandle | None = None
 
     async def draw(self, specs: Sequence[Spec], form: Picture) -> list[bytes]:
-        """The pictures in the same order. Raises ``DrawingError``."""
+        """Draw a picture of each specification, in their order. Raises ``DrawingError``."""
         return [path.read_bytes() for path in await asyncio.gather(*(self._file(spec, form) for spec in specs))]
 
     async def scripts(self) -> Path:

@@ -32,7 +32,7 @@ class RecordedArguments:
 
 @dataclass(frozen=True)
 class RecordedCall:
-    """One case to be: a distinct call, or the same forward and backward."""
+    """A call of a recording, of which one case is made: forward alone, or forward and backward."""
 
     function: str
     name: str
@@ -58,7 +58,7 @@ def functions_of(file: Path, framework: str, case_of: Callable[[RecordedCall], C
     """The functions of a recording with their cases. Raises ``SuiteError`` with one line that says what is wrong."""
     recording = _read(file)
     if recording["framework"] != framework:
-        raise SuiteError(f"{file} is a recording of {recording['framework']}, and this runner is of {framework}")
+        raise SuiteError(f"{file} is a recording of {recording['framework']}: serve it with a runner of that framework")
     functions: dict[str, list[Case]] = defaultdict(list)
     try:
         for written in recording["calls"]:

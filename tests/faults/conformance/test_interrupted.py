@@ -1,4 +1,4 @@
-"""The kit on runners that die under it, belong to somebody else, or tell little; and the kit itself, interrupted."""
+"""The check on runners that die during it, have a coordinator, or answer little; and the check itself, interrupted."""
 
 from __future__ import annotations
 

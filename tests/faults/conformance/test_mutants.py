@@ -1,4 +1,4 @@
-"""The conformance kit finds what is wrong with each mutant of a correct runner.
+"""The conformance check finds what is wrong with each mutant of a correct runner.
 
 One process for each mutant, several at once: most of the time is waiting.
 """

@@ -63,7 +63,7 @@ async def test_a_coordinator_does_not_reuse_a_connection_that_its_runner_may_clo
     assert server.connections == 2
 
 
-async def test_nor_does_the_conformance_kit(closing: tuple[Closing, str]) -> None:
+async def test_nor_does_the_conformance_check(closing: tuple[Closing, str]) -> None:
     server, url = closing
     async with connect(url, "a secret", DEFAULT_CHECK_TIMES) as (owner, stranger):
         for _ in range(2):

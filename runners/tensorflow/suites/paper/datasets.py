@@ -30,7 +30,7 @@ def read(dataset: Any, elements: int) -> dict[str, Any]:
 
 
 def these(elements: Iterable[Any], more: bool = False) -> dict[str, Any]:
-    """The elements that ``read`` must find, and whether it must find that there are more."""
+    """Return what ``read`` must return: these elements, and whether more follow them."""
     return {"elements": list(elements), "more": np.asarray(more)}
 
 

@@ -184,7 +184,7 @@ def test_a_recording_is_a_suite_with_a_case_for_each_call_and_for_its_gradient(t
     [
         ({"type": "portolan-bundle"}, "is no recording of Portolan's: make one with portolan-runner record"),
         ({"format": 2, "portolan": "9.0"}, "has format 2, made by portolan 9.0; this portolan reads up to 1: upgrade"),
-        ({"framework": "jax"}, "is a recording of jax, and this runner is of torch"),
+        ({"framework": "jax"}, "is a recording of jax: serve it with a runner of that framework"),
         ({"calls": [{**CALL, "arrays": 3}]}, "is no valid recording .* make it anew"),
         ({"calls": None}, "is no valid recording"),
         ({"calls": [{**CALL, "call": {**CALL["call"], "way": "steps"}}]}, "a call has more than its arguments"),

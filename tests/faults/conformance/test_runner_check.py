@@ -1,4 +1,4 @@
-"""The conformance kit finds each broken promise, by the check that holds it and by no other.
+"""The conformance check finds each broken promise, by its own clause and by no other.
 
 One runner for each fault, all of them at once: most of the time is waiting.
 """
@@ -32,7 +32,7 @@ LASTING = "events.lasting"
 """It is checked once only; the mutants show that it finds what it is for."""
 
 FAULTS: dict[str, set[str]] = {
-    # These make the kit wait longest, so they begin.
+    # These make the check wait longest, so they begin.
     "sends no heartbeat": {"events.idle", "events.running"},
     "leaves the older attempt running": {"jobs.newer"},
     "lets go on what runs": {"stopping.running"},

@@ -1,4 +1,4 @@
-"""The kit: begins with a runner, goes through the contract clause by clause, leaves it as it was.
+"""The check of a runner: it goes through the contract clause by clause, and leaves the runner as it was.
 
     report = await check("http://gpu-box:8790", secret)
 
