@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
+import re2
 
 from coordinator.causes.patterns import Eraser, PatternSet, require_linear
 from coordinator.causes.rules import EVERY_LOWERED, Rule, classify, load, readable, shipped_rules
@@ -125,6 +126,13 @@ def test_a_pattern_that_needs_backtracking_is_refused(pattern: str) -> None:
     rule = f"[[rule]]\nid = 'a'\ncause = 'type'\nsays = 'A sentence.'\nmessage = '{pattern}'\n"
     with pytest.raises(RulesError, match=r"'a': message .*linear time.*look-around"):
         load(rule + LAST)
+
+
+def test_a_pattern_that_is_refused_is_said_by_its_error_alone(capfd: pytest.CaptureFixture[str]) -> None:
+    for refused in (require_linear, Eraser):
+        with pytest.raises((PatternError, re2.error)):
+            refused("(a")
+    assert capfd.readouterr() == ("", "")
 
 
 def test_one_pass_finds_what_the_patterns_find_one_by_one() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 
@@ -41,6 +42,11 @@ def test_a_sample_lasts_long_enough_for_the_clock(estimate_ns: float, calls: int
 
 def test_the_calls_of_a_sample_are_bounded() -> None:
     assert timing.calls_per_sample(0.0) == timing.MAX_CALLS
+
+
+def test_samples_below_the_resolution_of_the_clock_say_nothing_of_their_spread() -> None:
+    assert timing.relative_error([0.0] * 10) == math.inf
+    assert not timing.enough([0.0] * 10, budget_used=False)
 
 
 def test_steady_samples_stop_early() -> None:
