@@ -234,20 +234,24 @@ class _ReleaseNames:
 
     canonical: Mapping[str, str | None]
     """By every name of an object its canonical one; None of what no program can call or read."""
-    bases: Mapping[str, Sequence[str]]
-    """By every name of a class the public classes from which it inherits."""
+    owners: Mapping[str, Sequence[str]]
+    """By every name of a class its canonical name, and the public classes from which it inherits."""
 
     @classmethod
     def of(cls, surface: Surface) -> _ReleaseNames:
         return cls(
             {name: entry.name if entry.kind in CHARTABLE else None for name, entry in surface.by_name.items()},
-            {name: entry.bases for name, entry in surface.by_name.items() if entry.bases},
+            {
+                name: (entry.name, *entry.bases)
+                for name, entry in surface.by_name.items()
+                if entry.kind == "class" and (entry.bases or entry.aliases)
+            },
         )
 
     def known_name(self, name: str) -> str | None:
-        """The name itself, or that of the member that its class inherits, if the release has one."""
+        """The name itself, or that of the member that its class has or inherits, if the release has one."""
         if name in self.canonical:
             return name
         owner, _, member = name.rpartition(".")
-        inherited = (f"{base}.{member}" for base in self.bases.get(owner, ()))
-        return next((name for name in inherited if name in self.canonical), None)
+        members = (f"{base}.{member}" for base in self.owners.get(owner, ()))
+        return next((name for name in members if name in self.canonical), None)

@@ -54,13 +54,13 @@ class Surface:
         return by_alias | {entry.name: entry for entry in self.entries}
 
     def resolve(self, name: str) -> SurfaceEntry | None:
-        """The entry of a name, also of a member that its class inherits from a public one."""
+        """The entry of a name, also of a member of a class by another of its names, or inherited from a public one."""
         name = plain_name(name)
         if name in self.by_name:
             return self.by_name[name]
         owner, _, member = name.rpartition(".")
         owner_entry = self.by_name.get(owner)
-        for base in owner_entry.bases if owner_entry is not None else ():
+        for base in (owner_entry.name, *owner_entry.bases) if owner_entry is not None else ():
             if f"{base}.{member}" in self.by_name:
                 return self.by_name[f"{base}.{member}"]
         return None
