@@ -21,7 +21,7 @@ TWINS: Mapping[str, tuple[str, ...]] = {
 
 _CLASS_WITH_METHOD = re.compile(
     r"(torch\.optim\.\w+)\.step"
-    r"|(torch\.(?:amp\.)?GradScaler)\.(?:get_scale|scale|step|update)"
+    r"|(torch\.(?:amp\.)?GradScaler)\.(?:get_scale|scale|step|unscale_|update)"
     r"|(tf\.(?:keras\.)?optimizers\.\w+)\.(?:apply|apply_gradients)"
 )
 """A method that every case of its class calls; the group is the class."""
