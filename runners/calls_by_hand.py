@@ -32,8 +32,8 @@ from runners.suite.suites import RECORDED, Suite
 def record(suite: Suite, device: Device) -> dict[str, dict[str, Any]]:
     """The options of the suite's cases that are known by no other way, by id."""
     unknown = [case for case in suite.cases if "calls" not in options_of(case)]
-    recorded = {case.id: options_seen(device, case) for case in unknown}
-    return {id: options for id, options in sorted(recorded.items()) if options is not None}
+    options_by_case = {case.id: options_seen(device, case) for case in unknown}
+    return {id: options for id, options in sorted(options_by_case.items()) if options is not None}
 
 
 def options_seen(device: Device, case: Case) -> dict[str, Any] | None:
@@ -42,19 +42,19 @@ def options_seen(device: Device, case: Case) -> dict[str, Any] | None:
         function = case.given or device.lookup(case.looked_up)
     except LookupError:
         return None
-    made: list[SeenCall] = []
-    noting = replace(case, given=_noting(function, case.looked_up.rpartition(".")[2], made))
+    calls: list[SeenCall] = []
+    noting = replace(case, given=_noting(function, case.looked_up.rpartition(".")[2], calls))
     observation = run_case(device, noting, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
-    passed = observation.verdict is Verdict.passed
-    return recorded_options(case, made) if passed and made else None
+    has_passed = observation.verdict is Verdict.passed
+    return recorded_options(case, calls) if has_passed and calls else None
 
 
-def _noting(function: Any, name: str, made: list[SeenCall]) -> Callable[..., Any]:
+def _noting(function: Any, name: str, calls: list[SeenCall]) -> Callable[..., Any]:
     """The function of that name within one that notes what it is given."""
 
     def noted(*arguments: Any, **keywords: Any) -> Any:
         is_of_first = bool(arguments) and getattr(type(arguments[0]), name, None) is function
-        made.append(SeenCall(arguments, keywords, is_of_first))
+        calls.append(SeenCall(arguments, keywords, is_of_first))
         return function(*arguments, **keywords)
 
     # An object that can be called may have no name.
@@ -75,8 +75,8 @@ def main(arguments: Sequence[str]) -> int:
         if place.name != "__init__.py":
             # A quick form has the cases of another suite.
             continue
-        recorded = record(suite, device)
-        lines = [f"{json.dumps(id)}: {json.dumps(options)}" for id, options in recorded.items()]
+        options_by_case = record(suite, device)
+        lines = [f"{json.dumps(id)}: {json.dumps(options)}" for id, options in options_by_case.items()]
         if lines:
             place.with_name(RECORDED).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
         print(f"{suite.name}: {len(lines)} cases")

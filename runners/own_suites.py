@@ -91,10 +91,10 @@ def load(
 
     Raises ``SuiteError`` for the first that cannot be served.
     """
-    brought = [*map(at, paths), *offered(framework)]
-    _require_names(framework, brought)
+    additional_suites = [*map(at, paths), *offered(framework)]
+    _require_names(framework, additional_suites)
     suites = {}
-    for own in brought:
+    for own in additional_suites:
         importing(str(own))
         suites[own.name] = _loaded(framework, own)
     return suites

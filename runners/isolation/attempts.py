@@ -77,8 +77,8 @@ class Attempts:
         self.queue_limit = queue_limit
         self._newest: dict[str, Task] = {}
 
-    def answer(self, task: Task, queued: int) -> JobStatus:
-        """The answer to a posted attempt when ``queued`` tasks wait already."""
+    def answer(self, task: Task, queue_length: int) -> JobStatus:
+        """The answer to a posted attempt when ``queue_length`` tasks wait already."""
         newest = self._newest.get(task.job.id)
         if newest is not None:
             if newest.identity != task.identity:
@@ -87,7 +87,7 @@ class Attempts:
                 return JobStatus.known
             if task.job.attempt < newest.job.attempt:
                 return JobStatus.stale_attempt
-        return JobStatus.full if queued >= self.queue_limit else JobStatus.queued
+        return JobStatus.full if queue_length >= self.queue_limit else JobStatus.queued
 
     def add(self, task: Task) -> tuple[str, int] | None:
         """Note an accepted attempt; returns the older one that it replaces, to be stopped."""

@@ -94,8 +94,8 @@ class OfferBuilder:
     def build(self) -> Offer:
         self._end()
         self._write(b"]}")
-        compressed = b"".join([*self._compressed, self._compressor.flush()])
-        return Offer(self._suites, self._size, compressed)
+        content = b"".join([*self._compressed, self._compressor.flush()])
+        return Offer(self._suites, self._size, content)
 
     def _begin(self, piece: CatalogueSuite) -> _OpenSuite:
         self._end()

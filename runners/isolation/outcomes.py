@@ -44,8 +44,8 @@ def death(status: int | None, duration_s: float, reason: str | None = None) -> O
     if status is not None and os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         name = signal.Signals(number).name if number in set(signal.Signals) else f"SIG{number}"
-        killed = _evidence(signal=name, reason=reason, stage="call")
-        return _outcome(Verdict.failed, Ending.signalled, duration_s, killed)
+        evidence = _evidence(signal=name, reason=reason, stage="call")
+        return _outcome(Verdict.failed, Ending.signalled, duration_s, evidence)
     code = os.waitstatus_to_exitcode(status) if status is not None else None
     evidence = _evidence(exit_code=code, reason=reason, stage="call")
     return _outcome(Verdict.failed, Ending.exited, duration_s, evidence)

@@ -75,10 +75,10 @@ class JaxDevice:
         self.wait(ones @ ones + 1)
 
     def dtype(self, name: str) -> Any:
-        found = getattr(jnp, "bool_" if name == "bool" else name, None)
-        if found is None:
+        value = getattr(jnp, "bool_" if name == "bool" else name, None)
+        if value is None:
             raise LookupError(f"jax {jax.__version__} has no dtype {name!r}")
-        return jnp.dtype(found)
+        return jnp.dtype(value)
 
     def scope(self, dtype: str) -> AbstractContextManager[Any]:
         """64-bit types on for a case of one; else off, as JAX comes."""
@@ -86,9 +86,9 @@ class JaxDevice:
 
     def to_device(self, tree: Any, dtype: str) -> Any:
         """Committed to the device, so that no operation may take them elsewhere; and arrived."""
-        moved = mapped(tree, lambda leaf: self._array_to_device(leaf, dtype), (np.ndarray, np.generic))
-        self.wait(moved)
-        return moved
+        moved_tree = mapped(tree, lambda leaf: self._array_to_device(leaf, dtype), (np.ndarray, np.generic))
+        self.wait(moved_tree)
+        return moved_tree
 
     def _array_to_device(self, values: Any, dtype: str) -> jax.Array:
         array = np.asarray(values)
@@ -106,8 +106,8 @@ class JaxDevice:
 
     def on_device(self, device: str) -> bool:
         """On the forced one; a collective's result lies on others of its platform as well, named with commas."""
-        named = set(device.split(","))
-        return str(self.handle) in named and named <= set(map(str, jax.devices()))
+        names = set(device.split(","))
+        return str(self.handle) in names and names <= set(map(str, jax.devices()))
 
     @contextmanager
     def counting(self, proof: Proof) -> Iterator[None]:
@@ -135,8 +135,8 @@ class JaxDevice:
     def lookup(self, name: str) -> Any:
         if name.startswith(AT):
             return update(name[len(AT) :])
-        found = lookup(name, f"jax {jax.__version__}")
-        return _method(name.rpartition(".")[2]) if getattr(found, "__isabstractmethod__", False) else found
+        value = lookup(name, f"jax {jax.__version__}")
+        return _method(name.rpartition(".")[2]) if getattr(value, "__isabstractmethod__", False) else value
 
 
 class Cpu(JaxDevice):

@@ -42,10 +42,10 @@ def diverging(on_host: Callable[[], object], device: jax.Device, host: jax.Devic
     """Evaluate a call by its equations, and name the first that the device computes otherwise than the host."""
     comparison = _Comparison(device, host, to_host)
     try:
-        traced = jax.make_jaxpr(on_host)()
+        program = jax.make_jaxpr(on_host)()
         # The call had its own setting; without it, wide types would be made narrow here.
-        with jax.enable_x64(_is_wide(traced.jaxpr)):
-            comparison.evaluate(traced.jaxpr, traced.consts, ())
+        with jax.enable_x64(_is_wide(program.jaxpr)):
+            comparison.evaluate(program.jaxpr, program.consts, ())
     except BaseException:  # it ended, or the call cannot be traced, or the reference is wrong on the host as well
         pass
     return comparison.found
@@ -73,36 +73,36 @@ class _Comparison:
             values.update(zip(equation.outvars, results))
         return [_value(atom, values) for atom in jaxpr.outvars]
 
-    def _computed(self, equation: Any, given: Sequence[Any]) -> Sequence[Any]:
+    def _computed(self, equation: Any, inputs: Sequence[Any]) -> Sequence[Any]:
         if monotonic() > self._until:
             raise _EndOfSearch
         name = equation.primitive.name
         if name in _MOVES:
-            return given
+            return inputs
         if name in CALLS:
             function = equation.params.get("call_jaxpr") or equation.params["jaxpr"]
             # Some hold a function with its constants, some one without any.
-            return self.evaluate(getattr(function, "jaxpr", function), getattr(function, "consts", ()), given)
-        wanted = _run(equation, given, self._host)
-        if _is_comparable(equation) and self._differs(equation, given, wanted):
+            return self.evaluate(getattr(function, "jaxpr", function), getattr(function, "consts", ()), inputs)
+        host_results = _run(equation, inputs, self._host)
+        if _is_comparable(equation) and self._differs(equation, inputs, host_results):
             self.found = Operation(name, tuple(str(atom.aval.dtype) for atom in _arrays(equation.invars)))
             raise _EndOfSearch
-        return wanted
+        return host_results
 
-    def _differs(self, equation: Any, given: Sequence[Any], wanted: Sequence[Any]) -> bool:
+    def _differs(self, equation: Any, inputs: Sequence[Any], host_results: Sequence[Any]) -> bool:
         """Whether the device's results are not the host's. What cannot be computed there alone counts as equal."""
         try:
-            observed = _run(equation, given, self._device)
-            return divergence.are_other(self._to_host(observed), self._to_host(wanted))
+            device_results = _run(equation, inputs, self._device)
+            return divergence.are_other(self._to_host(device_results), self._to_host(host_results))
         except Exception:
             return False
 
 
-def _run(equation: Any, given: Sequence[Any], device: jax.Device) -> list[Any]:
+def _run(equation: Any, inputs: Sequence[Any], device: jax.Device) -> list[Any]:
     """The results of an equation, computed alone by a device."""
     primitive = equation.primitive
     with jax.default_device(device), equation.ctx.manager:
-        results = primitive.bind(*jax.device_put(list(given), device), **primitive.get_bind_params(equation.params))
+        results = primitive.bind(*jax.device_put(list(inputs), device), **primitive.get_bind_params(equation.params))
     return list(results) if primitive.multiple_results else [results]
 
 

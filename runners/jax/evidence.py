@@ -53,13 +53,13 @@ def failing(call: Callable[[], object], platform: str) -> Operation | None:
 
 def named(error: BaseException, platform: str) -> Operation | None:
     """The primitive at which JAX raised, by the frames that the error holds, and its lowerings on a platform."""
-    found = list(_bound(error))
-    inner = [bound for bound in found if bound.primitive.name not in _HOLDING]
-    if not found:
+    bindings = list(_bound(error))
+    inner = [bound for bound in bindings if bound.primitive.name not in _HOLDING]
+    if not bindings:
         return None
-    bound = (inner or found)[-1]
+    bound = (inner or bindings)[-1]
     # Further in, frames may hold the primitive without what it was bound to.
-    bound = next((outer for outer in found if outer.primitive is bound.primitive and outer.avals), bound)
+    bound = next((outer for outer in bindings if outer.primitive is bound.primitive and outer.avals), bound)
     return Operation(bound.primitive.name, _dtypes(bound.avals), *_lowerings(bound, platform))
 
 
@@ -67,14 +67,18 @@ def _bound(error: BaseException) -> Iterator[Bound]:
     """The primitives that the frames of a traceback hold, innermost last."""
     trace = error.__traceback__
     while trace is not None:
-        held, name = trace.tb_frame.f_locals, trace.tb_frame.f_code.co_name
-        equation = held.get("eqn")
+        frame_locals, name = trace.tb_frame.f_locals, trace.tb_frame.f_code.co_name
+        equation = frame_locals.get("eqn")
         if equation is not None and hasattr(equation, "invars"):
             yield Bound(equation.primitive, tuple(var.aval for var in equation.invars), equation.params)
-        elif name == "bind" and isinstance(held.get("self"), core.Primitive):
-            yield Bound(held["self"], tuple(_avals(held.get("args", ()))), held.get("params", {}))
-        elif isinstance(held.get("prim"), core.Primitive):
-            yield Bound(held["prim"], tuple(_avals(held.get("args", ()))), held.get("params", {}))
+        elif name == "bind" and isinstance(frame_locals.get("self"), core.Primitive):
+            yield Bound(
+                frame_locals["self"], tuple(_avals(frame_locals.get("args", ()))), frame_locals.get("params", {})
+            )
+        elif isinstance(frame_locals.get("prim"), core.Primitive):
+            yield Bound(
+                frame_locals["prim"], tuple(_avals(frame_locals.get("args", ()))), frame_locals.get("params", {})
+            )
         trace = trace.tb_next
 
 
@@ -111,8 +115,8 @@ def _lowers(bound: Bound, own: Any, dtype: Any, platform: str) -> bool:
     """Whether the primitive lowers for the platform with its arrays of dtype ``own`` in another."""
     shapes = [jax.ShapeDtypeStruct(aval.shape, dtype if aval.dtype == own else aval.dtype) for aval in bound.avals]
     try:
-        traced = jax.jit(lambda *arrays: bound.primitive.bind(*arrays, **bound.params)).trace(*shapes)
-        traced.lower(lowering_platforms=(platform,))
+        program = jax.jit(lambda *arrays: bound.primitive.bind(*arrays, **bound.params)).trace(*shapes)
+        program.lower(lowering_platforms=(platform,))
     except Exception:  # then it has no rule for these dtypes
         return False
     return True

@@ -27,26 +27,26 @@ LOWER = "lower_sharding_computation"
 @contextmanager
 def lower_beside(platform: str) -> Iterator[Lowerings]:
     """Lower every program that is run meanwhile for the platform, too. What ran before is compiled anew."""
-    found = Lowerings()
+    lowerings = Lowerings()
     lower = getattr(pxla, LOWER)
 
     def lower_twice(*arguments: Any, **options: Any) -> Any:
         if options["lowering_platforms"] is None:
-            _lower(found, platform, lambda: lower(*arguments, **{**options, "lowering_platforms": (platform,)}))
+            _lower(lowerings, platform, lambda: lower(*arguments, **{**options, "lowering_platforms": (platform,)}))
         return lower(*arguments, **options)
 
     jax.clear_caches()
     with replaced(pxla, LOWER, lower_twice):
-        yield found
+        yield lowerings
 
 
-def _lower(found: Lowerings, platform: str, lower: Any) -> None:
-    found.programs += 1
+def _lower(lowerings: Lowerings, platform: str, lower: Any) -> None:
+    lowerings.programs += 1
     try:
         lower()
     except NotImplementedError as error:
         operation = named(error, platform) or Operation("unknown")
-        found.missing.setdefault(operation.name, MissingLowering(operation, error))
+        lowerings.missing.setdefault(operation.name, MissingLowering(operation, error))
     except Exception as error:
         # Of a callback to Python: what it is lowered to, the device's own client says.
-        found.untold.append(f"{type(error).__name__}: {error}")
+        lowerings.untold.append(f"{type(error).__name__}: {error}")

@@ -15,15 +15,15 @@ MAX_ELEMENTS = 1 << 20
 """An operation on more elements is not compared: its copies would take long, and much memory."""
 
 
-def are_other(observed: Any, wanted: Any) -> bool:
+def are_other(results: Any, host_results: Any) -> bool:
     """Whether an array among host copies of results is not the one that the host computed, at its dtype's tolerance."""
-    return any(_is_other(one, other) for one, other in zip(leaves(observed), leaves(wanted)))
+    return any(_is_other(one, other) for one, other in zip(leaves(results), leaves(host_results)))
 
 
-def _is_other(observed: Leaf, wanted: Leaf) -> bool:
+def _is_other(result: Leaf, host_result: Leaf) -> bool:
     try:
-        expected = Expected(wanted.values, wanted.dtype)
-        compare(observed, expected, wanted.dtype, TOLERANCES.get(wanted.dtype, EXACT))
+        expectation = Expected(host_result.values, host_result.dtype)
+        compare(result, expectation, host_result.dtype, TOLERANCES.get(host_result.dtype, EXACT))
     except Mismatch:
         return True
     return False

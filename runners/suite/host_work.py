@@ -122,10 +122,10 @@ class _Ledger:
         self._singles += read.numbers == 1
         self._on_host.append(read)
 
-    def _bring(self, brought: Brought) -> None:
-        is_made_of_them = brought.numbers > 1 and self._singles / 2 <= brought.numbers <= self._singles
-        if is_made_of_them and not _is_whole(brought.dtype):
-            self._came_back += brought.numbers
+    def _bring(self, event: Brought) -> None:
+        is_made_of_them = event.numbers > 1 and self._singles / 2 <= event.numbers <= self._singles
+        if is_made_of_them and not _is_whole(event.dtype):
+            self._came_back += event.numbers
         self._go_on()
 
     def _go_on(self) -> None:
@@ -134,14 +134,14 @@ class _Ledger:
 
     def fallbacks(self, returned: int) -> dict[str, int]:
         arrays, picked = self._arrays(), self._picked()
-        found = dict(self._elsewhere)
+        counts = dict(self._elsewhere)
         if sum(arrays.values()) + picked > returned:
-            found.update({f"host read by {member}": numbers for member, numbers in arrays.items()})
+            counts.update({f"host read by {member}": numbers for member, numbers in arrays.items()})
             if picked:
-                found["host read of an array by its numbers"] = picked
+                counts["host read of an array by its numbers"] = picked
         if self._came_back:
-            found["host read of numbers that came back"] = self._came_back
-        return found
+            counts["host read of numbers that came back"] = self._came_back
+        return counts
 
     def _arrays(self) -> Counter[str]:
         numbers: Counter[str] = Counter()

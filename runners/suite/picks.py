@@ -65,11 +65,11 @@ class Picks:
             else:
                 self._sources.set(part, Source(self._size(part), source))
 
-    def computed(self, given: Iterable[Any], made: Sequence[Any]) -> None:
+    def computed(self, inputs: Iterable[Any], results: Sequence[Any]) -> None:
         """Note what was computed: single numbers that are made of picked ones."""
-        behind = frozenset[Pick]().union(*map(self.behind, given))
-        if behind and all(self._size(array) == 1 for array in made):
-            for array in made:
+        behind = frozenset[Pick]().union(*map(self.behind, inputs))
+        if behind and all(self._size(array) == 1 for array in results):
+            for array in results:
                 self._behind.set(array, behind)
 
     def _source(self, array: Any) -> Source:

@@ -98,9 +98,9 @@ class TensorFlowDevice:
         if array.dtype.kind not in "fciub":
             with tf.device("/device:CPU:0"):
                 return tf.constant(array)
-        wanted = self.dtype(dtype_on_device(array, dtype)).as_numpy_dtype
+        numpy_dtype = self.dtype(dtype_on_device(array, dtype)).as_numpy_dtype
         with tf.device("/device:CPU:0"):
-            host = tf.constant(array.astype(wanted))
+            host = tf.constant(array.astype(numpy_dtype))
         with tf.device(self.handle):
             return tf.identity(host)
 

@@ -86,24 +86,26 @@ def _pairs(attributes: Any) -> Mapping[str, Any]:
 
 def _arguments(name: str, inputs: Sequence[Any], attributes: Any) -> Mapping[str, Any]:
     """The inputs by the names of the operation's arguments, some of which take several."""
-    given, left = _pairs(attributes), iter(inputs)
-    return {argument.name: _taken(argument, given, left) for argument in op_def_registry.get(name).input_arg}
+    values, left = _pairs(attributes), iter(inputs)
+    return {argument.name: _taken(argument, values, left) for argument in op_def_registry.get(name).input_arg}
 
 
-def _taken(argument: Any, given: Mapping[str, Any], left: Iterator[Any]) -> Any:
+def _taken(argument: Any, values: Mapping[str, Any], left: Iterator[Any]) -> Any:
     if argument.number_attr:
-        return [next(left) for _ in range(given[argument.number_attr])]
+        return [next(left) for _ in range(values[argument.number_attr])]
     if argument.type_list_attr:
-        return [next(left) for _ in given[argument.type_list_attr]]
+        return [next(left) for _ in values[argument.type_list_attr]]
     return next(left)
 
 
 def _options(name: str, attributes: Any) -> Mapping[str, Any]:
     """The attributes that a call has to name: all but those that its inputs tell."""
     arguments = op_def_registry.get(name).input_arg
-    told = {
+    argument_names = {
         attribute
         for argument in arguments
         for attribute in (argument.type_attr, argument.number_attr, argument.type_list_attr)
     }
-    return {key: value for key, value in _pairs(attributes).items() if key not in told and not key.startswith("_")}
+    return {
+        key: value for key, value in _pairs(attributes).items() if key not in argument_names and not key.startswith("_")
+    }

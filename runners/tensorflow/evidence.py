@@ -42,36 +42,36 @@ class Begun:
 
 def failing(call: Callable[[], object], kind: str, compiled_kind: str | None) -> Operation | None:
     """The operation at which ``call`` fails on devices of a kind; ``compiled_kind`` is the compiler's own."""
-    failed: list[Begun] = []
+    failures: list[Begun] = []
     error: BaseException | None = None
-    with _watch(failed):
+    with _watch(failures):
         try:
             call()
         except BaseException as raised:
             error = raised
-    if not failed:
+    if not failures:
         return None
-    begun = failed[0]
-    function = _function(begun.name)
+    operation = failures[0]
+    function = _function(operation.name)
     if function is not None:
         return _culprit(function, str(error), kind, compiled_kind)
-    return _operation(begun.name, begun.dtypes, begun.types, kind)
+    return _operation(operation.name, operation.dtypes, operation.types, kind)
 
 
 @contextmanager
-def _watch(failed: list[Begun]) -> Iterator[None]:
-    """Keep in ``failed`` the operation that failed last, innermost first; one that begins after it clears it."""
+def _watch(failures: list[Begun]) -> Iterator[None]:
+    """Keep in ``failures`` the operation that failed last, innermost first; one that begins after it clears it."""
 
     def watched(original: Callable[..., Any], begun: Callable[..., Begun]) -> Callable[..., Any]:
         def call(*arguments: Any, **options: Any) -> Any:
-            failed.clear()
+            failures.clear()
             try:
                 return original(*arguments, **options)
             except core._FallbackException:
                 raise
             except BaseException:
                 with suppress(Exception):  # a form of the call that is not known has no name
-                    failed.append(begun(*arguments, **options))
+                    failures.append(begun(*arguments, **options))
                 raise
 
         return call
@@ -121,12 +121,12 @@ def _begun(name: str, inputs: Sequence[Any], attributes: Sequence[Any]) -> Begun
     types: dict[str, tuple[int, ...]] = {}
     dtypes: list[str] = []
     for index, value in enumerate(inputs):
-        found = [dtype for member in _members(value) if (dtype := _dtype(member)) is not None]
-        dtypes += [dtype.name for dtype in found]
+        own_dtypes = [dtype for member in _members(value) if (dtype := _dtype(member)) is not None]
+        dtypes += [dtype.name for dtype in own_dtypes]
         if definition and index < len(definition.input_arg):
             argument = definition.input_arg[index]
-            if found and (argument.type_attr or argument.type_list_attr):
-                enums = tuple(dtype.as_datatype_enum for dtype in found)
+            if own_dtypes and (argument.type_attr or argument.type_list_attr):
+                enums = tuple(dtype.as_datatype_enum for dtype in own_dtypes)
                 types[argument.type_attr or argument.type_list_attr] = enums[:1] if argument.type_attr else enums
     type_attributes = {attr.name for attr in definition.attr if attr.type == "type"} if definition else set()
     for key, value in zip(attributes[::2], attributes[1::2]):
@@ -168,17 +168,19 @@ def kernels(name: str, types: Mapping[str, Sequence[int]], kind: str) -> tuple[K
     ]
     if not there:
         return (Kernels.none if op_def_registry.get(name) else None), ()
-    allowed: set[int] = set()
+    allowed_types: set[int] = set()
     for kernel in there:
         refusing = [
             constraint
             for constraint in kernel.constraint
-            if any(found not in constraint.allowed_values.list.type for found in types.get(constraint.name, ()))
+            if any(
+                enum_value not in constraint.allowed_values.list.type for enum_value in types.get(constraint.name, ())
+            )
         ]
         if not refusing:
             return Kernels.this_dtype, ()
-        allowed.update(enum for constraint in refusing for enum in constraint.allowed_values.list.type)
-    return Kernels.other_dtypes, tuple(sorted(_names([sorted(allowed)])))
+        allowed_types.update(enum for constraint in refusing for enum in constraint.allowed_values.list.type)
+    return Kernels.other_dtypes, tuple(sorted(_names([sorted(allowed_types)])))
 
 
 def _function(name: str) -> Any:
@@ -198,26 +200,26 @@ def _culprit(function: Any, message: str, kind: str, compiled_kind: str | None) 
     for operation in operations:
         if operation.kernels in (Kernels.none, Kernels.other_dtypes):
             return operation
-    named = set(_NODE.findall(message))
+    node_names = set(_NODE.findall(message))
     for (node, _), operation in zip(nodes, operations):
-        if node.name in named:
+        if node.name in node_names:
             return operation
     return operations[0] if len({operation.name for operation in operations}) == 1 else None
 
 
-def _nodes(function: Any, kind: str, compiled_kind: str | None, seen: set[str]) -> Iterator[tuple[Any, str]]:
+def _nodes(function: Any, kind: str, compiled_kind: str | None, visits: set[str]) -> Iterator[tuple[Any, str]]:
     """The nodes of a function and of what it calls, but for those that call, each with the kind of device it is for."""
     name = function.signature.name
-    if name in seen:
+    if name in visits:
         return
-    seen.add(name)
+    visits.add(name)
     where = compiled_kind if compiled_kind and function.attr[MUST_COMPILE].b else kind
     for node in function.node_def:
-        called = [value.func.name for value in node.attr.values() if value.func.name]
-        called += [listed.name for value in node.attr.values() for listed in value.list.func]
-        inner = [found for callee in (*called, node.op) if (found := _function(callee)) is not None]
+        callees = [value.func.name for value in node.attr.values() if value.func.name]
+        callees += [reference.name for value in node.attr.values() for reference in value.list.func]
+        inner = [inner_function for callee in (*callees, node.op) if (inner_function := _function(callee)) is not None]
         for definition in inner:
-            yield from _nodes(definition, where, compiled_kind, seen)
+            yield from _nodes(definition, where, compiled_kind, visits)
         if not inner and node.op not in _CALLS:
             yield node, where
 
@@ -230,6 +232,6 @@ def _types_of(node: Any) -> tuple[tuple[str, ...], dict[str, tuple[int, ...]]]:
         if value.type or value.list.type
     }
     definition = op_def_registry.get(node.op)
-    taken = [arg.type_attr or arg.type_list_attr for arg in definition.input_arg] if definition else []
-    of_inputs = [types[name] for name in taken if name in types]
+    type_names = [arg.type_attr or arg.type_list_attr for arg in definition.input_arg] if definition else []
+    of_inputs = [types[name] for name in type_names if name in types]
     return tuple(_names(of_inputs or types.values())), types

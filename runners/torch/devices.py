@@ -59,10 +59,10 @@ class TorchDevice:
         self.wait(ones @ ones + 1)
 
     def dtype(self, name: str) -> torch.dtype:
-        found = getattr(torch, name, None)
-        if not isinstance(found, torch.dtype):
+        value = getattr(torch, name, None)
+        if not isinstance(value, torch.dtype):
             raise LookupError(f"torch has no dtype {name!r}")
-        return found
+        return value
 
     def scope(self, dtype: str) -> AbstractContextManager[None]:
         return nullcontext()
@@ -183,10 +183,10 @@ class Cuda(TorchDevice):
                 "look for a package of this environment that does so at its import"
             )
         if not torch.cuda.is_available():
-            built = torch.version.cuda
+            cuda_version = torch.version.cuda
             raise DeviceUnavailableError(
                 f"torch {version()} sees no CUDA device; check that nvidia-smi lists one on this machine"
-                if built
+                if cuda_version
                 else f"torch {version()} was built without CUDA; install a build that has it"
             )
         return Description(
@@ -285,18 +285,18 @@ class Xla(TorchDevice):
             self._metrics.clear_all()
         before = Metrics.read(self._metrics)
         transfers = Transfers(self.on_device, lambda: operations(self._metrics))
-        returned = False
+        has_returned = False
         try:
             with watched_methods(transfers), watched_export(transfers, self._xla._XLAC, "_to_dlpack"):
                 yield
             transfers.end()
-            returned = True
+            has_returned = True
         finally:
             self._counted = Metrics.read(self._metrics)
-            counted = self._counted.since(before)
-            proof.executions(counted.executions)
+            counts = self._counted.since(before)
+            proof.executions(counts.executions)
             # A call that fails may have carried its arrays into an error's text.
-            proof.judge(counted.events(transfers.record.events) if returned else counted.elsewhere())
+            proof.judge(counts.events(transfers.record.events) if has_returned else counts.elsewhere())
             proof.counted = True
 
 
@@ -306,10 +306,10 @@ class Tpu(Xla):
     name = "tpu"
 
     def describe(self) -> Description:
-        found = super().describe()
-        if found.device_class is not DeviceClass.tpu:
-            raise DeviceUnavailableError(f"torch_xla opened {found.hardware} instead of a TPU")
-        return found
+        description = super().describe()
+        if description.device_class is not DeviceClass.tpu:
+            raise DeviceUnavailableError(f"torch_xla opened {description.hardware} instead of a TPU")
+        return description
 
 
 _XLA_CLASSES = {"CPU": DeviceClass.cpu, "TPU": DeviceClass.tpu, "CUDA": DeviceClass.gpu}

@@ -75,27 +75,27 @@ class _Comparison(TorchDispatchMode):  # type: ignore[misc]
         name = func._schema.name.rpartition("::")[2]
         if name in _UNDETERMINED | _WITHOUT_WORK or torch.Tag.nondeterministic_seeded in func.tags:
             return False
-        taken = list(tensors((args, kwargs)))
-        there = [tensor.device for tensor in taken] + [torch.device(kwargs.get("device") or _HOST)]
+        own_tensors = list(tensors((args, kwargs)))
+        there = [tensor.device for tensor in own_tensors] + [torch.device(kwargs.get("device") or _HOST)]
         on_device = any(device.type == self._device.type for device in there)
-        return on_device and sum(tensor.numel() for tensor in taken) <= divergence.MAX_ELEMENTS
+        return on_device and sum(tensor.numel() for tensor in own_tensors) <= divergence.MAX_ELEMENTS
 
-    def _copied(self, given: Any) -> Any:
+    def _copied(self, tree: Any) -> Any:
         """The arguments for the same call on the host; ``None`` if they hold what cannot be copied there."""
         try:
-            moved = mapped(self._to_host(given), _tensor, Leaf)
+            host_tree = mapped(self._to_host(tree), _tensor, Leaf)
         except Exception:
             return None
-        return mapped(moved, lambda device: _HOST, torch.device)
+        return mapped(host_tree, lambda device: _HOST, torch.device)
 
-    def _differs(self, func: Any, result: Any, given: Any, copies: Any) -> bool:
+    def _differs(self, func: Any, result: Any, inputs: Any, copies: Any) -> bool:
         """Whether results, or inputs that it writes into, are not the host's. What cannot be compared is equal."""
         args, kwargs = copies
         try:
-            wanted = func(*args, **kwargs)
+            host_result = func(*args, **kwargs)
             if func._schema.is_mutable:
-                result, wanted = (result, given), (wanted, copies)
-            return divergence.are_other(self._to_host(result), self._to_host(wanted))
+                result, host_result = (result, inputs), (host_result, copies)
+            return divergence.are_other(self._to_host(result), self._to_host(host_result))
         except Exception:
             return False
 

@@ -85,26 +85,26 @@ def _works_in(func: Any, args: Any, kwargs: Mapping[str, Any]) -> Iterator[str]:
     arrays = list(tensors((args, kwargs)))
     if not arrays or sum(array.numel() for array in arrays) > MAX_ELEMENTS:
         return
-    failed = arrays[0].dtype
+    failing_dtype = arrays[0].dtype
     for dtype in TRIED:
-        if dtype is failed:
+        if dtype is failing_dtype:
             continue
         try:
-            func(*_cast(args, failed, dtype), **_cast(kwargs, failed, dtype))
+            func(*_cast(args, failing_dtype, dtype), **_cast(kwargs, failing_dtype, dtype))
         except Exception:  # then it does not work in this dtype
             continue
         yield _name(dtype)
 
 
-def _cast(tree: Any, failed: torch.dtype, dtype: torch.dtype) -> Any:
+def _cast(tree: Any, failing_dtype: torch.dtype, dtype: torch.dtype) -> Any:
     if isinstance(tree, torch.Tensor):
-        return tree.detach().to(dtype) if tree.dtype is failed else tree.detach()
+        return tree.detach().to(dtype) if tree.dtype is failing_dtype else tree.detach()
     if isinstance(tree, torch.dtype):
-        return dtype if tree is failed else tree
+        return dtype if tree is failing_dtype else tree
     if isinstance(tree, (list, tuple)):
-        return type(tree)(_cast(member, failed, dtype) for member in tree)
+        return type(tree)(_cast(member, failing_dtype, dtype) for member in tree)
     if isinstance(tree, dict):
-        return {key: _cast(value, failed, dtype) for key, value in tree.items()}
+        return {key: _cast(value, failing_dtype, dtype) for key, value in tree.items()}
     return tree
 
 

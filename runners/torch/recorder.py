@@ -64,8 +64,8 @@ def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Ca
 @contextmanager
 def watching(book: Book, folder: str, device: Device) -> Iterator[Callable[[], None]]:
     """Make arrays on the device unless the program says where, and watch its calls; gives the way to stop."""
-    unwatched = READS | (NOT_COMPUTING - {"backward"})
-    watcher = Watcher(book, Sites(folder, FOLDERS), device, unwatched)
+    unwatched_names = READS | (NOT_COMPUTING - {"backward"})
+    watcher = Watcher(book, Sites(folder, FOLDERS), device, unwatched_names)
     names = _Names()
     device.prime()
     torch.set_default_device(device.handle)
@@ -134,10 +134,10 @@ class _Names:
 
 
 def _names_of(func: Any) -> tuple[str, str | None]:
-    found = resolve_name(func) or getattr(func, "__name__", type(func).__name__)
-    is_noted = found.rpartition(".")[2] in READS
+    full_name = resolve_name(func) or getattr(func, "__name__", type(func).__name__)
+    is_noted = full_name.rpartition(".")[2] in READS
     name = public_name(func) if is_noted or func in recordable() else None
-    return (name or found).rpartition(".")[2], name
+    return (name or full_name).rpartition(".")[2], name
 
 
 def _backward(

@@ -82,34 +82,34 @@ class _Executions:
         execute = vars(pxla.ExecuteReplicated)["__call__"]
 
         def executed(program: Any, *arguments: Any) -> Any:
-            made = execute(program, *arguments)
-            self._note(program.name, program._local_devices, arguments, made)
-            return made
+            outputs = execute(program, *arguments)
+            self._note(program.name, program._local_devices, arguments, outputs)
+            return outputs
 
         def called(function: Any, arguments: Any, options: Any, output: Any) -> None:
-            given = jax.tree_util.tree_leaves((arguments, options))
-            made = _arrays(output)
-            arrays = made or _arrays(given)
+            inputs = jax.tree_util.tree_leaves((arguments, options))
+            outputs = _arrays(output)
+            arrays = outputs or _arrays(inputs)
             name = getattr(function, "__name__", "")
-            self._note(name, arrays[0].sharding.device_set if arrays else (), given, made)
+            self._note(name, arrays[0].sharding.device_set if arrays else (), inputs, outputs)
 
         with replaced(pxla.ExecuteReplicated, "__call__", executed), _post_hook(called):
             yield
 
-    def _note(self, program: str, devices: Any, given: Any, made: Any) -> None:
+    def _note(self, program: str, devices: Any, inputs: Any, outputs: Any) -> None:
         name = _named(devices)
         if name and self._on_device(name):
-            for argument in given:
+            for argument in inputs:
                 if isinstance(argument, np.ndarray):
                     self._record.add(Brought(argument.size, str(argument.dtype)))
-            self._computed(program, given, _arrays(made))
+            self._computed(program, inputs, _arrays(outputs))
             self._proof.executions(1)
         elif name:
             self._record.add(Elsewhere(f"execution on {name}"))
 
 
 @contextmanager
-def _post_hook(called: Callable[[Any, Any, Any, Any], None]) -> Iterator[None]:
+def _post_hook(observe: Callable[[Any, Any, Any, Any], None]) -> Iterator[None]:
     """Have JAX call this after each compiled call that its C++ made, in every thread.
 
     JAX's search for NaN is such a hook as well, and each time its setting changes, JAX writes the hook of the thread
@@ -119,7 +119,7 @@ def _post_hook(called: Callable[[Any, Any, Any, Any], None]) -> Iterator[None]:
     others = _OtherHook(state.value)
 
     def hook(function: Any, arguments: Any, options: Any, output: Any) -> None:
-        called(function, arguments, options, output)
+        observe(function, arguments, options, output)
         if others.hook is not None:
             others.hook(function, arguments, options, output)
 

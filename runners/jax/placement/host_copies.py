@@ -55,18 +55,18 @@ class HostCopies:
         """Whether this thread picks numbers out of an array, which JAX does by programs."""
         return getattr(self._picking, "now", False)
 
-    def computed(self, program: str, given: Sequence[Any], made: Sequence[Any]) -> None:
+    def computed(self, program: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         """Note a program that ran: numbers picked out of an array, or made of such; else work of the device."""
         if self.is_picking:
             return
-        given = [array for array in given if isinstance(array, ArrayImpl)]
+        inputs = [array for array in inputs if isinstance(array, ArrayImpl)]
         # A program that returns as many numbers as it was given has taken an array apart.
-        apart = len(made) > 1 and any(array.size == len(made) for array in given)
+        apart = len(outputs) > 1 and any(array.size == len(outputs) for array in inputs)
         if apart or program.removeprefix("jit(").removesuffix(")") in _PICKS:
-            if given:
-                self._picks.taken(max(given, key=lambda array: int(array.size)), made)
+            if inputs:
+                self._picks.taken(max(inputs, key=lambda array: int(array.size)), outputs)
             return
-        self._picks.computed(given, made)
+        self._picks.computed(inputs, outputs)
         self._record.add(WORKED)
 
     def read(self, array: Any, caller: FrameType) -> None:
@@ -103,9 +103,9 @@ class HostCopies:
 
         def pick(array: Any, place: Any) -> Any:
             with self._picking_now():
-                picked = entry(array, place)
-            self._taken(array, picked)
-            return picked
+                part = entry(array, place)
+            self._taken(array, part)
+            return part
 
         def pick_all(array: Any) -> Iterator[Any]:
             return self._picking_from(array, entries(array))
@@ -124,11 +124,11 @@ class HostCopies:
     def _picking_from(self, array: Any, entries: Iterator[Any]) -> Iterator[Any]:
         while True:
             with self._picking_now():
-                picked = next(entries, None)
-            if picked is None:
+                part = next(entries, None)
+            if part is None:
                 return
-            self._taken(array, picked)
-            yield picked
+            self._taken(array, part)
+            yield part
 
     @contextmanager
     def _picking_now(self) -> Iterator[None]:

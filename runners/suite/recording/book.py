@@ -143,13 +143,13 @@ class Book:
         """The entry of calls that are not kept for this reason."""
         return self._other(LEFT_OUT, {"function": function, "reason": reason})
 
-    def fall_back(self, function: str, said: str, site: Site) -> None:
+    def fall_back(self, function: str, message: str, site: Site) -> None:
         """Count a call within which an operation ran on the host."""
-        self._end_of_call(FELL_BACK, function, said).met(site)
+        self._end_of_call(FELL_BACK, function, message).met(site)
 
-    def raise_in(self, function: str, said: str, site: Site) -> None:
+    def raise_in(self, function: str, message: str, site: Site) -> None:
         """Count a call that raised, and tell of it at once: it may be the last."""
-        self._end_of_call(RAISED, function, said).met(site)
+        self._end_of_call(RAISED, function, message).met(site)
         self.tell_counts()
 
     def tell_counts(self) -> None:
@@ -157,11 +157,11 @@ class Book:
         self._tell_of([entry for entry in self._entries if not entry.is_told])
         self.tell_at = perf_counter() + TELL_EVERY_S
 
-    def _end_of_call(self, kind: str, function: str, said: str) -> Entry:
+    def _end_of_call(self, kind: str, function: str, message: str) -> Entry:
         """The entry of calls that ended so; of errors that differ each time only the first are told apart."""
-        if (kind, function, said) not in self._others and not self.takes(function):
-            said = OTHER_WORDS
-        return self._other(kind, {"function": function, "said": said})
+        if (kind, function, message) not in self._others and not self.takes(function):
+            message = OTHER_WORDS
+        return self._other(kind, {"function": function, "said": message})
 
     def _tell_of(self, entries: Sequence[Entry]) -> None:
         self._tell({"counts": [_counts(entry) for entry in entries]})

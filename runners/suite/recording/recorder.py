@@ -168,10 +168,10 @@ class Recorder:
         except RuntimeError:
             # A sparse array of torch's has no strides.
             key = (func, None, None)
-        known = self._known.get(key, _NEW)
-        if known is _NEW:
+        distinct_call = self._known.get(key, _NEW)
+        if distinct_call is _NEW:
             return self._first(key, func, last, name, args, kwargs)
-        if known is None:
+        if distinct_call is None:
             return func(*args, **kwargs)
         start = perf_counter()
         try:
@@ -181,11 +181,11 @@ class Recorder:
                 raise
             result = _stood_in(dialect.stand_in, error, func, args, kwargs)
         dialect.settle(result)
-        ended = perf_counter()
-        known.entry.met(self._sites.of(sys._getframe(_CALLER)), ended - start)
-        if known.may_differentiate and dialect.may_go_backward(result):
-            self._watch_backward(known, args, kwargs, result)
-        if ended > self._book.tell_at:
+        end = perf_counter()
+        distinct_call.entry.met(self._sites.of(sys._getframe(_CALLER)), end - start)
+        if distinct_call.may_differentiate and dialect.may_go_backward(result):
+            self._watch_backward(distinct_call, args, kwargs, result)
+        if end > self._book.tell_at:
             self._book.tell_counts()
         return result
 
@@ -207,8 +207,8 @@ class Recorder:
             except Exception as error:
                 # Of whatever kind the user's arrays are, their program goes on.
                 reason = f"its arguments cannot be read: {type(error).__name__}"
-            given = self._distinct(args, kwargs)
-            before = list(map(dialect.content, given))
+            arrays = self._distinct(args, kwargs)
+            before = list(map(dialect.content, arrays))
             has_drawn = dialect.draws(last, name)
         start = perf_counter()
         try:
@@ -221,7 +221,7 @@ class Recorder:
         seconds = perf_counter() - start
         with dialect.quiet():
             is_random = has_drawn()
-            changes = [place for place, array in enumerate(given) if dialect.content(array) != before[place]]
+            changes = [place for place, array in enumerate(arrays) if dialect.content(array) != before[place]]
         if not changes and next(self._arrays(result), None) is None:
             self._known[key] = None
             return result
@@ -229,13 +229,13 @@ class Recorder:
             reason = NO_FORM
         if reason is None:
             entry = self._book.open(function, {**facts, "changes": changes, "is_random": is_random})
-            is_own = any(dialect.is_differentiated(given[place]) for place in changes)
-            known = _DistinctCall(entry, may_differentiate=not is_own and not is_random)
-            self._watch_backward(known, args, kwargs, result)
+            is_own = any(dialect.is_differentiated(arrays[place]) for place in changes)
+            distinct_call = _DistinctCall(entry, may_differentiate=not is_own and not is_random)
+            self._watch_backward(distinct_call, args, kwargs, result)
         else:
-            known = _DistinctCall(self._book.leave_out(function, reason), may_differentiate=False)
-        self._known[key] = known
-        self._book.first(known.entry, self._site(), seconds)
+            distinct_call = _DistinctCall(self._book.leave_out(function, reason), may_differentiate=False)
+        self._known[key] = distinct_call
+        self._book.first(distinct_call.entry, self._site(), seconds)
         return result
 
     def _one_of_too_many(self, func: Any, function: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

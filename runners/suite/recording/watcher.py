@@ -23,13 +23,13 @@ MOST_SAID = 300
 class Watcher:
     """Makes the calls of a process on a device."""
 
-    def __init__(self, book: Book, sites: Sites, device: Device, unwatched: Set[str]) -> None:
-        """``unwatched`` are the last names of functions by which a program itself carries values to the host, and of
-        those that compute nothing."""
+    def __init__(self, book: Book, sites: Sites, device: Device, unwatched_names: Set[str]) -> None:
+        """``unwatched_names`` are the last names of functions that are not watched: those by which a program itself
+        carries values to the host, and those that compute nothing."""
         self._book = book
         self._sites = sites
         self._device = device
-        self._unwatched = unwatched
+        self._unwatched = unwatched_names
         self._is_on = True
 
     def stop(self) -> None:

@@ -61,8 +61,8 @@ def _noting(execute: Callable[..., Any], place: int, note: NoteOperation) -> Cal
     def noted(*arguments: Any) -> Any:
         result = execute(*arguments)
         name = arguments[place]
-        given = [part for part in _arrays(arguments[place + 1 :]) if isinstance(part, ops.EagerTensor)]
-        note(name.decode() if isinstance(name, bytes) else name, given, list(_arrays(result)))
+        inputs = [part for part in _arrays(arguments[place + 1 :]) if isinstance(part, ops.EagerTensor)]
+        note(name.decode() if isinstance(name, bytes) else name, inputs, list(_arrays(result)))
         return result
 
     return noted
@@ -89,20 +89,20 @@ class BodyOperation:
     """Whether it computes with numbers other than whole ones, which may be shapes."""
 
 
-def gives_first_values(name: str, given: list[Any], made: list[Any]) -> bool:
+def gives_first_values(name: str, inputs: list[Any], outputs: list[Any]) -> bool:
     """Whether a function does no more than give variables values that it computes out of nothing: it takes their
     handles alone, reads none, and returns nothing."""
-    handles = bool(given) and all(array.dtype == dtypes.resource for array in given)
-    return handles and not made and is_function(name) and not must_compile(name) and not _reads(name, set())
+    handles = bool(inputs) and all(array.dtype == dtypes.resource for array in inputs)
+    return handles and not outputs and is_function(name) and not must_compile(name) and not _reads(name, set())
 
 
-def _reads(name: str, seen: set[str]) -> bool:
+def _reads(name: str, visits: set[str]) -> bool:
     """Whether a function, or one that it calls, reads a variable."""
-    if name in seen or not is_function(name):
+    if name in visits or not is_function(name):
         return False
-    seen.add(name)
+    visits.add(name)
     nodes = context.context().get_function_def(name).node_def
-    return any(node.op == READ or any(_reads(called, seen) for called in _functions_of(node)) for node in nodes)
+    return any(node.op == READ or any(_reads(callee, visits) for callee in _functions_of(node)) for node in nodes)
 
 
 def is_function(name: str) -> bool:
@@ -118,17 +118,17 @@ def body(name: str) -> list[BodyOperation]:
     return list(_body(name, set()))
 
 
-def _body(name: str, seen: set[str]) -> Iterator[BodyOperation]:
-    if name in seen or not is_function(name):
+def _body(name: str, visits: set[str]) -> Iterator[BodyOperation]:
+    if name in visits or not is_function(name):
         return
-    seen.add(name)
+    visits.add(name)
     for node in context.context().get_function_def(name).node_def:
-        compiled = is_compiled_call(node)
-        if compiled or node.op not in {*WITHOUT_WORK, *CALLS}:
-            yield BodyOperation(node.op, node.device, compiled, _is_numeric(node))
-        if not compiled:
-            for called in _functions_of(node):
-                yield from _body(called, seen)
+        is_compiled = is_compiled_call(node)
+        if is_compiled or node.op not in {*WITHOUT_WORK, *CALLS}:
+            yield BodyOperation(node.op, node.device, is_compiled, _is_numeric(node))
+        if not is_compiled:
+            for callee in _functions_of(node):
+                yield from _body(callee, visits)
 
 
 def is_compiled_call(node: Any) -> bool:

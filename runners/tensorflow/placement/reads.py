@@ -35,8 +35,8 @@ _READERS = {ops.__file__, resource_variable_ops.__file__, __file__}
 def watch_reads(note: Note, picks_behind: PicksBehind) -> Iterator[None]:
     """Note every read of numbers meanwhile, and every array that is made of numbers on the host."""
     base = ops._EagerTensorBase
-    read, exported = base._numpy, ops.pywrap_tfe.TFE_ToDlpackCapsule
-    converted, captured = constant_op.convert_to_eager_tensor, ops._create_graph_constant
+    read, export = base._numpy, ops.pywrap_tfe.TFE_ToDlpackCapsule
+    convert, capture = constant_op.convert_to_eager_tensor, ops._create_graph_constant
 
     def event(tensor: Any, member: str, reader: FrameType | None) -> None:
         # A text lies on the host on any device.
@@ -54,16 +54,16 @@ def watch_reads(note: Note, picks_behind: PicksBehind) -> Iterator[None]:
 
     def noted_export(tensor: Any, *arguments: Any) -> Any:
         event(tensor, "__dlpack__", None)
-        return exported(tensor, *arguments)
+        return export(tensor, *arguments)
 
     def noted_conversion(value: Any, *arguments: Any, **options: Any) -> Any:
-        tensor = converted(value, *arguments, **options)
+        tensor = convert(value, *arguments, **options)
         if tensor is not value:
             note(Brought(int(tensor.shape.num_elements() or 0), tensor.dtype.name))
         return tensor
 
     def noted_constant(value: Any, *arguments: Any, **options: Any) -> Any:
-        constant = captured(value, *arguments, **options)
+        constant = capture(value, *arguments, **options)
         note(Brought(int(constant.shape.num_elements() or 0), constant.dtype.name))
         return constant
 

@@ -72,13 +72,13 @@ class Watch:
         """Note an operation, or Python that TensorFlow called back, that ran elsewhere than on the device."""
         self.record.add(Elsewhere(name))
 
-    def _operation(self, name: str, given: list[Any], made: list[Any]) -> None:
+    def _operation(self, name: str, inputs: list[Any], outputs: list[Any]) -> None:
         # A compiled function that returns as many numbers as it was given has taken an array apart.
-        if given and (name in PICKS or 1 < len(made) == _size(given[0])):
-            self._picks.taken(given[0], made)
+        if inputs and (name in PICKS or 1 < len(outputs) == _size(inputs[0])):
+            self._picks.taken(inputs[0], outputs)
         else:
-            self._picks.computed(given, made)
-        self.operation(name, made)
+            self._picks.computed(inputs, outputs)
+        self.operation(name, outputs)
 
     def operation(self, name: str, arrays: list[Any]) -> None:
         """Note an eager operation or function that returned, by the arrays that it made."""
@@ -154,28 +154,28 @@ class CompiledWatch(Watch):
                 self.proof.fell_back(name, count)
             self._beside.clear()
 
-    def _operation(self, name: str, given: list[Any], made: list[Any]) -> None:
+    def _operation(self, name: str, inputs: list[Any], outputs: list[Any]) -> None:
         if name == IS_INITIALIZED:
-            self._initialized += made
-        if not self._is_initialization(name, given, made):
-            super()._operation(name, given, made)
+            self._initialized += outputs
+        if not self._is_initialization(name, inputs, outputs):
+            super()._operation(name, inputs, outputs)
 
-    def _is_initialization(self, name: str, given: list[Any], made: list[Any]) -> bool:
+    def _is_initialization(self, name: str, inputs: list[Any], outputs: list[Any]) -> bool:
         """Whether ``tf.function`` gives first values to the variables that were made while it was traced, such as the
         state of a random generator: what is made on the host for the device to take was never on it."""
-        known = set(map(id, self._initialized))
-        asks = name == "Pack" and bool(given) and all(id(array) in known for array in given)
-        return asks or gives_first_values(name, given, made)
+        ids = set(map(id, self._initialized))
+        asks = name == "Pack" and bool(inputs) and all(id(array) in ids for array in inputs)
+        return asks or gives_first_values(name, inputs, outputs)
 
     def operation(self, name: str, arrays: list[Any]) -> None:
         self.proof.devices.update(device_of(array.device) for array in arrays if not _is_of_host(array))
         if name not in self._holds:
             self._holds[name] = self._held(name)
-        executed, beside = self._holds[name]
+        executions, beside = self._holds[name]
         for operation, count in beside.items():
             self.record.add(Elsewhere(operation, count))
-        if executed:
-            self.proof.executions(executed)
+        if executions:
+            self.proof.executions(executions)
             self.record.add(WORKED)
 
     def node(self, node: Any) -> None:

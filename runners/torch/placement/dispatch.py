@@ -65,17 +65,17 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         kwargs = kwargs or {}
         if self._kernel_of is not None:
             return self._within_kernel(func, args, kwargs)
-        arrived = list(tensors((args, kwargs)))
+        own_tensors = list(tensors((args, kwargs)))
         if _name(func) in MOVES:
             result = func(*args, **kwargs)
             self.transfers.moved(func._schema.name, (args, kwargs), result)
             return result
-        if not (arrived or self._is_made_there(kwargs)):
+        if not (own_tensors or self._is_made_there(kwargs)):
             return func(*args, **kwargs)
         result = self._followed(func, args, kwargs) if self._device.watches_kernels else func(*args, **kwargs)
         self.transfers.computed(func._schema.name, (args, kwargs), result)
-        if arrived and _name(func) not in VIEWS:
-            devices = {str(tensor.device) for tensor in (*arrived, *tensors(result)) if tensor.dim() > 0}
+        if own_tensors and _name(func) not in VIEWS:
+            devices = {str(tensor.device) for tensor in (*own_tensors, *tensors(result)) if tensor.dim() > 0}
             self._proof.devices |= devices
             if not all(map(self._device.on_device, devices)):
                 self.transfers.record.add(Elsewhere(f"{func._schema.name} (host arrays)"))
@@ -101,11 +101,11 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
             self.doubts.add(Unproven.number_in_kernel)
         return result
 
-    def _goes_to_host(self, given: Any, results: Any, *, arrays: bool) -> bool:
+    def _goes_to_host(self, inputs: Any, results: Any, *, arrays: bool) -> bool:
         """Whether arrays (or single numbers) that were on the device come out on the host."""
         there, back = (
             [self._device.on_device(str(tensor.device)) for tensor in tensors(tree) if (tensor.dim() > 0) is arrays]
-            for tree in (given, results)
+            for tree in (inputs, results)
         )
         return any(there) and not all(back)
 
@@ -175,7 +175,7 @@ def _with_tensors(func: Any, args: Any) -> tuple[Any, ...]:
     tensor = next(tensors(args), None)
     return tuple(
         torch.tensor(argument, dtype=None if tensor is None else torch.result_type(tensor, argument))
-        if isinstance(argument, bool | int | float | complex) and isinstance(expected.type, torch._C.TensorType)
+        if isinstance(argument, bool | int | float | complex) and isinstance(parameter.type, torch._C.TensorType)
         else argument
-        for argument, expected in zip(args, func._schema.arguments)
+        for argument, parameter in zip(args, func._schema.arguments)
     )

@@ -64,14 +64,14 @@ def watched_methods(transfers: Transfers) -> Iterator[None]:
         return make
 
     with _unremembered(), ExitStack() as stack:
-        for owner, names, watched in (
+        for owner, names, watch in (
             (torch.Tensor, _READS, reading),
             (torch.Tensor, _MOVES, moving),
             (torch, _MAKERS, making),
         ):
             for name in names:
                 function = getattr(owner, name)
-                stand_in = watched(name, function)
+                stand_in = watch(name, function)
                 stack.enter_context(replaced(owner, name, stand_in))
                 stack.enter_context(_known_to_the_compiler(function, stand_in))
         yield

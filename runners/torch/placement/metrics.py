@@ -61,8 +61,8 @@ class Metrics:
     def elsewhere(self) -> list[Event]:
         return [Elsewhere(operation, count) for operation, count in self.fallbacks.items()]
 
-    def events(self, seen: Sequence[Event]) -> list[Event]:
-        """All events of the call, of which ``seen`` are those that passed Python's methods, in order.
+    def events(self, method_events: Sequence[Event]) -> list[Event]:
+        """All events of the call, of which ``method_events`` are those that passed Python's methods, in order.
 
         An array that came to the host and passed none was read by torch_xla itself, in the midst of its work.
         """
@@ -70,9 +70,13 @@ class Metrics:
             # Their arrays went to the host and back, which is the same fallback.
             return self.elsewhere()
         arrays = sorted(size for size in self.inbound if size > _WIDEST)
-        seen_arrays = sum(isinstance(event, Read) and event.numbers > 1 for event in seen)
+        seen_arrays = sum(isinstance(event, Read) and event.numbers > 1 for event in method_events)
         unseen = arrays[seen_arrays:]
-        return [*seen, *(Read("torch_xla", size // _WIDEST + 1) for size in unseen), *([WORKED] if unseen else [])]
+        return [
+            *method_events,
+            *(Read("torch_xla", size // _WIDEST + 1) for size in unseen),
+            *([WORKED] if unseen else []),
+        ]
 
 
 def operations(source: Any) -> int:

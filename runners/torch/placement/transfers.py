@@ -47,21 +47,21 @@ class Transfers:
         self._operations_before = operations()
         self._picks = Picks(torch.Tensor.numel)
 
-    def moved(self, operation: str, given: Any, result: Any) -> None:
+    def moved(self, operation: str, inputs: Any, result: Any) -> None:
         """Note an operation whose purpose is to carry values."""
-        there = [tensor for tensor in tensors(given) if self._is_there(tensor)]
-        brought = [tensor for tensor in tensors(result) if self._is_there(tensor)]
+        there = [tensor for tensor in tensors(inputs) if self._is_there(tensor)]
+        arrivals = [tensor for tensor in tensors(result) if self._is_there(tensor)]
         name = operation.partition("::")[2]
         if name == "lift_fresh":
             # torch.tensor() of Python's numbers has put them there by now.
             self._bring(there)
-        elif there and not brought:
+        elif there and not arrivals:
             for tensor in there:
                 self._read(operation, tensor)
-        elif brought and not all(self._is_there(tensor) for tensor in tensors(given)):
-            self._bring(brought)
+        elif arrivals and not all(self._is_there(tensor) for tensor in tensors(inputs)):
+            self._bring(arrivals)
         else:
-            self._picks.computed(there, brought)
+            self._picks.computed(there, arrivals)
 
     def fetched(self, operation: str, tensor: torch.Tensor) -> None:
         """Note that the numbers of a tensor were asked for; a view of a single one is picked out of its array."""
@@ -72,20 +72,20 @@ class Transfers:
             self._picks.taken(whole, [tensor])
         self._read(operation, tensor)
 
-    def brought(self, made: torch.Tensor) -> None:
+    def brought(self, tensor: torch.Tensor) -> None:
         """Note a tensor that was made of numbers on the host."""
-        if self._is_there(made):
-            self._bring([made])
+        if self._is_there(tensor):
+            self._bring([tensor])
 
-    def computed(self, operation: str, given: Any, result: Any) -> None:
+    def computed(self, operation: str, inputs: Any, result: Any) -> None:
         """Note any other operation: a number that it picks out of an array, or work of the device."""
-        arrays = [tensor for tensor in tensors(given) if self._is_there(tensor)]
-        made = [tensor for tensor in tensors(result) if self._is_there(tensor)]
+        arrays = [tensor for tensor in tensors(inputs) if self._is_there(tensor)]
+        outputs = [tensor for tensor in tensors(result) if self._is_there(tensor)]
         name = operation.partition("::")[2]
         if name in VIEWS and arrays:
-            self._picks.taken(arrays[0], made)
+            self._picks.taken(arrays[0], outputs)
         else:
-            self._picks.computed(arrays, made)
+            self._picks.computed(arrays, outputs)
         if name not in VIEWS | ROOM:
             self.record.add(WORKED)
 
@@ -97,9 +97,9 @@ class Transfers:
         self._catch_up()
         self.record.add(Read(operation, tensor.numel(), _dtype(tensor), picks=self._picks.behind(tensor)))
 
-    def _bring(self, brought: Iterable[torch.Tensor]) -> None:
+    def _bring(self, arrivals: Iterable[torch.Tensor]) -> None:
         self._catch_up()
-        for tensor in brought:
+        for tensor in arrivals:
             self.record.add(Brought(tensor.numel(), _dtype(tensor)))
 
     def _catch_up(self) -> None:

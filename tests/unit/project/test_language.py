@@ -62,7 +62,7 @@ NOUNS = re.compile("bed|bound|come|embed|feed|heed|hundred|need|read|seed|shed|s
 CEILINGS = {
     "protocol": (0.0, 0.0),
     "coordinator": (0.1, 0.0),
-    "runners": (7.3, 11.9),
+    "runners": (6.2, 11.8),
     "freezing": (0.5, 0.5),
     "portolan": (0.0, 0.0),
     "bench": (0.4, 0.0),
