@@ -134,7 +134,7 @@ class TokenEndedError(UnauthorizedError):
 
 
 class ForbiddenError(RequestError):
-    """This coordinator does not offer it."""
+    """The caller may not do this here: the coordinator does not offer it, or not to this runner."""
 
     status = 403
     title = "Not offered here"
@@ -375,7 +375,7 @@ class ConformanceError(PortolanError):
 
 
 class BrokenError(ConformanceError):
-    """The promise is broken; the message says what was seen."""
+    """A runner broke a promise of the runner API; the message says what the check observed."""
 
 
 class NotRunError(ConformanceError):

@@ -67,7 +67,7 @@ class AtlasKeeper:
             await asyncio.wait([self._building])
 
     def _build_in_background(self, charts: Charts) -> asyncio.Task[None] | None:
-        """The task that puts a new one together, or None while it is too early for another."""
+        """The task that builds the next atlas, started if there is none; None if it is too early for one."""
         if self._building is None or self._building.done():
             if monotonic() < self._not_before:
                 return None

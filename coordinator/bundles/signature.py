@@ -112,6 +112,8 @@ def _ssh_keygen(action: str, *options: str, content: BinaryIO | None = None) -> 
             check=False,
         )
     except FileNotFoundError as error:
-        raise BundleError(f"{error.filename} is not here: signatures are checked with OpenSSH's ssh-keygen") from error
+        raise BundleError(
+            f"{error.filename} is not installed: install OpenSSH, whose ssh-keygen checks signatures"
+        ) from error
     except subprocess.TimeoutExpired as error:
         raise BundleError(f"the signature was not checked within {WITHIN_S:g} s: try again") from error

@@ -98,7 +98,7 @@ def with_aliases(functions: Sequence[DrawnFunction], release: Release) -> tuple[
 
 
 def chart_sample(sample: FunctionSample, available: Collection[str]) -> ChartedSample:
-    """Say for each function of a sample under which name there are cases of it, if there are any."""
+    """Add to each function of a sample the name under which a suite has cases of it; None if the suite has none."""
     there = frozenset(available)
     return ChartedSample(
         **{

@@ -53,7 +53,7 @@ class ConditionDetail(BaseModel):
 
 
 class TargetCondition(BaseModel):
-    """One function on one target: n of its m cases, by whom they are judged, and on which options they fail."""
+    """The condition of a function on a target: how many cases fail, with which options, and who judged them."""
 
     framework: str
     function: str

@@ -1,4 +1,4 @@
-"""Functions: JAX's public functions as the gate takes them, and what is known of those whose values are left open."""
+"""JAX's public functions under the gate, and the list of those whose values are not determined."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def unfit(name: str, is_random: Callable[[str], object]) -> str | None:
 
 
 def raw_recipes(name: str) -> Iterator[Recipe]:
-    """Recipes of a raw operation: an array for each input, all of one shape or the first of another."""
+    """Recipes of a raw operation with an array for each input: all of one shape, or the first of another shape."""
     definition = definition_of(name)
     if definition is None or not definition.input_arg:
         return

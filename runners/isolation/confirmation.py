@@ -21,9 +21,10 @@ NO_THREAD = "can't start new thread"
 
 
 def is_suspect(outcome: Outcome, *, earlier: int, functions: int) -> bool:
-    """Whether an outcome may be the doing of the ``earlier`` cases of its process, which ran that many functions.
+    """Whether earlier cases of the process may have caused an outcome, so that the case has to be repeated alone.
 
-    After its own function's cases only a failure is. After another's, whatever is no pass on the device is.
+    ``earlier`` cases ran in the process before, of ``functions`` functions with this one. After cases of the same
+    function only a failure is suspect. After those of another function, everything but a pass on the device is.
     """
     if earlier == 0:
         return False

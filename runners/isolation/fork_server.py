@@ -277,7 +277,7 @@ class ForkServer:
         return self._log.take()[0].decode("utf-8", "replace")
 
     async def _kill_others(self, aim: int) -> None:
-        """Kill ``aim`` and every orphan; the zygote and its other children live on unless it is the aim."""
+        """Kill the process ``aim`` and every orphan. If ``aim`` is the zygote, its children are killed too."""
         zygote, me = self._process.pid, os.getpid()
 
         def find(table: Mapping[int, processes.Process]) -> list[processes.Process]:

@@ -171,7 +171,7 @@ class Worker:
         return {"type": "primed", "ms": self._init_ms}
 
     def _report(self, message: Message) -> Message:
-        """Run the case. A failure is reported as it stands before it is explained: that may cost the process."""
+        """Run the case. A failure is reported before it is explained, because the explanation may crash the process."""
         case = self._cases[message["suite"], message["case"]]
         observation = as_storable(self._run(case, TimingPolicy(message["timing"]), message["timeout_s"]))
         report = as_message(observation)
