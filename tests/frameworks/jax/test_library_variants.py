@@ -26,7 +26,7 @@ from tests.frameworks.common.library import folder_of
 from tests.frameworks.common.running import run
 
 MOST_BYTES = 3_000_000
-LEAST = 150
+LEAST = 250
 """Functions of each kind that are drawn so far, and fewer than there are."""
 
 
