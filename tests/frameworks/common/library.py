@@ -7,23 +7,25 @@ import shutil
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Sequence
-from itertools import chain
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 from coordinator.catalogue.coverage import coverage, sentence
 from coordinator.catalogue.releases import shipped_release
+from freezing.common.agreement import wrap
 from freezing.common.kinds import LEAST_QUICK
 from freezing.common.parts import LISTED, LISTED_VARIANTS
 from freezing.common.samples import NO_ARRAY
-from protocol.enums import Ending, Verdict
+from protocol.enums import GRADIENT, Ending, Verdict
 from runners.suite.cases import Case, Function
+from runners.suite.checks import EXACT, Mismatch, compare
 from runners.suite.device import Device
 from runners.suite.framework import Framework
 from runners.suite.frozen import PACK, QUICK, VARIANTS_PACK, Pack
-from tests.frameworks.common.mutants import Arrays, Wrapper, Wrong, clobber_input
-from tests.frameworks.common.noticing import mutants
+from tests.frameworks.common.mutants import Mutant, Wrong, clobber_input
+from tests.frameworks.common.noticing import gradient_mutants, mutants
 from tests.frameworks.common.running import run
 from tests.frameworks.common.subject import Subject
 
@@ -142,7 +144,7 @@ def assert_noticed(cpu: Device, cases: Sequence[Case], subject: Subject, *, leas
     """Of all the wrong functions that come to bear on these cases, at least this share fails its case."""
     mutant_count, survivors = 0, []
     for case in cases:
-        for name, has_survived in wrong_outcomes(cpu, case, subject.arrays, subject.wrapper_of):
+        for name, has_survived in wrong_outcomes(cpu, case, subject):
             mutant_count += 1
             if has_survived:
                 survivors.append((case.id, name))
@@ -150,13 +152,47 @@ def assert_noticed(cpu: Device, cases: Sequence[Case], subject: Subject, *, leas
     assert len(survivors) <= (1 - least) * mutant_count, (mutant_count, survivors)
 
 
-def wrong_outcomes(cpu: Device, case: Case, arrays: Arrays, wrapper_of: Wrapper) -> list[tuple[str, bool]]:
-    """The mutants that come to bear on a case, and whether it passes all the same."""
+def wrong_outcomes(cpu: Device, case: Case, subject: Subject) -> list[tuple[str, bool]]:
+    """The mutants that come to bear on a case, and whether it passes all the same.
+
+    On a case that returns gradients a mutant bears only if it changes one. A function's integer results have no
+    gradient, and where it saturates a wrong value has the slope of the right one: 0.
+    """
     outcomes = []
-    wrong = mutants(arrays) if case.in_place else chain(mutants(arrays), [clobber_input(arrays)])
-    for mutant in wrong:
-        outcome = run(cast(Device, Wrong(cpu, mutant, wrapper_of)), case)
+    for mutant in _mutants_of(case, subject):
+        wrong = cast(Device, Wrong(cpu, mutant, subject.wrapper_of))
+        outcome = run(wrong, case)
         assert outcome.ending is not Ending.harness_failed, outcome.evidence
-        if mutant.applied:
-            outcomes.append((mutant.name, outcome.verdict is Verdict.passed))
+        has_survived = outcome.verdict is Verdict.passed
+        if mutant.applied and not (GRADIENT in case.tags and has_survived and _return_same(cpu, wrong, case)):
+            outcomes.append((mutant.name, has_survived))
     return outcomes
+
+
+def _return_same(one: Device, other: Device, case: Case) -> bool:
+    """Whether a case returns the same values on two devices, NaN equal to NaN."""
+    try:
+        compare(_result(one, case), wrap(_result(other, case)), case.dtype, EXACT)
+    except Mismatch:
+        return False
+    return True
+
+
+def _result(device: Device, case: Case) -> Any:
+    """The host copy of what a case returns."""
+    results = []
+
+    def keep(result: Any, *_: Any, **__: Any) -> None:
+        results.append(result)
+
+    run(device, replace(case, check=keep))
+    return results[0]
+
+
+def _mutants_of(case: Case, subject: Subject) -> Iterator[Mutant]:
+    if GRADIENT in case.tags:
+        yield from gradient_mutants(subject.arrays, subject.dialect)
+    else:
+        yield from mutants(subject.arrays)
+    if not case.in_place:
+        yield clobber_input(subject.arrays)

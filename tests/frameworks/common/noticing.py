@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
 from typing import Any, cast
 
@@ -22,6 +22,7 @@ from tests.frameworks.common.mutants import (
     off_in,
     zeros,
 )
+from tests.frameworks.common.operators import Dialect, gradients_off
 from tests.frameworks.common.running import run
 from tests.frameworks.common.subject import Subject
 
@@ -32,11 +33,26 @@ def mutants(arrays: Arrays) -> Iterator[Mutant]:
     """Every position of the result a little off, then of another dtype, until a position has nothing to alter."""
     yield input_returned(arrays)
     for make in (off_in, of_another_dtype):
-        for position in range(MOST_POSITIONS):
-            mutant = make(arrays, position)
-            yield mutant
-            if position + 1 >= mutant.places or (position and not mutant.applied):
-                break
+        yield from _at_each_position(arrays, make)
+
+
+def gradient_mutants(arrays: Arrays, dialect: Dialect) -> Iterator[Mutant]:
+    """The mutants of a case that returns gradients: every position of the function's result off, and its gradients off.
+
+    None has another dtype. The gradient by an array has the dtype of that array, whatever the dtype of the result is;
+    weights that the other dtype holds come back from it unchanged. The cases of the plain call notice that dtype.
+    """
+    yield input_returned(arrays)
+    yield from _at_each_position(arrays, off_in)
+    yield gradients_off(arrays, dialect)
+
+
+def _at_each_position(arrays: Arrays, make: Callable[[Arrays, int], Mutant]) -> Iterator[Mutant]:
+    for position in range(MOST_POSITIONS):
+        mutant = make(arrays, position)
+        yield mutant
+        if position + 1 >= mutant.places or (position and not mutant.applied):
+            break
 
 
 def assert_noticed(cpu: Device, case: Case, subject: Subject) -> None:

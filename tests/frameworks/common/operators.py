@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from runners.suite.device import Device
-from tests.frameworks.common.mutants import STEP, UNCHANGED, Arrays, Mutant, Wrapper, _at
+from tests.frameworks.common.mutants import STEP, UNCHANGED, Arrays, Mutant, Wrapper, _at, _Walk
 
 
 class Dialect(Protocol):
@@ -46,6 +46,22 @@ def operators(arrays: Arrays, dialect: Dialect) -> Iterator[Mutant]:
     yield _gradient_off(arrays, dialect)
     yield _at("detached", arrays, 0, lambda value: dialect.detach(value) if arrays.is_array(value) else UNCHANGED)
     yield _clobber_input(arrays, dialect)
+
+
+def gradients_off(arrays: Arrays, dialect: Dialect) -> Mutant:
+    """All values are right, and the gradient by each is 1 % too large; it applies where such a gradient is taken."""
+
+    def alter(mutant: Mutant, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+        def note() -> None:
+            mutant.applied = True
+
+        def change(value: Any) -> Any:
+            return dialect.gradient_off(value, note) if arrays.is_array(value) else UNCHANGED
+
+        # The walk marks a mutant of its own, because a changed value alone does not apply this one.
+        return _Walk(Mutant(mutant.name, alter), arrays, None, change)(result)
+
+    return Mutant("gradients off", alter)
 
 
 def right_once(arrays: Arrays, dialect: Dialect) -> Mutant:

@@ -22,8 +22,9 @@ from runners.suite.cases import Case
 from runners.suite.checks import Tolerance
 from runners.suite.device import Device
 from runners.suite.frozen import VARIANTS_PACK, PackWriter
-from tests.frameworks.common.library import folder_of
+from tests.frameworks.common.library import folder_of, wrong_outcomes
 from tests.frameworks.common.running import run
+from tests.frameworks.common.subject import Subject
 
 MOST_BYTES = 3_000_000
 LEAST = 250
@@ -45,6 +46,14 @@ def test_gradients_are_judged_by_values_alone(with_tag: Callable[[str], list[Cas
     judges = {tag for case in with_tag(GRADIENT) for tag in case.tags if tag.startswith("judged-by-")}
     assert judges == {"judged-by-differences", "judged-by-float64"}
     assert {case.kind for case in with_tag(GRADIENT)} == {"value"}
+
+
+def test_no_gradient_is_zero_within_its_tolerance(with_tag: Callable[[str], list[Case]]) -> None:
+    """It would not show a wrong factor."""
+    for case in with_tag(GRADIENT):
+        assert case.reference is not None
+        gradients = [leaf.values for leaf in case.reference()]
+        assert not all((abs(gradient) <= case.tolerance.absolute).all() for gradient in gradients), case.id
 
 
 def test_the_file_of_variants_is_small() -> None:
@@ -110,6 +119,25 @@ def test_a_gradient_that_is_off_is_noticed(cpu: Device, with_tag: Callable[[str]
 
         assert run(cpu, case).ending is Ending.returned
         assert run(cpu, dataclasses.replace(case, given=wrong)).ending is Ending.mismatched, case.id
+
+
+def gradient_of(function: str, with_tag: Callable[[str], list[Case]]) -> Case:
+    return next(case for case in with_tag(GRADIENT) if case.function == function and TAILS not in case.tags)
+
+
+def test_the_mutants_of_a_gradient_are_wrong_forward_or_backward_and_have_no_other_dtype(
+    cpu: Device, subject: Subject, with_tag: Callable[[str], list[Case]]
+) -> None:
+    case = gradient_of("jax.numpy.matmul", with_tag)
+    assert wrong_outcomes(cpu, case, subject) == [("value 0 off", False), ("gradients off", False)]
+
+
+def test_a_wrong_index_is_no_mutant_of_a_gradient(
+    cpu: Device, subject: Subject, with_tag: Callable[[str], list[Case]]
+) -> None:
+    """The largest values have a gradient, and their places, value 1, have none."""
+    case = gradient_of("jax.lax.top_k", with_tag)
+    assert wrong_outcomes(cpu, case, subject) == [("value 0 off", False), ("gradients off", False)]
 
 
 def test_a_case_that_is_wrong_on_the_cpu_says_so_and_fails_there(

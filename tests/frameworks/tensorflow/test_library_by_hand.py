@@ -37,7 +37,7 @@ def test_each_is_right_on_the_cpu_twice(cpu: Device, subject: Subject, selection
 
 def test_a_slightly_wrong_function_is_noticed(cpu: Device, subject: Subject, selection: Selection) -> None:
     def assert_noticed(case: Case) -> None:
-        outcomes = wrong_outcomes(cpu, case, subject.arrays, subject.wrapper_of)
+        outcomes = wrong_outcomes(cpu, case, subject)
         assert [name for name, has_survived in outcomes if has_survived] == []
 
     values = [case for case in CASES if case.kind == "value"]

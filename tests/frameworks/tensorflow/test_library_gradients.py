@@ -15,7 +15,9 @@ from protocol.enums import Verdict
 from runners.suite.cases import Case, Function
 from runners.suite.device import Device
 from runners.tensorflow import FRAMEWORK, ways
+from tests.frameworks.common.library import wrong_outcomes
 from tests.frameworks.common.running import run
+from tests.frameworks.common.subject import Subject
 
 LEAST_CHARTED = 300
 """Functions that have a gradient."""
@@ -89,6 +91,16 @@ def test_a_wrong_gradient_is_noticed(cpu: Device, functions: dict[str, Function]
     cases = [case for case in functions[name].cases if "gradient" in case.tags]
     verdicts = {run(cpu, dataclasses.replace(case, given=wrong)).verdict for case in cases}
     assert verdicts == {Verdict.failed}
+
+
+def test_the_mutants_of_a_gradient_are_wrong_forward_or_backward_and_have_no_other_dtype(
+    cpu: Device, subject: Subject, functions: dict[str, Function]
+) -> None:
+    (case, *_) = [case for case in functions["tf.matmul"].cases if "gradient" in case.tags]
+    outcomes = dict(wrong_outcomes(cpu, case, subject))
+    assert outcomes.keys() >= {"value 0 off", "gradients off"}
+    assert outcomes.keys() <= {"value 0 off", "gradients off", "input untouched", "input clobbered"}
+    assert not any(outcomes.values())
 
 
 @pytest.mark.parametrize("name", ["tf.tanh", "tf.matmul", "tf.gather"])
