@@ -48,6 +48,8 @@ class PairSuite:
     """Draws every title that has no file in the folder yet, in the processes that suit the framework."""
     is_taken: Callable[[str], bool] = is_any
     """Whether a public function with frozen cases may be in a pair."""
+    kind: type[PairSubject] = PairSubject
+    """Of its pairs: says, too, which of them a program on the host refuses."""
 
     @property
     def suites(self) -> Path:
@@ -59,14 +61,18 @@ class PairSuite:
         cases.pack.arrays  # noqa: B018
         return cases
 
-    def draw_one(self, title: str, cases: PlainCases, path: Path) -> None:
-        """Draw the pair of a title, ``torch.exp torch.log``, into a file of its own."""
+    def pair(self, title: str) -> PairSubject:
+        """The two functions of a title, ``torch.exp torch.log``, as the gate takes them together."""
         first, second = map(self.function, title.split())
 
         def program(written: str, arrays: Sequence[Any]) -> Any:
             return self.call(written, second, arrays)
 
-        draw_pair(PairSubject(first, second, program), cases, path)
+        return self.kind(first, second, program)
+
+    def draw_one(self, title: str, cases: PlainCases, path: Path) -> None:
+        """Draw the pair of a title into a file of its own."""
+        draw_pair(self.pair(title), cases, path)
 
     def draw(self, folder: Path) -> None:
         cases = self.cases()

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from freezing.common import conversion
 from freezing.common.agreement import Reference
 from freezing.common.determined import require_determined
 from freezing.common.gate import Arguments, GatedFunction, SampleGate
@@ -25,11 +26,11 @@ from freezing.common.samples import MOST_ELEMENTS, Sample
 from freezing.common.variants import MOST_WHOLE, Array, slots
 from freezing.following.counts import pairs_of
 from runners.errors import LeftOutError
-from runners.suite.checks import Tolerance
+from runners.suite.checks import Tolerance, leaves
 from runners.suite.frozen import Pack, PackWriter
 from runners.suite.pairs import FIRST, first_of
 from runners.suite.recording.replay import WAY
-from runners.suite.rounding import dtype_on_device
+from runners.suite.rounding import dtype_on_device, rounded
 
 MOST_PAIRS = 700
 """Pairs of a framework that are tried: those that follow each other most."""
@@ -69,12 +70,23 @@ class PairSubject(GatedFunction):
         both = [subject.tolerance(dtype, observed) for subject in (self.first, self.second)]
         return Tolerance(max(one.relative for one in both), max(one.absolute for one in both))
 
+    def first_result(self, written: str, arrays: Sequence[Any]) -> Any:
+        """The result of the first function alone."""
+        arguments, options = self.first.arguments(first_of(written).written, arrays)
+        return self.first.call(*arguments, **options)
+
+    def second_result(self, written: str, arrays: Sequence[Any], first_result: Any) -> Any:
+        """The result of the second function alone, with this one in the place of the first one's."""
+        arguments, options = self.second.arguments(written, [*arrays, first_result])
+        return self.second.call(*arguments, **options)
+
+    def require_program(self, written: str, arrays: Sequence[Any]) -> None:
+        """Raise ``LeftOutError`` if on the host, too, one program of both returns another thing than two calls."""
+
     def _second_alone(self, fresh: Callable[[], Arguments]) -> Arguments:
         """The arguments of the second function, with what the first returned before."""
         (written, arrays), _ = fresh()
-        first = first_of(written)
-        arguments, options = self.first.arguments(first.written, arrays)
-        return self.second.arguments(written, [*arrays, self.first.call(*arguments, **options)])
+        return self.second.arguments(written, [*arrays, self.first_result(written, arrays)])
 
 
 @dataclass(frozen=True)
@@ -273,7 +285,7 @@ def draw_pair(
     write_part(pack, left_out, path)
 
 
-def _admit_first(gate: SampleGate, subject: GatedFunction, samples: Sequence[Sample], pack: PackWriter) -> None:
+def _admit_first(gate: SampleGate, subject: PairSubject, samples: Sequence[Sample], pack: PackWriter) -> None:
     """Admit the first sample that the gate takes and whose result is determined by its inputs."""
     before = len(gate.cases)
     for sample in samples:
@@ -282,6 +294,8 @@ def _admit_first(gate: SampleGate, subject: GatedFunction, samples: Sequence[Sam
             continue
         try:
             _require_values(gate.cases[-1])
+            _require_convertible(subject, sample, pack)
+            subject.require_program(sample.call, _arrays_of(subject, sample, pack))
             require_determined(subject, sample, pack, together=False)
         except LeftOutError as error:
             gate.cases.pop()
@@ -294,3 +308,30 @@ def _require_values(case: Mapping[str, Any]) -> None:
     """Raise ``LeftOutError`` for a case of which the form alone is compared: both functions have values when alone."""
     if case["kind"] != "value":
         raise LeftOutError("not deterministic", "its values differ from run to run")
+
+
+def _require_convertible(subject: PairSubject, sample: Sample, pack: PackWriter) -> None:
+    """Raise ``LeftOutError`` if the second function converts a float that its integer type does not hold.
+
+    The gate requires this of the arrays of a call, and here the converted array is the first one's result.
+    """
+    device = subject.device
+    arrays = _arrays_of(subject, sample, pack)
+    first_result = subject.first_result(sample.call, arrays)
+    (first,) = leaves(device.to_host(first_result))
+    results = leaves(device.to_host(subject.second_result(sample.call, arrays, first_result)))
+    dtypes = {result.dtype for result in results if result.values.dtype.kind in "iu"}
+    if first.values.dtype.kind != "f" or all(conversion.holds(dtype, first.values) for dtype in dtypes):
+        return
+    probe = conversion.probe(first.values)
+    (on_device,) = device.to_device([probe], first.dtype)
+    probed = leaves(device.to_host(subject.second_result(sample.call, arrays, on_device)))
+    if any(result.values.shape == probe.shape and conversion.is_converted(probe, result.values) for result in probed):
+        raise LeftOutError("not determined", "its integer type does not hold a number that it converts")
+
+
+def _arrays_of(subject: PairSubject, sample: Sample, pack: PackWriter) -> Sequence[Any]:
+    """The arrays of a sample on the host device, anew."""
+    values = rounded([pack.array(digest) for digest in sample.arrays], sample.dtype)
+    arrays: Sequence[Any] = subject.device.to_device(values, sample.dtype)
+    return arrays

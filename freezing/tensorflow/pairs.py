@@ -7,16 +7,49 @@ Many pairs are drawn in one process.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from freezing.common.gate import GatedFunction
 from freezing.common.pair_suite import DrawPart, PairSuite, main
+from freezing.common.pairs import PairSubject
 from freezing.tensorflow.in_turn import draw_in_turn
+from runners.errors import LeftOutError
+from runners.suite.device import Device
+from runners.suite.frozen import form
 from runners.tensorflow import FRAMEWORK
 from runners.tensorflow.pairs import FrozenPair
+
+
+class TensorFlowPair(PairSubject):
+    """Two functions as the gate takes them together."""
+
+    def require_program(self, written: str, arrays: Sequence[Any]) -> None:
+        """The form is compared: a graph may round otherwise, and a value that only an eager tensor has is None there.
+
+        A graph that raises is no reason: the host has no kernel for some dtypes that a compiler takes.
+        """
+        program = FrozenPair(written).program(self.second.call, arrays)
+        try:
+            in_graph = self.device.to_host(graph_device().compiled(program)())
+        except Exception:
+            return
+        if form(in_graph) != form(self.device.to_host(program())):
+            raise LeftOutError("another result in a graph", json.dumps(form(in_graph)))
+
+
+@cache
+def graph_device() -> Device:
+    """The host with every call in a graph. Priming it makes arrays of any size arguments of the graph."""
+    from runners.tensorflow.devices import Graph
+
+    device = Graph()
+    device.prime()
+    return device
 
 
 def begin() -> str:
@@ -41,7 +74,7 @@ def draw_all(folder: Path, titles: Sequence[str], draw: DrawPart) -> None:
     draw_in_turn(folder, titles, lambda title, path, deadly, note: draw(title, path))
 
 
-PAIRS = PairSuite(FRAMEWORK, begin, function, call, draw_all)
+PAIRS = PairSuite(FRAMEWORK, begin, function, call, draw_all, kind=TensorFlowPair)
 
 if __name__ == "__main__":
     raise SystemExit(main(PAIRS, sys.argv[1:]))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from freezing.tensorflow.pairs import PAIRS
+from runners.errors import LeftOutError
 from runners.suite.device import Device
 from runners.tensorflow import FRAMEWORK
 from runners.tensorflow.pairs import FrozenPair
@@ -26,6 +28,7 @@ __all__ = [
     "test_it_has_hundreds_of_pairs_that_programs_have",
     "test_its_catalogue_is_read_without_the_framework",
     "test_its_files_are_small_and_count_what_is_left_out",
+    "test_only_an_eager_tensor_has_a_value_before_the_program_runs",
     "test_the_first_function_is_called",
 ]
 
@@ -51,3 +54,13 @@ def test_a_device_that_compiles_takes_both_as_one_program(xla: Device) -> None:
 
 def test_a_pair_is_drawn_as_it_is_stored(cpu: Device, tmp_path: Path) -> None:
     pairs.assert_drawn_as_stored(PAIRS, "tf.multiply", "tf.add", tmp_path)
+
+
+def test_only_an_eager_tensor_has_a_value_before_the_program_runs(cpu: Device) -> None:
+    """Such a pair is left out: its second function returns None on every device that compiles."""
+    first = '["tf.convert_to_tensor",{"tuple":[[{"array":0}],{"mapping":[]}]}]'
+    written = f'{{"tuple":[[{{"array":1}}],{{"mapping":[]}}],"first":{first}}}'
+    arrays = cpu.to_device([np.zeros(2)], "float32")
+    with pytest.raises(LeftOutError):
+        PAIRS.pair("tf.convert_to_tensor tf.get_static_value").require_program(written, arrays)
+    PAIRS.pair("tf.convert_to_tensor tf.math.log").require_program(written, arrays)

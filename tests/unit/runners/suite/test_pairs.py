@@ -14,6 +14,7 @@ import pytest
 from freezing.common.agreement import Reference
 from freezing.common.gate import Arguments, GatedFunction
 from freezing.common.pairs import PairSubject, PlainCase, PlainCases, draw_pair, links_of
+from runners.errors import LeftOutError
 from runners.suite.checks import Leaf
 from runners.suite.device import Device
 from runners.suite.frozen import Pack, PackWriter
@@ -117,18 +118,64 @@ class Same(GatedFunction):
         yield "numpy", lambda: [fresh()[0][0]]
 
 
-@pytest.mark.parametrize(("step", "kinds"), [(0, ["value"]), (1, [])])
-def test_a_pair_whose_values_vary_is_left_out(tmp_path: Path, step: int, kinds: list[str]) -> None:
+class Whole(Same):
+    """Converts its array to whole numbers."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.call = convert
+
+    def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
+        yield "numpy", lambda: [convert(fresh()[0][0])]
+
+
+def convert(array: Any) -> Any:
+    with np.errstate(invalid="ignore"):
+        return array.astype(np.int32)
+
+
+def draw(folder: Path, subject: PairSubject, *numbers: float) -> Pack:
+    """Draw the pair of the functions f and g, each with one case on these numbers."""
     pack = PackWriter()
-    digest = pack.add(np.array([1.0, 2.0], np.float32), "float32")
+    digest = pack.add(np.array(numbers, np.float32), "float32")
     case = {"name": "1", "dtype": "float32", "arrays": [digest], "call": json.dumps(call(ONE)), "expected": [digest]}
     pack.cases = [
         {**case, "function": name, "kind": "value", "result": json.dumps(ONE), "tags": ["plain"]} for name in "fg"
     ]
-    pack.write(tmp_path / "cases.npz", {})
+    pack.write(folder / "cases.npz", {})
+    draw_pair(subject, PlainCases(Pack(folder / "cases.npz")), folder / "pair.npz")
+    return Pack(folder / "pair.npz")
+
+
+@pytest.mark.parametrize(("step", "kinds"), [(0, ["value"]), (1, [])])
+def test_a_pair_whose_values_vary_is_left_out(tmp_path: Path, step: int, kinds: list[str]) -> None:
     counter = itertools.count(0, step)
     subject = PairSubject(Same("f"), Same("g"), lambda written, arrays: arrays[0] + np.float32(next(counter)))
-    draw_pair(subject, PlainCases(Pack(tmp_path / "cases.npz")), tmp_path / "pair.npz")
-    pair = Pack(tmp_path / "pair.npz")
+    pair = draw(tmp_path, subject, 1, 2)
     assert [case["kind"] for case in pair.cases] == kinds
     assert [reason for _, _, reason, _ in pair.about["left_out"]] == ["not deterministic"] * (1 - len(kinds))
+
+
+@pytest.mark.parametrize(("number", "reasons"), [(2.75, []), (1e30, ["not determined"])])
+def test_a_pair_that_converts_a_number_beyond_its_integer_type_is_left_out(
+    tmp_path: Path, number: float, reasons: list[str]
+) -> None:
+    """The first function returns the number, so that no array of the call that the gate looks at is converted."""
+    first = Same("f")
+    first.call = lambda array: array * np.float32(number)
+    subject = PairSubject(first, Whole("g"), lambda written, arrays: convert(arrays[0] * np.float32(number)))
+    pair = draw(tmp_path, subject, 1, 2)
+    assert [reason for _, _, reason, _ in pair.about["left_out"]] == reasons
+    assert len(pair.cases) == 1 - len(reasons)
+
+
+class RefusedPair(PairSubject):
+    """Two functions that are refused as one program."""
+
+    def require_program(self, written: str, arrays: Sequence[Any]) -> None:
+        raise LeftOutError("another result in a graph", "")
+
+
+def test_a_pair_that_one_program_computes_otherwise_is_left_out(tmp_path: Path) -> None:
+    pair = draw(tmp_path, RefusedPair(Same("f"), Same("g"), lambda written, arrays: arrays[0]), 1, 2)
+    assert [reason for _, _, reason, _ in pair.about["left_out"]] == ["another result in a graph"]
