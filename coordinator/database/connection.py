@@ -6,7 +6,8 @@ for ``psql`` (``?sslmode=require``) works here too.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -14,7 +15,8 @@ import asyncpg
 from sqlalchemy import Connection, event, text
 from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
-from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.pool import AsyncAdaptedQueuePool, ConnectionPoolEntry
+from sqlalchemy.util import await_only
 
 from coordinator.configuration.settings import STATEMENT_TIMEOUT_S
 from coordinator.database import wire
@@ -33,6 +35,26 @@ POOL_WAIT_S = 30.0
 MIGRATION_TIMEOUT_S = 300.0
 ATTEMPTS = 5
 """Attempts of a transaction that conflicts with others; each failed one takes about a second."""
+
+
+class _Pool(AsyncAdaptedQueuePool):
+    """A pool that closes its idle connections together.
+
+    SQLAlchemy closes one after the other. If the network forgot them, each waits for a server that does not answer, and
+    a coordinator would need minutes to stop.
+    """
+
+    def dispose(self) -> None:
+        idle = [self._do_get() for _ in range(self.checkedin())]
+        await_only(_close_all([entry.driver_connection for entry in idle]))
+        for entry in idle:
+            self._do_return_conn(entry)
+        super().dispose()
+
+
+async def _close_all(connections: Sequence[asyncpg.Connection | None]) -> None:
+    closing = (connection.close() for connection in connections if connection is not None)
+    await asyncio.gather(*closing, return_exceptions=True)
 
 
 def engine(
@@ -62,6 +84,7 @@ def engine(
     new_engine = create_async_engine(
         "postgresql+asyncpg://",
         async_creator=connect,
+        poolclass=_Pool,
         pool_size=pool_size,
         max_overflow=0,
         pool_timeout=pool_wait_s,

@@ -15,6 +15,8 @@ class DatabaseTimes:
     """How much longer than the server's limit the client waits for the answer to a statement."""
     cancel_s: float = 2.0
     """A healthy server ends a cancelled statement at once; after this time the connection is closed."""
+    close_s: float = 2.0
+    """Time limit for the server's part in closing a connection; after it the connection is dropped."""
     ping_s: float = 5.0
     """Time limit for the answer to a ping."""
     ping_every_s: float = 20.0

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from contextlib import suppress
 from typing import Any
 
 import asyncpg
@@ -61,6 +62,16 @@ class BoundedConnection(Connection):  # type: ignore[misc]
 
     def limit_as_made(self) -> None:
         self._config = self._made_with
+
+    async def close(self, *, timeout: float | None = None) -> None:
+        """Close the connection, and wait for the server for ``DatabaseTimes.close_s`` at most.
+
+        asyncpg itself would wait as long as a statement may take. Past the limit it drops the connection, which is then
+        as closed as it can be: no error.
+        """
+        limit_s = self.times.close_s if timeout is None else min(timeout, self.times.close_s)
+        with suppress(TimeoutError):
+            await super().close(timeout=limit_s)
 
     def _cancel_current_command(self, *waiters: Any) -> None:
         super()._cancel_current_command(*waiters)

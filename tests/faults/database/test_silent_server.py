@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 
 import asyncpg
 import pytest
@@ -77,6 +78,19 @@ async def test_a_cancelled_statement_waits_for_nobody(proxy: SilentProxy, pool: 
             await asyncio.wait([asking])
         assert asking.cancelled()
         assert await one(pool) == 1
+
+
+async def test_a_pool_waits_for_a_silent_server_once_when_it_closes(proxy: SilentProxy) -> None:
+    times = replace(IMPATIENT, close_s=2.0)
+    pool = engine(proxy.dsn, pool_size=10, statement_timeout_s=600.0, times=times)
+    async with asyncio.timeout(LIMIT_S):
+        await asyncio.gather(*(one(pool) for _ in range(10)))
+        made = proxy.connections
+        assert made > 1
+        proxy.forget()
+        began = asyncio.get_running_loop().time()
+        await pool.dispose()
+        assert asyncio.get_running_loop().time() - began < made * times.close_s
 
 
 async def test_a_listener_notices_that_nobody_speaks_any_more(proxy: SilentProxy, postgres: str) -> None:

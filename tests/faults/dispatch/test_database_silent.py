@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import asyncpg
@@ -28,6 +30,9 @@ STATEMENT_TIMEOUT_S = 2.0
 HELD_AT_MOST_S = 600.0
 GOES_ON_WITHIN_S = 60.0
 """The statement's limit, the margin for its answer, a pause and a busy machine."""
+
+STOPS_WITHIN_S = 60.0
+"""As long as the containers' engine waits before it kills (``stop_grace_period`` of compose.yaml)."""
 
 
 @pytest.fixture
@@ -160,6 +165,24 @@ def test_it_stops_and_says_so_while_a_request_waits_on_a_connection_that_the_net
         reply = pending_answer.result()
         assert (reply.status_code, reply.headers["Retry-After"]) == (503, "5")
         assert "The coordinator ends" in reply.text
+
+
+def test_it_stops_while_the_network_forgot_its_idle_connections(database: str) -> None:
+    with SilentProxy(database) as proxy:
+        coordinator = CoordinatorProcess(proxy.dsn)
+        try:
+            # Side by side, so that the pool of requests holds several.
+            with ThreadPoolExecutor(REQUESTS) as readers:
+                assert all(
+                    reply.is_success for reply in readers.map(partial(answer, coordinator), REQUESTS * ["/campaigns"])
+                )
+            until(lambda: answer(coordinator, "/readyz").is_success, "it dispatches")
+            proxy.forget()
+            coordinator.process.send_signal(signal.SIGTERM)
+            coordinator.process.wait(STOPS_WITHIN_S)
+        finally:
+            coordinator.kill()
+            coordinator.http.close()
 
 
 async def forgotten_in_a_transaction(proxy: SilentProxy) -> None:
