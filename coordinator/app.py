@@ -77,6 +77,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             FormKey(pools.requests),
         )
         atlas = app.state.atlas = AtlasKeeper(pools.requests)
+        atlas.prepare()
         audit = app.state.audit = AuditWriter(pools.requests)
         app.state.identifier = Identifier(pools.requests, *_access_without_token(settings), audit.note_use)
         auditing = supervisor.start("audit", audit.run)

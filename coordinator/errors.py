@@ -38,6 +38,7 @@ Each stands with the status of HTTP and the exit code that it becomes::
     ├── DatabaseError                     503  2
     │   ├── DatabaseAwayError             503  2
     │   └── DirectoryHeldError            503  2
+    ├── AtlasPendingError                 503  2
     ├── DrawingError                      500  2
     ├── CatalogueError                    500  2
     ├── AssessmentError                   500  2
@@ -315,6 +316,13 @@ class DatabaseError(PortolanError):
 
 class DatabaseAwayError(DatabaseError):
     """PostgreSQL takes no connection at present."""
+
+
+class AtlasPendingError(PortolanError):
+    """The atlas is being put together; try again in a moment."""
+
+    status = 503
+    title = "The atlas is being put together"
 
 
 class DrawingError(PortolanError):

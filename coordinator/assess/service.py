@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Row
@@ -35,6 +36,16 @@ ORIGIN = "from the campaigns of this coordinator"
 """In words, where evidence of the database is from."""
 
 
+@dataclass(frozen=True)
+class TargetRead:
+    """The evidence of one target, while all are read one after the other."""
+
+    evidence: TargetEvidence
+    number: int
+    """From 1."""
+    of: int
+
+
 async def evidence(engine: AsyncEngine, selector: Selector) -> tuple[TargetEvidence, ...]:
     """The evidence of the targets that the selector matches, without the CPU, to which the others are compared."""
     async with engine.connect() as connection:
@@ -51,7 +62,7 @@ async def evidence_of_functions(
         return await _read(connection, rows, functions)
 
 
-async def each_evidence(engine: AsyncEngine) -> AsyncIterator[TargetEvidence]:
+async def each_evidence(engine: AsyncEngine) -> AsyncIterator[TargetRead]:
     """The evidence of every target, the CPU's as well, one after the other and only how its cases end.
 
     All of it at once would be as large as the database.
@@ -62,9 +73,9 @@ async def each_evidence(engine: AsyncEngine) -> AsyncIterator[TargetEvidence]:
         for row in rows:
             by_target[_key(row)].append(row)
         digest_reader = _DigestReader(connection, None)
-        for key in sorted(by_target):
+        for number, key in enumerate(sorted(by_target), 1):
             for target in await _read(connection, by_target[key], in_full=False, digest_reader=digest_reader):
-                yield target
+                yield TargetRead(target, number, len(by_target))
 
 
 async def assess_script(engine: AsyncEngine, script: Script, selector: Selector) -> AssessedScript:

@@ -12,11 +12,19 @@ from coordinator.assess import service
 from coordinator.atlas.overview import Atlas, atlas_of, column_of
 from coordinator.atlas.pages import Page, front_page
 from coordinator.atlas.uses import shipped_uses
+from coordinator.database.outage import DATABASE_AWAY, reason_of
+from coordinator.errors import AtlasPendingError
+from coordinator.formats import number, plural
+from coordinator.logs import get_logger
 from protocol.host_only import load_host_only
+
+log = get_logger(__name__)
 
 ORIGIN = "is of all campaigns of this coordinator"
 WAIT_S = 1.0
 """How long a reader waits for an atlas that is being put together; then the one before is shown."""
+SMALL = 20_000
+"""Outcomes that are put together while the first reader waits: half a second. Of more, the reader is told so."""
 PAUSE = 10
 """After it was put together, so many times as long as that took passes before it is again: a campaign that runs brings
 an outcome every moment."""
@@ -40,31 +48,67 @@ class KeptAtlas:
 class AtlasKeeper:
     """Keeps one atlas, without its cases: these are as large as the database is.
 
-    A new one is put together when somebody asks and the evidence is another, once at a time.
+    A new one is put together when somebody asks and the evidence is another, once at a time. The first one of a large
+    database takes long, so that it is begun when the coordinator starts.
     """
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
         self._kept: KeptAtlas | None = None
+        self._preparing: asyncio.Task[None] | None = None
         self._building: asyncio.Task[None] | None = None
+        self._targets_read = 0, 0
+        """How many targets were read, and of how many."""
+        self._failure: BaseException | None = None
         self._not_before = 0.0
 
+    def prepare(self) -> None:
+        """Begin to put the atlas of a large database together. A small one is left to its first reader."""
+        self._preparing = asyncio.create_task(self._prepare(), name="first atlas")
+
+    async def _prepare(self) -> None:
+        try:
+            charts = await service.list_charts(self._engine)
+        except DATABASE_AWAY as error:
+            log.warning("the atlas is left to its first reader", reason=reason_of(error))
+            return
+        if _outcomes(charts) > SMALL:
+            self._build_in_background(charts)
+
     async def current(self) -> KeptAtlas:
-        """The atlas of all evidence, or, while that is being put together, the one before."""
+        """The atlas of all evidence, or, while that is being put together, the one before.
+
+        Raises ``AtlasPendingError`` if there is none before and the evidence is large.
+        """
         charts = await service.list_charts(self._engine)
         is_current = self._kept is not None and charts == self._kept.charts
         if not is_current and (building := self._build_in_background(charts)) is not None:
-            await asyncio.wait([building], timeout=None if self._kept is None else WAIT_S)
+            await asyncio.wait([building], timeout=self._patience_s(charts))
             if building.done():
                 building.result()
-        assert self._kept is not None
+        if self._kept is None:
+            raise AtlasPendingError(self._progress(charts))
         return replace(self._kept, is_behind=charts != self._kept.charts)
 
     async def close(self) -> None:
         """Stop putting one together."""
-        if self._building is not None:
-            self._building.cancel()
-            await asyncio.wait([self._building])
+        for task in (self._preparing, self._building):
+            if task is not None:
+                task.cancel()
+                await asyncio.wait([task])
+
+    def _patience_s(self, charts: Charts) -> float | None:
+        """How long a reader waits for the next atlas; None: until it is there."""
+        if self._kept is not None:
+            return WAIT_S
+        return None if _outcomes(charts) <= SMALL else 0.0
+
+    def _progress(self, charts: Charts) -> str:
+        """How far the first atlas is, in words."""
+        read, targets = self._targets_read
+        so_far = f": {read} of {plural(targets, 'target')} so far" if targets else ""
+        failed = f" (the attempt before failed: {reason_of(self._failure)})" if self._failure is not None else ""
+        return f"{number(_outcomes(charts))} outcomes are being read for it{so_far}{failed}; try again in a moment"
 
     def _build_in_background(self, charts: Charts) -> asyncio.Task[None] | None:
         """The task that builds the next atlas, started if there is none; None if it is too early for one."""
@@ -72,18 +116,28 @@ class AtlasKeeper:
             if monotonic() < self._not_before:
                 return None
             self._building = asyncio.create_task(self._build(charts), name="atlas")
-            # Its readers may all have stopped waiting; the next one tries again, and is told why that fails.
-            self._building.add_done_callback(lambda task: task.cancelled() or task.exception())
+            self._building.add_done_callback(self._note_end)
         return self._building
+
+    def _note_end(self, building: asyncio.Task[None]) -> None:
+        # Its readers may all have stopped waiting; the next one tries again.
+        self._failure = None if building.cancelled() else building.exception()
+        if self._failure is not None:
+            log.warning("the atlas could not be put together", reason=reason_of(self._failure))
 
     async def _build(self, charts: Charts) -> None:
         start = monotonic()
         host_only = load_host_only()
         columns = []
-        async for target in service.each_evidence(self._engine):
-            column = await asyncio.to_thread(column_of, target, host_only)
-            columns.append(replace(column, evidence=replace(target, functions={})))
+        async for read in service.each_evidence(self._engine):
+            column = await asyncio.to_thread(column_of, read.evidence, host_only)
+            columns.append(replace(column, evidence=replace(read.evidence, functions={})))
+            self._targets_read = read.number, read.of
         uses = await asyncio.to_thread(shipped_uses, [column.evidence for column in columns])
         atlas = atlas_of(columns, uses, ORIGIN)
         self._kept = KeptAtlas(atlas, await asyncio.to_thread(front_page, atlas), charts)
         self._not_before = monotonic() + PAUSE * (monotonic() - start)
+
+
+def _outcomes(charts: Charts) -> int:
+    return sum(done for _, _, done, _ in charts)

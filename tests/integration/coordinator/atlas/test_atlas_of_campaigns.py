@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
+import asyncpg
 import httpx
 import pytest
 
 from coordinator.app import create_app
 from coordinator.assess.evidence_file import read
 from coordinator.atlas.addresses import as_link, framework_path, function_path, module_path
-from coordinator.atlas.keeper import AtlasKeeper
+from coordinator.atlas.keeper import SMALL, AtlasKeeper
 from coordinator.atlas.marks import cell_of
 from coordinator.configuration.settings import Settings
 from coordinator.database.connection import engine as make_engine
+from coordinator.errors import AtlasPendingError
 from tests import bundles
 from tests.admin import ADMIN_TOKEN, AS_ADMIN
 from tests.database_roles import application
@@ -35,6 +38,13 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> Lines:
 
 @pytest.fixture
 async def http(database: str) -> AsyncIterator[httpx.AsyncClient]:
+    async with serving(database) as client:
+        yield client
+
+
+@asynccontextmanager
+async def serving(database: str) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of a coordinator over this database, from its start to its end."""
     app = create_app(Settings(database_url=application(database), admin_token=ADMIN_TOKEN))
     async with (
         app.router.lifespan_context(app),
@@ -112,6 +122,66 @@ async def test_the_front_page_is_made_once_for_each_atlas(http: httpx.AsyncClien
     assert (await keeper.current()).front is front
     await keeper.close()
     await engine.dispose()
+
+
+async def test_the_atlas_of_many_outcomes_is_begun_at_the_start_and_nobody_waits_for_it(
+    database: str, lines: Lines
+) -> None:
+    async with serving(database) as first_client:
+        await send(first_client, lines)
+    owner, watcher = await asyncpg.connect(database), await asyncpg.connect(database)
+    await owner.execute("UPDATE campaign_targets SET done = $1", SMALL + 1)
+
+    async def is_reading() -> bool:
+        return bool(
+            await watcher.fetchval(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            )
+        )
+
+    async with owner.transaction():
+        await owner.execute("LOCK TABLE outcomes")
+        async with serving(database) as client:
+            await async_until(is_reading, "it reads the outcomes, though nobody asked")
+            answer = await client.get("/", params={"as": "json"})
+            assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+            assert answer.json()["title"] == "The atlas is being put together"
+            assert f"{SMALL + 1:,} outcomes are being read" in answer.json()["detail"]
+            page = await client.get("/", headers={"Accept": "text/html"})
+            assert page.status_code == 503
+            assert 'href="/campaigns"' in page.text
+            assert (await client.get("/campaigns")).status_code == 200
+    async with serving(database) as client:
+
+        async def is_there() -> bool:
+            return (await client.get("/")).is_success
+
+        await async_until(is_there, "the atlas is there")
+        assert [one["framework"] for one in (await fetch(client, "/"))["frameworks"]] == ["hazards"]
+    await watcher.close()
+    await owner.close()
+
+
+async def test_a_reader_is_told_why_the_atlas_before_failed(database: str, lines: Lines) -> None:
+    async with serving(database) as client:
+        await send(client, lines)
+    owner = await asyncpg.connect(database)
+    await owner.execute("UPDATE campaign_targets SET done = $1", SMALL + 1)
+    engine = make_engine(application(database), pool_size=2, statement_timeout_s=0.5)
+    keeper = AtlasKeeper(engine)
+
+    async def says_why() -> bool:
+        with pytest.raises(AtlasPendingError) as excinfo:
+            await keeper.current()
+        return "canceling statement due to statement timeout" in str(excinfo.value)
+
+    async with owner.transaction():
+        await owner.execute("LOCK TABLE outcomes")
+        keeper.prepare()
+        await async_until(says_why, "a reader is told")
+    await keeper.close()
+    await engine.dispose()
+    await owner.close()
 
 
 async def test_the_cpu_is_in_the_atlas(http: httpx.AsyncClient, lines: Lines) -> None:
