@@ -26,6 +26,7 @@ BENCHES: dict[str, tuple[str, ...]] = {
     "call_sites": (),
     "repeatability": (),
     "pages": (),
+    "atlas": (),
     "library": (),
     "truth": ("torch", "tensorflow", "jax"),
 }

@@ -30,6 +30,9 @@ class Size:
     """Releases whose surfaces come with Portolan: the targets have their versions, and functions the names of the
     first. Without any both are made up, and nothing has a coverage."""
 
+    revision: str = "1"
+    """Of its suite: campaigns of one framework have different ones."""
+
     @property
     def names(self) -> list[str]:
         if not self.releases:
@@ -75,8 +78,9 @@ async def _campaign(connection: asyncpg.Connection, size: Size) -> int:
         size.runs,
     )
     suite = await connection.fetchval(
-        "INSERT INTO suites (name, framework, revision, digest) VALUES ('bench', $1, '1', '') RETURNING id",
+        "INSERT INTO suites (name, framework, revision, digest) VALUES ('bench', $1, $2, '') RETURNING id",
         size.framework,
+        size.revision,
     )
     await connection.execute(_TARGETS, size.framework, size.targets, size.versions)
     await connection.execute(_CASES, suite, size.names, size.cases, JUDGES)
@@ -93,11 +97,12 @@ SELECT $1, version, device, class, 'of the bench', 'bench'
   FROM unnest($3::text[]) version,
        (VALUES ('cpu', 'cpu'), ('cuda', 'gpu'), ('xla', 'tpu'), ('other', 'other')) devices (device, class)
  ORDER BY version, device LIMIT $2
+    ON CONFLICT DO NOTHING
 """
 
 _CASES = """
-INSERT INTO cases (suite_id, name, function, position, tags)
-SELECT $1, f.name || '/' || c, f.name, (f.number - 1) * $3::int + c,
+INSERT INTO cases (suite_id, name, digest, function, position, tags)
+SELECT $1, f.name || '/' || c, md5(f.name || '/' || c), f.name, (f.number - 1) * $3::int + c,
        jsonb_build_array(($4::text[])[1 + c % cardinality($4::text[])])
   FROM unnest($2::text[]) WITH ORDINALITY f (name, number), generate_series(1, $3::int) c
 """

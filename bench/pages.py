@@ -11,13 +11,9 @@ held to the same limits.
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import asyncpg
 import httpx
@@ -29,18 +25,26 @@ from bench.figure import Figure, middle, spread
 from bench.house import House, coordinator, database
 from bench.memory import held_mb, measure
 from bench.place import CannotRunError, folder, say
+from bench.reader import (
+    ASKED_EVERY_S,
+    BESIDE_MS,
+    READS,
+    access,
+    asked_beside,
+    first_bytes,
+    page_client,
+    read,
+    site,
+    wait_for_atlas,
+)
 
 WIDE = Size("wide", functions=5_000, cases=5, runs=3, targets=12)
 AGAIN = Size("again", functions=500, cases=5, runs=3, targets=4)
 SENT = Size("sent", functions=200, cases=10, runs=6, targets=6)
 LARGE = Size("torch", functions=3_000, cases=20, runs=1, targets=6, releases=("torch@2.9.0", "torch@2.15.0"))
 SIZES = (WIDE, AGAIN, SENT, LARGE)
-READS = 5
-FIRST_BYTE_MS = 200.0
 INTERACTIVE_MS = 1_000.0
 REPORT_S = 10.0
-BESIDE_MS = 500.0
-ASKED_EVERY_S = 0.02
 COORDINATOR_MB = 500.0
 ADDED_UP_S = 600.0
 FUNCTION = "wide.module_1.function_1"
@@ -57,7 +61,8 @@ def run() -> Iterator[Figure]:
         say("pages", f"{total:,} outcomes written in {time.monotonic() - began:.0f} s")
         with coordinator(dsn, place) as house:
             _wait_added_up(house, campaigns)
-            yield from _first_bytes(house, _pages(wide, again, _job(dsn, wide)))
+            wait_for_atlas(house)
+            yield from first_bytes("pages", house, _pages(wide, again, _job(dsn, wide)))
             yield _matrix(house, wide)
             yield _report(house, sent, SENT)
             yield _memory(house, total)
@@ -95,7 +100,8 @@ def _large(house: House, large: int, job: int) -> Iterator[Figure]:
     """The pages of the large campaign and what REST gives of it in parts; then what is made of the whole."""
     campaign, rest, function = f"/campaigns/{large}", f"/api/v1/campaigns/{large}", LARGE.names[0]
     first, second = (f"{large}:{release}/cpu" for release in LARGE.releases)
-    yield from _first_bytes(
+    yield from first_bytes(
+        "pages",
         house,
         {
             "large_campaign": campaign,
@@ -126,10 +132,10 @@ def _large(house: House, large: int, job: int) -> Iterator[Figure]:
     }
     exports = {form: f"{rest}/outcomes?format={form}" for form in ("csv", "parquet")}
     waits = {}
-    with _browser(house) as http:
+    with page_client(house) as http:
         for name, path in (wholes | exports).items():
-            with _asked_beside(house) as asked_ms:
-                _, whole = _read(http, path)
+            with asked_beside(house) as asked_ms:
+                _, whole = read(http, path)
             waits[name] = max(asked_ms)
             say("pages", f"large {name}: whole {whole / 1000:.1f} s, /healthz meanwhile {waits[name]:.0f} ms at most")
             is_file = name in exports
@@ -141,7 +147,7 @@ def _large(house: House, large: int, job: int) -> Iterator[Figure]:
                 met=None if is_file else whole < 1000 * REPORT_S,
                 detail={"path": path, "outcomes": LARGE.outcomes},
             )
-    with _asked_beside(house) as asked_ms:
+    with asked_beside(house) as asked_ms:
         yield _report(house, large, LARGE, "_large")
     waits["report"] = max(asked_ms)
     yield Figure(
@@ -155,63 +161,6 @@ def _large(house: House, large: int, job: int) -> Iterator[Figure]:
     )
 
 
-@contextmanager
-def _asked_beside(house: House) -> Iterator[list[float]]:
-    """The milliseconds for which /healthz waited, asked again and again meanwhile, and once at the least."""
-    waits_ms: list[float] = []
-    over = threading.Event()
-
-    def ask() -> None:
-        with httpx.Client(base_url=_site(house), timeout=600.0, trust_env=False) as http:
-            while not waits_ms or not over.wait(ASKED_EVERY_S):
-                began = time.perf_counter()
-                http.get("/healthz").raise_for_status()
-                waits_ms.append(1000 * (time.perf_counter() - began))
-
-    with ThreadPoolExecutor(1) as pool:
-        asking = pool.submit(ask)
-        try:
-            yield waits_ms
-        finally:
-            over.set()
-        asking.result()
-
-
-def _first_bytes(house: House, pages: dict[str, str]) -> Iterator[Figure]:
-    with _browser(house) as http:
-        for name, path in pages.items():
-            firsts, wholes = zip(*(_read(http, path) for _ in range(READS)), strict=True)
-            say("pages", f"{name}: first byte {middle(firsts):.0f} ms, whole {middle(wholes):.0f} ms")
-            yield Figure(
-                f"first_byte_{name}",
-                middle(firsts),
-                "ms",
-                target=f"under {FIRST_BYTE_MS:g} ms (median of {READS})",
-                met=middle(firsts) < FIRST_BYTE_MS,
-                n=READS,
-                spread=spread(firsts),
-                detail={"path": path, "first_ms": firsts[0], "whole_ms": middle(wholes)},
-            )
-
-
-def _browser(house: House) -> httpx.Client:
-    headers = _access(house) | {"Accept": "text/html"}
-    return httpx.Client(base_url=_site(house), headers=headers, timeout=600.0, trust_env=False)
-
-
-def _read(http: httpx.Client, path: str) -> tuple[float, float]:
-    """Milliseconds to the first byte of the page's body, and to its last."""
-    began = time.perf_counter()
-    with http.stream("GET", path) as answer:
-        pieces = answer.iter_raw()
-        if answer.status_code != 200 or not next(pieces, b""):
-            raise CannotRunError(f"GET {path} answered {answer.status_code}")
-        first = time.perf_counter()
-        for _ in pieces:
-            pass
-    return 1000 * (first - began), 1000 * (time.perf_counter() - began)
-
-
 def _matrix(house: House, campaign: int) -> Figure:
     try:
         from scripts import chromium
@@ -220,10 +169,10 @@ def _matrix(house: House, campaign: int) -> Figure:
     path = chromium.find()
     if path is None:
         raise CannotRunError(chromium.MISSING)
-    address = f"{_site(house)}/campaigns/{campaign}/matrix"
+    address = f"{site(house)}/campaigns/{campaign}/matrix"
     with chromium.launch(path) as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 900})
-        page.goto(f"{_site(house)}/campaigns")
+        page.goto(f"{site(house)}/campaigns")
         devtools = page.context.new_cdp_session(page)
         devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
         durations_ms = []
@@ -293,7 +242,7 @@ def _peak_mb(pid: int) -> float:
 def _wait_added_up(house: House, campaigns: Sequence[int]) -> None:
     """The matrices are added up beside the requests, once a campaign."""
     began = time.monotonic()
-    with httpx.Client(base_url=_site(house), headers=_access(house), timeout=60.0, trust_env=False) as http:
+    with httpx.Client(base_url=site(house), headers=access(house), timeout=60.0, trust_env=False) as http:
         for each in campaigns:
             path = f"/api/v1/campaigns/{each}/matrix?limit=1"
             while not http.get(path).raise_for_status().json()["freshness"]["current"]:
@@ -315,12 +264,3 @@ def _job(dsn: str, campaign: int) -> int:
             await connection.close()
 
     return asyncio.run(ask())
-
-
-def _site(house: House) -> str:
-    address = urlsplit(str(house.http.base_url))
-    return f"{address.scheme}://{address.netloc}"
-
-
-def _access(house: House) -> dict[str, str]:
-    return {"Authorization": house.http.headers["Authorization"]}

@@ -1,0 +1,87 @@
+"""``atlas``: the front page where a million outcomes were charted by fifty campaigns of 1,000 functions on 4 devices.
+
+Each campaign charted its suite under a revision of its own, so that the atlas has to read every outcome. Measured are
+the front page while the atlas is put together after the coordinator's start, how long that takes and what /healthz
+waits meanwhile; then the pages of the atlas.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import psutil
+
+from bench import charted
+from bench.charted import Size
+from bench.figure import Figure, middle, spread
+from bench.house import House, coordinator, database
+from bench.place import folder, say
+from bench.reader import BESIDE_MS, FIRST_BYTE_MS, asked_beside, first_bytes, wait_for_atlas
+from coordinator.atlas.addresses import as_link, framework_path, function_path
+
+CAMPAIGNS = 50
+SIZE = Size("torch", functions=1_000, cases=5, runs=1, targets=4, releases=("torch@2.9.0",))
+OUTCOMES = CAMPAIGNS * SIZE.outcomes
+BUILT_CPU_S = 60.0
+
+
+def run() -> Iterator[Figure]:
+    with folder() as place, database(place) as dsn:
+        began = time.monotonic()
+        asyncio.run(charted.make(dsn, *(replace(SIZE, revision=str(number)) for number in range(1, CAMPAIGNS + 1))))
+        say("atlas", f"{OUTCOMES:,} outcomes written in {time.monotonic() - began:.0f} s")
+        with coordinator(dsn, place) as house:
+            yield from _start(house)
+            yield from first_bytes("atlas", house, _pages())
+
+
+def _pages() -> dict[str, str]:
+    return {
+        "front": "/",
+        "search": "/?q=conv",
+        "function": f"/atlas/{as_link(function_path(SIZE.names[0]))}",
+        "framework": f"/atlas/{as_link(framework_path(SIZE.framework))}",
+    }
+
+
+def _start(house: House) -> Iterator[Figure]:
+    """The figures of the first atlas: the answers meanwhile, its time, and what /healthz waits."""
+    began = time.monotonic()
+    with asked_beside(house) as healthz_ms:
+        pending_ms = wait_for_atlas(house)
+    took = time.monotonic() - began
+    process = psutil.Process(house.pid)
+    times = process.cpu_times()
+    cpu_s = times.user + times.system + times.children_user + times.children_system
+    say("atlas", f"there after {took:.1f} s and {cpu_s:.1f} s of CPU; /healthz waited {max(healthz_ms):.0f} ms at most")
+    size = {"outcomes": OUTCOMES, "campaigns": CAMPAIGNS}
+    yield Figure(
+        "pending_front",
+        middle(pending_ms) if pending_ms else None,
+        "ms",
+        target=f"under {FIRST_BYTE_MS:g} ms (median), while the atlas is put together",
+        met=middle(pending_ms) < FIRST_BYTE_MS if pending_ms else None,
+        n=len(pending_ms),
+        spread=spread(pending_ms) if pending_ms else (),
+        detail=size,
+    )
+    yield Figure(
+        "first_atlas",
+        cpu_s,
+        "s",
+        target=f"under {BUILT_CPU_S:g} s of the coordinator's CPU since its start",
+        met=cpu_s < BUILT_CPU_S,
+        detail={"wall_s": took, "held_mb": process.memory_info().rss / 1_000_000, **size},
+    )
+    yield Figure(
+        "healthz_beside_atlas",
+        max(healthz_ms),
+        "ms",
+        target=f"under {BESIDE_MS:g} ms, while the atlas is put together",
+        met=max(healthz_ms) < BESIDE_MS,
+        n=len(healthz_ms),
+        detail=size,
+    )

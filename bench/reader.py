@@ -1,0 +1,108 @@
+"""A reader of a coordinator's pages over HTTP, who measures how long each page and /healthz take."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+import httpx
+
+from bench.figure import Figure, middle, spread
+from bench.house import House
+from bench.place import CannotRunError, say
+
+READS = 5
+FIRST_BYTE_MS = 200.0
+BESIDE_MS = 500.0
+"""The longest that /healthz may wait while something large is made."""
+ASKED_EVERY_S = 0.02
+ATLAS_EVERY_S = 0.25
+ATLAS_LIMIT_S = 600.0
+
+
+def site(house: House) -> str:
+    """The address of the coordinator without the path of its REST API."""
+    address = urlsplit(str(house.http.base_url))
+    return f"{address.scheme}://{address.netloc}"
+
+
+def access(house: House) -> dict[str, str]:
+    return {"Authorization": house.http.headers["Authorization"]}
+
+
+def page_client(house: House) -> httpx.Client:
+    headers = access(house) | {"Accept": "text/html"}
+    return httpx.Client(base_url=site(house), headers=headers, timeout=600.0, trust_env=False)
+
+
+def read(http: httpx.Client, path: str) -> tuple[float, float]:
+    """Milliseconds to the first byte of the page's body, and to its last."""
+    began = time.perf_counter()
+    with http.stream("GET", path) as answer:
+        pieces = answer.iter_raw()
+        if answer.status_code != 200 or not next(pieces, b""):
+            raise CannotRunError(f"GET {path} answered {answer.status_code}")
+        first = time.perf_counter()
+        for _ in pieces:
+            pass
+    return 1000 * (first - began), 1000 * (time.perf_counter() - began)
+
+
+def first_bytes(bench: str, house: House, pages: Mapping[str, str]) -> Iterator[Figure]:
+    """A figure for each page: how long its first byte takes."""
+    with page_client(house) as http:
+        for name, path in pages.items():
+            firsts, wholes = zip(*(read(http, path) for _ in range(READS)), strict=True)
+            say(bench, f"{name}: first byte {middle(firsts):.0f} ms, whole {middle(wholes):.0f} ms")
+            yield Figure(
+                f"first_byte_{name}",
+                middle(firsts),
+                "ms",
+                target=f"under {FIRST_BYTE_MS:g} ms (median of {READS})",
+                met=middle(firsts) < FIRST_BYTE_MS,
+                n=READS,
+                spread=spread(firsts),
+                detail={"path": path, "first_ms": firsts[0], "whole_ms": middle(wholes)},
+            )
+
+
+def wait_for_atlas(house: House) -> list[float]:
+    """Ask for the front page until the atlas is there; the milliseconds of each answer that it is not."""
+    waits_ms: list[float] = []
+    give_up = time.monotonic() + ATLAS_LIMIT_S
+    with page_client(house) as http:
+        while True:
+            began = time.perf_counter()
+            answer = http.get("/")
+            if answer.is_success:
+                return waits_ms
+            if answer.status_code != 503 or time.monotonic() > give_up:
+                raise CannotRunError(f"GET / answered {answer.status_code}; is the atlas never put together?")
+            waits_ms.append(1000 * (time.perf_counter() - began))
+            time.sleep(ATLAS_EVERY_S)
+
+
+@contextmanager
+def asked_beside(house: House) -> Iterator[list[float]]:
+    """The milliseconds for which /healthz waited, asked again and again meanwhile, and once at the least."""
+    waits_ms: list[float] = []
+    over = threading.Event()
+
+    def ask() -> None:
+        with httpx.Client(base_url=site(house), timeout=600.0, trust_env=False) as http:
+            while not waits_ms or not over.wait(ASKED_EVERY_S):
+                began = time.perf_counter()
+                http.get("/healthz").raise_for_status()
+                waits_ms.append(1000 * (time.perf_counter() - began))
+
+    with ThreadPoolExecutor(1) as pool:
+        asking = pool.submit(ask)
+        try:
+            yield waits_ms
+        finally:
+            over.set()
+        asking.result()
