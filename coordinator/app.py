@@ -76,7 +76,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             follower,
             FormKey(pools.requests),
         )
-        atlas = app.state.atlas = AtlasKeeper(pools.requests)
+        atlas = app.state.atlas = AtlasKeeper(pools.requests, settings.database_url)
         atlas.prepare()
         audit = app.state.audit = AuditWriter(pools.requests)
         app.state.identifier = Identifier(pools.requests, *_access_without_token(settings), audit.note_use)

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import monotonic
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.assess import service
-from coordinator.atlas.overview import Atlas, atlas_of, column_of
-from coordinator.atlas.pages import Page, front_page
-from coordinator.atlas.uses import shipped_uses
-from coordinator.database.outage import DATABASE_AWAY, reason_of
-from coordinator.errors import AtlasPendingError
-from coordinator.formats import number, plural
-from coordinator.logs import get_logger
-from protocol.host_only import load_host_only
+from coordinator.atlas.collection import Collection, collect, collect_apart
+from coordinator.atlas.overview import Atlas
+from coordinator.atlas.pages import Page
+from coordinator.database.outage import DATABASE_AWAY
+from coordinator.errors import AtlasPendingError, reason_of
+from coordinator.figures.formats import number, plural
+from coordinator.process.logs import get_logger
 
 log = get_logger(__name__)
 
-ORIGIN = "is of all campaigns of this coordinator"
 WAIT_S = 1.0
 """How long a reader waits for an atlas that is being put together; then the one before is shown."""
 SMALL = 20_000
-"""Outcomes that are put together while the first reader waits: half a second. Of more, the reader is told so."""
+"""So many outcomes are read within half a second: in this process, while the first reader waits. More are read in a
+process of its own, and the first reader is told so."""
 PAUSE = 10
 """After it was put together, so many times as long as that took passes before it is again: a campaign that runs brings
 an outcome every moment."""
@@ -38,22 +37,29 @@ Charts = frozenset[tuple[int, int, int, int]]
 class KeptAtlas:
     """An atlas with its front page, and whether there is newer evidence that it lacks."""
 
-    atlas: Atlas
-    front: Page
-    """Made once: its index of all names and its changes take longer than to render it."""
+    collection: Collection
     charts: Charts
     is_behind: bool = False
 
+    @property
+    def atlas(self) -> Atlas:
+        return self.collection.atlas
+
+    @property
+    def front(self) -> Page:
+        return self.collection.front
+
 
 class AtlasKeeper:
-    """Keeps one atlas, without its cases: these are as large as the database is.
+    """Keeps one atlas.
 
     A new one is put together when somebody asks and the evidence is another, once at a time. The first one of a large
     database takes long, so that it is begun when the coordinator starts.
     """
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: AsyncEngine, dsn: str) -> None:
         self._engine = engine
+        self._dsn = dsn
         self._kept: KeptAtlas | None = None
         self._preparing: asyncio.Task[None] | None = None
         self._building: asyncio.Task[None] | None = None
@@ -88,7 +94,7 @@ class AtlasKeeper:
                 building.result()
         if self._kept is None:
             raise AtlasPendingError(self._progress(charts))
-        return replace(self._kept, is_behind=charts != self._kept.charts)
+        return KeptAtlas(self._kept.collection, self._kept.charts, is_behind=charts != self._kept.charts)
 
     async def close(self) -> None:
         """Stop putting one together."""
@@ -127,16 +133,15 @@ class AtlasKeeper:
 
     async def _build(self, charts: Charts) -> None:
         start = monotonic()
-        host_only = load_host_only()
-        columns = []
-        async for read in service.each_evidence(self._engine):
-            column = await asyncio.to_thread(column_of, read.evidence, host_only)
-            columns.append(replace(column, evidence=replace(read.evidence, functions={})))
-            self._targets_read = read.number, read.of
-        uses = await asyncio.to_thread(shipped_uses, [column.evidence for column in columns])
-        atlas = atlas_of(columns, uses, ORIGIN)
-        self._kept = KeptAtlas(atlas, await asyncio.to_thread(front_page, atlas), charts)
+        if _outcomes(charts) <= SMALL:
+            collection = await collect(self._engine, self._note_progress)
+        else:
+            collection = await collect_apart(self._dsn, self._note_progress)
+        self._kept = KeptAtlas(collection, charts)
         self._not_before = monotonic() + PAUSE * (monotonic() - start)
+
+    def _note_progress(self, number: int, of: int) -> None:
+        self._targets_read = number, of
 
 
 def _outcomes(charts: Charts) -> int:

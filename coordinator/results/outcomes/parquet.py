@@ -5,7 +5,6 @@ A process of its own, so that the coordinator never loads pyarrow.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from typing import Any
@@ -15,9 +14,8 @@ import pyarrow.parquet as pq
 
 from coordinator.configuration.settings import Settings
 from coordinator.database.connection import engine as make_engine
-from coordinator.database.outage import is_outage
-from coordinator.errors import reason_of
-from coordinator.results.outcomes.service import DATABASE_AWAY_CODE, pages
+from coordinator.database.module_process import run_work
+from coordinator.results.outcomes.service import pages
 from coordinator.results.outcomes.store import Filters
 
 _DOUBLE = dict.fromkeys(
@@ -73,11 +71,4 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
 
 if __name__ == "__main__":
     asked = json.load(sys.stdin)
-    try:
-        asyncio.run(write(asked["campaign"], Filters(**asked["filters"]), asked["path"]))
-    except Exception as error:
-        if not is_outage(error):
-            raise
-        # Not a fault of the request: the caller is told to try again.
-        print(reason_of(error), file=sys.stderr)
-        sys.exit(DATABASE_AWAY_CODE)
+    run_work(write(asked["campaign"], Filters(**asked["filters"]), asked["path"]))

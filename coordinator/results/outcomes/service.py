@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -15,7 +13,8 @@ from typing import Any, TextIO
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service as campaigns
-from coordinator.errors import DatabaseAwayError, PortolanError
+from coordinator.database.module_process import check_end, module_process
+from coordinator.errors import PortolanError
 from coordinator.results.known_names import check_filters
 from coordinator.results.outcomes import store
 from coordinator.results.outcomes.models import OutcomePage
@@ -23,8 +22,6 @@ from coordinator.results.outcomes.store import Filters
 from coordinator.text.csv_text import csv_text
 
 EXPORT_PAGE = 2000
-DATABASE_AWAY_CODE = os.EX_TEMPFAIL
-"""With which the process that writes parquet ends when the database went away."""
 
 
 async def page(engine: AsyncEngine, campaign_id: int, filters: Filters, *, after: int, limit: int) -> OutcomePage:
@@ -86,29 +83,15 @@ async def as_parquet(dsn: str, campaign_id: int, filters: Filters, within_s: flo
     """
     with _open_export() as export:
         request = json.dumps({"campaign": campaign_id, "filters": vars(filters), "path": str(export.path)})
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "coordinator.results.outcomes.parquet",
-            stdin=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env={**os.environ, "PORTOLAN_DATABASE_URL": dsn},
-            pass_fds=(export.descriptor,),
-        )
         try:
-            async with asyncio.timeout(within_s):
+            async with (
+                asyncio.timeout(within_s),
+                module_process("coordinator.results.outcomes.parquet", dsn, (export.descriptor,)) as process,
+            ):
                 _, complaint = await process.communicate(request.encode())
         except TimeoutError as error:
             raise PortolanError(f"the parquet file was not written within {within_s:g} s: export fewer rows") from error
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-        if process.returncode != 0:
-            last = complaint.decode(errors="replace").strip().splitlines()[-1:] or ["no word"]
-            if process.returncode == DATABASE_AWAY_CODE:
-                raise DatabaseAwayError(last[0])
-            raise PortolanError(f"the parquet file could not be written: {last[0]}")
+        check_end(process, complaint, "the parquet file could not be written")
     return export
 
 

@@ -1,0 +1,91 @@
+"""All evidence of a database, collected into an atlas with its front page.
+
+A large database is read by a process of its own, ``python -m coordinator.atlas.collection``: reading a million outcomes
+takes half a minute and hundreds of megabytes, which dispatch and memory of the coordinator would feel. It prints a line
+for each target that it has read, then an empty one, then the pickled result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from coordinator.assess import service
+from coordinator.atlas.overview import Atlas, atlas_of, column_of
+from coordinator.atlas.pages import Page, front_page
+from coordinator.atlas.uses import shipped_uses
+from coordinator.configuration.settings import Settings
+from coordinator.database.connection import engine as make_engine
+from coordinator.database.module_process import check_end, module_process, run_work
+from protocol.host_only import load_host_only
+
+ORIGIN = "is of all campaigns of this coordinator"
+
+Report = Callable[[int, int], None]
+"""Called after each target: how many were read, and of how many."""
+
+
+@dataclass(frozen=True)
+class Collection:
+    """An atlas without its cases, which are as large as the database is."""
+
+    atlas: Atlas
+    front: Page
+    """Made once: its index of all names and its changes take longer than to render it."""
+
+
+async def collect(engine: AsyncEngine, report: Report) -> Collection:
+    """Collect in this process."""
+    host_only = load_host_only()
+    columns = []
+    async for read in service.each_evidence(engine):
+        column = await asyncio.to_thread(column_of, read.evidence, host_only)
+        columns.append(replace(column, evidence=replace(read.evidence, functions={})))
+        report(read.number, read.of)
+    uses = await asyncio.to_thread(shipped_uses, [column.evidence for column in columns])
+    atlas = atlas_of(columns, uses, ORIGIN)
+    return Collection(atlas, await asyncio.to_thread(front_page, atlas))
+
+
+async def collect_apart(dsn: str, report: Report) -> Collection:
+    """Collect in a process of its own. Raises ``DatabaseAwayError``, or ``PortolanError`` if it fails otherwise."""
+    async with module_process(__name__, dsn) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        while line := (await process.stdout.readline()).strip():
+            number, of = map(int, line.split())
+            report(number, of)
+        pickled = await process.stdout.read()
+        complaint = await process.stderr.read()
+        await process.wait()
+    check_end(process, complaint, "the evidence could not be collected")
+    collection: Collection = await asyncio.to_thread(pickle.loads, pickled)
+    return collection
+
+
+async def _write() -> None:
+    settings = Settings.from_environment()
+    engine = make_engine(
+        settings.database_url,
+        pool_size=1,
+        application_name="portolan atlas",
+        statement_timeout_s=settings.statement_timeout_s,
+    )
+    try:
+        collection = await collect(engine, lambda number, of: print(number, of, flush=True))
+    finally:
+        await engine.dispose()
+    print(flush=True)
+    pickle.dump(collection, sys.stdout.buffer)
+
+
+if __name__ == "__main__":
+    # Classes of this module are pickled under the name that the coordinator knows, not as ``__main__``.
+    from coordinator.atlas import collection
+
+    run_work(collection._write())
