@@ -22,7 +22,7 @@ log = get_logger(__name__)
 WAIT_S = 1.0
 """How long a reader waits for an atlas that is being put together; then the one before is shown."""
 SMALL = 20_000
-"""So many outcomes are read within half a second: in this process, while the first reader waits. More are read in a
+"""So many outcomes are read within a second: in this process, while the first reader waits. More are read in a
 process of its own, and the first reader is told so."""
 PAUSE = 10
 """After it was put together, so many times as long as that took passes before it is again: a campaign that runs brings

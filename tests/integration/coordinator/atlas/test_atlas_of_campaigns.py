@@ -136,7 +136,8 @@ async def test_the_atlas_of_many_outcomes_is_begun_at_the_start_and_nobody_waits
     async def is_reading() -> bool:
         return bool(
             await watcher.fetchval(
-                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+                " AND application_name = 'portolan atlas' AND wait_event_type = 'Lock'"
             )
         )
 
