@@ -70,17 +70,17 @@ class PairSubject(GatedFunction):
         both = [subject.tolerance(dtype, observed) for subject in (self.first, self.second)]
         return Tolerance(max(one.relative for one in both), max(one.absolute for one in both))
 
-    def first_result(self, written: str, arrays: Sequence[Any]) -> Any:
+    def first_result(self, call: str, arrays: Sequence[Any]) -> Any:
         """The result of the first function alone."""
-        arguments, options = self.first.arguments(first_of(written).written, arrays)
+        arguments, options = self.first.arguments(first_of(call).written, arrays)
         return self.first.call(*arguments, **options)
 
-    def second_result(self, written: str, arrays: Sequence[Any], first_result: Any) -> Any:
+    def second_result(self, call: str, arrays: Sequence[Any], first_result: Any) -> Any:
         """The result of the second function alone, with this one in the place of the first one's."""
-        arguments, options = self.second.arguments(written, [*arrays, first_result])
+        arguments, options = self.second.arguments(call, [*arrays, first_result])
         return self.second.call(*arguments, **options)
 
-    def require_program(self, written: str, arrays: Sequence[Any]) -> None:
+    def require_program(self, call: str, arrays: Sequence[Any]) -> None:
         """Raise ``LeftOutError`` if on the host, too, one program of both returns another thing than two calls."""
 
     def _second_alone(self, fresh: Callable[[], Arguments]) -> Arguments:
@@ -325,8 +325,10 @@ def _require_convertible(subject: PairSubject, sample: Sample, pack: PackWriter)
         return
     probe = conversion.probe(first.values)
     (on_device,) = device.to_device([probe], first.dtype)
-    probed = leaves(device.to_host(subject.second_result(sample.call, arrays, on_device)))
-    if any(result.values.shape == probe.shape and conversion.is_converted(probe, result.values) for result in probed):
+    probe_results = leaves(device.to_host(subject.second_result(sample.call, arrays, on_device)))
+    if any(
+        result.values.shape == probe.shape and conversion.is_converted(probe, result.values) for result in probe_results
+    ):
         raise LeftOutError("not determined", "its integer type does not hold a number that it converts")
 
 

@@ -28,12 +28,12 @@ from runners.tensorflow.pairs import FrozenPair
 class TensorFlowPair(PairSubject):
     """Two functions as the gate takes them together."""
 
-    def require_program(self, written: str, arrays: Sequence[Any]) -> None:
+    def require_program(self, call: str, arrays: Sequence[Any]) -> None:
         """The form is compared: a graph may round otherwise, and a value that only an eager tensor has is None there.
 
         A graph that raises is no reason: the host has no kernel for some dtypes that a compiler takes.
         """
-        program = FrozenPair(written).program(self.second.call, arrays)
+        program = FrozenPair(call).program(self.second.call, arrays)
         try:
             in_graph = self.device.to_host(graph_device().compiled(program)())
         except Exception:

@@ -172,7 +172,7 @@ def test_a_pair_that_converts_a_number_beyond_its_integer_type_is_left_out(
 class RefusedPair(PairSubject):
     """Two functions that are refused as one program."""
 
-    def require_program(self, written: str, arrays: Sequence[Any]) -> None:
+    def require_program(self, call: str, arrays: Sequence[Any]) -> None:
         raise LeftOutError("another result in a graph", "")
 
 
