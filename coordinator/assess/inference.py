@@ -148,7 +148,7 @@ class SiteResolver(Resolver):
         self._returns: list[list[Binding]] = []
         self._guards: tuple[Guard, ...] = ()
         self._silent = 0
-        self._is_asked = False
+        self._takes_calls_alone = False
         """Whether what is read are arguments of ``isinstance`` and its like, whose names are no uses."""
 
     def read(self, tree: ast.Module) -> FileReading:
@@ -172,11 +172,11 @@ class SiteResolver(Resolver):
         self._silent -= 1
 
     @contextmanager
-    def _asked(self) -> Iterator[None]:
+    def _calls_alone(self) -> Iterator[None]:
         """Take note of calls alone: ``isinstance(x, nn.Linear)`` makes no layer, ``print(x.sum())`` computes."""
-        before, self._is_asked = self._is_asked, True
+        before, self._takes_calls_alone = self._takes_calls_alone, True
         yield
-        self._is_asked = before
+        self._takes_calls_alone = before
 
     @contextmanager
     def _inside(self, name: str) -> Iterator[None]:
@@ -206,7 +206,7 @@ class SiteResolver(Resolver):
         operator: str = "",
         dtypes: Iterable[str] = (),
     ) -> None:
-        if self._silent or (self._is_asked and form is Form.named):
+        if self._silent or (self._takes_calls_alone and form is Form.named):
             return
         line, column = node.lineno, node.col_offset + 1  # type: ignore[attr-defined]
         if form is Form.called and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -556,7 +556,7 @@ class SiteResolver(Resolver):
         callee = self._value(node.func, outer=False)
         self._ask(node)
         if isinstance(callee, Builtin) and callee.name in _KIND_QUESTIONS:
-            with self._asked():
+            with self._calls_alone():
                 self._arguments(node)
             return OTHER
         positional, keywords = self._arguments(node)

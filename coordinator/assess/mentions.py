@@ -30,9 +30,9 @@ class Parcel(Generic[Item]):
 
     __slots__ = ("_items", "_packed")
 
-    def __init__(self, packed: bytes = b"") -> None:
+    def __init__(self, parcel: bytes = b"") -> None:
         self._items: list[Item] = []
-        self._packed = packed
+        self._packed = parcel
 
     def append(self, item: Item) -> None:
         self._items.append(item)

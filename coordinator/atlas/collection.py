@@ -60,11 +60,11 @@ async def collect_apart(dsn: str, report: Report) -> Collection:
         while line := (await process.stdout.readline()).strip():
             number, of = map(int, line.split())
             report(number, of)
-        pickled = await process.stdout.read()
+        content = await process.stdout.read()
         complaint = await process.stderr.read()
         await process.wait()
     check_end(process, complaint, "the evidence could not be collected")
-    collection: Collection = await asyncio.to_thread(pickle.loads, pickled)
+    collection: Collection = await asyncio.to_thread(pickle.loads, content)
     return collection
 
 

@@ -113,8 +113,8 @@ class AtlasKeeper:
         """How far the first atlas is, in words."""
         read, targets = self._targets_read
         so_far = f": {read} of {plural(targets, 'target')} so far" if targets else ""
-        failed = f" (the attempt before failed: {reason_of(self._failure)})" if self._failure is not None else ""
-        return f"{number(_outcomes(charts))} outcomes are being read for it{so_far}{failed}; try again in a moment"
+        failure = f" (the attempt before failed: {reason_of(self._failure)})" if self._failure is not None else ""
+        return f"{number(_outcomes(charts))} outcomes are being read for it{so_far}{failure}; try again in a moment"
 
     def _build_in_background(self, charts: Charts) -> asyncio.Task[None] | None:
         """The task that builds the next atlas, started if there is none; None if it is too early for one."""
@@ -145,4 +145,4 @@ class AtlasKeeper:
 
 
 def _outcomes(charts: Charts) -> int:
-    return sum(done for _, _, done, _ in charts)
+    return sum(outcome_count for _, _, outcome_count, _ in charts)

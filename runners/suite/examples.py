@@ -152,15 +152,15 @@ class _Asides(ast.NodeTransformer):
             argument.value = self._apart(argument.value)
             return argument
         if self._is_named_in(argument):
-            visited: ast.expr = self.visit(argument)
-            return visited
+            expression: ast.expr = self.visit(argument)
+            return expression
         nodes = list(ast.walk(argument))
         does_call = any(isinstance(node, ast.Call) for node in nodes) and not isinstance(argument, ast.Lambda)
         if not does_call or any(isinstance(node, _BINDING) for node in nodes):
             return argument
-        used = ast.Tuple([ast.Constant(name) for name in sorted(set(_read_by(argument)))], ast.Load())
+        names = ast.Tuple([ast.Constant(name) for name in sorted(set(_read_by(argument)))], ast.Load())
         nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-        call = ast.Call(ast.Name(ASIDE, ast.Load()), [used, ast.Lambda(nothing, argument)], [])
+        call = ast.Call(ast.Name(ASIDE, ast.Load()), [names, ast.Lambda(nothing, argument)], [])
         return ast.copy_location(call, argument)
 
     def _is_named_in(self, node: ast.AST) -> bool:

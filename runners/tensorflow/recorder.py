@@ -94,19 +94,19 @@ def _called_on(device: Device, function: Callable[..., Any], *args: Any, **kwarg
     A compiled call returns arrays: what else the function returns is put beside them. Texts have no compiled form, and
     programs work on them on the host.
     """
-    made: list[Any] = []
+    results: list[Any] = []
 
     def arrays() -> list[Any]:
-        made[:] = [function(*args, **kwargs)]
-        return [leaf for leaf in tf.nest.flatten(made[0]) if _is_computed(leaf)]
+        results[:] = [function(*args, **kwargs)]
+        return [leaf for leaf in tf.nest.flatten(results[0]) if _is_computed(leaf)]
 
     try:
-        computed = iter(device.compiled(arrays)())
+        arrays_of_graph = iter(device.compiled(arrays)())
     except tf.errors.OpError:
-        if any(map(_is_text, tf.nest.flatten((args, kwargs, made)))):
+        if any(map(_is_text, tf.nest.flatten((args, kwargs, results)))):
             return function(*args, **kwargs)
         raise
-    return tf.nest.map_structure(lambda leaf: next(computed) if _is_computed(leaf) else leaf, made[0])
+    return tf.nest.map_structure(lambda leaf: next(arrays_of_graph) if _is_computed(leaf) else leaf, results[0])
 
 
 def _is_text(leaf: Any) -> bool:
