@@ -48,10 +48,18 @@ def each_of(section: str) -> Any:
 def assert_there(defect: Defect) -> None:
     """The script does what the page says; where it does not, the framework has mended it: take it off the page."""
     if defect.signal is not None:
-        answer = subprocess.run([sys.executable, "-W", "ignore", "-c", defect.script], capture_output=True, check=False)
-        assert -answer.returncode == defect.signal, answer.stderr[-300:]
+        assert -in_own_process(defect).returncode == defect.signal
+        return
+    if "os.environ" in defect.script:
+        # It sets a variable before it imports the framework, which this process has done already.
+        assert in_own_process(defect).stdout.rstrip("\n") == defect.prints
         return
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
         exec(compile(defect.script, defect.title, "exec"), {"__name__": "defect"})
     assert output.getvalue().rstrip("\n") == defect.prints
+
+
+def in_own_process(defect: Defect) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "ignore", "-c", defect.script]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
