@@ -7,6 +7,7 @@ for ``psql`` (``?sslmode=require``) works here too.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -50,6 +51,10 @@ class _Pool(AsyncAdaptedQueuePool):
         for entry in idle:
             self._do_return_conn(entry)
         super().dispose()
+
+
+# SQLAlchemy logs what a pool does under the pool's class, and what is ours is logged from INFO on.
+logging.getLogger(f"{_Pool.__module__}.{_Pool.__name__}").setLevel(logging.WARNING)
 
 
 async def _close_all(connections: Sequence[asyncpg.Connection | None]) -> None:
