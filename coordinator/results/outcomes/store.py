@@ -45,17 +45,24 @@ class Filters:
         return "".join(f" AND {condition}" for condition in (*rule_conditions, *conditions.values())), values
 
 
+# PostgreSQL may take the order from the primary key. The bounds keep it from reading the outcomes of all earlier
+# campaigns then: 500 ms behind a million of them.
+_PAGE = """
+SELECT * FROM outcome_rows
+ WHERE campaign_id = :campaign AND job_id > :after
+   AND job_id >= (SELECT min(job_id) FROM outcomes WHERE campaign_id = :campaign)
+   AND job_id <= (SELECT max(job_id) FROM outcomes WHERE campaign_id = :campaign){clauses}
+ ORDER BY job_id LIMIT CAST(:limit AS int)
+"""
+
+
 async def page(
     connection: AsyncConnection, campaign_id: int, filters: Filters, *, after: int, limit: int
 ) -> list[dict[str, Any]]:
     """At most ``limit`` rows with a job id over ``after``."""
     clauses, values = filters.clauses()
     rows = await connection.execute(
-        text(
-            f"SELECT * FROM outcome_rows WHERE campaign_id = :campaign AND job_id > :after{clauses} "
-            "ORDER BY job_id LIMIT CAST(:limit AS int)"
-        ),
-        {"campaign": campaign_id, "after": after, "limit": limit, **values},
+        text(_PAGE.format(clauses=clauses)), {"campaign": campaign_id, "after": after, "limit": limit, **values}
     )
     names = list(rows.keys())
     return [_outward(dict(zip(names, row, strict=True))) for row in rows]

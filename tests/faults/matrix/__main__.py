@@ -43,7 +43,7 @@ def main() -> int:
     finally:
         world.close()
     if options.report is not None:
-        options.report.write_text(report(verdicts))
+        options.report.write_text(report(verdicts, options.minutes))
     return int(any(verdict.violations for verdict in verdicts))
 
 

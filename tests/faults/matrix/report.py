@@ -14,15 +14,14 @@ HEAD = """# Fault matrix
 
 Real campaigns under faults: one coordinator (sometimes two), one PostgreSQL, three scripted runners on two targets and
 one real runner, with a faulty relay on every connection. Made by
-`python -m tests.faults.matrix --minutes {minutes:.0f} --seed {seed} --report docs/reference/fault-matrix.md`; the same
+`python -m tests.faults.matrix --minutes {minutes:g} --seed {seed} --report docs/reference/fault-matrix.md`; the same
 seed gives the same schedule. Every change runs a part of it. [Promises](../explanation/promises.md) lists what is
 promised under each fault, and the tests.
 """
 
 
-def report(verdicts: Sequence[Verdict]) -> str:
-    """All trials of one call, added up."""
-    minutes = sum(verdict.seconds for verdict in verdicts) / 60
+def report(verdicts: Sequence[Verdict], minutes: float) -> str:
+    """All trials of one call, added up. ``minutes`` is what the call asked for."""
     return "\n".join(
         [
             HEAD.format(minutes=minutes, seed=verdicts[0].seed),

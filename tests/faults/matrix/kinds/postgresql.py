@@ -101,8 +101,19 @@ class Transaction(PostgresFault):
 
     async def _begin(self, dsn: str) -> None:
         self.connection = await asyncpg.connect(dsn, timeout=LOOP_LIMIT_S)
-        await self.connection.execute("BEGIN")
-        await self.connection.execute(self.statement, timeout=LOOP_LIMIT_S)
+        await self.connection.execute("SET statement_timeout = 0")
+        while not await self._holds_all(self.connection):
+            pass
+
+    async def _holds_all(self, connection: asyncpg.Connection) -> bool:
+        """Where sessions of the coordinator hold the rows in another order, PostgreSQL may end this transaction."""
+        await connection.execute("BEGIN")
+        try:
+            await connection.execute(self.statement, timeout=LOOP_LIMIT_S)
+        except asyncpg.DeadlockDetectedError:
+            await connection.execute("ROLLBACK")
+            return False
+        return True
 
     def heal(self, world: World) -> None:
         world.run(self._end())
