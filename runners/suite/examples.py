@@ -29,6 +29,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from runners.errors import OtherLineError, UnfreezableError
+from runners.suite.apart import AROUND, ASIDE, is_apart, named_in, read_by, set_apart
 from runners.suite.cases import Case, Context, TakenApart
 from runners.suite.checks import Expected, Mismatch, Tolerance, compare
 from runners.suite.frozen import FrozenForm
@@ -42,11 +43,6 @@ _FILE = re.compile(r"<(.+), statement (\d+)>")
 _ORIGIN = re.compile(r'File "<([^"]+), statement (\d+)>", line (\d+), in (.+)')
 _ORIGINS = "The op is created at"
 """The words of TensorFlow before the lines at which an operation was traced."""
-ASIDE = "__aside__"
-"""The name under which a run finds what evaluates an argument apart from the call that takes it."""
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp)
-"""Code with names of its own, which is left as it is."""
-_BINDING = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 _CUSTOMARY = frozenset({"_", "__"})
 _COMPUTING = (ast.Call, ast.BinOp, ast.Compare, ast.Subscript, ast.AugAssign)
 _PLAIN = (bool, int, float, complex, str, bytes, np.ndarray, np.generic)
@@ -129,44 +125,6 @@ class Dialect(Protocol):
         """The run as the device demands it."""
 
 
-class _Asides(ast.NodeTransformer):
-    """Sets the arguments of a function's call apart that call something else: ``shift(fft(x))`` is no work of ``fft``'s
-    where ``shift`` is charted."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def visit(self, node: ast.AST) -> Any:
-        return node if isinstance(node, (*_SCOPES, ast.GeneratorExp)) else super().visit(node)
-
-    def visit_Call(self, node: ast.Call) -> ast.Call:
-        if self._is_named_in(node):
-            self.visit(node.func)
-            node.args = [self._apart(argument) for argument in node.args]
-            for keyword in node.keywords:
-                keyword.value = self._apart(keyword.value)
-        return node
-
-    def _apart(self, argument: ast.expr) -> ast.expr:
-        if isinstance(argument, ast.Starred):
-            argument.value = self._apart(argument.value)
-            return argument
-        if self._is_named_in(argument):
-            expression: ast.expr = self.visit(argument)
-            return expression
-        nodes = list(ast.walk(argument))
-        does_call = any(isinstance(node, ast.Call) for node in nodes) and not isinstance(argument, ast.Lambda)
-        if not does_call or any(isinstance(node, _BINDING) for node in nodes):
-            return argument
-        names = ast.Tuple([ast.Constant(name) for name in sorted(set(_read_by(argument)))], ast.Load())
-        nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-        call = ast.Call(ast.Name(ASIDE, ast.Load()), [names, ast.Lambda(nothing, argument)], [])
-        return ast.copy_location(call, argument)
-
-    def _is_named_in(self, node: ast.AST) -> bool:
-        return self._name in _named_in(node)
-
-
 @dataclass(frozen=True)
 class Step:
     """A statement as it is executed: all of it but a last expression, that expression, and the names in it."""
@@ -200,8 +158,13 @@ class Line:
 
     place: int
     number: int
-    is_at_prompt: bool
-    """Whether it is no line of a function that the example defines."""
+    scope: str
+    """The name of the code: of a function that the example defines, of an expression that is apart, or of neither."""
+
+    @property
+    def is_at_prompt(self) -> bool:
+        """Whether it is no line of a function that the example defines."""
+        return self.scope == _PROMPT or is_apart(self.scope)
 
 
 def step_of(name: str, statement: Statement, rewritten: Callable[[ast.Module], ast.Module]) -> Step:
@@ -214,10 +177,10 @@ def step_of(name: str, statement: Statement, rewritten: Callable[[ast.Module], a
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     last_name = name.rpartition(".")[2]
     tree = rewritten(ast.parse(source))
-    used = frozenset(_read_by(tree))
+    used = frozenset(read_by(tree))
     computes = any(isinstance(node, _COMPUTING) for node in ast.walk(tree))
-    tree = ast.fix_missing_locations(_Asides(last_name).visit(tree))
     bound = frozenset(bound_names(tree.body)) - _CUSTOMARY
+    tree = set_apart(tree, last_name, statement.place)
     *body, last = tree.body
     value = None
     if isinstance(last, ast.Expr):
@@ -230,7 +193,7 @@ def step_of(name: str, statement: Statement, rewritten: Callable[[ast.Module], a
         code,
         value,
         bound,
-        names_function=last_name in _named_in(tree),
+        names_function=last_name in named_in(tree),
         used=used,
         computes=computes,
         tree=ast.parse(source),
@@ -238,33 +201,17 @@ def step_of(name: str, statement: Statement, rewritten: Callable[[ast.Module], a
     )
 
 
-def _named_in(tree: ast.AST) -> Iterator[str]:
-    """The names that code speaks of. Those of arguments are the callee's, and in texts and comments nothing is used."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            yield node.id
-        elif isinstance(node, ast.Attribute):
-            yield node.attr
-        elif isinstance(node, ast.alias):
-            yield node.name.rpartition(".")[2]
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            yield node.name
-
-
-def _read_by(tree: ast.AST) -> Iterator[str]:
-    """The names whose values a statement reads."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            yield node.target.id
-        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):
-            yield node.id
-
-
 class Session:
     """One run of an example, with names of its own: what its statements give, and what they leave bound."""
 
     def __init__(self, names: Mapping[str, Any]) -> None:
-        self.names = {**names, "print": self._print, "__name__": MODULE, ASIDE: lambda used, argument: argument()}
+        self.names = {
+            **names,
+            "print": self._print,
+            "__name__": MODULE,
+            ASIDE: lambda used, argument: argument(),
+            AROUND: lambda used, rest, value: rest(value),
+        }
         self.given: dict[str, Any] = {}
         self.printed: list[Any] = []
         """The values that the last statement printed."""
@@ -305,6 +252,8 @@ class OwnStatements:
         self._places: dict[int, bool] = {}
         self._ever: set[str] = set()
         """The objects that were bound at any time."""
+        self._apart: set[str] = set()
+        """The expressions of its statements that ran apart, by the names of their code."""
 
     def has(self, step: Step) -> bool:
         """Whether the statement is the function's, by what those before it have bound."""
@@ -316,11 +265,17 @@ class OwnStatements:
 
     def uses(self, step: Step, line: Line) -> bool:
         """Whether the line of a statement is the function's: the whole of it at a prompt, and in a function that the
-        example defines the one line, which may run at any time."""
+        example defines the one line, which may run at any time. What ran apart is not."""
+        if line.scope in self._apart:
+            return False
         if line.is_at_prompt:
             return self._places.get(line.place, True)
         statement = step.innermost(line.number)
-        return self._all or step.name in _named_in(statement) or not self._ever.isdisjoint(_read_by(statement))
+        return self._all or step.name in named_in(statement) or not self._ever.isdisjoint(read_by(statement))
+
+    def ran_apart(self, expression: Callable[..., Any]) -> None:
+        """Note that an expression was no work of the function's."""
+        self._apart.add(expression.__name__)
 
     def ran(self, step: Step, names: Mapping[str, Any]) -> None:
         """Note what a statement has bound."""
@@ -483,11 +438,11 @@ def lines_of(error: BaseException, example: str) -> list[Line]:
     told = [_ORIGIN.findall(origin) for origin in str(error).split(_ORIGINS)[1:]]
     mine = [found for lines in told if (found := [line for line in lines if line[0] == example])]
     if mine:
-        return [Line(int(place), int(number), scope == _PROMPT) for *_, (_, place, number, scope) in mine]
+        return [Line(int(place), int(number), scope) for *_, (_, place, number, scope) in mine]
     frames = [(frame.f_code, number) for frame, number in traceback.walk_tb(error.__traceback__)]
     origins = [(_FILE.fullmatch(code.co_filename), number, code.co_name) for code, number in frames]
     traced = [
-        Line(int(match[2]), number, scope == _PROMPT)
+        Line(int(match[2]), number, scope)
         for match, number, scope in origins
         if match is not None and match[1] == example
     ]
@@ -510,10 +465,16 @@ def _codes_of(function: Any) -> Iterator[CodeType]:
             waiting += code.co_consts
 
 
-def _failed(step: Step, error: Exception) -> str:
+def _failed(step: Step, error: Exception, scope: str = _PROMPT) -> str:
     text = (str(error).strip().splitlines() or [""])[0]
     said = f"{type(error).__name__}: {text}"
+    if is_apart(scope):
+        return f"statement {step.place} of the example failed in an expression that does not call the function: {said}"
     return f"statement {step.place} of the example, which does not use the function, failed: {said}"
+
+
+def _values_so_far(session: Session, own: OwnStatements) -> list[Any]:
+    return [value for value in session.results().values() if own.is_value(value)]
 
 
 @dataclass(frozen=True)
@@ -539,6 +500,7 @@ class FrozenExample:
                 own = OwnStatements(steps, self.dialect)
                 owners[:] = [own]
                 session.names[ASIDE] = partial(self._aside, context, session, own)
+                session.names[AROUND] = partial(self._around, context, session, own)
                 ended = self._run(context, session, steps, own)
                 results = session.results()
                 found: dict[str, Any] = {OWN: {}, OTHERS: {}, ENDED: ended}
@@ -561,7 +523,7 @@ class FrozenExample:
                     raise
                 if any(own.uses(by_place[line.place], line) for line in lines):
                     raise
-                raise OtherLineError(_failed(by_place[lines[0].place], error)) from error
+                raise OtherLineError(_failed(by_place[lines[0].place], error, lines[0].scope)) from error
 
         return charged
 
@@ -581,7 +543,7 @@ class FrozenExample:
         for is_own, part in groupby(steps, own.has):
             begun |= is_own
             step = None
-            so_far = [value for value in session.results().values() if own.is_value(value)]
+            so_far = _values_so_far(session, own)
             try:
                 with nullcontext() if is_own else context.surroundings(so_far):
                     for step in part:
@@ -608,8 +570,25 @@ class FrozenExample:
         """An argument of the function's call: its surroundings, unless it uses an object of the function's."""
         if own.made_any_of(used):
             return argument()
-        with context.surroundings([value for value in session.results().values() if own.is_value(value)]):
+        own.ran_apart(argument)
+        with context.surroundings(_values_so_far(session, own)):
             return argument()
+
+    def _around(
+        self,
+        context: Context,
+        session: Session,
+        own: OwnStatements,
+        used: Sequence[str],
+        rest: Callable[[Any], Any],
+        value: Any,
+    ) -> Any:
+        """The rest of an expression, of the result of the function's call: its surroundings, if that is a value."""
+        if own.made_any_of(used) or not own.is_value(value):
+            return rest(value)
+        own.ran_apart(rest)
+        with context.surroundings([*_values_so_far(session, own), value]):
+            return rest(value)
 
     def _shown(self, value: Any) -> Any:
         """The value as it is compared; one of another kind than on the CPU as a text, which is equal to no value."""

@@ -43,9 +43,9 @@ def frozen_run(*sources: str, labels: tuple[str, ...] = (), **context: Any) -> A
     return values
 
 
-def run_of(*sources: str, labels: tuple[str, ...] = (), **context: Any) -> Any:
+def run_of(*sources: str, labels: tuple[str, ...] = (), name: str = "toy.double", **context: Any) -> Any:
     statements = tuple(Statement(place, source) for place, source in enumerate(sources, 1))
-    example_text = Example("toy.double", statements, labels).written()
+    example_text = Example(name, statements, labels).written()
     return FrozenExample(example_text, ToyDialect())(Context(None, "there", "toy", None, lambda tree: tree, **context))
 
 
@@ -250,15 +250,27 @@ def test_a_run_pauses_the_watch_for_neighbouring_surroundings_at_once() -> None:
     (("toy.double(abs(-1))",), 1),
     (("toy.double(value=abs(-1))",), 1),
     (("toy.double(*[abs(-1)])",), 1),
-    (("abs(toy.double(abs(-1) + 1))",), 1),
+    (("abs(toy.double(abs(-1) + 1))",), 2),
     (("toy.double(toy.double(1))",), 0),
-    (("toy.double(1) + abs(-1)",), 0),
+    (("toy.double(1) + abs(-1)",), 1),
+    (("abs(-1) + toy.double(1)",), 0),
+    (("toy.double(1) + toy.double(2)",), 0),
+    (("x = 1", "y = 2 if x else toy.double(x)"), 1),
+    (("print(abs(toy.double(1)))",), 1),
+    (("print(abs(-1), toy.double(1))",), 1),
+    (("x = abs(toy.double(1))",), 1),
+    (("for _ in range(int(toy.double(1))): pass",), 1),
+    (("abs(x := toy.double(1))",), 0),
+    (("x = 1", "toy.double(x + 1)"), 2),
+    (("toy.double(-1)",), 0),
     (("toy.double(sum(abs(x) for x in [1]))", ), 1),
     (("[toy.double(abs(x)) for x in [1]]",), 0),
     (("toy.double(b := abs(-1))",), 0),
     (("f = toy.double and (lambda: 3)", "toy.double(f())"), 0),
 ])  # fmt: skip
-def test_an_argument_that_calls_something_else_is_no_work_of_the_function(sources: Sequence[str], pauses: int) -> None:
+def test_what_an_expression_computes_beside_the_function_is_none_of_its_work(
+    sources: Sequence[str], pauses: int
+) -> None:
     count = 0
 
     @contextmanager
@@ -269,6 +281,63 @@ def test_an_argument_that_calls_something_else_is_no_work_of_the_function(source
 
     frozen_run(*sources, labels=(), surroundings=pause)()
     assert count == pauses
+
+
+@pytest.mark.parametrize(("sources", "pauses"), [
+    (("Generator().draw()",), ["Generator()"]),
+    (("g = Generator()", "abs(g.draw())"), ["g = Generator()", "abs"]),
+    (("abs(g.draw() for g in [Generator()])",), []),
+])  # fmt: skip
+def test_what_makes_the_object_of_a_method_is_no_work_of_the_method(sources: Sequence[str], pauses: list[str]) -> None:
+    count = 0
+
+    @contextmanager
+    def pause(so_far: list[Any]) -> Iterator[None]:
+        nonlocal count
+        count += 1
+        yield
+
+    call = run_of(*sources, name="toy.Generator.draw", surroundings=pause)
+    if pauses:
+        call()
+    assert count == len(pauses)
+
+
+def test_a_call_of_an_object_that_the_function_made_is_its_work() -> None:
+    def pause(so_far: list[Any]) -> Any:
+        raise AssertionError("nothing here is another's work")
+
+    assert run_of("Generator().draw() < 1", labels=("1",), name="toy.Generator", surroundings=pause)()[OWN] == {
+        "1": True
+    }
+
+
+@pytest.mark.parametrize("source", [
+    "toy.double(1 / int('0'))",
+    "toy.double(value=1 / int('0'))",
+    "toy.double(1) / int('0')",
+    "np.float64(1 / int('0')).double()",
+    "y = int('none', toy.double(1)) / 0",
+    "print(toy.double(1) / int('0'))",
+])  # fmt: skip
+def test_an_error_beside_the_functions_call_is_not_charged_to_it(source: str) -> None:
+    with pytest.raises(OtherLineError, match="statement 1 of the example failed in an expression that does not call"):
+        run_of(source)()
+
+
+@pytest.mark.parametrize("source", ["toy.double({})", "abs(toy.double({}))", "toy.double(toy.double({}))"])
+def test_an_error_of_the_functions_call_is_charged_to_it_whatever_is_around_it(source: str) -> None:
+    with pytest.raises(TypeError, match="unsupported operand"):
+        run_of(source)()
+
+
+@pytest.mark.parametrize(("scope", "error"), [("__expression_1_1__", OtherLineError), ("<module>", ValueError)])
+def test_an_operation_that_a_compiler_refuses_is_not_charged_if_an_argument_made_it(
+    scope: str, error: type[Exception]
+) -> None:
+    origin = f'refused\nThe op is created at: \nFile "<toy.double, statement 1>", line 1, in {scope}\n'
+    with pytest.raises(error, match="refused"):
+        run_of("toy.double(abs(1))", f"raise ValueError({origin!r} or toy.double)")()
 
 
 def test_our_own_future_statements_are_not_the_examples() -> None:

@@ -73,7 +73,7 @@ class ToyDialect:
         self.forced_to: list[Any] = []
 
     def names(self, device: Any) -> Mapping[str, Any]:
-        return {"toy": toy}
+        return {"toy": toy, "Generator": Generator}
 
     @contextmanager
     def forced(self, device: Any) -> Iterator[None]:
