@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from freezing.common import conversion
+from freezing.common import conversion, domain, processor
 from freezing.common.agreement import Reference, judge, tolerance_of
 from freezing.common.collision import collide
 from freezing.common.samples import NO_ARRAY, Sample, chosen_first
+from freezing.common.variants import TAILS
 from runners.errors import LeftOutError, UnjudgedError
 from runners.suite.checks import Tolerance, leaves
 from runners.suite.device import Device
@@ -189,6 +190,8 @@ class SampleGate:
         self._require_unique(sample, call)
         self._require_one_value_a_place(sample)
         self._require_convertible(sample, call, host_result)
+        self._require_in_domain(sample, call, host_result)
+        self._require_any_zeros(sample, call, host_result)
         judgement = self._judge(sample, call, host_result)
         if "in_place" in case:
             judgement["tags"].append("changes-inputs")
@@ -205,6 +208,8 @@ class SampleGate:
             kind, reference_result = judge(references, host_result, sample.dtype, tolerance)
         except UnjudgedError as error:
             raise LeftOutError("no reference agrees", str(error)) from error
+        if processor.share_of(tolerance, leaves(host_result), _values_of(reference_result)) > processor.LARGEST_SHARE:
+            raise LeftOutError("not determined", processor.TOO_FAR)
         result, digests = self._pack.add_tree(reference_result)
         return {
             "kind": "value",
@@ -319,6 +324,30 @@ class SampleGate:
             return
         if any(conversion.is_converted(probes[place], result.values) for place in beyond for result in results):
             raise LeftOutError("not determined", "its integer type does not hold a number that it converts")
+
+    def _require_in_domain(self, sample: Sample, call: str, host_result: Any) -> None:
+        arrays = [self._pack.array(digest) for digest in sample.arrays]
+        if domain.is_outside(self._subject.name, call, arrays, _values_of(host_result)):
+            raise LeftOutError("not determined", domain.OUTSIDE)
+
+    def _require_any_zeros(self, sample: Sample, call: str, host_result: Any) -> None:
+        """The result of a call far out may not hang on the sign of a zero, which is chance in a computation."""
+        arrays = [self._pack.array(digest) for digest in sample.arrays]
+        if TAILS not in sample.kinds or not any(map(processor.has_zero, arrays)):
+            return
+        device = self._subject.device
+        others = rounded(list(map(processor.with_other_zeros, arrays)), sample.dtype)
+        device.seed(1)
+        arguments, options = self._subject.arguments(call, device.to_device(others, sample.dtype))
+        other_result = device.to_host(self._subject.call(*arguments, **options))
+        if processor.differ(
+            self._subject.tolerance(sample.dtype, host_result), leaves(host_result), leaves(other_result)
+        ):
+            raise LeftOutError("not determined", processor.BY_A_ZERO)
+
+
+def _values_of(tree: Any) -> list[Any]:
+    return [leaf.values for leaf in leaves(tree)]
 
 
 def forced(call: str) -> str:

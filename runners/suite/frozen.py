@@ -216,7 +216,7 @@ class PackWriter:
         """About how many bytes these arrays add to the file."""
         return sum(len(zlib.compress(self._arrays[digest][1].tobytes())) for digest in set(digests))
 
-    def take(self, pack: Pack, case: dict[str, Any]) -> None:
+    def take(self, pack: Pack | PackSet, case: dict[str, Any]) -> None:
         """Add a case of another file, with its arrays."""
         for digest in (*case["arrays"], *case["expected"]):
             if digest not in self._arrays:
@@ -302,6 +302,10 @@ class PackSet:
 
     def dtype(self, digest: str) -> str:
         return self._having(digest).dtype(digest)
+
+    def kept(self, digest: str) -> tuple[str, Array, tuple[int, ...]]:
+        """What the file that has the array keeps of it (``Pack.kept``)."""
+        return self._having(digest).kept(digest)
 
     def _having(self, digest: str) -> Pack:
         return next(pack for pack in self.packs if digest in pack)

@@ -1,4 +1,4 @@
-"""The gate leaves out what no device determines: floats beyond an integer type, and two values for one place."""
+"""The gate leaves out what no device determines: conversions, domains and places, and what hangs on the processor."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from freezing.common import conversion
+from freezing.common import conversion, domain, processor
 from freezing.common.agreement import Reference
 from freezing.common.collision import collide
 from freezing.common.gate import Arguments, GatedFunction, SampleGate
 from freezing.common.samples import Sample
-from runners.suite.checks import Leaf
+from freezing.common.variants import TAILS
+from runners.suite.checks import Leaf, Tolerance
 from runners.suite.device import Device
 from runners.suite.frozen import PackWriter
 
@@ -126,3 +127,69 @@ def test_two_values_for_one_place_make_no_case(places: Sequence[int], reasons: S
     gate = SampleGate(Writing(), pack)
     gate.admit([Sample("float32-0", "float32", "{}", digests, ("plain",), 2)], 1)
     assert [reason for _, reason, _ in gate.left_out] == reasons
+
+
+class Named(Called):
+    """A function of another name, with references of its own."""
+
+    def __init__(self, name: str, call: Callable[..., Array], reference: Callable[..., Array]) -> None:
+        super().__init__(call)
+        self.name = name
+        self._reference = reference
+
+    def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
+        yield "numpy", lambda: [self._reference(*fresh()[0])]
+
+
+def details_of(subject: GatedFunction, values: Sequence[float], kinds: tuple[str, ...] = ("plain",)) -> list[str]:
+    """The details of the reasons for which the gate leaves out a call with these values."""
+    pack = PackWriter()
+    digest = pack.add(np.array(values, np.float32), "float32")
+    gate = SampleGate(subject, pack)
+    call = '{"tuple":[[{"array":0}],{"mapping":[]}]}'
+    gate.admit([Sample("float32-0", "float32", call, (digest,), kinds, len(values))], 1)
+    return [detail for _, _, detail in gate.left_out]
+
+
+@pytest.mark.parametrize(("values", "details"), [([0.5], []), ([0.5, -1.0], [domain.OUTSIDE])])
+def test_a_number_outside_of_the_domain_makes_no_case(values: Sequence[float], details: Sequence[str]) -> None:
+    assert details_of(Named("special.lgamma", np.abs, np.abs), values) == details
+
+
+@pytest.mark.parametrize(("factor", "details"), [(1 + 1e-6, []), (1 + 6e-6, [processor.TOO_FAR])])
+def test_a_result_that_takes_more_than_a_fifth_of_its_tolerance_makes_no_case(
+    factor: float, details: Sequence[str]
+) -> None:
+    subject = Named("one.scaled", lambda values: (values * factor).astype(np.float32), lambda values: values)
+    assert details_of(subject, [1000.0]) == details
+
+
+@pytest.mark.parametrize(("values", "kinds", "details"), [
+    ([0.0, 2.0], ("plain", TAILS), [processor.BY_A_ZERO]),
+    ([-0.0, 2.0], ("plain", TAILS), [processor.BY_A_ZERO]),
+    ([0.0, 2.0], ("plain",), []),
+    ([1.0, 2.0], ("plain", TAILS), []),
+])  # fmt: skip
+@pytest.mark.filterwarnings("ignore:divide by zero")
+def test_a_result_far_out_that_hangs_on_the_sign_of_a_zero_makes_no_case(
+    values: Sequence[float], kinds: tuple[str, ...], details: Sequence[str]
+) -> None:
+    assert details_of(Named("one.reciprocal", np.reciprocal, np.reciprocal), values, kinds) == details
+
+
+def test_a_zero_that_only_stays_a_zero_makes_a_case() -> None:
+    assert details_of(Named("one.negative", np.negative, np.negative), [0.0, 2.0], ("plain", TAILS)) == []
+
+
+@pytest.mark.parametrize(("result", "expected", "share"), [
+    ([1.0, 2.0], [1.0, 2.0], 0.0),
+    ([1.0, 3.0], [1.0, 2.0], 1.0),
+    ([math.nan, math.inf], [0.0, 1.0], 0.0),
+    ([], [], 0.0),
+])  # fmt: skip
+def test_the_share_of_a_tolerance_is_of_finite_numbers(
+    result: Sequence[float], expected: Sequence[float], share: float
+) -> None:
+    leaf = Leaf(np.array(result), "float64", "cpu")
+    assert processor.share_of(Tolerance(0.0, 1.0), [leaf], [np.array(expected)]) == share
+    assert processor.share_of(Tolerance(0.0, 0.0), [leaf], [np.array(expected)]) == (share and math.inf)

@@ -1,0 +1,141 @@
+"""Domain: the numbers for which a function is defined, where neither a standard nor its documentation says more.
+
+IEEE 754 says what a logarithm, a root or an inverse sine returns outside of its domain (NaN), so such a result is
+determined. For the functions listed here nothing says it: at a pole, of an order that is not positive, or where a shift
+is wider than its type, each library returns what its method happens to give. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from runners.suite.frozen import decode
+
+Array = np.ndarray[Any, Any]
+OUTSIDE = "a number is outside of the function's domain, and nothing says what it returns there"
+Inside = Callable[..., Any]
+"""Whether each number of its arguments, which are broadcast, is in the domain."""
+
+
+def _is_no_pole(x: Array) -> Any:
+    return (x > 0) | (x != np.floor(x))
+
+
+def _is_incomplete_gamma(a: Array, x: Array) -> Any:
+    return (a > 0) & (x >= 0)
+
+
+def _is_zeta(x: Array, q: Array) -> Any:
+    return (x > 1) & (q > 0)
+
+
+def _is_polygamma(a: Array, x: Array) -> Any:
+    return (a >= 0) & (a == np.floor(a)) & _is_no_pole(x)
+
+
+def _is_incomplete_beta(a: Array, b: Array, x: Array) -> Any:
+    return (a > 0) & (b > 0) & (x >= 0) & (x <= 1)
+
+
+def _is_at_most_one(x: Array) -> Any:
+    return np.abs(x) <= 1
+
+
+def _is_probability(x: Array) -> Any:
+    return (x >= 0) & (x <= 1)
+
+
+def _is_twice_probability(x: Array) -> Any:
+    return (x >= 0) & (x <= 2)
+
+
+def _is_not_negative(x: Array) -> Any:
+    return x >= 0
+
+
+_DOMAINS: Mapping[str, tuple[tuple[str, ...], Inside]] = {
+    **dict.fromkeys(("lgamma", "gammaln", "loggamma", "digamma", "psi"), (("x",), _is_no_pole)),
+    **dict.fromkeys(("igamma", "igammac", "gammainc", "gammaincc"), (("a", "x"), _is_incomplete_gamma)),
+    **dict.fromkeys(("igammagrada", "randomgammagrad"), (("a", "x"), _is_incomplete_gamma)),
+    "zeta": (("x", "q"), _is_zeta),
+    "polygamma": (("a", "x"), _is_polygamma),
+    "betainc": (("a", "b", "x"), _is_incomplete_beta),
+    "erfinv": (("x",), _is_at_most_one),
+    "erfcinv": (("x",), _is_twice_probability),
+    "ndtri": (("x",), _is_probability),
+    **dict.fromkeys(("bessely0", "bessely1", "modifiedbesselk0", "modifiedbesselk1"), (("x",), _is_not_negative)),
+    **dict.fromkeys(("besselk0", "besselk1", "besselk0e", "besselk1e"), (("x",), _is_not_negative)),
+    **dict.fromkeys(("scaledmodifiedbesselk0", "scaledmodifiedbesselk1"), (("x",), _is_not_negative)),
+}
+"""By the function's last name, in small letters alone: its arguments, as options name them, and its domain."""
+_SHIFTS = frozenset(
+    {
+        "bitwiseleftshift", "bitwiserightshift", "leftshift", "rightshift", "lshift", "rshift", "ilshift", "irshift",
+        "shiftleft", "shiftrightarithmetic", "shiftrightlogical",
+    }
+)  # fmt: skip
+"""The functions of two whole numbers that shift the first by the second."""
+_WHOLE_DIVISIONS = frozenset(
+    {
+        "divide", "div", "divnonan", "divmod", "floordiv", "floordivide", "floormod", "fmod", "mod", "rem",
+        "remainder", "truncatediv", "truncatemod",
+    }
+)  # fmt: skip
+"""The functions that divide a whole number by another, if both are whole, and return whole numbers."""
+
+
+def is_outside(name: str, call: str, arrays: Sequence[Array], results: Sequence[Array]) -> bool:
+    """Whether a written call of a function has a number for which nothing says what it returns."""
+    key = name.rpartition(".")[2].replace("_", "").lower()
+    if key not in _DOMAINS and key not in _SHIFTS and key not in _WHOLE_DIVISIONS:
+        return False
+    arguments, options = json.loads(call)["tuple"][:2]
+    values = [_number(argument, arrays) for argument in arguments]
+    if key in _SHIFTS:
+        return len(values) > 1 and _is_wider_shift(values[0], values[1])
+    if key in _WHOLE_DIVISIONS:
+        return len(values) > 1 and _is_by_zero(values[0], values[1], results)
+    names, inside = _DOMAINS[key]
+    by_name = {option: _number(value, arrays) for option, value in options.get("mapping", ())}
+    numbers = [by_name.get(one, values[at] if at < len(values) else None) for at, one in enumerate(names)]
+    if key == "polygamma" and name.startswith("torch.Tensor."):
+        numbers.reverse()
+    present = [_as_float(number) for number in numbers if number is not None and number.dtype.kind in "biuf"]
+    if len(present) < len(names):
+        return False
+    # NaN and infinity are in no domain, and each function says what becomes of them.
+    finite = [np.where(np.isfinite(number), number, np.nan) for number in present]
+    with np.errstate(invalid="ignore"):
+        undecided = np.isnan(sum(finite))
+        return bool((~(inside(*finite) | undecided)).any())
+
+
+def _number(written: Any, arrays: Sequence[Array]) -> Array | None:
+    """The array or number of a written argument; None of anything else."""
+    if isinstance(written, Mapping) and set(written) <= {"array", "dtype", "strides", "offset"}:
+        return arrays[written["array"]]
+    if isinstance(written, (int, float)) and not isinstance(written, bool):
+        return np.asarray(written)
+    if isinstance(written, Mapping) and "float" in written:
+        return np.asarray(decode(written, lambda slot: None))
+    return None
+
+
+def _as_float(number: Array) -> Array:
+    return np.asarray(number, np.float64)
+
+
+def _is_wider_shift(number: Array | None, shift: Array | None) -> bool:
+    if number is None or shift is None or number.dtype.kind not in "iu" or shift.dtype.kind not in "iu":
+        return False
+    return bool(((shift < 0) | (shift >= 8 * number.dtype.itemsize)).any())
+
+
+def _is_by_zero(number: Array | None, divisor: Array | None, results: Sequence[Array]) -> bool:
+    if number is None or divisor is None or any(one.dtype.kind not in "iu" for one in (number, divisor, *results)):
+        return False
+    return bool(number.size) and bool((divisor == 0).any())

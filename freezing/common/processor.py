@@ -1,0 +1,55 @@
+"""Processor: results that another processor may give otherwise, so that a device accuses nobody by them. Pure.
+
+A sum is rounded in the order in which a processor adds, and the sign of a zero that such a sum leaves is chance. Where
+the host's own result is already far from its reference, or a zero's sign decides the result of a call far out, the next
+processor's may be wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from runners.suite.checks import Leaf, Tolerance
+
+Array = np.ndarray[Any, Any]
+LARGEST_SHARE = 0.2
+"""Of a tolerance: more of it than the host's result takes, another processor's may take twice and again."""
+TOO_FAR = "its result on the CPU takes more than a fifth of its tolerance, and another processor rounds otherwise"
+BY_A_ZERO = "the sign of a zero decides its result"
+
+
+def share_of(tolerance: Tolerance, results: Sequence[Leaf], expected: Sequence[Array]) -> float:
+    """The largest difference of finite floats, as a share of the tolerance; 0 if there are none."""
+    return max(map(lambda one, other: _largest_share(tolerance, one.values, other), results, expected), default=0.0)
+
+
+def _largest_share(tolerance: Tolerance, result: Array, expected: Array) -> float:
+    if expected.dtype.kind not in "fc" or result.shape != expected.shape:
+        return 0.0
+    both = np.isfinite(result) & np.isfinite(expected)
+    wide = np.complex128 if expected.dtype.kind == "c" else np.float64
+    one, other = result[both].astype(wide), expected[both].astype(wide)
+    difference, allowed = np.abs(one - other), tolerance.absolute + tolerance.relative * np.abs(other)
+    shares = np.divide(difference, allowed, out=np.full(difference.shape, np.inf), where=allowed > 0)
+    return float(np.where(difference == 0, 0.0, shares).max(initial=0.0))
+
+
+def has_zero(array: Array) -> bool:
+    return array.dtype.kind == "f" and bool((array == 0).any())
+
+
+def with_other_zeros(array: Array) -> Array:
+    """The array with the other sign at each of its zeros."""
+    return np.where(array == 0, -array, array).astype(array.dtype) if has_zero(array) else array
+
+
+def differ(tolerance: Tolerance, results: Sequence[Leaf], others: Sequence[Leaf]) -> bool:
+    """Whether two results of one call differ by more than the tolerance in any float."""
+    return not all(
+        np.allclose(one.values, other.values, tolerance.relative, tolerance.absolute, equal_nan=True)
+        for one, other in zip(results, others)
+        if one.values.dtype.kind in "fc" and one.values.shape == other.values.shape
+    )

@@ -1,0 +1,139 @@
+"""Prune: leave out of a framework's frozen cases those that the gate does not admit any more, without a new draw.
+
+python -m freezing.common.prune FRAMEWORK
+
+It runs in the framework's environment and asks of each case of ``library`` what ``SampleGate`` asks of a sample:
+whether a number is outside of its function's domain, and whether another processor may give another result. The files
+and the lists of what was left out are written anew; all other cases stay as they are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from freezing.common import domain, processor
+from freezing.common.kinds import mark_quick
+from freezing.common.parts import LISTED, LISTED_VARIANTS, Reason, add_left_out
+from freezing.common.variants import TAILS
+from runners import frameworks
+from runners.isolation.harness import prepared_call
+from runners.suite.cases import Case
+from runners.suite.checks import Leaf, Tolerance, leaves
+from runners.suite.device import Device
+from runners.suite.frozen import PACK, QUICK, VARIANTS_PACK, Pack, PackSet, PackWriter, packs_in
+
+SUITE = "library"
+FOLDER = Path(__file__).resolve().parents[2] / "runners"
+Frozen = Mapping[str, Any]
+"""A case as its file has it."""
+Arrays = Sequence[Any]
+
+
+class Pruner:
+    """Says of each frozen case why it is no case any more, by running it on the host."""
+
+    def __init__(self, device: Device, cases: Mapping[str, Case], packs: PackSet) -> None:
+        self._device = device
+        self._cases = cases
+        self._packs = packs
+
+    def reason(self, frozen: Frozen) -> str | None:
+        """Why the case is left out, or None if it stays."""
+        if frozen["kind"] != "value":
+            return None
+        arrays = [self._packs.array(digest) for digest in frozen["arrays"]]
+        expected = [self._packs.array(digest) for digest in frozen["expected"]]
+        if domain.is_outside(frozen["function"], frozen["call"], arrays, expected):
+            return domain.OUTSIDE
+        case, tolerance = self._cases[f"{frozen['function']}/{frozen['name']}"], Tolerance(*frozen["tolerance"])
+        results = self._run(case)
+        if processor.share_of(tolerance, results, expected) > processor.LARGEST_SHARE:
+            return processor.TOO_FAR
+        if TAILS in frozen["tags"] and any(map(processor.has_zero, arrays)):
+            others = list(map(processor.with_other_zeros, arrays))
+            if processor.differ(tolerance, results, self._run(dataclasses.replace(case, arguments=lambda _: others))):
+                return processor.BY_A_ZERO
+        return None
+
+    def _run(self, case: Case) -> list[Leaf]:
+        call = prepared_call(self._device, case)
+        assert call is not None, f"{case.id} has nothing to call"
+        return leaves(self._device.to_host(call()))
+
+
+def sift(cases: Sequence[dict[str, Any]], reason_of: Callable[[Frozen], str | None]) -> tuple[list[Any], list[Reason]]:
+    """The cases that stay, and the reasons of the others."""
+    staying: list[Any] = []
+    left_out: list[Reason] = []
+    for case in cases:
+        reason = reason_of(case)
+        if reason is None:
+            staying.append(case)
+        else:
+            left_out.append((case["function"], case["name"], "not determined", reason))
+    return staying, left_out
+
+
+def choose_quick_anew(
+    before: Sequence[Frozen], cases: Sequence[dict[str, Any]], base: Sequence[dict[str, Any]] = ()
+) -> None:
+    """Mark other cases as quick for each function that lost such a case of those ``before``."""
+    remaining = {(case["function"], case["name"]) for case in cases}
+    losers = {
+        case["function"]
+        for case in before
+        if QUICK in case["tags"] and (case["function"], case["name"]) not in remaining
+    }
+    changed = [case for case in cases if case["function"] in losers]
+    for case in changed:
+        case["tags"] = [tag for tag in case["tags"] if tag != QUICK]
+    mark_quick(changed, base)
+
+
+def prune(framework: str) -> None:
+    """Write the framework's frozen cases and lists without those that are no cases any more."""
+    loaded = frameworks.load(framework)
+    os.environ.update(loaded.devices["cpu"].variables)
+    cases = {case.id: case for case in loaded.load_suites()[SUITE].cases}
+    folder = FOLDER / framework / "suites" / SUITE
+    packs = packs_in(folder)
+    pruner = Pruner(loaded.load_device("cpu"), cases, packs)
+    base: list[dict[str, Any]] = []
+    for pack, name, listed in zip(packs.packs, (PACK, VARIANTS_PACK), (LISTED, LISTED_VARIANTS)):
+        staying, left_out = sift(pack.cases, pruner.reason)
+        choose_quick_anew(pack.cases, staying, base)
+        writer = PackWriter()
+        for case in staying:
+            writer.take(packs, case)
+        if base:
+            writer.leave_to(Pack(folder / PACK))
+        base = staying
+        writer.write(folder / name, pack.about)
+        (folder / listed).write_text(add_left_out((folder / listed).read_text(), left_out, framework))
+        report(name, len(pack.cases), left_out)
+
+
+def report(name: str, total: int, left_out: Sequence[Reason]) -> None:
+    print(f"{name}: {len(left_out):,} of {total:,} cases are left out")
+    for why, count in Counter(why for *_, why in left_out).most_common():
+        print(f"  {count:,}: {why}")
+
+
+def main(arguments: Sequence[str]) -> int:
+    if len(arguments) != 1:
+        print("usage: python -m freezing.common.prune FRAMEWORK", file=sys.stderr)
+        return 2
+    warnings.simplefilter("ignore")
+    prune(arguments[0])
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

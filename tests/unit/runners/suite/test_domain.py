@@ -1,0 +1,74 @@
+"""The domain of functions: which numbers make no case, as nothing says what a function returns of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from freezing.common.domain import is_outside
+
+POSITIONAL = json.dumps({"tuple": [[{"array": 0}, {"array": 1}], {"mapping": []}]})
+ONE = json.dumps({"tuple": [[{"array": 0}], {"mapping": []}]})
+NAMED = json.dumps({"tuple": [[], {"mapping": [["x", {"array": 0}], ["a", {"array": 1}]]}]})
+THREE = json.dumps({"tuple": [[{"array": 0}, {"array": 1}, {"array": 2}], {"mapping": []}]})
+BY_THREE = json.dumps({"tuple": [[{"array": 0}, 3], {"mapping": []}]})
+OF_ORDER = json.dumps({"tuple": [[2, {"array": 0}], {"mapping": []}]})
+METHOD_OF_ORDER = json.dumps({"tuple": [[{"array": 0}, 2], {"mapping": []}]})
+GRADIENT = json.dumps({"tuple": [[{"array": 0}], {"mapping": []}, [0], [{"array": 1}]], "way": "gradient"})
+INFINITE, NAN = float("inf"), float("nan")
+
+
+@pytest.mark.parametrize(("name", "call", "arrays"), [
+    ("torch.lgamma", ONE, [[-2.0, 0.5]]),
+    ("tf.math.digamma", ONE, [[0.0]]),
+    ("torch.special.gammaln", GRADIENT, [[-1.0], [0.5]]),
+    ("torch.igamma", POSITIONAL, [[-1.0], [2.0]]),
+    ("torch.igamma", POSITIONAL, [[1.0, 1.0], [2.0, -2.0]]),
+    ("torch.igamma", POSITIONAL, [[[1.0], [0.0]], [1.0, 2.0]]),
+    ("tf.raw_ops.IgammaGradA", NAMED, [[2.0], [0.0]]),
+    ("torch.special.zeta", POSITIONAL, [[1.0], [2.0]]),
+    ("torch.polygamma", OF_ORDER, [[-3.0]]),
+    ("torch.Tensor.polygamma_", METHOD_OF_ORDER, [[-3.0]]),
+    ("tf.math.polygamma", POSITIONAL, [[0.5], [2.0]]),
+    ("tf.math.betainc", THREE, [[1.0], [2.0], [1.5]]),
+    ("jax.lax.erf_inv", ONE, [[1.5]]),
+    ("tf.math.erfcinv", ONE, [[-0.5]]),
+    ("torch.special.ndtri", ONE, [[2.0]]),
+    ("torch.special.scaled_modified_bessel_k1", ONE, [[-2.0]]),
+    ("tf.bitwise.left_shift", POSITIONAL, [[1], [64]]),
+    ("torch.Tensor.__lshift__", POSITIONAL, [[1], [-1]]),
+    ("jax.numpy.floor_divide", POSITIONAL, [[1, 2], [1, 0]]),
+])  # fmt: skip
+def test_a_number_outside_of_the_domain_makes_no_case(name: str, call: str, arrays: Sequence[Any]) -> None:
+    assert is_outside(name, call, list(map(np.array, arrays)), [np.array([1])])
+
+
+@pytest.mark.parametrize(("name", "call", "arrays"), [
+    ("torch.lgamma", ONE, [[-2.5, 0.5, 1.0]]),
+    ("torch.lgamma", ONE, [[INFINITE, -INFINITE, NAN]]),
+    ("torch.special.gammaln", GRADIENT, [[1.0], [-1.0]]),
+    ("torch.igamma", POSITIONAL, [[1.0], [0.0]]),
+    ("torch.igamma", POSITIONAL, [[NAN], [-1.0]]),
+    ("tf.raw_ops.IgammaGradA", NAMED, [[0.0], [2.0]]),
+    ("torch.Tensor.polygamma_", METHOD_OF_ORDER, [[-2.5]]),
+    ("torch.special.ndtri", ONE, [[0.0, 1.0]]),
+    ("torch.acosh", ONE, [[-1.0]]),
+    ("torch.log", ONE, [[-1.0]]),
+    ("torch.lgamma", ONE, [[]]),
+    ("torch.lgamma", ONE, [[1j]]),
+    ("tf.bitwise.left_shift", POSITIONAL, [[1], [63]]),
+    ("tf.bitwise.left_shift", ONE, [[1]]),
+    ("jax.numpy.floor_divide", POSITIONAL, [[1.0], [0.0]]),
+    ("jax.numpy.floor_divide", BY_THREE, [[0, 1]]),
+    ("jax.numpy.mod", POSITIONAL, [np.zeros((0, 2), int), [0]]),
+])  # fmt: skip
+def test_a_number_in_the_domain_or_of_which_a_standard_speaks_does(name: str, call: str, arrays: Sequence[Any]) -> None:
+    assert not is_outside(name, call, list(map(np.array, arrays)), [np.array([1])])
+
+
+def test_a_division_of_whole_numbers_that_is_no_whole_number_follows_the_standard() -> None:
+    assert not is_outside("torch.div", POSITIONAL, [np.array([1]), np.array([0])], [np.array([INFINITE])])
