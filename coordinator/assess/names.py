@@ -20,8 +20,8 @@ TWINS: Mapping[str, tuple[str, ...]] = {
 """By the class of arrays, the modules whose functions do the same as its methods of that name."""
 
 _CLASS_WITH_METHOD = re.compile(
-    r"(torch\.optim\.\w+)\.step"
-    r"|(torch\.(?:amp\.)?GradScaler)\.(?:get_scale|scale|step|unscale_|update)"
+    r"(torch\.optim\.(?:lr_scheduler\.)?\w+)\.step"
+    r"|(torch\.(?:(?:cuda\.)?amp\.)?GradScaler)\.(?:get_scale|scale|step|unscale_|update)"
     r"|(tf\.(?:keras\.)?optimizers\.\w+)\.(?:apply|apply_gradients)"
 )
 """A method that every case of its class calls; the group is the class."""

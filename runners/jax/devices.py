@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import jax
@@ -136,7 +137,10 @@ class JaxDevice:
         if name.startswith(AT):
             return update(name[len(AT) :])
         value = lookup(name, f"jax {jax.__version__}")
-        return _method(name.rpartition(".")[2]) if getattr(value, "__isabstractmethod__", False) else value
+        if not getattr(value, "__isabstractmethod__", False):
+            return value
+        member = name.rpartition(".")[2]
+        return attrgetter(member) if isinstance(value, property) else _method(member)
 
 
 class Cpu(JaxDevice):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runners.jax.suites import library
-from runners.jax.suites.library import by_hand
+from runners.suite.cases import collected
 from runners.suite.frozen import quick_functions
 
-FUNCTIONS = quick_functions([*library.FUNCTIONS, *by_hand.FUNCTIONS])
+FUNCTIONS = quick_functions(collected(library))

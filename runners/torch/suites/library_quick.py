@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from runners.suite.cases import collected
 from runners.suite.frozen import quick_functions
 from runners.torch.suites import library
-from runners.torch.suites.library import by_hand, modes, training
 
-FUNCTIONS = quick_functions([*library.FUNCTIONS, *by_hand.FUNCTIONS, *modes.FUNCTIONS, *training.FUNCTIONS])
+FUNCTIONS = quick_functions(collected(library))

@@ -10,16 +10,16 @@ import pytest
 import torch
 
 from protocol.enums import Verdict
+from runners.suite.cases import collected
 from runners.suite.device import Device
 from runners.torch import FRAMEWORK
 from runners.torch.suites import library
-from runners.torch.suites.library import by_hand, modes, training
 from tests.frameworks.common.right import assert_right
 from tests.frameworks.common.running import run
 from tests.frameworks.common.selection import Selection, check_cases
 from tests.frameworks.common.subject import Subject
 
-FUNCTIONS = [*by_hand.FUNCTIONS, *modes.FUNCTIONS, *training.FUNCTIONS]
+FUNCTIONS = collected(library)[len(library.FUNCTIONS) :]
 CASES = [case for function in FUNCTIONS for case in function.cases]
 
 
@@ -44,6 +44,14 @@ class Shuffled(torch.utils.data.DataLoader):  # type: ignore[misc]
         return reversed(list(super().__iter__()))
 
 
+class Unsynchronized(torch.nn.parallel.DistributedDataParallel):  # type: ignore[misc]
+    """Its gradient is half of the one that the group agrees on."""
+
+    def forward(self, values: Any) -> Any:
+        result = super().forward(values)
+        return (result + result.detach()) / 2
+
+
 PLANTED: dict[str, Callable[..., Any]] = {
     "torch.tensor": lambda values, device: torch.tensor(values, device=device, dtype=torch.float64),
     "torch.where": lambda condition, one=None, other=None: torch.ones(4),
@@ -53,6 +61,14 @@ PLANTED: dict[str, Callable[..., Any]] = {
     "torch.utils.data.DataLoader": Shuffled,
     "torch.nn.init.zeros_": lambda values: values,
     "torch.save": lambda content, file: torch.save({**content, "step": 4}, file),
+    "torch.distributed.all_gather": lambda parts, values: None,
+    "torch.nn.parallel.DistributedDataParallel": Unsynchronized,
+    "torch.optim.swa_utils.AveragedModel.update_parameters": lambda average, layer: average.load_state_dict(
+        {f"module.{name}": values for name, values in layer.state_dict().items()}, strict=False
+    ),
+    "torch.utils.data.DistributedSampler": lambda rows, **_: range(len(rows)),
+    "torch.utils.data.RandomSampler": lambda rows, generator: range(len(rows)),
+    "torch.cuda.manual_seed": torch.manual_seed,
     "torch.load": lambda file, map_location: {**torch.load(file, map_location=map_location), "step": 4},
 }
 

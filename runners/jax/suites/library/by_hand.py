@@ -7,11 +7,12 @@ no framework.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from runners.suite.cases import Context, Function
+from runners.suite.cases import Context, Function, just_call
 from runners.suite.frozen import QUICK
 
 Array = np.ndarray[Any, Any]
@@ -20,10 +21,15 @@ TAGS = ("by-hand", "judged-by-numpy", "plain", QUICK)
 FUNCTIONS: list[Function] = []
 
 
-def charted(name: str, reference: Callable[..., Any], prepare: Any) -> Function:
+def chart_in(
+    functions: list[Function], name: str, reference: Callable[..., Any] | None = None, prepare: Any = just_call
+) -> Function:
     function = Function(name, reference=reference, prepare=prepare)
-    FUNCTIONS.append(function)
+    functions.append(function)
     return function
+
+
+charted = partial(chart_in, FUNCTIONS)
 
 
 def square_sines(values: Any) -> Any:
@@ -73,12 +79,14 @@ value_and_grad = charted(
     "jax.value_and_grad", lambda values: (np.sum(np.sin(values)), np.cos(values)), transformed(sum_of_sines)
 )
 value_and_grad.value("float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS)
-for name in ("jax.jacfwd", "jax.jacrev"):
+for name in ("jax.jacfwd", "jax.jacobian", "jax.jacrev"):
     charted(name, lambda values: np.diag(np.sin(2 * values)), transformed(square_sines)).value(
         "float32-4", lambda inputs: [inputs.normal(4)], tags=TAGS
     )
-checkpoint = charted("jax.checkpoint", lambda values: np.sin(values) ** 2, transformed(square_sines))
-checkpoint.value("float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS)
+for name in ("jax.checkpoint", "jax.remat"):
+    charted(name, lambda values: np.sin(values) ** 2, transformed(square_sines)).value(
+        "float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS
+    )
 vectorize = charted(
     "jax.numpy.vectorize", lambda one, other, signature: np.einsum("ij,ij->i", one, other), transformed(dot)
 )
@@ -101,6 +109,21 @@ def with_a_rule(context: Context, values: Any) -> Callable[[], Any]:
 
 
 charted("jax.custom_jvp", lambda values: np.full_like(values, 5.0), with_a_rule).value(
+    "float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS
+)
+
+
+def with_a_backward_rule(context: Context, values: Any) -> Callable[[], Any]:
+    """The gradient by a backward rule of the caller's own, which says five times the cotangent."""
+    import jax
+
+    made = context.function(square_sines)
+    made.defvjp(lambda values: (square_sines(values), None), lambda _, cotangent: (5 * cotangent,))
+    gradient = jax.grad(lambda values: made(values).sum())
+    return lambda: gradient(values)
+
+
+charted("jax.custom_vjp", lambda values: np.full_like(values, 5.0), with_a_backward_rule).value(
     "float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS
 )
 

@@ -251,6 +251,27 @@ scaler.value("float32-3x4", lambda inputs: [inputs.normal(3, 4), inputs.normal(3
 scaler.value("float32-infinite-gradient", with_infinity, reference=lambda values, slopes: (values, 4.0), tags=TAGS)
 
 
+def step_scaled_for_cuda(context: Context, values: Any, slopes: Any) -> Callable[[], Any]:
+    """The parameter alone: the scaler names no device, and scales nothing where CUDA is not there."""
+    import torch
+
+    def call() -> Any:
+        parameter = torch.nn.Parameter(values.clone())
+        optimizer = torch.optim.SGD([parameter], lr=0.5)
+        scaler = context.function(init_scale=8.0)
+        scaler.scale((parameter * slopes).sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        return parameter.detach()
+
+    return call
+
+
+charted("torch.cuda.amp.GradScaler", lambda values, slopes: values - 0.5 * slopes, step_scaled_for_cuda).value(
+    "float32-3x4", lambda inputs: [inputs.normal(3, 4), inputs.normal(3, 4)], tags=TAGS
+)
+
+
 def load_weight(context: Context, values: Any, weight: Any) -> Callable[[], Any]:
     def call() -> Any:
         layer = linear_layer(0 * weight)

@@ -58,7 +58,8 @@ def moved_module(context: Context, values: Any, weight: Any) -> Callable[[], Any
     import torch
 
     def call() -> Any:
-        layer = torch.nn.Linear(weight.shape[1], weight.shape[0], bias=False)
+        with context.surroundings():
+            layer = torch.nn.Linear(weight.shape[1], weight.shape[0], bias=False)
         context.function(layer, context.device)
         with torch.no_grad():
             layer.weight.copy_(weight)

@@ -199,6 +199,8 @@ def test_a_method_that_each_case_of_its_class_calls_has_the_cases_of_the_class()
     )
     scaler = {"torch.GradScaler": several(3, "usual", "failed", positional=1)}
     assert assessment_of(scaler, site("torch.GradScaler.unscale_")).unknown == {}
+    schedule = {"torch.optim.lr_scheduler.StepLR": several(3, "usual", "failed", positional=1)}
+    assert assessment_of(schedule, site("torch.optim.lr_scheduler.StepLR.step")).unknown == {}
     assert assessment_of(cases, site("torch.optim.Adam.state_dict")).unknown == {"torch.optim.Adam.state_dict": 1}
 
 

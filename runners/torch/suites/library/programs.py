@@ -1,0 +1,63 @@
+"""Cases by hand of programs as data: traced or scripted once, saved and loaded.
+
+The functions used most of those that no shipped test gives, judged by NumPy, as those of ``by_hand.py``.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from runners.suite.cases import Context, Function
+from runners.torch.suites.library.by_hand import TAGS, chart_in
+from runners.torch.suites.library.modes import linear_layer, of_layer
+
+FUNCTIONS: list[Function] = []
+charted = partial(chart_in, FUNCTIONS)
+
+
+def traced(context: Context, values: Any, weight: Any) -> Callable[[], Any]:
+    """A layer as its operations on an array of zeros show it."""
+    layer = linear_layer(weight)
+    return lambda: context.function(layer, 0 * values)(values).detach()
+
+
+def scripted(context: Context, values: Any, weight: Any) -> Callable[[], Any]:
+    layer = linear_layer(weight)
+    return lambda: context.function(layer)(values).detach()
+
+
+def saved(context: Context, values: Any, weight: Any) -> Callable[[], Any]:
+    """A program that the function writes, read and run on the host: a device that cannot be loaded to still saves."""
+    import torch
+
+    program = torch.jit.trace(linear_layer(weight), values)
+
+    def call() -> Any:
+        file = io.BytesIO()
+        context.function(program, file)
+        with context.surroundings():
+            file.seek(0)
+            return torch.jit.load(file, map_location="cpu")(values.cpu()).detach().to(context.device)
+
+    return call
+
+
+def loaded(context: Context, values: Any, weight: Any) -> Callable[[], Any]:
+    """The function's own reading of a program that was saved on the host."""
+    import torch
+
+    file = io.BytesIO()
+    torch.jit.save(torch.jit.trace(linear_layer(weight.cpu()), values.cpu()), file)
+    return lambda: context.function(io.BytesIO(file.getvalue()), map_location=context.device)(values).detach()
+
+
+for name, prepare in {
+    "torch.jit.trace": traced,
+    "torch.jit.script": scripted,
+    "torch.jit.save": saved,
+    "torch.jit.load": loaded,
+}.items():
+    charted(name, lambda values, weight: values @ weight.T, prepare).value("float32-linear", of_layer, tags=TAGS)
