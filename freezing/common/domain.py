@@ -110,18 +110,18 @@ def is_outside(name: str, call: str, arrays: Sequence[Array], results: Sequence[
     # NaN and infinity are in no domain, and each function says what becomes of them.
     finite = [np.where(np.isfinite(number), number, np.nan) for number in present]
     with np.errstate(invalid="ignore"):
-        undecided = np.isnan(sum(finite))
-        return bool((~(inside(*finite) | undecided)).any())
+        is_undecided = np.isnan(sum(finite))
+        return bool((~(inside(*finite) | is_undecided)).any())
 
 
-def _number(written: Any, arrays: Sequence[Array]) -> Array | None:
+def _number(argument: Any, arrays: Sequence[Array]) -> Array | None:
     """The array or number of a written argument; None of anything else."""
-    if isinstance(written, Mapping) and set(written) <= {"array", "dtype", "strides", "offset"}:
-        return arrays[written["array"]]
-    if isinstance(written, (int, float)) and not isinstance(written, bool):
-        return np.asarray(written)
-    if isinstance(written, Mapping) and "float" in written:
-        return np.asarray(decode(written, lambda slot: None))
+    if isinstance(argument, Mapping) and set(argument) <= {"array", "dtype", "strides", "offset"}:
+        return arrays[argument["array"]]
+    if isinstance(argument, (int, float)) and not isinstance(argument, bool):
+        return np.asarray(argument)
+    if isinstance(argument, Mapping) and "float" in argument:
+        return np.asarray(decode(argument, lambda slot: None))
     return None
 
 

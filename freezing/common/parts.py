@@ -129,24 +129,24 @@ def list_left_out(left_out: Sequence[Reason], framework: str, version: str) -> s
     details: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
     for owner, sample, reason, detail in left_out:
         details[reason][owner][sample] = detail
-    listed: dict[str, dict[str, Any]] = {
+    samples_by_reason: dict[str, dict[str, Any]] = {
         reason: {owner: len(samples) if reason in COUNTED else samples for owner, samples in owners.items()}
         for reason, owners in details.items()
     }
-    return _written(framework, version, counts, listed)
+    return _as_json(framework, version, counts, samples_by_reason)
 
 
-def add_left_out(listed: str, left_out: Sequence[Reason], framework: str) -> str:
+def add_left_out(list_text: str, left_out: Sequence[Reason], framework: str) -> str:
     """A list that was written, with more that was left out."""
-    content = json.loads(listed)
+    content = json.loads(list_text)
     counts = Counter(content["counts"]) + Counter(reason for _, _, reason, _ in left_out)
     details = content["left_out"]
     for owner, sample, reason, detail in left_out:
         details.setdefault(reason, {}).setdefault(owner, {})[sample] = detail
-    return _written(framework, content[framework], counts, details)
+    return _as_json(framework, content[framework], counts, details)
 
 
-def _written(framework: str, version: str, counts: Mapping[str, int], details: Mapping[str, Mapping[str, Any]]) -> str:
+def _as_json(framework: str, version: str, counts: Mapping[str, int], details: Mapping[str, Mapping[str, Any]]) -> str:
     reasons = [
         f"{json.dumps(reason)}: {{\n"
         + ",\n".join(f"{json.dumps(owner)}: {json.dumps(samples)}" for owner, samples in sorted(owners.items()))

@@ -21,19 +21,19 @@ TOO_FAR = "its result on the CPU takes more than a fifth of its tolerance, and a
 BY_A_ZERO = "the sign of a zero decides its result"
 
 
-def share_of(tolerance: Tolerance, results: Sequence[Leaf], expected: Sequence[Array]) -> float:
+def share_of(tolerance: Tolerance, results: Sequence[Leaf], references: Sequence[Array]) -> float:
     """The largest difference of finite floats, as a share of the tolerance; 0 if there are none."""
-    return max(map(lambda one, other: _largest_share(tolerance, one.values, other), results, expected), default=0.0)
+    return max(map(lambda one, other: _largest_share(tolerance, one.values, other), results, references), default=0.0)
 
 
-def _largest_share(tolerance: Tolerance, result: Array, expected: Array) -> float:
-    if expected.dtype.kind not in "fc" or result.shape != expected.shape:
+def _largest_share(tolerance: Tolerance, result: Array, reference: Array) -> float:
+    if reference.dtype.kind not in "fc" or result.shape != reference.shape:
         return 0.0
-    both = np.isfinite(result) & np.isfinite(expected)
-    wide = np.complex128 if expected.dtype.kind == "c" else np.float64
-    one, other = result[both].astype(wide), expected[both].astype(wide)
-    difference, allowed = np.abs(one - other), tolerance.absolute + tolerance.relative * np.abs(other)
-    shares = np.divide(difference, allowed, out=np.full(difference.shape, np.inf), where=allowed > 0)
+    both = np.isfinite(result) & np.isfinite(reference)
+    wide = np.complex128 if reference.dtype.kind == "c" else np.float64
+    one, other = result[both].astype(wide), reference[both].astype(wide)
+    difference, bound = np.abs(one - other), tolerance.absolute + tolerance.relative * np.abs(other)
+    shares = np.divide(difference, bound, out=np.full(difference.shape, np.inf), where=bound > 0)
     return float(np.where(difference == 0, 0.0, shares).max(initial=0.0))
 
 

@@ -44,19 +44,22 @@ class Pruner:
         self._cases = cases
         self._packs = packs
 
-    def reason(self, frozen: Frozen) -> str | None:
+    def reason(self, frozen_case: Frozen) -> str | None:
         """Why the case is left out, or None if it stays."""
-        if frozen["kind"] != "value":
+        if frozen_case["kind"] != "value":
             return None
-        arrays = [self._packs.array(digest) for digest in frozen["arrays"]]
-        expected = [self._packs.array(digest) for digest in frozen["expected"]]
-        if domain.is_outside(frozen["function"], frozen["call"], arrays, expected):
+        arrays = [self._packs.array(digest) for digest in frozen_case["arrays"]]
+        references = [self._packs.array(digest) for digest in frozen_case["expected"]]
+        if domain.is_outside(frozen_case["function"], frozen_case["call"], arrays, references):
             return domain.OUTSIDE
-        case, tolerance = self._cases[f"{frozen['function']}/{frozen['name']}"], Tolerance(*frozen["tolerance"])
+        case, tolerance = (
+            self._cases[f"{frozen_case['function']}/{frozen_case['name']}"],
+            Tolerance(*frozen_case["tolerance"]),
+        )
         results = self._run(case)
-        if processor.share_of(tolerance, results, expected) > processor.LARGEST_SHARE:
+        if processor.share_of(tolerance, results, references) > processor.LARGEST_SHARE:
             return processor.TOO_FAR
-        if TAILS in frozen["tags"] and any(map(processor.has_zero, arrays)):
+        if TAILS in frozen_case["tags"] and any(map(processor.has_zero, arrays)):
             others = list(map(processor.with_other_zeros, arrays))
             if processor.differ(tolerance, results, self._run(dataclasses.replace(case, arguments=lambda _: others))):
                 return processor.BY_A_ZERO
@@ -91,22 +94,22 @@ def choose_quick_anew(
         for case in before
         if QUICK in case["tags"] and (case["function"], case["name"]) not in remaining
     }
-    changed = [case for case in cases if case["function"] in losers]
-    for case in changed:
+    changed_cases = [case for case in cases if case["function"] in losers]
+    for case in changed_cases:
         case["tags"] = [tag for tag in case["tags"] if tag != QUICK]
-    mark_quick(changed, base)
+    mark_quick(changed_cases, base)
 
 
 def prune(framework: str) -> None:
     """Write the framework's frozen cases and lists without those that are no cases any more."""
-    loaded = frameworks.load(framework)
-    os.environ.update(loaded.devices["cpu"].variables)
-    cases = {case.id: case for case in loaded.load_suites()[SUITE].cases}
+    backend = frameworks.load(framework)
+    os.environ.update(backend.devices["cpu"].variables)
+    cases = {case.id: case for case in backend.load_suites()[SUITE].cases}
     folder = FOLDER / framework / "suites" / SUITE
     packs = packs_in(folder)
-    pruner = Pruner(loaded.load_device("cpu"), cases, packs)
+    pruner = Pruner(backend.load_device("cpu"), cases, packs)
     base: list[dict[str, Any]] = []
-    for pack, name, listed in zip(packs.packs, (PACK, VARIANTS_PACK), (LISTED, LISTED_VARIANTS)):
+    for pack, name, list_name in zip(packs.packs, (PACK, VARIANTS_PACK), (LISTED, LISTED_VARIANTS)):
         staying, left_out = sift(pack.cases, pruner.reason)
         choose_quick_anew(pack.cases, staying, base)
         writer = PackWriter()
@@ -116,7 +119,7 @@ def prune(framework: str) -> None:
             writer.leave_to(Pack(folder / PACK))
         base = staying
         writer.write(folder / name, pack.about)
-        (folder / listed).write_text(add_left_out((folder / listed).read_text(), left_out, framework))
+        (folder / list_name).write_text(add_left_out((folder / list_name).read_text(), left_out, framework))
         report(name, len(pack.cases), left_out)
 
 

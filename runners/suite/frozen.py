@@ -304,7 +304,7 @@ class PackSet:
         return self._having(digest).dtype(digest)
 
     def kept(self, digest: str) -> tuple[str, Array, tuple[int, ...]]:
-        """What the file that has the array keeps of it (``Pack.kept``)."""
+        """The stored form of the array in the file that has it (``Pack.kept``)."""
         return self._having(digest).kept(digest)
 
     def _having(self, digest: str) -> Pack:

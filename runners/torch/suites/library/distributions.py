@@ -125,7 +125,7 @@ charted(
 
 
 def transformed(context: Context, values: Any, *arguments: Any) -> Callable[[], Any]:
-    """What a transform makes of an array, how it is undone, and how it stretches."""
+    """The transformed array, its inverse, and the logarithm of the determinant."""
 
     def call() -> Any:
         transform = context.function(*arguments)
