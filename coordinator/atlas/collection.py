@@ -12,6 +12,7 @@ import pickle
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -21,7 +22,7 @@ from coordinator.atlas.pages import Page, front_page
 from coordinator.atlas.uses import shipped_uses
 from coordinator.configuration.settings import Settings
 from coordinator.database.connection import engine as make_engine
-from coordinator.database.module_process import check_end, module_process, run_work
+from coordinator.database.module_process import run_module, run_work
 from protocol.host_only import load_host_only
 
 ORIGIN = "is of all campaigns of this coordinator"
@@ -54,18 +55,18 @@ async def collect(engine: AsyncEngine, report: Report) -> Collection:
 
 async def collect_apart(dsn: str, report: Report) -> Collection:
     """Collect in a process of its own. Raises ``DatabaseAwayError``, or ``PortolanError`` if it fails otherwise."""
-    async with module_process(__name__, dsn) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        while line := (await process.stdout.readline()).strip():
-            number, of = map(int, line.split())
-            report(number, of)
-        content = await process.stdout.read()
-        complaint = await process.stderr.read()
-        await process.wait()
-    check_end(process, complaint, "the evidence could not be collected")
+    content = await run_module(
+        __name__, dsn, "the evidence could not be collected", read=partial(_read_result, report=report)
+    )
     collection: Collection = await asyncio.to_thread(pickle.loads, content)
     return collection
+
+
+async def _read_result(stdout: asyncio.StreamReader, report: Report) -> bytes:
+    while line := (await stdout.readline()).strip():
+        number, of = map(int, line.split())
+        report(number, of)
+    return await stdout.read()
 
 
 async def _write() -> None:

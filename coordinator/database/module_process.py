@@ -1,7 +1,7 @@
 """A module of ours in a process of its own, for work that would hold the coordinator up or take its memory for good.
 
-``module_process`` starts it and ends it with the block; ``check_end`` says how it ended. The module itself calls
-``run_work``, so that a database that went away stays an outage.
+``run_module`` starts it, reads what it writes and says how it ended. The module itself calls ``run_work``, so that a
+database that went away stays an outage.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ import asyncio
 import os
 import signal
 import sys
+from asyncio import StreamReader, StreamWriter
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import cast
 
 from coordinator.database.outage import is_outage
 from coordinator.errors import DatabaseAwayError, PortolanError, reason_of
@@ -20,11 +22,37 @@ from coordinator.operating_system.exec_with_parent_death_signal import die_with
 
 DATABASE_AWAY_CODE = os.EX_TEMPFAIL
 """Exit code of a module when the database is unreachable."""
+COMPLAINT_BYTES = 16_384
+"""So much of the end of a module's stderr is kept: its last line says why it failed."""
+
+
+async def run_module(
+    module: str,
+    dsn: str,
+    failure: str,
+    *,
+    request: bytes = b"",
+    pass_fds: Sequence[int] = (),
+    read: Callable[[StreamReader], Coroutine[None, None, bytes]] = StreamReader.read,
+) -> bytes:
+    """Run ``python -m module`` over a database to its end; it is killed if the caller stops waiting.
+
+    ``request`` goes to its stdin. ``read`` reads its stdout to the end; what that returns is the result. Raises
+    ``DatabaseAwayError``, or a ``PortolanError`` that begins with ``failure``, if the process fails.
+    """
+    async with _module_process(module, dsn, pass_fds) as process:
+        # A module blocks as soon as a pipe that nobody reads is full, so that all three are served at once.
+        async with asyncio.TaskGroup() as pipes:
+            output = pipes.create_task(read(cast(StreamReader, process.stdout)))
+            complaint = pipes.create_task(_read_last_bytes(cast(StreamReader, process.stderr)))
+            pipes.create_task(_send(cast(StreamWriter, process.stdin), request))
+        await process.wait()
+    _check_end(process, complaint.result(), failure)
+    return output.result()
 
 
 @asynccontextmanager
-async def module_process(module: str, dsn: str, pass_fds: Sequence[int] = ()) -> AsyncIterator[Process]:
-    """Run ``python -m module`` over a database; it is killed if the block ends before it."""
+async def _module_process(module: str, dsn: str, pass_fds: Sequence[int]) -> AsyncIterator[Process]:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -40,11 +68,27 @@ async def module_process(module: str, dsn: str, pass_fds: Sequence[int] = ()) ->
     finally:
         if process.returncode is None:
             process.kill()
-            await process.wait()
+            # ``wait`` alone never returns where a pipe has more than anybody read.
+            await process.communicate()
 
 
-def check_end(process: Process, complaint: bytes, failure: str) -> None:
-    """Raise ``DatabaseAwayError``, or a ``PortolanError`` that begins with ``failure``, if the process failed."""
+async def _read_last_bytes(stream: StreamReader) -> bytes:
+    last_bytes = b""
+    while chunk := await stream.read(COMPLAINT_BYTES):
+        last_bytes = (last_bytes + chunk)[-COMPLAINT_BYTES:]
+    return last_bytes
+
+
+async def _send(stdin: StreamWriter, request: bytes) -> None:
+    # A module that ended already says why on stderr.
+    with suppress(BrokenPipeError, ConnectionResetError):
+        stdin.write(request)
+        await stdin.drain()
+        stdin.close()
+        await stdin.wait_closed()
+
+
+def _check_end(process: Process, complaint: bytes, failure: str) -> None:
     if process.returncode == 0:
         return
     last = complaint.decode(errors="replace").strip().splitlines()[-1:] or ["no word"]

@@ -13,7 +13,7 @@ from typing import Any, TextIO
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service as campaigns
-from coordinator.database.module_process import check_end, module_process
+from coordinator.database.module_process import run_module
 from coordinator.errors import PortolanError
 from coordinator.results.known_names import check_filters
 from coordinator.results.outcomes import store
@@ -84,14 +84,16 @@ async def as_parquet(dsn: str, campaign_id: int, filters: Filters, within_s: flo
     with _open_export() as export:
         request = json.dumps({"campaign": campaign_id, "filters": vars(filters), "path": str(export.path)})
         try:
-            async with (
-                asyncio.timeout(within_s),
-                module_process("coordinator.results.outcomes.parquet", dsn, (export.descriptor,)) as process,
-            ):
-                _, complaint = await process.communicate(request.encode())
+            async with asyncio.timeout(within_s):
+                await run_module(
+                    "coordinator.results.outcomes.parquet",
+                    dsn,
+                    "the parquet file could not be written",
+                    request=request.encode(),
+                    pass_fds=(export.descriptor,),
+                )
         except TimeoutError as error:
             raise PortolanError(f"the parquet file was not written within {within_s:g} s: export fewer rows") from error
-        check_end(process, complaint, "the parquet file could not be written")
     return export
 
 
