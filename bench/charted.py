@@ -30,8 +30,9 @@ class Size:
     """Releases whose surfaces come with Portolan: the targets have their versions, and functions the names of the
     first. Without any both are made up, and nothing has a coverage."""
 
+    suite: str = "bench"
     revision: str = "1"
-    """Of its suite: campaigns of one framework have different ones."""
+    """Of its suite: campaigns that chart the same suite of one framework have different ones."""
 
     @property
     def names(self) -> list[str]:
@@ -73,12 +74,14 @@ async def make(dsn: str, *sizes: Size) -> list[int]:
 async def _campaign(connection: asyncpg.Connection, size: Size) -> int:
     campaign: int = await connection.fetchval(
         "INSERT INTO campaigns (name, suite, selectors, functions, runs, timeout_s, timing, state, finished_at)"
-        " VALUES ($1, 'bench', '[\"*\"]', '[\"*\"]', $2, 900, 'steady', 'done', now()) RETURNING id",
+        " VALUES ($1, $3, '[\"*\"]', '[\"*\"]', $2, 900, 'steady', 'done', now()) RETURNING id",
         f"{size.framework}: {size.functions} functions, {size.targets} targets",
         size.runs,
+        size.suite,
     )
     suite = await connection.fetchval(
-        "INSERT INTO suites (name, framework, revision, digest) VALUES ('bench', $1, $2, '') RETURNING id",
+        "INSERT INTO suites (name, framework, revision, digest) VALUES ($1, $2, $3, '') RETURNING id",
+        size.suite,
         size.framework,
         size.revision,
     )

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from coordinator.assess.evidence import CaseEvidence, Chart, TargetEvidence
 from coordinator.assess.merging import Charted, merge_charts
-from coordinator.assess.runs import Run, RunCase, case_evidence
+from coordinator.assess.runs import Run, RunCase, case_evidence, is_met_refusal
 from coordinator.bundles import reader
 from coordinator.bundles.signature import Signers
 from coordinator.dispatch.leases import Key
@@ -125,6 +125,7 @@ def _chart_of(bundle: _Read, on_host: Mapping[str, float]) -> Charted:
     runner, suite = bundle.header.runner, bundle.header.suite
     functions: dict[str, list[CaseEvidence]] = defaultdict(list)
     digests: dict[str, str | None] = {}
+    met_refusals: set[str] = set()
     for case in suite.cases:
         digests[case.id] = case.digest
         ratio = (
@@ -133,6 +134,8 @@ def _chart_of(bundle: _Read, on_host: Mapping[str, float]) -> Charted:
         evidence = case_evidence(_case(case), bundle.runs[case.id], 0, ratio)
         if evidence is not None:
             functions[case.function].append(evidence)
+        elif is_met_refusal(_case(case), bundle.runs[case.id]):
+            met_refusals.add(case.id)
     chart = Chart(
         suite.name,
         suite.revision,
@@ -151,7 +154,7 @@ def _chart_of(bundle: _Read, on_host: Mapping[str, float]) -> Charted:
         simulated=runner.simulated,
         notes=tuple(runner.fingerprint.notes),
     )
-    return Charted(target, digests)
+    return Charted(target, digests, frozenset(met_refusals))
 
 
 def _case(case: CatalogueCase) -> RunCase:

@@ -8,10 +8,20 @@ disagreement, which stays with the case.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from coordinator.assess.evidence import CaseEvidence, EvidenceSet, TargetEvidence, TargetKey
+from coordinator.assess.evidence import CaseEvidence, Chart, EvidenceSet, TargetEvidence, TargetKey
+
+
+@dataclass(frozen=True)
+class SuiteCases:
+    """The cases of a suite under one revision."""
+
+    functions: Mapping[str, str]
+    """The function of each case that a chart may have an outcome of."""
+    digests: Mapping[str, str | None]
+    """Of all cases of the suite, or of those that were charted, by name; null: not known."""
 
 
 @dataclass(frozen=True)
@@ -20,15 +30,86 @@ class Charted:
 
     target: TargetEvidence
     digests: Mapping[str, str | None]
-    """Of all cases of the suite under its revision, or of those that were charted, by name; null: not known."""
+    """As ``SuiteCases`` has them."""
+    met_refusals: frozenset[str] = frozenset()
+    """Cases that were refused as on the host: they are no evidence, and neither are their older outcomes."""
+
+    @property
+    def chart(self) -> Chart:
+        return self.target.charts[0]
+
+
+class TargetMerger:
+    """Puts the evidence of one target together, chart by chart and the newest first."""
+
+    def __init__(self) -> None:
+        self._charts: list[Charted] = []
+        self._leading: dict[tuple[str, str], Charted] = {}
+        """By suite and function the newest chart that has it."""
+        self._functions: dict[str, dict[tuple[str, str], CaseEvidence]] = defaultdict(dict)
+        """By function the cases, by suite and name."""
+        self._met_refusals: set[tuple[str, str]] = set()
+
+    def lacks(self, suite: str, revision: str, cases: SuiteCases) -> bool:
+        """Whether a chart with these cases, older than all others, may have one that is evidence."""
+        return any(
+            not self._has(suite, function, case) and self._stands(suite, revision, function, case, cases.digests)
+            for case, function in cases.functions.items()
+        )
+
+    def add(self, charted: Charted) -> None:
+        """Take the evidence of a chart, which is older than all others."""
+        number = len(self._charts)
+        suite, revision = charted.chart.suite, charted.chart.revision
+        for function, cases in charted.target.functions.items():
+            self._leading.setdefault((suite, function), charted)
+            for case in cases:
+                if self._stands(suite, revision, function, case.case, charted.digests):
+                    self._add_case(suite, function, case, number)
+        self._met_refusals.update((suite, case) for case in charted.met_refusals)
+        self._charts.append(charted)
+
+    @property
+    def has_charts(self) -> bool:
+        return bool(self._charts)
+
+    @property
+    def evidence(self) -> TargetEvidence:
+        """Of at least one chart."""
+        return replace(
+            self._charts[0].target,
+            charts=tuple(charted.chart for charted in self._charts),
+            functions={name: tuple(cases.values()) for name, cases in self._functions.items()},
+        )
+
+    def _add_case(self, suite: str, function: str, case: CaseEvidence, number: int) -> None:
+        if (suite, case.case) in self._met_refusals:
+            return
+        cases = self._functions[function]
+        newer = cases.get((suite, case.case))
+        if newer is None:
+            cases[suite, case.case] = case if case.chart == number else replace(case, chart=number)
+        elif newer.end != case.end:
+            cases[suite, case.case] = replace(newer, disagreeing=(*newer.disagreeing, number))
+
+    def _has(self, suite: str, function: str, case: str) -> bool:
+        return (suite, case) in self._functions.get(function, ()) or (suite, case) in self._met_refusals
+
+    def _stands(self, suite: str, revision: str, function: str, case: str, digests: Mapping[str, str | None]) -> bool:
+        """Whether an outcome under a revision is one of a case that the newest charted revision still has."""
+        leading = self._leading.get((suite, function))
+        if leading is None or leading.chart.revision == revision:
+            return True
+        digest = digests.get(case)
+        return digest is not None and leading.digests.get(case) == digest
 
 
 def merge_charts(charts: Iterable[Charted]) -> tuple[TargetEvidence, ...]:
     """One evidence a target, ordered by its name and hardware."""
-    by_target: dict[TargetKey, list[Charted]] = defaultdict(list)
-    for chart in charts:
-        by_target[chart.target.key].append(chart)
-    return tuple(_merge(by_target[key]) for key in sorted(by_target))
+    mergers: dict[TargetKey, TargetMerger] = defaultdict(TargetMerger)
+    for charted in sorted(charts, key=lambda charted: charted.chart.at, reverse=True):
+        mergers[charted.target.key].add(charted)
+    return tuple(mergers[key].evidence for key in sorted(mergers))
 
 
 def extend(target: TargetEvidence, others: Iterable[TargetEvidence]) -> TargetEvidence:
@@ -63,36 +144,3 @@ def _installation(target: TargetEvidence) -> tuple[str, str, str, str]:
 def _behind(case: CaseEvidence, charts: int) -> CaseEvidence:
     """The case with its charts behind so many others."""
     return replace(case, chart=case.chart + charts, disagreeing=tuple(number + charts for number in case.disagreeing))
-
-
-def _merge(charts: Sequence[Charted]) -> TargetEvidence:
-    newest_first = sorted(charts, key=lambda chart: chart.target.charted_at, reverse=True)
-    functions: dict[str, dict[tuple[str, str], CaseEvidence]] = defaultdict(dict)
-    newest: dict[tuple[str, str], Charted] = {}
-    for number, chart in enumerate(newest_first):
-        suite = chart.target.charts[0].suite
-        for function, cases in chart.target.functions.items():
-            leading = newest.setdefault((suite, function), chart)
-            for case in cases:
-                if not _stands(case.case, chart, leading):
-                    continue
-                newer = functions[function].get((suite, case.case))
-                if newer is None:
-                    functions[function][suite, case.case] = (
-                        case if case.chart == number else replace(case, chart=number)
-                    )
-                elif newer.end != case.end:
-                    functions[function][suite, case.case] = replace(newer, disagreeing=(*newer.disagreeing, number))
-    return replace(
-        newest_first[0].target,
-        charts=tuple(chart.target.charts[0] for chart in newest_first),
-        functions={name: tuple(cases.values()) for name, cases in functions.items()},
-    )
-
-
-def _stands(case: str, chart: Charted, leading: Charted) -> bool:
-    """Whether an outcome of ``charted`` is one of a case that the revision of ``leading`` still has."""
-    if chart.target.charts[0].revision == leading.target.charts[0].revision:
-        return True
-    digest = chart.digests.get(case)
-    return digest is not None and leading.digests.get(case) == digest

@@ -36,7 +36,7 @@ class RunCase:
 def case_evidence(case: RunCase, runs: Sequence[Run], chart: int, ratio: float | None = None) -> CaseEvidence | None:
     """The evidence of the case; None if no run counts, or if all it shows is that a refusal was met."""
     end = _end(runs, host_only=case.host_only)
-    if end is None or (end not in ("failed", "accepted") and REFUSES in case.tags):
+    if end is None or is_met_refusal(case, runs):
         return None
     failure = next(filter(_is_failure, runs), None) if end in ("failed", "accepted") else None
     return CaseEvidence(
@@ -51,6 +51,11 @@ def case_evidence(case: RunCase, runs: Sequence[Run], chart: int, ratio: float |
         said=_shorten(failure.said) if failure and failure.said else None,
         ratio=ratio,
     )
+
+
+def is_met_refusal(case: RunCase, runs: Sequence[Run]) -> bool:
+    """Whether a case expects that a call is refused, and it was."""
+    return REFUSES in case.tags and _end(runs, host_only=case.host_only) not in (None, "failed", "accepted")
 
 
 def _end(runs: Sequence[Run], *, host_only: bool) -> End | None:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.assess import store
+from coordinator.assess.chart_reader import ChartReader, FunctionCharts, WholeCharts
 from coordinator.assess.evidence import CaseEvidence, Chart, EvidenceSet, TargetEvidence, TargetKey
-from coordinator.assess.merging import Charted, complete, merge_charts
-from coordinator.assess.runs import Run, RunCase, case_evidence
+from coordinator.assess.merging import Charted, SuiteCases, TargetMerger, complete
+from coordinator.assess.runs import Run, RunCase, case_evidence, is_met_refusal
 from coordinator.assess.script import (
     AssessedScript,
     Script,
@@ -30,27 +30,19 @@ from coordinator.targets.selectors import Selector
 from protocol.enums import HOST, Cause, DeviceClass, Ending, Placement, Verdict
 
 MOST_CHARTS = 100
-"""Targets of campaigns that are looked at, the newest; older ones have nothing new in practice."""
+"""Campaigns that are looked at for each target, the newest; older ones have nothing new in practice."""
+FEW_CASES = 100
+"""So many are taken within a millisecond, for which no thread is worth its while."""
 
 ORIGIN = "from the campaigns of this coordinator"
 """In words, where evidence of the database is from."""
 
 
-@dataclass(frozen=True)
-class TargetRead:
-    """The evidence of one target, while all are read one after the other."""
-
-    evidence: TargetEvidence
-    number: int
-    """From 1."""
-    of: int
-
-
 async def evidence(engine: AsyncEngine, selector: Selector) -> tuple[TargetEvidence, ...]:
     """The evidence of the targets that the selector matches, without the CPU, to which the others are compared."""
     async with engine.connect() as connection:
-        rows = [row for row in await store.charts(connection) if row.device != HOST and selector.matches(row)]
-        return await _read(connection, rows)
+        charts = [chart for chart in await store.charts(connection) if chart.device != HOST and selector.matches(chart)]
+        return await _read(WholeCharts(connection), charts)
 
 
 async def evidence_of_functions(
@@ -58,24 +50,25 @@ async def evidence_of_functions(
 ) -> tuple[TargetEvidence, ...]:
     """The evidence of some functions on every target, the CPU's as well."""
     async with engine.connect() as connection:
-        rows = [row for row in await store.charts(connection) if row.framework == framework]
-        return await _read(connection, rows, functions)
+        charts = [chart for chart in await store.charts(connection) if chart.framework == framework]
+        return await _read_functions(connection, charts, functions)
 
 
-async def each_evidence(engine: AsyncEngine) -> AsyncIterator[TargetRead]:
+async def each_evidence(engine: AsyncEngine, report: Callable[[int, int], None]) -> AsyncIterator[TargetEvidence]:
     """The evidence of every target, the CPU's as well, one after the other and only how its cases end.
 
-    All of it at once would be as large as the database.
+    All of it at once would be as large as the database. ``report`` is called after each target: how many were read, and
+    of how many.
     """
     async with engine.connect() as connection:
-        rows = await store.charts(connection)
         by_target: dict[TargetKey, list[Row[Any]]] = defaultdict(list)
-        for row in rows:
-            by_target[_key(row)].append(row)
-        digest_reader = _DigestReader(connection, None)
+        for chart in await store.charts(connection):
+            by_target[_key(chart)].append(chart)
+        reader = WholeCharts(connection)
         for number, key in enumerate(sorted(by_target), 1):
-            for target in await _read(connection, by_target[key], in_full=False, digest_reader=digest_reader):
-                yield TargetRead(target, number, len(by_target))
+            for target in await _read(reader, by_target[key], in_full=False):
+                yield target
+            report(number, len(by_target))
 
 
 async def assess_script(engine: AsyncEngine, script: Script, selector: Selector) -> AssessedScript:
@@ -86,11 +79,11 @@ async def assess_script(engine: AsyncEngine, script: Script, selector: Selector)
     source = await asyncio.to_thread(read_script, script)
     evidence = []
     async with engine.connect() as connection:
-        charts = [row for row in await store.charts(connection) if row.device != HOST and selector.matches(row)]
+        charts = [chart for chart in await store.charts(connection) if chart.device != HOST and selector.matches(chart)]
         for framework in frameworks_of(source):
-            rows = [row for row in charts if row.framework == framework]
+            own = [chart for chart in charts if chart.framework == framework]
             names = await asyncio.to_thread(names_in, source, framework)
-            targets = [*await _read(connection, rows, names), *_without_cases(rows)]
+            targets = [*await _read_functions(connection, own, names), *_without_cases(own)]
             evidence.append(complete(EvidenceSet(newest(targets), ORIGIN), shipped_of(framework, selector)))
     return await asyncio.to_thread(assess_script_on, script, source, evidence)
 
@@ -101,89 +94,72 @@ async def list_charts(engine: AsyncEngine) -> frozenset[tuple[int, int, int, int
         return await store.read_charts(connection)
 
 
-async def _read(
-    connection: AsyncConnection,
-    rows: Sequence[Row[Any]],
-    functions: Sequence[str] | None = None,
-    *,
-    in_full: bool = True,
-    digest_reader: _DigestReader | None = None,
+async def _read_functions(
+    connection: AsyncConnection, charts: Sequence[Row[Any]], functions: Sequence[str]
 ) -> tuple[TargetEvidence, ...]:
+    newest = list(_newest_of_each(charts))
+    return await _read(await FunctionCharts.open(connection, functions, newest), newest)
+
+
+async def _read(reader: ChartReader, charts: Sequence[Row[Any]], *, in_full: bool = True) -> tuple[TargetEvidence, ...]:
     """Read charts, the newest first.
 
-    Of one whose cases were all charted later, under the same revision, only how its cases end is read, which may
-    disagree. Not ``in_full`` it is left, and there are no options, messages and ratios.
+    Of one without a case that is evidence only how its cases end is read, which may disagree with newer ones. Not
+    ``in_full`` it is left, and there are no options, messages and ratios.
     """
-    charts: list[Charted] = []
-    digest_reader = digest_reader or _DigestReader(connection, functions)
-    ratio_reader = _RatioReader(connection, functions)
-    case_ids: dict[tuple[object, ...], set[str]] = defaultdict(set)
-    for row in rows[:MOST_CHARTS]:
-        digests = await digest_reader.digests_of(row.suite_id)
-        cases = case_ids[row.framework, row.version, row.device, row.hardware, row.simulated, row.suite_id]
-        is_newer = not digests.keys() <= cases
-        if not digests or not (is_newer or in_full):
+    mergers: dict[TargetKey, TargetMerger] = defaultdict(TargetMerger)
+    for chart in _newest_of_each(charts):
+        cases = await reader.cases(chart)
+        merger = mergers[_key(chart)]
+        is_evidence = merger.lacks(chart.suite, chart.revision, cases)
+        if not cases.functions or not (is_evidence or in_full):
             continue
-        read = store.runs if is_newer and in_full else store.ends
-        cases_of_chart = await read(connection, row.campaign_id, row.target_id, row.suite_id, functions)
-        ratios = await ratio_reader.ratios_of(row) if is_newer and in_full else {}
-        charts.append(await asyncio.to_thread(_chart_of, row, digests, cases_of_chart, ratios))
-        cases |= {case.case for own in charts[-1].target.functions.values() for case in own}
-    return await asyncio.to_thread(merge_charts, charts)
+        rows = await (reader.runs(chart) if is_evidence and in_full else reader.ends(chart))
+        ratios = await reader.ratios(chart) if is_evidence and in_full else {}
+        if len(rows) > FEW_CASES:
+            await asyncio.to_thread(_add, merger, chart, cases, rows, ratios)
+        else:
+            _add(merger, chart, cases, rows, ratios)
+    return tuple(merger.evidence for _, merger in sorted(mergers.items()) if merger.has_charts)
 
 
-class _DigestReader:
-    """Reads the cases of each suite once: most campaigns of an instance chart the same suites."""
-
-    def __init__(self, connection: AsyncConnection, functions: Sequence[str] | None) -> None:
-        self._connection = connection
-        self._functions = functions
-        self._by_suite: dict[int, Mapping[str, str | None]] = {}
-
-    async def digests_of(self, suite_id: int) -> Mapping[str, str | None]:
-        """By case of a suite, under one revision."""
-        if suite_id not in self._by_suite:
-            self._by_suite[suite_id] = await store.digests(self._connection, suite_id, self._functions)
-        return self._by_suite[suite_id]
+def _newest_of_each(charts: Iterable[Row[Any]]) -> Iterator[Row[Any]]:
+    """Of each target the newest charts; the newest of all come first, as in ``charts``."""
+    counts: Counter[TargetKey] = Counter()
+    for chart in charts:
+        counts[_key(chart)] += 1
+        if counts[_key(chart)] <= MOST_CHARTS:
+            yield chart
 
 
-class _RatioReader:
-    """Reads the ratios of each campaign once: which CPU is nearest to a target is decided among all of its targets."""
-
-    def __init__(self, connection: AsyncConnection, functions: Sequence[str] | None) -> None:
-        self._connection = connection
-        self._functions = functions
-        self._by_target: dict[tuple[int, int], Mapping[int, Mapping[int, float]]] = {}
-
-    async def ratios_of(self, chart: Row[Any]) -> Mapping[int, float]:
-        """How many times as long as on the CPU, by the id of the case."""
-        key = chart.campaign_id, chart.suite_id
-        if key not in self._by_target:
-            self._by_target[key] = await store.ratios(self._connection, *key, self._functions)
-        return self._by_target[key].get(chart.target_id, {})
-
-
-def _without_cases(rows: Sequence[Row[Any]]) -> Iterator[TargetEvidence]:
+def _without_cases(charts: Sequence[Row[Any]]) -> Iterator[TargetEvidence]:
     """Of each target an evidence that holds no function, and says when it was charted last."""
-    for row in {_key(row): row for row in reversed(rows)}.values():
-        yield _chart_of(row, {}, (), {}).target
+    for chart in {_key(chart): chart for chart in reversed(charts)}.values():
+        yield _target_of(chart, {})
 
 
-def _key(row: Row[Any]) -> TargetKey:
-    return TargetKey(row.framework, row.version, row.device, row.hardware, row.simulated)
+def _key(chart: Row[Any]) -> TargetKey:
+    return TargetKey(chart.framework, chart.version, chart.device, chart.hardware, chart.simulated)
 
 
-def _chart_of(
-    chart: Row[Any], digests: Mapping[str, str | None], rows: Sequence[Row[Any]], ratios: Mapping[int, float]
-) -> Charted:
+def _add(
+    merger: TargetMerger, chart: Row[Any], cases: SuiteCases, rows: Sequence[Row[Any]], ratios: Mapping[int, float]
+) -> None:
     functions: dict[str, list[CaseEvidence]] = defaultdict(list)
+    met_refusals = set()
     for row in rows:
         options = None if row.options is None else stored_options(row.options)
-        case = RunCase(row.name, frozenset(row.tags), options, row.host_only)
-        evidence = case_evidence(case, _runs(row), 0, ratios.get(row.case_id))
+        case, runs = RunCase(row.name, frozenset(row.tags), options, row.host_only), _runs(row)
+        evidence = case_evidence(case, runs, 0, ratios.get(row.case_id))
         if evidence is not None:
             functions[row.function].append(evidence)
-    target = TargetEvidence(
+        elif is_met_refusal(case, runs):
+            met_refusals.add(row.name)
+    merger.add(Charted(_target_of(chart, functions), cases.digests, frozenset(met_refusals)))
+
+
+def _target_of(chart: Row[Any], functions: Mapping[str, Sequence[CaseEvidence]]) -> TargetEvidence:
+    return TargetEvidence(
         framework=chart.framework,
         version=chart.version,
         device=chart.device,
@@ -194,7 +170,6 @@ def _chart_of(
         simulated=chart.simulated,
         notes=tuple(chart.notes),
     )
-    return Charted(target, digests)
 
 
 def _runs(row: Row[Any]) -> list[Run]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Row, text
@@ -30,11 +30,13 @@ SELECT ct.campaign_id, ct.target_id, ct.suite_id, t.framework, t.version, t.devi
 
 _CHARTED = text("SELECT campaign_id, target_id, done, reclassifications FROM campaign_targets WHERE done > 0")
 
-_CASES = text("SELECT name, digest FROM cases WHERE suite_id = :suite")
-_CASES_OF_FUNCTIONS = text("SELECT name, digest FROM cases WHERE suite_id = :suite AND function = ANY(:functions)")
+_CASES = text("SELECT name, function, digest FROM cases WHERE suite_id = :suite")
+_DIGESTS_OF_FUNCTIONS = text("""
+SELECT suite_id, name, digest FROM cases WHERE suite_id = ANY(:suites) AND function = ANY(:functions)
+""")
 
 _CASE = """
-SELECT c.id AS case_id, c.name, c.function, c.host_only IS NOT NULL AS host_only,
+c.id AS case_id, c.name, c.function, c.host_only IS NOT NULL AS host_only,
        array_agg(o.verdict ORDER BY o.run) AS verdicts,
        array_agg(o.placement ORDER BY o.run) AS placements,
        array_agg(o.cause ORDER BY o.run) AS causes,
@@ -53,11 +55,12 @@ _OF_ALL = """
 """
 # By way of the jobs, whose key finds them: outcomes have no index of cases.
 _OF_FUNCTIONS = """
-  FROM cases c
-  JOIN jobs j ON j.campaign_id = :campaign AND j.target_id = :target AND j.case_id = c.id
+  FROM unnest(CAST(:campaigns AS integer[]), CAST(:targets AS integer[]), CAST(:suites AS integer[]))
+       AS chart (campaign_id, target_id, suite_id)
+  JOIN cases c ON c.suite_id = chart.suite_id AND c.function = ANY(:functions)
+  JOIN jobs j ON j.campaign_id = chart.campaign_id AND j.target_id = chart.target_id AND j.case_id = c.id
   JOIN outcomes o ON o.job_id = j.id
- WHERE c.suite_id = :suite AND c.function = ANY(:functions)
- GROUP BY c.id
+ GROUP BY chart.campaign_id, chart.target_id, c.id
  ORDER BY c.position, c.id
 """
 
@@ -86,6 +89,10 @@ WITH chosen AS MATERIALIZED (
 {_RATIOS}""")
 
 
+ChartKey = tuple[int, int]
+"""The campaign and the target of a chart."""
+
+
 async def charts(connection: AsyncConnection) -> Sequence[Row[Any]]:
     """Every target of every campaign that has an outcome; what was charted last comes first."""
     return (await connection.execute(_CHARTS)).all()
@@ -96,42 +103,65 @@ async def read_charts(connection: AsyncConnection) -> frozenset[tuple[int, int, 
     return frozenset(tuple(row) for row in await connection.execute(_CHARTED))
 
 
-async def digests(
-    connection: AsyncConnection, suite_id: int, functions: Sequence[str] | None = None
-) -> dict[str, str | None]:
-    """By case of a suite, under one revision; of some functions alone if they are named."""
-    query = _CASES if functions is None else _CASES_OF_FUNCTIONS.bindparams(functions=functions)
-    rows = await connection.execute(query, {"suite": suite_id})
-    return {row.name: row.digest for row in rows}
+async def cases(connection: AsyncConnection, suite_id: int) -> Sequence[Row[Any]]:
+    """The name, function and digest of each case of a suite, under one revision."""
+    return (await connection.execute(_CASES, {"suite": suite_id})).all()
 
 
-async def runs(
-    connection: AsyncConnection, campaign_id: int, target_id: int, suite_id: int, functions: Sequence[str] | None = None
-) -> Sequence[Row[Any]]:
-    """One row a case, with arrays of what its runs ended in; of some functions alone if they are named."""
-    return await _cases(connection, _IN_FULL, campaign_id, target_id, suite_id, functions)
+async def digests_of_functions(
+    connection: AsyncConnection, suite_ids: Collection[int], functions: Sequence[str]
+) -> dict[int, dict[str, str | None]]:
+    """By suite and case of some functions."""
+    by_suite: dict[int, dict[str, str | None]] = defaultdict(dict)
+    values = {"suites": list(suite_ids), "functions": functions}
+    for row in await connection.execute(_DIGESTS_OF_FUNCTIONS, values):
+        by_suite[row.suite_id][row.name] = row.digest
+    return by_suite
 
 
-async def ends(
-    connection: AsyncConnection, campaign_id: int, target_id: int, suite_id: int, functions: Sequence[str] | None = None
-) -> Sequence[Row[Any]]:
+async def runs(connection: AsyncConnection, chart: Row[Any]) -> Sequence[Row[Any]]:
+    """One row a case, with arrays of what its runs ended in."""
+    return await _cases_of_chart(connection, _IN_FULL, chart)
+
+
+async def ends(connection: AsyncConnection, chart: Row[Any]) -> Sequence[Row[Any]]:
     """The same rows without options, messages and most tags, which are most of what is read."""
-    return await _cases(connection, _ENDS, campaign_id, target_id, suite_id, functions)
+    return await _cases_of_chart(connection, _ENDS, chart)
 
 
-async def _cases(
-    connection: AsyncConnection,
-    columns: str,
-    campaign_id: int,
-    target_id: int,
-    suite_id: int,
-    functions: Sequence[str] | None,
-) -> Sequence[Row[Any]]:
-    values: dict[str, Any] = {"campaign": campaign_id, "target": target_id, "suite": suite_id}
-    if functions is None:
-        return (await connection.execute(text(_CASE + columns + _OF_ALL), values)).all()
-    query = text(_CASE + columns + _OF_FUNCTIONS)
-    return (await connection.execute(query, {**values, "functions": functions})).all()
+async def runs_of_functions(
+    connection: AsyncConnection, charts: Sequence[Row[Any]], functions: Sequence[str]
+) -> dict[ChartKey, list[Row[Any]]]:
+    """The rows of ``runs`` for some functions, by chart."""
+    return await _cases_of_functions(connection, _IN_FULL, charts, functions)
+
+
+async def ends_of_functions(
+    connection: AsyncConnection, charts: Sequence[Row[Any]], functions: Sequence[str]
+) -> dict[ChartKey, list[Row[Any]]]:
+    """The rows of ``ends`` for some functions, by chart."""
+    return await _cases_of_functions(connection, _ENDS, charts, functions)
+
+
+async def _cases_of_chart(connection: AsyncConnection, columns: str, chart: Row[Any]) -> Sequence[Row[Any]]:
+    values = {"campaign": chart.campaign_id, "target": chart.target_id, "suite": chart.suite_id}
+    return (await connection.execute(text(f"SELECT {_CASE} {columns} {_OF_ALL}"), values)).all()
+
+
+async def _cases_of_functions(
+    connection: AsyncConnection, columns: str, charts: Sequence[Row[Any]], functions: Sequence[str]
+) -> dict[ChartKey, list[Row[Any]]]:
+    by_chart: dict[ChartKey, list[Row[Any]]] = defaultdict(list)
+    values = {
+        "campaigns": [chart.campaign_id for chart in charts],
+        "targets": [chart.target_id for chart in charts],
+        "suites": [chart.suite_id for chart in charts],
+        "functions": functions,
+    }
+    query = text(f"SELECT chart.campaign_id, chart.target_id, {_CASE} {columns} {_OF_FUNCTIONS}")
+    for row in await connection.execute(query, values):
+        by_chart[row.campaign_id, row.target_id].append(row)
+    return by_chart
 
 
 async def ratios(

@@ -44,10 +44,9 @@ async def collect(engine: AsyncEngine, report: Report) -> Collection:
     """Collect in this process."""
     host_only = load_host_only()
     columns = []
-    async for read in service.each_evidence(engine):
-        column = await asyncio.to_thread(column_of, read.evidence, host_only)
-        columns.append(replace(column, evidence=replace(read.evidence, functions={})))
-        report(read.number, read.of)
+    async for target in service.each_evidence(engine, report):
+        column = await asyncio.to_thread(column_of, target, host_only)
+        columns.append(replace(column, evidence=replace(target, functions={})))
     uses = await asyncio.to_thread(shipped_uses, [column.evidence for column in columns])
     atlas = atlas_of(columns, uses, ORIGIN)
     return Collection(atlas, await asyncio.to_thread(front_page, atlas))

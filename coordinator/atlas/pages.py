@@ -25,6 +25,9 @@ FRONT = "index.html"
 WORST_FIRST = (Mark.fails, Mark.falls_back, Mark.partly, Mark.unproven, Mark.host_work)
 """Marks that a target's page lists."""
 
+MOST_DISAGREEMENTS = 3
+"""So many older charts that disagree are listed for a target, the newest of them; the data has all."""
+
 
 @dataclass(frozen=True)
 class Page:
@@ -63,7 +66,8 @@ def front_page(atlas: Atlas) -> Page:
 
 
 def function_page(view: FunctionView) -> Page:
-    return Page(function_path(view.name), view.name, "function_body.html", {"view": view})
+    values = {"view": view, "most_disagreements": MOST_DISAGREEMENTS}
+    return Page(function_path(view.name), view.name, "function_body.html", values)
 
 
 def framework_page(framework: FrameworkOverview) -> Page:

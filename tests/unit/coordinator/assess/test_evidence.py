@@ -11,7 +11,7 @@ import pytest
 
 from coordinator.assess import evidence_file
 from coordinator.assess.evidence import EvidenceSet, TargetEvidence, choose
-from coordinator.assess.merging import Charted, complete, extend, merge_charts
+from coordinator.assess.merging import Charted, SuiteCases, TargetMerger, complete, extend, merge_charts
 from coordinator.assess.runs import Run, RunCase, case_evidence
 from coordinator.errors import AssessmentError
 from coordinator.targets.selectors import Selector
@@ -113,6 +113,36 @@ def test_each_case_names_its_chart() -> None:
     (of_target,) = merge_charts([chart_cases("library", "r", 0, "a", "b"), chart_cases("library", "r", 1, "a")])
     days = {one.case[-1]: (of_target.charts[one.chart].at - CHARTED_AT).days for one in of_target.functions[FUNCTION]}
     assert days == {"a": 1, "b": 0}
+
+
+def test_an_older_outcome_of_a_call_that_is_refused_now_does_not_count() -> None:
+    older = chart_cases("library", "r", 0, "a=accepted", "b")
+    newer = chart_cases("library", "r", 1, "b")
+    assert ends(older, newer) == {"a": "accepted", "b": "passed"}
+    assert ends(older, replace(newer, met_refusals=frozenset({f"{FUNCTION}/a"}))) == {"b": "passed"}
+
+
+@pytest.mark.parametrize(
+    ("revision", "names", "digest", "lacks"),
+    [
+        ("r2", "a", "d", False),
+        ("r2", "ab", "d", True),
+        ("r1", "a", "d", False),
+        ("r1", "a", "older", False),
+        ("r1", "ab", "older", False),
+    ],
+)
+def test_a_chart_is_read_only_for_a_case_that_is_no_older_and_no_other_one(
+    revision: str, names: str, digest: str, lacks: bool
+) -> None:
+    newer = chart_cases("library", "r2", 1, "a")
+    merger = TargetMerger()
+    merger.add(Charted(newer.target, {**newer.digests, f"{FUNCTION}/b": "d"}))
+    cases = [f"{FUNCTION}/{name}" for name in names]
+    of_suite = SuiteCases(dict.fromkeys(cases, FUNCTION), dict.fromkeys(cases, digest))
+    assert merger.lacks("library", revision, of_suite) is lacks
+    assert merger.lacks("paper", revision, of_suite)
+    assert merger.lacks("library", revision, replace(of_suite, functions=dict.fromkeys(cases, "torch.other")))
 
 
 def evidence_of(*runs: Run, tags: frozenset[str] = frozenset(), host_only: bool = False) -> object:

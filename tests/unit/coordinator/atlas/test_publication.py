@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -171,6 +172,17 @@ def test_what_laboratories_disagree_on_is_in_the_page_and_in_the_data(tmp_path: 
     assert [(one["chart"]["signed_by"], one["cases"]) for one in row["disagreements"]] == [("lab-b", 1)]
     page = " ".join((tmp_path / "functions" / "torch.a.html").read_text().split())
     assert "1 of 2 cases ends otherwise in the chart of 2026-11-01, signed by lab-b" in page
+
+
+def test_of_many_charts_that_disagree_the_page_lists_the_newest_and_counts_the_others(tmp_path: Path) -> None:
+    newest = charted_target({"torch.a": ["passed"]})
+    older = charted_target({"torch.a": ["failed"]})
+    charts = [Chart("library", "rev", CHARTED_AT.replace(day=day)) for day in range(1, 6)]
+    (target,) = merge_charts([Charted(newest, {}), *(Charted(replace(older, charts=(one,)), {}) for one in charts)])
+    publish(site_files(atlas(target), []), tmp_path)
+    page = " ".join((tmp_path / "functions" / "torch.a.html").read_text().split())
+    assert re.findall(r"otherwise in the chart of ([\d-]+)", page) == ["2026-11-05", "2026-11-04", "2026-11-03"]
+    assert "2 older charts disagree as well." in page
 
 
 HOSTILE = "../../<script>owned()</script>\u202e"
