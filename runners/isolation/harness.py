@@ -37,7 +37,7 @@ from runners.suite.checks import Accepted, Leaf, Mismatch, leaves
 from runners.suite.construction import watched_constructor
 from runners.suite.device import Device, Proof
 from runners.suite.judgement import judge, judge_inputs, judge_later
-from runners.suite.placement import place
+from runners.suite.placement import Place, place
 from runners.suite.rounding import rounded
 from runners.suite.trees import numbers_in
 
@@ -77,7 +77,7 @@ def run_case(
     except BaseException as error:  # a case may raise anything, SystemExit among it
         ending, evidence = attempt.describe(error)
     lock_wait_ms = attempt.lock_wait_ms
-    where = place(device, case, attempt.proof, attempt.arrays)
+    where = attempt.place()
     return Observation(
         verdict=VERDICTS[ending],
         ending=ending,
@@ -222,7 +222,7 @@ class ObservedAttempt:
         else:
             self.proof.doubts.add(Unproven.no_time)
         self.stage = "samples"
-        takes_samples = self.policy.takes_samples and not self.case.refuses
+        takes_samples = self.policy.takes_samples and not self.case.refuses and not self.place().is_of_host
         not_timed = None
         if takes_samples and not self._has_time_for(FEWEST_TIMED_CALLS + 1):
             not_timed = make_evidence(stage=self.stage, reason=self._too_short("its samples"))
@@ -235,6 +235,10 @@ class ObservedAttempt:
             return Ending.returned, make_evidence(stage=self.stage, reason=self._too_short("a second call"))
         self._repeat(context, inputs_there, call, reference)
         return Ending.returned, not_timed
+
+    def place(self) -> Place:
+        """Where the work was done, as far as calls up to now show it."""
+        return place(self.device, self.case, self.proof, self.arrays)
 
     def _has_time_for(self, calls: int) -> bool:
         """Whether that many further calls, each as long as the last, surely end before the deadline.

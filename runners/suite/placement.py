@@ -18,6 +18,11 @@ class Place:
     placement: Placement
     unproven: Unproven | None = None
 
+    @property
+    def is_of_host(self) -> bool:
+        """Whether the host did the work, as far as anything was seen: its time says nothing about the device."""
+        return self.placement is Placement.fell_back or self.unproven is Unproven.nothing_executed
+
 
 def place(device: Device, case: Case, proof: Proof, arrays: Sequence[Leaf]) -> Place:
     """The place of the work, as far as arrays, fallbacks and executions prove it; what nobody counted does not.

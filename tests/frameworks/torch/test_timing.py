@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 import torch
 
+from protocol.enums import Placement, TimingPolicy, Verdict
+from protocol.outcomes import Outcome
 from runners.isolation import timing
+from runners.suite.cases import Case, Function, Inputs
 from runners.suite.device import Device
+
+OutcomeOf = Callable[..., Outcome]
+
+
+def case_of(function: str, **options: Any) -> Case:
+    def numbers(inputs: Inputs) -> tuple[np.ndarray[Any, Any]]:
+        return (inputs.normal(4),)
+
+    one = Function(function, **options)
+    one.value("plain", numbers)
+    return one.cases[-1]
 
 
 def test_every_call_on_a_lazy_device_is_its_own(xla: Device) -> None:
@@ -46,6 +62,16 @@ def test_the_cold_call_holds_the_compilation_and_no_other_does(xla: Device) -> N
     assert cold_ms * 1e6 > nanoseconds
     timing.steady(call, xla.wait, budget_s=0.05)
     assert metrics.metric_data("CompileTime")[0] == 1
+
+
+def test_only_what_the_device_did_is_sampled(xla: Device, outcome_of: OutcomeOf) -> None:
+    on_device = outcome_of(xla, case_of("torch.neg", reference=np.negative), TimingPolicy.steady)
+    assert (on_device.verdict, on_device.placement) == (Verdict.passed, Placement.on_device)
+    assert len(on_device.timing.samples_ms) >= timing.FEWEST_SAMPLES
+    by_host = outcome_of(xla, case_of("torch.special.i0e", reference=scipy.special.i0e), TimingPolicy.steady)
+    assert (by_host.verdict, by_host.placement) == (Verdict.passed, Placement.fell_back)
+    assert by_host.timing.cold_ms is not None
+    assert by_host.timing.samples_ms == []
 
 
 def test_what_a_call_raises_leaves_garbage_collection_as_it_was(cpu: Device) -> None:
