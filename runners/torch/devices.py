@@ -268,6 +268,9 @@ class Xla(TorchDevice):
         self._xla.sync()
         self._model.wait_device_ops()
 
+    def failing(self, call: Callable[[], object]) -> Operation | None:
+        return evidence.failing(call, self.handle, lambda: sum(Metrics.read(self._metrics).fallbacks.values()))
+
     def seed(self, seed: int) -> None:
         # What an earlier case left pending would run, and fail, within this one.
         self._xla._XLAC._clear_pending_irs(self.handle_name)

@@ -2,7 +2,7 @@
 
 A mode notes every operation as it is dispatched; the one that raises is the operation in flight. The table says
 whether a device has a kernel at all. For which dtypes, no table says: kernels decide that as they run, so the
-operation itself is tried with its arrays in other dtypes.
+operation itself is tried with its arrays in other dtypes. One in which the device passes it to the host has no kernel.
 """
 
 from __future__ import annotations
@@ -53,8 +53,13 @@ class _Operations(_Noting, TorchDispatchMode):  # type: ignore[misc]
         return self.noted(func, args, kwargs or {})
 
 
-def failing(call: Callable[[], object], device: torch.device) -> Operation | None:
-    """The operation at which ``call`` fails on the device, or the function of torch that never dispatched one."""
+def failing(
+    call: Callable[[], object], device: torch.device, passed_to_host: Callable[[], int] = lambda: 0
+) -> Operation | None:
+    """The operation at which ``call`` fails on the device, or the function of torch that never dispatched one.
+
+    ``passed_to_host`` counts the operations that the device has given to the host until now.
+    """
     functions, operations = _Functions(), _Operations()
     try:
         with functions, operations:
@@ -63,7 +68,7 @@ def failing(call: Callable[[], object], device: torch.device) -> Operation | Non
         pass
     if operations.failed is not None:
         func, args, kwargs = operations.failed
-        return _operation(func, args, kwargs, device)
+        return _operation(func, args, kwargs, device, passed_to_host)
     if functions.failed is not None:
         func, args, kwargs = functions.failed
         name = resolve_name(func) or getattr(func, "__qualname__", None)
@@ -71,17 +76,19 @@ def failing(call: Callable[[], object], device: torch.device) -> Operation | Non
     return None
 
 
-def _operation(func: Any, args: Any, kwargs: Mapping[str, Any], device: torch.device) -> Operation:
+def _operation(
+    func: Any, args: Any, kwargs: Mapping[str, Any], device: torch.device, passed_to_host: Callable[[], int]
+) -> Operation:
     dtypes = dtypes_of((args, kwargs))
     key = torch._C._dispatch_key_for_device(device.type)
     if not any(torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), own) for own in (key, *COMPOSITE)):
         return Operation(func._schema.name, dtypes, Kernels.none)
-    working = tuple(_works_in(func, args, kwargs))
+    working = tuple(_works_in(func, args, kwargs, passed_to_host))
     return Operation(func._schema.name, dtypes, Kernels.other_dtypes if working else None, working)
 
 
-def _works_in(func: Any, args: Any, kwargs: Mapping[str, Any]) -> Iterator[str]:
-    """The dtypes in which the operation does not raise, its first array's dtype and those like it changed."""
+def _works_in(func: Any, args: Any, kwargs: Mapping[str, Any], passed_to_host: Callable[[], int]) -> Iterator[str]:
+    """The dtypes in which the device computes the operation, its first array's dtype and those like it changed."""
     arrays = list(tensors((args, kwargs)))
     if not arrays or sum(array.numel() for array in arrays) > MAX_ELEMENTS:
         return
@@ -89,11 +96,13 @@ def _works_in(func: Any, args: Any, kwargs: Mapping[str, Any]) -> Iterator[str]:
     for dtype in TRIED:
         if dtype is failing_dtype:
             continue
+        before = passed_to_host()
         try:
             func(*_cast(args, failing_dtype, dtype), **_cast(kwargs, failing_dtype, dtype))
         except Exception:  # then it does not work in this dtype
             continue
-        yield _name(dtype)
+        if passed_to_host() == before:
+            yield _name(dtype)
 
 
 def _cast(tree: Any, failing_dtype: torch.dtype, dtype: torch.dtype) -> Any:

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from protocol.enums import Kernels
+from runners.suite.device import Device
 from runners.torch.devices import Cpu
 
 CPU = Cpu()
@@ -51,3 +52,19 @@ def test_what_python_raises_after_an_operation_blames_none() -> None:
 
 def test_a_call_that_does_not_fail_again_names_nothing() -> None:
     assert CPU.failing(lambda: torch.abs(MATRIX)) is None
+
+
+def test_a_dtype_in_which_the_device_passes_the_operation_to_the_host_has_no_kernel(xla: Device) -> None:
+    """XLA has a lowering of ``cumprod`` for floats, which refuses an array without axes; integers go to the host."""
+    number = torch.tensor(2.0, device="xla")
+    operation = xla.failing(lambda: torch.cumprod(number, 0))
+    assert operation is not None
+    assert (operation.name, operation.kernels, operation.kernel_dtypes) == ("aten::cumprod", None, ())
+
+
+def test_a_dtype_in_which_the_device_computes_the_operation_has_one(xla: Device) -> None:
+    numbers = torch.ones(3, dtype=torch.int32, device="xla")
+    operation = xla.failing(lambda: torch.mean(numbers))
+    assert operation is not None
+    assert operation.kernels is Kernels.other_dtypes
+    assert "float32" in operation.kernel_dtypes
