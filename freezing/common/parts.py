@@ -16,7 +16,7 @@ from typing import Any
 
 from freezing.common.gate import ACCEPTED, ENOUGH
 from freezing.common.kinds import mark_quick
-from runners.suite.frozen import PACK, VARIANTS_PACK, Pack, PackWriter
+from runners.suite.frozen import PACK, VARIANTS_PACK, Pack, PackWriter, packs_in
 
 LIMIT_S = 600
 """For one part; past it, it is listed."""
@@ -101,6 +101,21 @@ def merge_variants(folder: Path, suite: Path, framework: str, version: str) -> N
     whole.leave_to(base)
     whole.write(suite / VARIANTS_PACK, {framework: version})
     (suite / LISTED_VARIANTS).write_text(list_left_out(reasons, framework, version))
+
+
+def add_variants(folder: Path, suite: Path, framework: str) -> None:
+    """Add the parts, which are of new kinds, to the variants that the suite has; these stay as they are."""
+    whole, reasons = _put_together(folder)
+    packs = packs_in(suite)
+    base, variants = packs.packs
+    mark_quick(whole.cases, [*base.cases, *variants.cases])
+    for case in variants.cases:
+        whole.take(packs, case)
+    whole.cases.sort(key=lambda case: (case["function"], case["name"]))
+    whole.leave_to(base)
+    whole.write(suite / VARIANTS_PACK, variants.about)
+    path = suite / LISTED_VARIANTS
+    path.write_text(add_left_out(path.read_text(), reasons, framework))
 
 
 def _put_together(folder: Path) -> tuple[PackWriter, list[Reason]]:

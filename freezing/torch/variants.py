@@ -1,10 +1,11 @@
 """Freeze the variants of the suite: its cases with other inputs (NaN, large values, other sizes and dtypes, refusals).
 
-python -m freezing.torch.variants FOLDER [--only KIND] [--merge]
+python -m freezing.torch.variants FOLDER [--only KIND] [--merge | --add]
 
 The variants of each operator, module and optimizer stand in a file of their own in FOLDER/KIND until all are there, so
 an interrupted freeze goes on there. ``--only`` draws one kind. ``--merge`` draws nothing: what is in FOLDER becomes the
-suite's file of variants. The cases that they are made of are not drawn again.
+suite's file of variants. ``--add`` draws nothing either: what is in FOLDER is added to the variants that the suite has.
+The cases that they are made of are not drawn again.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from freezing.common.determined import ROUNDED_ELSEWHERE, with_one_result
 from freezing.common.gate import GatedFunction, SampleGate
 from freezing.common.hashes import fix_hashes
 from freezing.common.kinds import kinds_of, plain_values
-from freezing.common.parts import Reason, draw_missing, merge_variants, write_part
+from freezing.common.parts import Reason, add_variants, draw_missing, merge_variants, write_part
 from freezing.common.samples import Sample
 from freezing.common.variants import (
     NAN,
@@ -327,7 +328,9 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser("python -m freezing.torch.variants")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", choices=list(KEPT))
-    parser.add_argument("--merge", action="store_true")
+    whole = parser.add_mutually_exclusive_group()
+    whole.add_argument("--merge", action="store_true")
+    whole.add_argument("--add", action="store_true")
     options = parser.parse_args(arguments)
     fix_hashes("freezing.torch.variants", arguments)
     os.environ.update(FRAMEWORK.devices["cpu"].variables)
@@ -336,6 +339,8 @@ def main(arguments: Sequence[str]) -> int:
         from runners.torch.devices import version
 
         merge_variants(options.folder, SUITE, FRAMEWORK.name, version())
+    elif options.add:
+        add_variants(options.folder, SUITE, FRAMEWORK.name)
     else:
         draw(options.folder, [options.only] if options.only else list(KEPT))
     return 0

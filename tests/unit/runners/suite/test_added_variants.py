@@ -1,0 +1,52 @@
+"""Added variants: a new kind comes to the variants of a suite, and what was there stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from freezing.common.parts import LISTED_VARIANTS, add_variants, list_left_out, write_part
+from runners.suite.frozen import PACK, QUICK, VARIANTS_PACK, Pack, PackWriter, packs_in
+
+
+def packed(path: Path, name: str, *tags: str, value: float) -> None:
+    writer = PackWriter()
+    writer.cases.append(case(writer, name, *tags, value=value))
+    writer.write(path, {"torch": "2.9.0"})
+
+
+def case(writer: PackWriter, name: str, *tags: str, value: float) -> dict[str, Any]:
+    digest = writer.add(np.full(3, value, np.float32), "float32")
+    return {
+        "function": "torch.abs",
+        "name": name,
+        "call": '{"tuple":[[{"array":0}],{"mapping":[]}]}',
+        "tags": list(tags),
+        "arrays": [digest],
+        "expected": [digest],
+    }
+
+
+def test_a_new_kind_comes_to_what_was_there(tmp_path: Path) -> None:
+    packed(tmp_path / PACK, "float32", "plain", QUICK, value=1.0)
+    packed(tmp_path / VARIANTS_PACK, "float32-tails", "tails", QUICK, value=2.0)
+    earlier = [("torch.abs", "float32-refused", "not determined", "why")]
+    (tmp_path / LISTED_VARIANTS).write_text(list_left_out(earlier, "torch", "2.9.0"))
+    parts, part = tmp_path / "parts" / "offset", PackWriter()
+    parts.mkdir(parents=True)
+    part.cases.append(case(part, "float32-offset", "offset", value=3.0))
+    later = [("torch.abs", "float64-offset", "not determined", "why")]
+    write_part(part, later, parts / "0000.npz")
+
+    add_variants(tmp_path / "parts", tmp_path, "torch")
+
+    packs = packs_in(tmp_path)
+    variants = {one["name"]: one for one in Pack(tmp_path / VARIANTS_PACK).cases}
+    assert {name: packs.array(one["arrays"][0])[0] for name, one in variants.items()} == {
+        "float32-offset": 3.0,
+        "float32-tails": 2.0,
+    }
+    assert [name for name, one in variants.items() if QUICK in one["tags"]] == ["float32-offset", "float32-tails"]
+    assert (tmp_path / LISTED_VARIANTS).read_text() == list_left_out([*earlier, *later], "torch", "2.9.0")
