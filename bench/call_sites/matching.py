@@ -25,8 +25,8 @@ class SeenCalls:
 
     calls: frozenset[tuple[str, int, int, str]]
     """File, first and last line of the expression, function."""
-    lines: frozenset[tuple[str, int]]
-    """Those that ran."""
+    places: frozenset[tuple[str, int, int]]
+    """File, line and column where an expression that ran begins, or after its end."""
     names: frozenset[str]
     """Functions whose calls can be seen."""
 
@@ -34,7 +34,7 @@ class SeenCalls:
     def of(cls, document: Mapping[str, Sequence[Sequence[object]]]) -> SeenCalls:
         return cls(
             frozenset(map(tuple, document["calls"])),  # type: ignore[arg-type]
-            frozenset(map(tuple, document["lines"])),  # type: ignore[arg-type]
+            frozenset(map(tuple, document["places"])),  # type: ignore[arg-type]
             frozenset(map(str, document["names"])),
         )
 
@@ -47,7 +47,7 @@ class Agreement:
     missing_calls: tuple[tuple[str, int, str], ...]
     """Calls that were made and that no site names."""
     sites: int
-    """Sites on lines that ran."""
+    """Sites whose expression ran."""
     unmade: tuple[Site, ...]
     """Of these, those whose call was not made."""
 
@@ -83,9 +83,7 @@ def agreement(sites: Iterable[Site], seen_calls: SeenCalls, root: str) -> Agreem
         f"{OPERATORS_IN[root]}.{plain_name(name, root)}" for name in seen_calls.names if _is_operator(name)
     }
     sites_that_ran = [
-        site
-        for site in all_sites
-        if site.use is not Use.named and (site.path, site.line) in seen_calls.lines and site.function in visible
+        site for site in all_sites if site.use is not Use.named and _ran(site, seen_calls) and site.function in visible
     ]
     unmade_sites = [
         site
@@ -93,6 +91,12 @@ def agreement(sites: Iterable[Site], seen_calls: SeenCalls, root: str) -> Agreem
         if plain_name(site.function, root) not in made_at.get((site.path, site.line), ())
     ]
     return Agreement(len(seen_calls.calls), tuple(missing_calls), len(sites_that_ran), tuple(unmade_sites))
+
+
+def _ran(site: Site, seen_calls: SeenCalls) -> bool:
+    """Whether the expression of a site ran: it begins there, or its callee's name, with its last part there, ends."""
+    name = site.function.rpartition(".")[2]
+    return any((site.path, site.line, column) in seen_calls.places for column in (site.column, site.column + len(name)))
 
 
 def plain_name(function: str, root: str) -> str:

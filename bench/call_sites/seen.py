@@ -1,12 +1,13 @@
 """``python -m bench.call_sites.seen FRAMEWORK PACKAGE PROGRAM``: the calls that a program makes out of a package.
 
 In the framework's environment. One line of JSON on stdout: the direct calls of public functions that compute, each with
-the extent of its expression, the lines of the package that ran, and the names that can be seen at all.
+the extent of its expression, the expressions of the package that ran, and the names that can be seen at all.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import runpy
@@ -16,30 +17,31 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from itertools import islice
-from types import FrameType
-from typing import Any
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from runners.suite.recording.wrapping import FunctionLocation
 
 SeenCall = tuple[str, int, int, str]
 """File, first and last line of the expression, and the function's public name."""
-
-
-_MAPPERS = frozenset({"associative_scan", "cond", "fori_loop", "map", "reduce", "scan", "switch", "while_loop"})
-"""Functions of JAX that are handed a function: what that calls is seen, and they are not."""
+Place = tuple[str, int, int]
+"""File, line and column, from 1."""
 
 
 class Sight:
-    """The calls out of one package, and its lines that ran."""
+    """The calls out of one package, and the places where its expressions that ran begin and end."""
 
     def __init__(self, folder: str) -> None:
         self.calls: set[SeenCall] = set()
-        self.lines: set[tuple[str, int]] = set()
+        self._ran_by_code: dict[CodeType, set[int]] = {}
         self._folder = folder + os.sep
 
     def note(self, frame: FrameType | None, name: str) -> None:
         """Note a call if the frame that makes it is the package's."""
         if frame is not None and frame.f_code.co_filename.startswith(self._folder):
             first, last, *_ = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
-            self.calls.add((self._path(frame), first or frame.f_lineno, last or frame.f_lineno, name))
+            self.calls.add((self._path(frame.f_code), first or frame.f_lineno, last or frame.f_lineno, name))
 
     @contextlib.contextmanager
     def tracing(self) -> Iterator[None]:
@@ -52,30 +54,63 @@ class Sight:
             threading.settrace(None)
 
     def _trace_function(self, frame: FrameType, event: str, _: object) -> Any:
-        return self._ran if frame.f_code.co_filename.startswith(self._folder) else None
-
-    def _ran(self, frame: FrameType, event: str, _: object) -> Any:
-        if event == "line":
-            self.lines.add((self._path(frame), frame.f_lineno))
+        if not frame.f_code.co_filename.startswith(self._folder):
+            return None
+        # A line is not enough: a condition within it leaves calls out, and a lambda's body runs later or never.
+        frame.f_trace_opcodes = True
         return self._ran
 
-    def _path(self, frame: FrameType) -> str:
-        return frame.f_code.co_filename.removeprefix(self._folder)
+    def _ran(self, frame: FrameType, event: str, _: object) -> Any:
+        if event == "opcode":
+            self._ran_by_code.setdefault(frame.f_code, set()).add(frame.f_lasti)
+        return self._ran
+
+    def places(self) -> Iterator[Place]:
+        """The places where expressions that ran begin, and those where they end."""
+        for code, offsets in self._ran_by_code.items():
+            path = self._path(code)
+            for number, (first, last, column, last_column) in enumerate(code.co_positions()):
+                if 2 * number in offsets and None not in (first, last, column, last_column):
+                    yield path, int(first or 0), int(column or 0) + 1
+                    yield path, int(last or 0), int(last_column or 0) + 1
+
+    def _path(self, code: CodeType) -> str:
+        return code.co_filename.removeprefix(self._folder)
 
 
 def seen_by_jax(sight: Sight) -> tuple[AbstractContextManager[Any], set[str]]:
-    """The public functions are wrapped as a recorder wraps them, while ``jit`` compiles as ever."""
+    """The public functions note their calls where users find them, while ``jit`` compiles as ever."""
     from runners.jax.recorder import places
-    from runners.suite.recording.wrapping import Mode, wrapped
-
-    class Caller:
-        def call(self, func: Any, last: str, name: str | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-            sight.note(sys._getframe(2), name or last)
-            return func(*args, **kwargs)
 
     every_place = list(places())
-    names = {place.name for place in every_place}
-    return wrapped(every_place, Caller(), Mode()), {name for name in names if name.rpartition(".")[2] not in _MAPPERS}
+    return _noting(every_place, sight), {place.name for place in every_place}
+
+
+@contextlib.contextmanager
+def _noting(places: Sequence[FunctionLocation], sight: Sight) -> Iterator[None]:
+    before = [(place, vars(place.owner).get(place.attribute)) for place in places]
+    for place in places:
+        function = getattr(place.owner, place.attribute)
+        setattr(place.owner, place.attribute, _noting_function(function, place.name, sight))
+    yield
+    for place, value in reversed(before):
+        if value is None:
+            delattr(place.owner, place.attribute)
+        else:
+            setattr(place.owner, place.attribute, value)
+
+
+def _noting_function(function: Any, name: str, sight: Sight) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        sight.note(sys._getframe(1), name)
+        return function(*args, **kwargs)
+
+    for member in dir(function):
+        # Such as ``reduce`` of ``jax.numpy.add``.
+        if not member.startswith("_") and not hasattr(call, member):
+            setattr(call, member, getattr(function, member))
+    return call
 
 
 def seen_by_torch(sight: Sight) -> tuple[AbstractContextManager[Any], set[str]]:
@@ -121,7 +156,7 @@ def main(framework: str, package: str, program: str) -> None:
     scope, names = SEEN_BY[framework](sight)
     with contextlib.redirect_stdout(sys.stderr), sight.tracing(), scope:
         runpy.run_path(program, run_name="__main__")
-    print(json.dumps({"calls": sorted(sight.calls), "lines": sorted(sight.lines), "names": sorted(names)}))
+    print(json.dumps({"calls": sorted(sight.calls), "places": sorted(set(sight.places())), "names": sorted(names)}))
 
 
 if __name__ == "__main__":

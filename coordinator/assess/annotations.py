@@ -6,19 +6,29 @@ import ast
 from collections.abc import Callable, Mapping
 
 from coordinator.assess.knowledge import Knowledge
-from coordinator.assess.values import CALLED, Elements, Items, Symbol, Thing, array, either, is_array
-from coordinator.catalogue.usage.resolver import OTHER, Binding
+from coordinator.assess.values import CALLED, Elements, Items, Parametrized, Symbol, Thing, array, either, is_array
+from coordinator.catalogue.usage.resolver import OTHER, Binding, Value
 
 _PLAIN_CLASSES = frozenset({"int", "float", "str", "bool", "bytes", "complex", "range", "slice", "type", "object"})
 _COLLECTIONS = frozenset({"List", "Sequence", "Iterable", "Iterator", "Set", "FrozenSet", "Collection", "Generator"})
+_FORMS = frozenset(
+    {*_COLLECTIONS, "Optional", "Union", "Dict", "Mapping", "Tuple", "Annotated", "list", "dict", "tuple", "set"}
+)
+"""Names of ``typing`` and of Python that are indexed by types."""
 _ARRAY_ALIASES: Mapping[str, str] = {"jax.numpy.ndarray": "jax.Array", "jax.typing.ArrayLike": "jax.Array"}
 
 
 class Annotations:
-    """Reads annotations; ``resolve`` says what a name stands for where the annotation stands."""
+    """Reads annotations; ``resolve`` says what a name stands for where the annotation stands.
 
-    def __init__(self, resolve: Callable[[ast.expr], Binding], knowledge: Knowledge) -> None:
+    ``define`` gives a name to a value that takes other files to know.
+    """
+
+    def __init__(
+        self, resolve: Callable[[ast.expr], Binding], define: Callable[[Value], Symbol], knowledge: Knowledge
+    ) -> None:
         self._resolve = resolve
+        self._define = define
         self._knowledge = knowledge
 
     def value(self, node: ast.expr) -> Binding:
@@ -63,5 +73,15 @@ class Annotations:
             return Items(tuple(self.value(part) for part in parts))
         if head in ("Callable", "Type", "type", "Literal"):
             return OTHER if head == "Literal" else None
-        # ``Annotated[Tensor, …]``, ``Final[int]``, ``Float[Array, "batch"]``.
-        return self.value(parts[0])
+        # ``Annotated[Tensor, …]``, ``Final[int]``, ``Float[Array, "batch"]``, and the user's own ``Param[jax.Array]``.
+        argument, owner = self.value(parts[0]), self._resolve(node.value)
+        instance = owner.extend(CALLED) if isinstance(owner, Symbol) else None
+        return argument if instance is None else self._define(Parametrized(instance, argument))
+
+
+def is_alias_of_types(node: ast.expr) -> bool:
+    """Whether an assigned expression is one of types by its form: ``Union[jax.Array, Any]``, ``Optional[Tensor]``."""
+    if not isinstance(node, ast.Subscript):
+        return False
+    head = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
+    return head in _FORMS

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, ClassVar
 
-from coordinator.assess.annotations import Annotations
+from coordinator.assess.annotations import Annotations, is_alias_of_types
 from coordinator.assess.arguments import (
     CASTS,
     DTYPE_NAMES,
@@ -46,7 +46,7 @@ from coordinator.assess.values import (
     item_of,
 )
 from coordinator.catalogue.surfaces import ARRAYS, ROOTS
-from coordinator.catalogue.usage.resolver import OTHER, Binding, Resolver, Value
+from coordinator.catalogue.usage.resolver import OTHER, Binding, Resolver, Value, is_class
 from coordinator.results.conditions import CallSite
 
 _FOREIGN = sys.stdlib_module_names | {"numpy", "scipy", "pandas", "PIL", "cv2", "matplotlib", "pytest", "tqdm"}
@@ -71,6 +71,10 @@ _LAYER_LISTS = frozenset(
     {"torch.nn.ModuleList", "torch.nn.Sequential", "torch.nn.ParameterList", "torch.nn.ModuleDict"}
 )
 _REGISTRATIONS = (".register_buffer", ".register_parameter", ".register_module", ".add_module")
+
+
+_MODULE_SCOPES = 2
+"""Open scopes at the top of a file: that of Python's own names, and the module's."""
 
 
 class Builtin(Value):
@@ -138,7 +142,7 @@ class SiteResolver(Resolver):
         self._knowledge = knowledge
         self._package = module if is_package else module.rpartition(".")[0]
         self._scopes = [dict(_BUILTINS), {}]
-        self._annotations = Annotations(partial(self._value, outer=False), knowledge)
+        self._annotations = Annotations(partial(self._value, outer=False), self._define_type, knowledge)
         self._within: list[str] = []
         self._function_name = ""
         self._shared: dict[str, Symbol] = {}
@@ -148,6 +152,8 @@ class SiteResolver(Resolver):
         self._returns: list[list[Binding]] = []
         self._guards: tuple[Guard, ...] = ()
         self._silent = 0
+        self._overloads: dict[str, Binding] = {}
+        """By the path of a function, what the signatures before its definition say that it returns."""
         self._takes_calls_alone = False
         """Whether what is read are arguments of ``isinstance`` and its like, whose names are no uses."""
 
@@ -246,6 +252,12 @@ class SiteResolver(Resolver):
         if value is not None and not (isinstance(value, Symbol) and value.path == path):
             self._facts.names[path] = either((self._facts.names.get(path), value))
 
+    def _define_type(self, value: Value) -> Symbol:
+        """A name for a value of which an annotation speaks."""
+        type_name = Symbol(f"{self.reading.module}.@{len(self._facts.names)}")
+        self._facts.names[type_name.path] = value
+        return type_name
+
     @property
     def _path(self) -> str:
         return ".".join((self.reading.module, *self._within))
@@ -287,6 +299,9 @@ class SiteResolver(Resolver):
     # Statements
 
     def _assign(self, node: ast.Assign) -> None:
+        if len(self._scopes) == _MODULE_SCOPES and is_alias_of_types(node.value):
+            self._bind_type(node.targets[0], node.value)
+            return
         is_alias = isinstance(node.value, ast.Name | ast.Attribute) and not any(
             isinstance(target, ast.Subscript) for target in node.targets
         )
@@ -298,6 +313,12 @@ class SiteResolver(Resolver):
         annotation = self._annotation(node.annotation)
         value = self._value(node.value) if node.value is not None else None
         self._bind_target(node.target, annotation if annotation is not None else value, node.value)
+
+    def _bind_type(self, target: ast.expr, types: ast.expr) -> None:
+        """Note the value of which ``Array = Union[jax.Array, Any]`` speaks where it is an annotation."""
+        if isinstance(target, ast.Name):
+            self._bind(target.id, Symbol(f"{self._path}.{target.id}"))
+            self._define(f"{self._path}.{target.id}{CALLED}", self._annotation(types))
 
     def _bind_target(self, target: ast.expr, value: Binding, source: ast.expr | None = None) -> None:
         match target:
@@ -363,12 +384,40 @@ class SiteResolver(Resolver):
         self._value(node.test, outer=False)
         with self._under(guard_of(node.test)):
             before = dict(self._scopes[-1])
-            self._visit_all(node.body)
+            with self._narrowed(node.test):
+                self._visit_all(node.body)
             after_body = self._scopes[-1]
             self._scopes[-1] = before
             self._visit_all(node.orelse)
             if not _leaves(node.body):
                 self._scopes[-1] = after_body if _leaves(node.orelse) else _merge_names(after_body, self._scopes[-1])
+
+    @contextmanager
+    def _narrowed(self, test: ast.expr) -> Iterator[None]:
+        """Read what stands under ``isinstance(x, jax.Array)`` with that value for the name."""
+        name, value = self._tested_class(test)
+        scope = self._scopes[-1]
+        before = scope.get(name)
+        if value is not None:
+            scope[name] = value
+        yield
+        if value is not None and self._scopes[-1].get(name) is value:
+            self._scopes[-1][name] = before if before is not None else self._lookup_outside(name)
+
+    def _lookup_outside(self, name: str) -> Binding:
+        """The value that a name has around the innermost scope."""
+        return next((scope[name] for scope in reversed(self._scopes[:-1]) if name in scope), None)
+
+    def _tested_class(self, test: ast.expr) -> tuple[str, Binding]:
+        """The name that a condition asks for its class, and the value that it has if it is of that class."""
+        match test:
+            case ast.BoolOp(op=ast.And(), values=[first, *_]):
+                return self._tested_class(first)
+            case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), classes]):
+                options = classes.elts if isinstance(classes, ast.Tuple) else [classes]
+                return name, either(self._annotation(option) for option in options)
+            case _:
+                return "", None
 
     def _for(self, node: ast.For | ast.AsyncFor) -> None:
         self._bind_target(node.target, element_of(self._value(node.iter, outer=False)))
@@ -416,6 +465,11 @@ class SiteResolver(Resolver):
         is_property = any(name in ("property", "cached_property") for name in decorators)
         parameters = parameter_names(node.args)[1 if receiver is not None else 0 :]
         result = annotation if annotation is not None else either(returns)
+        overloads = self._overloads.get(path)
+        if "overload" in decorators:
+            self._overloads[path] = either((overloads, result))
+        elif overloads is not None:
+            result = overloads
         self._facts.functions[path] = FunctionFact(parameters, result, is_property, owner or "")
 
     def _decorator(self, node: ast.expr) -> str:
@@ -465,7 +519,11 @@ class SiteResolver(Resolver):
             parameter = f"{path}<{argument.arg}>"
             annotation = self._annotation(argument.annotation)
             is_none = isinstance(default, ast.Constant) and default.value is None
-            if annotation is not None and not (isinstance(annotation, Thing) and _is_number(default)):
+            if isinstance(annotation, Symbol) and (isinstance(default_value, str) or _is_function(default_value)):
+                # ``dot_general: DotGeneral = lax.dot_general``: a function, whatever its protocol is called.
+                scope[argument.arg] = Symbol(parameter)
+                self._facts.defaults[parameter] = default_value
+            elif annotation is not None and not (isinstance(annotation, Thing) and _is_number(default)):
                 scope[argument.arg] = self._facts.names[parameter] = annotation
             elif default is not None and not is_none and default_value is OTHER:
                 scope[argument.arg] = self._facts.names[parameter] = OTHER
@@ -561,6 +619,8 @@ class SiteResolver(Resolver):
             return OTHER
         positional, keywords = self._arguments(node)
         call = call_site(node, positional, keywords)
+        if isinstance(node.func, ast.Name) and node.func.id == "range":
+            self._count_by(node.args)
         if isinstance(callee, Builtin):
             return self._built_in(callee.name, node, positional)
         if isinstance(callee, Wrapped):
@@ -577,6 +637,15 @@ class SiteResolver(Resolver):
             self._note(Form.called, callee, node, call=call, dtypes=dtypes)
         self._register(callee, node, positional)
         return self._make(callee, positional, keywords, call, dtype)
+
+    def _count_by(self, bounds: Sequence[ast.expr]) -> None:
+        """Note that the parameters in the bounds of a ``range`` are plain numbers."""
+        for bound in bounds:
+            number = bound.left if isinstance(bound, ast.BinOp) else bound
+            value = self._lookup(number.id) if isinstance(number, ast.Name) else None
+            for option in value.values if isinstance(value, Alternatives) else (value,):
+                if isinstance(option, Symbol) and option.is_parameter:
+                    self._facts.names[option.path] = OTHER
 
     def _register(self, callee: Binding, node: ast.Call, positional: Sequence[Binding]) -> None:
         """Note the attribute that ``self.register_buffer("mask", …)`` makes, and layers that are appended to a list."""
@@ -739,7 +808,9 @@ class SiteResolver(Resolver):
     def _choice(self, node: ast.IfExp) -> Binding:
         self._value(node.test, outer=False)
         with self._under(guard_of(node.test)):
-            return either([self._value(node.body), self._value(node.orelse)])
+            with self._narrowed(node.test):
+                value = self._value(node.body)
+            return either([value, self._value(node.orelse)])
 
     def _items(self, node: ast.Tuple | ast.List) -> Binding:
         values = [self._value(part) for part in node.elts]
@@ -814,6 +885,11 @@ def _with_text_keys(node: ast.Dict) -> Iterator[tuple[str, ast.expr]]:
     for key, value in zip(node.keys, node.values, strict=True):
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
             yield key.value, value
+
+
+def _is_function(value: Binding) -> bool:
+    """Whether it is a function of the user's, by its name: ``promote_dtype``, ``dtypes.promote_dtype``."""
+    return isinstance(value, Symbol) and value.is_plain_name and not is_class(value.path)
 
 
 def _is_number(node: ast.expr | None) -> bool:

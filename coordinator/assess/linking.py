@@ -17,6 +17,7 @@ from coordinator.assess.values import (
     Elements,
     Items,
     Method,
+    Parametrized,
     Symbol,
     Thing,
     Wrapped,
@@ -27,8 +28,6 @@ from coordinator.assess.values import (
 )
 from coordinator.catalogue.usage.resolver import OTHER, Binding
 
-_ARRAY_ANNOTATIONS = frozenset({"Array", "ArrayLike", "Numeric", "ArrayDevice"})
-"""Names that packages beside JAX give its arrays."""
 _MAPPING_METHODS = frozenset({"keys", "values", "items", "get"})
 _CALLS = ("forward", "__call__", "call")
 """Methods that calling an instance calls."""
@@ -77,6 +76,9 @@ class Linker:
                 return either(self.value(option) for option in values)
             case Wrapped(function):
                 return self.value(function)
+            case Parametrized(instance, argument):
+                instance_value = self.value(instance)
+                return instance_value if isinstance(instance_value, Symbol) else self.value(argument)
             case Method(owner=Thing()):
                 return binding
             case _:
@@ -106,6 +108,8 @@ class Linker:
         if path.endswith("]"):
             owner, _, index = path[:-1].rpartition("[")
             collection = self._evaluate(owner)
+            if isinstance(collection, Symbol) and collection.path.endswith(CALLED):
+                return self.made_by(self._member(collection, "__getitem__"))
             return self.value(item_of(collection, int(index)) if index else element_of(collection))
         if path.endswith(">") and not path.endswith(SUPER):
             return self._parameter(path)
@@ -289,10 +293,10 @@ class Linker:
             self._memo.clear()
         for mention in reading.mentions:
             options = self._options(mention)
-            sites = (self._site(mention, option, reading, public) for option in options)
-            site = next((site for site in sites if site is not None), None)
-            if site is not None:
-                yield site
+            sites = [site for option in options if (site := self._site(mention, option, reading, public)) is not None]
+            # A function that is handed in may be each of them, the class of a value is one.
+            by_function = {site.function: site for site in sites if site.certainty is Certainty.resolved}
+            yield from by_function.values() or sites[:1]
             if mention.form in (Form.called, Form.named) and mention.within:
                 for callee in filter(None, map(self.function_of, options)):
                     yield CallEdge(f"{reading.module}.{mention.within}", callee)

@@ -101,6 +101,14 @@ class Alternatives(Value):
     values: tuple[Binding, ...]
 
 
+@dataclass(frozen=True)
+class Parametrized(Value):
+    """What ``Param[jax.Array]`` speaks of: an instance of a class of the user's, or else of what is in brackets."""
+
+    instance: Symbol
+    argument: Binding
+
+
 def is_array(name: str) -> bool:
     """Whether instances of a class are arrays, or work like arrays."""
     return is_array_class(name) or name in _LIKE_ARRAYS

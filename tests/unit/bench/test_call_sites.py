@@ -15,7 +15,7 @@ def site(function: str, line: int, use: Use = Use.called) -> Site:
 def test_what_was_missed_and_what_was_never_called_is_named() -> None:
     seen_calls = SeenCalls(
         calls=frozenset({("a.py", 1, 1, "torch.Tensor.__matmul__"), ("a.py", 2, 4, "torch.sort")}),
-        lines=frozenset({("a.py", line) for line in (1, 2, 3)}),
+        places=frozenset({("a.py", line, 1) for line in (1, 2, 3)}),
         names=frozenset({"torch.Tensor.__matmul__", "torch.Tensor.__rsub__", "torch.sort", "torch.mm"}),
     )
     sites = [
@@ -30,6 +30,17 @@ def test_what_was_missed_and_what_was_never_called_is_named() -> None:
     assert [site.function for site in result.unmade] == ["torch.Tensor.__rsub__"]
     assert (result.recall, result.precision) == (0.5, 0.5)
     assert agreement([*sites, site("torch.sort", 4)], seen_calls, "torch").recall == 1
+
+
+def test_a_site_whose_expression_did_not_run_is_no_site_that_ran() -> None:
+    """``x if is_float else x.float()``: the line ran, and of the call neither the beginning nor the callee's end."""
+    seen_calls = SeenCalls(
+        frozenset({("a.py", 1, 1, "torch.sort")}), frozenset({("a.py", 1, 1)}), frozenset({"torch.mm"})
+    )
+    called = Site("a.py", 1, 20, "torch.mm", Certainty.typed, Use.called, None, "")
+    assert agreement([called], seen_calls, "torch").sites == 0
+    ran = SeenCalls(seen_calls.calls, frozenset({("a.py", 1, 22)}), seen_calls.names)
+    assert agreement([called], ran, "torch").sites == 1
 
 
 @pytest.mark.parametrize(

@@ -341,6 +341,79 @@ def test_calls_among_the_users_own_functions_are_kept_for_paths() -> None:
     assert source.modules["package/net.py"] == "package.net"
 
 
+JAX = "import jax\nimport jax.numpy as jnp\nfrom typing import Any, Union, overload\n"
+ARRAYS = JAX + "Array = Union[jax.Array, Any]\ndef f(x: Array):\n    return x.sum()\n"
+LAYERS = """
+class Param:
+    @overload
+    def __getitem__(self: 'Param[jax.Array]', key) -> jax.Array: ...
+    @overload
+    def __getitem__(self, key) -> Any: ...
+    def __getitem__(self, key):
+        return self.value
+
+class Layer:
+    def __init__(self):
+        self.bias = Param(jnp.zeros(3))
+        self.scale: Param[jax.Array] = make()
+
+    def __call__(self):
+        return self.bias[...] + 1, self.scale[...] * 2
+"""
+
+
+def jax_names(code: str, **others: str) -> list[str]:
+    files_by_path = {"main.py": JAX + code, **{f"{name}.py": text for name, text in others.items()}}
+    return [site.function for site in read_code(files_by_path).sites if site.path == "main.py"]
+
+
+def test_an_alias_of_types_is_the_types_in_its_file_and_in_others() -> None:
+    assert [site.function for site in read_code({"main.py": ARRAYS}).sites] == ["jax.Array.sum"]
+    assert jax_names("from arrays import Array\ndef f(x: Array):\n    return x >= 0", arrays=ARRAYS) == [
+        "jax.numpy.greater_equal"
+    ]
+
+
+def test_a_value_whose_class_a_condition_asks_is_of_that_class_under_it() -> None:
+    code = """
+def f(x, y):
+    if isinstance(x, jax.Array):
+        x + 1
+    x + 1
+    return y if isinstance(y, (int, float)) else y.mean()
+"""
+    assert jax_names(code) == ["jax.numpy.add", "jax.Array.mean"]
+
+
+def test_an_element_of_an_instance_is_what_its_class_gives() -> None:
+    assert jax_names(LAYERS) == ["jax.numpy.zeros", "jax.numpy.add", "jax.numpy.multiply"]
+
+
+def test_brackets_behind_another_name_hold_what_the_value_is() -> None:
+    code = "from jaxtyping import Float\ndef f(x: Float[jax.Array, 'batch']):\n    return x + 1"
+    assert jax_names(code) == ["jax.numpy.add"]
+
+
+def test_a_function_that_a_parameter_has_by_default_is_called_whatever_its_protocol() -> None:
+    code = """
+from protocols import Product
+def f(x, product: Product = jax.lax.dot_general):
+    return product(x, x)
+"""
+    assert jax_names(code, protocols="class Product: ...") == ["jax.lax.dot_general"] * 2
+
+
+def test_each_function_that_is_handed_in_may_be_the_one_that_is_called() -> None:
+    code = "def f(x, function=jnp.multiply):\n    return function(x, x)\nf(1, jnp.add)"
+    called = [site for site in read_code({"main.py": JAX + code}).sites if site.use is Use.called]
+    assert [site.function for site in called] == ["jax.numpy.add", "jax.numpy.multiply"]
+
+
+def test_a_parameter_that_a_range_counts_to_is_a_number() -> None:
+    code = "def f(axis, x):\n    axis < 0\n    return range(axis + 1)\njax.tree.map(f, a, b)"
+    assert jax_names(code) == ["jax.tree.map"]
+
+
 def test_an_argument_tells_a_parameter_what_it_is() -> None:
     code = "def helper(x, n):\n    return x[n]\ny = helper(torch.zeros(3), 2)\nhelper('text', 2)\n"
     assert functions(code) == [
