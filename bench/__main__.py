@@ -27,6 +27,7 @@ BENCHES: dict[str, tuple[str, ...]] = {
     "repeatability": (),
     "pages": (),
     "atlas": (),
+    "publish": (),
     "library": (),
     "truth": ("torch", "tensorflow", "jax"),
 }

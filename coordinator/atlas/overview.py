@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from coordinator.assess.evidence import TargetEvidence
+from coordinator.assess.evidence import Chart, TargetEvidence
 from coordinator.atlas.marks import NOT_CHARTED, AtlasCell, Mark, cell_of
 from coordinator.catalogue.releases import version_numbers
 from coordinator.figures.formats import join_words, number, plural
@@ -34,6 +34,11 @@ class TargetColumn:
     def line(self) -> tuple[str, str]:
         """Device and hardware, which stay the same from one version to the next."""
         return self.evidence.device, self.evidence.hardware
+
+    @property
+    def newest_charts(self) -> tuple[Chart, ...]:
+        """The newest chart of each suite, the newest of all first."""
+        return tuple({chart.suite: chart for chart in reversed(self.evidence.charts)}.values())[::-1]
 
     def newest_first(self) -> tuple[object, ...]:
         """A key by which columns are sorted: newer versions first, then by device and hardware."""

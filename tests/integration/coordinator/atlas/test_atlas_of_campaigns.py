@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,7 +15,7 @@ import pytest
 
 from coordinator.app import create_app
 from coordinator.assess.evidence_file import read
-from coordinator.atlas.addresses import as_link, framework_path, function_path, module_path
+from coordinator.atlas.addresses import as_link, framework_path, function_path, module_path, target_path
 from coordinator.atlas.keeper import SMALL, AtlasKeeper
 from coordinator.atlas.marks import cell_of
 from coordinator.configuration.settings import Settings
@@ -214,6 +215,22 @@ async def test_the_front_leads_to_each_function_by_module(http: httpx.AsyncClien
     module = f"/atlas/{as_link(module_path('hazards'))}"
     assert f'href="{module}"' in (await http.get(path)).text
     assert f'href="/atlas/{as_link(function_path("hazards.add"))}"' in (await http.get(module)).text
+
+
+async def test_the_page_of_a_target_leads_to_the_operations_of_the_newest_campaign_of_its_suite(
+    http: httpx.AsyncClient, lines: Lines
+) -> None:
+    await send(http, lines)
+    later_lines = [
+        {name: value.replace("20", "21", 1) if name.endswith("_at") else value for name, value in line.items()}
+        for line in lines
+    ]
+    newest = await send(http, later_lines)
+    (framework,) = (await fetch(http, "/"))["frameworks"]
+    (target,) = framework["targets"]
+    page = await http.get(f"/atlas/{as_link(target_path(target['target'], target['hardware']))}")
+    assert re.findall(r'href="(/campaigns/\d+/operations)"', page.text) == [f"/campaigns/{newest}/operations"]
+    assert (await http.get(f"/campaigns/{newest}/operations")).status_code == 200
 
 
 async def test_a_search_without_scripts_lists_what_it_found(http: httpx.AsyncClient, lines: Lines) -> None:

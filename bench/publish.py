@@ -1,0 +1,128 @@
+"""``publish``: the static site of 3,800 functions on six targets, which do as the functions of torch on XLA that ship.
+
+Measured are the CPU time from the evidence to the files on disk; the bytes of the site, its front page and its largest
+page of a function; and in a browser how long the front page takes until it is loaded, and a search until it is shown.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from bench.figure import Figure, middle, spread
+from bench.place import folder, say
+from coordinator.assess.evidence import CaseEvidence, TargetEvidence
+from coordinator.assess.evidence_file import load_shipped
+from coordinator.atlas.overview import atlas_of, column_of
+from coordinator.atlas.publication import publish
+from coordinator.atlas.site import site_files
+from coordinator.atlas.uses import shipped_uses
+from coordinator.catalogue.releases import shipped_release
+from protocol.enums import DeviceClass
+
+FRAMEWORK = "torch"
+FUNCTIONS = 3_800
+DEVICES = {
+    "cpu": DeviceClass.cpu,
+    "cuda": DeviceClass.gpu,
+    "mps": DeviceClass.gpu,
+    "rocm": DeviceClass.gpu,
+    "tpu": DeviceClass.tpu,
+    "xla": DeviceClass.cpu,
+}
+BUILT_CPU_S = 60.0
+FRONT_KB, FUNCTION_KB, SITE_MB = 150.0, 60.0, 60.0
+LOADED_LIMIT_MS, SEARCH_LIMIT_MS = 1_000.0, 50.0
+LOADS = 5
+SEARCHES = ("c", "conv", "torch.nn.functional.softmax", "no such function")
+# The script of the page is deferred: it has run and drawn before the event of loading.
+LOADED_MS = "performance.getEntriesByType('navigation')[0].loadEventStart"
+SEARCHED_MS = """text => {
+  const field = document.getElementById("find");
+  const began = performance.now();
+  field.value = text;
+  field.dispatchEvent(new Event("input"));
+  document.getElementById("found").getBoundingClientRect();
+  return performance.now() - began;
+}"""
+
+
+def run() -> Iterator[Figure]:
+    targets = _targets()
+    with folder() as place:
+        site = place / "site"
+        began = time.process_time()
+        columns = [column_of(target, frozenset()) for target in targets]
+        atlas = atlas_of(columns, shipped_uses(targets), "is made up for a bench")
+        files = publish(site_files(atlas, []), site)
+        cpu_s = time.process_time() - began
+        say("publish", f"{files:,} files after {cpu_s:.1f} s of CPU")
+        cases = sum(len(own) for target in targets for own in target.functions.values())
+        size = {"functions": FUNCTIONS, "targets": len(targets), "cases": cases, "files": files}
+        yield _below("site_built", cpu_s, "s", BUILT_CPU_S, size)
+        yield from _sizes(site, size)
+        yield from _front_in_browser(site / "index.html", size)
+
+
+def _sizes(site: Path, size: dict[str, int]) -> Iterator[Figure]:
+    yield _below("front_page", _bytes([site / "index.html"]) / 1e3, "kB", FRONT_KB, size)
+    largest = max(_bytes([path]) for path in (site / "functions").iterdir())
+    yield _below("largest_function_page", largest / 1e3, "kB", FUNCTION_KB, size)
+    files = [path for path in site.rglob("*") if path.is_file()]
+    yield _below("site", _bytes(files) / 1e6, "MB", SITE_MB, size)
+
+
+def _front_in_browser(front: Path, size: dict[str, int]) -> Iterator[Figure]:
+    from scripts import chromium
+
+    path = chromium.find()
+    if path is None:
+        say("publish", f"no figures of a browser: {chromium.MISSING}")
+        return
+    with chromium.launch(path) as browser:
+        page = browser.new_page()
+        loads_ms, searches_ms = [], []
+        for _ in range(LOADS):
+            page.goto(front.as_uri(), wait_until="load")
+            loads_ms.append(page.evaluate(LOADED_MS))
+            searches_ms += [page.evaluate(SEARCHED_MS, text) for text in SEARCHES]
+    for name, values_ms, limit_ms in (
+        ("front_loaded", loads_ms, LOADED_LIMIT_MS),
+        ("search", searches_ms, SEARCH_LIMIT_MS),
+    ):
+        figure = _below(name, middle(values_ms), "ms", limit_ms, size)
+        yield replace(figure, n=len(values_ms), spread=spread(values_ms))
+
+
+def _below(name: str, value: float, unit: str, limit: float, size: dict[str, int]) -> Figure:
+    return Figure(name, value, unit, target=f"under {limit:g} {unit}", met=value < limit, detail=dict(size))
+
+
+def _bytes(paths: Sequence[Path]) -> int:
+    return sum(path.stat().st_size for path in paths)
+
+
+def _targets() -> list[TargetEvidence]:
+    """Targets on each of which the functions do as those of the shipped evidence, one after the other."""
+    (shipped,) = [target for target in load_shipped().targets if target.framework == FRAMEWORK]
+    public = sorted(shipped_release(f"{FRAMEWORK}@{shipped.version}").kinds)
+    names = [public[number * len(public) // FUNCTIONS] for number in range(FUNCTIONS)]
+    models = list(shipped.functions.values())
+    return [
+        replace(
+            shipped,
+            device=device,
+            device_class=device_class,
+            functions={
+                name: tuple(_named(case, name) for case in models[(number + place) % len(models)])
+                for number, name in enumerate(names)
+            },
+        )
+        for place, (device, device_class) in enumerate(DEVICES.items())
+    ]
+
+
+def _named(case: CaseEvidence, function: str) -> CaseEvidence:
+    return replace(case, case=f"{function}/{case.case.rpartition('/')[2]}")
