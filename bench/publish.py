@@ -105,18 +105,18 @@ def _bytes(paths: Sequence[Path]) -> int:
 
 
 def _targets() -> list[TargetEvidence]:
-    """Targets on each of which the functions do as those of the shipped evidence, one after the other."""
-    (shipped,) = [target for target in load_shipped().targets if target.framework == FRAMEWORK]
-    public = sorted(shipped_release(f"{FRAMEWORK}@{shipped.version}").kinds)
+    """Targets on each of which the functions do as those of the evidence evidence, one after the other."""
+    (evidence,) = [target for target in load_shipped().targets if target.framework == FRAMEWORK]
+    public = sorted(shipped_release(f"{FRAMEWORK}@{evidence.version}").kinds)
     names = [public[number * len(public) // FUNCTIONS] for number in range(FUNCTIONS)]
-    models = list(shipped.functions.values())
+    models = list(evidence.functions.values())
     return [
         replace(
-            shipped,
+            evidence,
             device=device,
             device_class=device_class,
             functions={
-                name: tuple(_named(case, name) for case in models[(number + place) % len(models)])
+                name: tuple(_under_name(case, name) for case in models[(number + place) % len(models)])
                 for number, name in enumerate(names)
             },
         )
@@ -124,5 +124,5 @@ def _targets() -> list[TargetEvidence]:
     ]
 
 
-def _named(case: CaseEvidence, function: str) -> CaseEvidence:
+def _under_name(case: CaseEvidence, function: str) -> CaseEvidence:
     return replace(case, case=f"{function}/{case.case.rpartition('/')[2]}")

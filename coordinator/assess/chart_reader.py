@@ -13,7 +13,7 @@ from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.assess import store
-from coordinator.assess.merging import SuiteCases
+from coordinator.assess.merging import CaseIndex
 from coordinator.assess.store import ChartKey
 
 Ratios = Mapping[int, float]
@@ -23,7 +23,7 @@ Ratios = Mapping[int, float]
 class ChartReader(Protocol):
     """Reads charts, which are rows of ``store.charts``."""
 
-    async def cases(self, chart: Row[Any]) -> SuiteCases:
+    async def cases(self, chart: Row[Any]) -> CaseIndex:
         """The cases that the chart may have outcomes of."""
 
     async def ends(self, chart: Row[Any]) -> Sequence[Row[Any]]:
@@ -44,13 +44,13 @@ class WholeCharts:
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
-        self._cases: dict[int, SuiteCases] = {}
+        self._cases: dict[int, CaseIndex] = {}
         self._ratios = _CampaignRatios(connection, None)
 
-    async def cases(self, chart: Row[Any]) -> SuiteCases:
+    async def cases(self, chart: Row[Any]) -> CaseIndex:
         if chart.suite_id not in self._cases:
             rows = await store.cases(self._connection, chart.suite_id)
-            self._cases[chart.suite_id] = SuiteCases(
+            self._cases[chart.suite_id] = CaseIndex(
                 {row.name: row.function for row in rows}, {row.name: row.digest for row in rows}
             )
         return self._cases[chart.suite_id]
@@ -90,9 +90,9 @@ class FunctionCharts:
         digests = await store.digests_of_functions(connection, suite_ids, functions)
         return cls(connection, functions, digests, await store.ends_of_functions(connection, charts, functions))
 
-    async def cases(self, chart: Row[Any]) -> SuiteCases:
+    async def cases(self, chart: Row[Any]) -> CaseIndex:
         functions = {row.name: row.function for row in await self.ends(chart)}
-        return SuiteCases(functions, self._digests.get(chart.suite_id, {}))
+        return CaseIndex(functions, self._digests.get(chart.suite_id, {}))
 
     async def ends(self, chart: Row[Any]) -> Sequence[Row[Any]]:
         return self._ends.get((chart.campaign_id, chart.target_id), ())

@@ -384,7 +384,7 @@ class SiteResolver(Resolver):
         self._value(node.test, outer=False)
         with self._under(guard_of(node.test)):
             before = dict(self._scopes[-1])
-            with self._narrowed(node.test):
+            with self._with_tested_class(node.test):
                 self._visit_all(node.body)
             after_body = self._scopes[-1]
             self._scopes[-1] = before
@@ -393,7 +393,7 @@ class SiteResolver(Resolver):
                 self._scopes[-1] = after_body if _leaves(node.orelse) else _merge_names(after_body, self._scopes[-1])
 
     @contextmanager
-    def _narrowed(self, test: ast.expr) -> Iterator[None]:
+    def _with_tested_class(self, test: ast.expr) -> Iterator[None]:
         """Read what stands under ``isinstance(x, jax.Array)`` with that value for the name."""
         name, value = self._tested_class(test)
         scope = self._scopes[-1]
@@ -808,7 +808,7 @@ class SiteResolver(Resolver):
     def _choice(self, node: ast.IfExp) -> Binding:
         self._value(node.test, outer=False)
         with self._under(guard_of(node.test)):
-            with self._narrowed(node.test):
+            with self._with_tested_class(node.test):
                 value = self._value(node.body)
             return either([value, self._value(node.orelse)])
 

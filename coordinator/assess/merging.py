@@ -15,7 +15,7 @@ from coordinator.assess.evidence import CaseEvidence, Chart, EvidenceSet, Target
 
 
 @dataclass(frozen=True)
-class SuiteCases:
+class CaseIndex:
     """The cases of a suite under one revision."""
 
     functions: Mapping[str, str]
@@ -30,7 +30,7 @@ class Charted:
 
     target: TargetEvidence
     digests: Mapping[str, str | None]
-    """As ``SuiteCases`` has them."""
+    """As ``CaseIndex`` has them."""
     met_refusals: frozenset[str] = frozenset()
     """Cases that were refused as on the host: they are no evidence, and neither are their older outcomes."""
 
@@ -50,24 +50,24 @@ class TargetMerger:
         """By function the cases, by suite and name."""
         self._met_refusals: set[tuple[str, str]] = set()
 
-    def lacks(self, suite: str, revision: str, cases: SuiteCases) -> bool:
+    def lacks(self, suite: str, revision: str, cases: CaseIndex) -> bool:
         """Whether a chart with these cases, older than all others, may have one that is evidence."""
         return any(
             not self._has(suite, function, case) and self._stands(suite, revision, function, case, cases.digests)
             for case, function in cases.functions.items()
         )
 
-    def add(self, charted: Charted) -> None:
+    def add(self, chart: Charted) -> None:
         """Take the evidence of a chart, which is older than all others."""
         number = len(self._charts)
-        suite, revision = charted.chart.suite, charted.chart.revision
-        for function, cases in charted.target.functions.items():
-            self._leading.setdefault((suite, function), charted)
+        suite, revision = chart.chart.suite, chart.chart.revision
+        for function, cases in chart.target.functions.items():
+            self._leading.setdefault((suite, function), chart)
             for case in cases:
-                if self._stands(suite, revision, function, case.case, charted.digests):
+                if self._stands(suite, revision, function, case.case, chart.digests):
                     self._add_case(suite, function, case, number)
-        self._met_refusals.update((suite, case) for case in charted.met_refusals)
-        self._charts.append(charted)
+        self._met_refusals.update((suite, case) for case in chart.met_refusals)
+        self._charts.append(chart)
 
     @property
     def has_charts(self) -> bool:
@@ -78,7 +78,7 @@ class TargetMerger:
         """Of at least one chart."""
         return replace(
             self._charts[0].target,
-            charts=tuple(charted.chart for charted in self._charts),
+            charts=tuple(one.chart for one in self._charts),
             functions={name: tuple(cases.values()) for name, cases in self._functions.items()},
         )
 
@@ -107,8 +107,8 @@ class TargetMerger:
 def merge_charts(charts: Iterable[Charted]) -> tuple[TargetEvidence, ...]:
     """One evidence a target, ordered by its name and hardware."""
     mergers: dict[TargetKey, TargetMerger] = defaultdict(TargetMerger)
-    for charted in sorted(charts, key=lambda charted: charted.chart.at, reverse=True):
-        mergers[charted.target.key].add(charted)
+    for chart in sorted(charts, key=lambda one: one.chart.at, reverse=True):
+        mergers[chart.target.key].add(chart)
     return tuple(mergers[key].evidence for key in sorted(mergers))
 
 

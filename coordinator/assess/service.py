@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from coordinator.assess import store
 from coordinator.assess.chart_reader import ChartReader, FunctionCharts, WholeCharts
 from coordinator.assess.evidence import CaseEvidence, Chart, EvidenceSet, TargetEvidence, TargetKey
-from coordinator.assess.merging import Charted, SuiteCases, TargetMerger, complete
+from coordinator.assess.merging import CaseIndex, Charted, TargetMerger, complete
 from coordinator.assess.runs import Run, RunCase, case_evidence, is_met_refusal
 from coordinator.assess.script import (
     AssessedScript,
@@ -143,7 +143,7 @@ def _key(chart: Row[Any]) -> TargetKey:
 
 
 def _add(
-    merger: TargetMerger, chart: Row[Any], cases: SuiteCases, rows: Sequence[Row[Any]], ratios: Mapping[int, float]
+    merger: TargetMerger, chart: Row[Any], cases: CaseIndex, rows: Sequence[Row[Any]], ratios: Mapping[int, float]
 ) -> None:
     functions: dict[str, list[CaseEvidence]] = defaultdict(list)
     met_refusals = set()

@@ -103,7 +103,7 @@ class Alternatives(Value):
 
 @dataclass(frozen=True)
 class Parametrized(Value):
-    """What ``Param[jax.Array]`` speaks of: an instance of a class of the user's, or else of what is in brackets."""
+    """The type ``Param[jax.Array]``: an instance of a class of the user's, or else of the class in brackets."""
 
     instance: Symbol
     argument: Binding

@@ -11,7 +11,7 @@ import pytest
 
 from coordinator.assess import evidence_file
 from coordinator.assess.evidence import EvidenceSet, TargetEvidence, choose
-from coordinator.assess.merging import Charted, SuiteCases, TargetMerger, complete, extend, merge_charts
+from coordinator.assess.merging import CaseIndex, Charted, TargetMerger, complete, extend, merge_charts
 from coordinator.assess.runs import Run, RunCase, case_evidence
 from coordinator.errors import AssessmentError
 from coordinator.targets.selectors import Selector
@@ -139,7 +139,7 @@ def test_a_chart_is_read_only_for_a_case_that_is_no_older_and_no_other_one(
     merger = TargetMerger()
     merger.add(Charted(newer.target, {**newer.digests, f"{FUNCTION}/b": "d"}))
     cases = [f"{FUNCTION}/{name}" for name in names]
-    of_suite = SuiteCases(dict.fromkeys(cases, FUNCTION), dict.fromkeys(cases, digest))
+    of_suite = CaseIndex(dict.fromkeys(cases, FUNCTION), dict.fromkeys(cases, digest))
     assert merger.lacks("library", revision, of_suite) is lacks
     assert merger.lacks("paper", revision, of_suite)
     assert merger.lacks("library", revision, replace(of_suite, functions=dict.fromkeys(cases, "torch.other")))
