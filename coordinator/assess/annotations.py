@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from coordinator.assess.knowledge import Knowledge
 from coordinator.assess.values import CALLED, Elements, Items, Parametrized, Symbol, Thing, array, either, is_array
 from coordinator.catalogue.usage.resolver import OTHER, Binding, Value
 
 _PLAIN_CLASSES = frozenset({"int", "float", "str", "bool", "bytes", "complex", "range", "slice", "type", "object"})
+_NUMBERS = frozenset({"int", "float", "complex"})
 _COLLECTIONS = frozenset({"List", "Sequence", "Iterable", "Iterator", "Set", "FrozenSet", "Collection", "Generator"})
 _FORMS = frozenset(
     {*_COLLECTIONS, "Optional", "Union", "Dict", "Mapping", "Tuple", "Annotated", "list", "dict", "tuple", "set"}
@@ -40,7 +41,7 @@ class Annotations:
                 except (SyntaxError, ValueError, RecursionError):
                     return None
             case ast.BinOp(op=ast.BitOr()):
-                return either((self.value(node.left), self.value(node.right)))
+                return either(self.value(option) for option in _options(node))
             case ast.Subscript():
                 return self._collection(node)
             case ast.Name(id=name) if name in _PLAIN_CLASSES:
@@ -58,8 +59,14 @@ class Annotations:
             case _:
                 return None
 
+    def value_passed(self, node: ast.expr) -> Binding:
+        """The value of a parameter; of a number or an array nothing, as programs hardly ever hand over the array."""
+        value = self.value(node)
+        has_number = any(isinstance(option, ast.Name) and option.id in _NUMBERS for option in _options(node))
+        return None if has_number and isinstance(value, Thing) and value.is_array else value
+
     def _collection(self, node: ast.Subscript) -> Binding:
-        head = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
+        head = _head(node)
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if head in ("Optional", "Union"):
             return either(self.value(part) for part in parts)
@@ -79,9 +86,21 @@ class Annotations:
         return argument if instance is None else self._define(Parametrized(instance, argument))
 
 
+def _options(node: ast.expr) -> Sequence[ast.expr]:
+    """The sides of ``A | B | C``, and the types in ``Union[A, B, C]``."""
+    match node:
+        case ast.BinOp(op=ast.BitOr()):
+            return [*_options(node.left), *_options(node.right)]
+        case ast.Subscript(slice=ast.Tuple(elts=parts)) if _head(node) == "Union":
+            return parts
+        case _:
+            return [node]
+
+
+def _head(node: ast.Subscript) -> str:
+    return node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
+
+
 def is_alias_of_types(node: ast.expr) -> bool:
     """Whether an assigned expression is one of types by its form: ``Union[jax.Array, Any]``, ``Optional[Tensor]``."""
-    if not isinstance(node, ast.Subscript):
-        return False
-    head = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
-    return head in _FORMS
+    return isinstance(node, ast.Subscript) and _head(node) in _FORMS

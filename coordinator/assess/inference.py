@@ -318,7 +318,7 @@ class SiteResolver(Resolver):
         """Note the value of which ``Array = Union[jax.Array, Any]`` speaks where it is an annotation."""
         if isinstance(target, ast.Name):
             self._bind(target.id, Symbol(f"{self._path}.{target.id}"))
-            self._define(f"{self._path}.{target.id}{CALLED}", self._annotation(types))
+            self._define(f"{self._path}.{target.id}{CALLED}", self._annotation(types, is_passed=True))
 
     def _bind_target(self, target: ast.expr, value: Binding, source: ast.expr | None = None) -> None:
         match target:
@@ -517,7 +517,7 @@ class SiteResolver(Resolver):
                 scope[argument.arg] = receiver
                 continue
             parameter = f"{path}<{argument.arg}>"
-            annotation = self._annotation(argument.annotation)
+            annotation = self._annotation(argument.annotation, is_passed=True)
             is_none = isinstance(default, ast.Constant) and default.value is None
             if isinstance(annotation, Symbol) and (isinstance(default_value, str) or _is_function(default_value)):
                 # ``dot_general: DotGeneral = lax.dot_general``: a function, whatever its protocol is called.
@@ -555,11 +555,12 @@ class SiteResolver(Resolver):
 
     # Annotations
 
-    def _annotation(self, node: ast.expr | None) -> Any:
+    def _annotation(self, node: ast.expr | None, *, is_passed: bool = False) -> Any:
+        """The value of which an annotation speaks; ``is_passed`` to a parameter."""
         if node is None:
             return None
         with self._quiet():
-            return self._annotations.value(node)
+            return self._annotations.value_passed(node) if is_passed else self._annotations.value(node)
 
     # Expressions
 

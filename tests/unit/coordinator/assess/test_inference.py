@@ -374,6 +374,13 @@ def test_an_alias_of_types_is_the_types_in_its_file_and_in_others() -> None:
     ]
 
 
+def test_a_parameter_that_may_be_a_number_has_no_operators() -> None:
+    assert jax_names("def f(rate: float | jax.Array):\n    return -rate") == []
+    alias = "from typing import Union\nimport jax\nScalar = Union[float, jax.Array]"
+    assert jax_names("from kinds import Scalar\ndef f(rate: Scalar):\n    return -rate", kinds=alias) == []
+    assert jax_names("rate: float | jax.Array = make()\n-rate") == ["jax.numpy.negative"]
+
+
 def test_a_value_whose_class_a_condition_asks_is_of_that_class_under_it() -> None:
     code = """
 def f(x, y):
