@@ -53,15 +53,21 @@ class Portolan:
     def up(self, *options: str, real: bool = False) -> Up:
         return Up(self, options, None if real or self.real else COORDINATOR_SERVER)
 
+    def demo(self, *options: str) -> Up:
+        """A demo whose verdicts are known, and that times what runs."""
+        return Up(self, options, None if self.real else COORDINATOR_SERVER, command="demo")
+
 
 class Up:
-    """``portolan up`` in the background; ``lines`` is what it has said."""
+    """``portolan up`` in the background, or another command that says Ctrl-C; ``lines`` is what it has said."""
 
-    def __init__(self, portolan: Portolan, options: tuple[str, ...], server: ForkServer | None) -> None:
+    def __init__(
+        self, portolan: Portolan, options: tuple[str, ...], server: ForkServer | None, command: str = "up"
+    ) -> None:
         self.lines: list[str] = []
         self.process = ForkedProcess(
             server,
-            [*COMMAND, "up", *options],
+            [*COMMAND, command, *options],
             env=portolan.variables,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

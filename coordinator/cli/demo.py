@@ -25,6 +25,7 @@ from rich.text import Text
 from coordinator.campaigns.models import CampaignDetail, CampaignTarget
 from coordinator.cli.credentials import find_token
 from coordinator.cli.directory import DEFAULT_PORT, DataDirectory
+from coordinator.cli.interrupts import FirstInterrupt
 from coordinator.cli.local import (
     KNOWN_TARGETS,
     LOOK_EVERY_S,
@@ -161,17 +162,21 @@ class Demo:
         """Show the campaign's progress until it has ended. Its part on targets that are hopeless is cancelled."""
         follower, began = DemoFollower(self.client.url, self.client.token, campaign, self.board.say), time.monotonic()
         given_up: set[str] = set()
-        verdicts_told = False
+        first_interrupt: FirstInterrupt | None = None
         while not follower.ended:
             for target in set(hopeless()) - given_up:
                 with suppress(PortolanError):
                     self.client.cancel(campaign.id, [target])
                     given_up.add(target)
                     self.board.say(f"{target}: left out, its runner ended {HOPELESS_STARTS} times in a row")
-            if not verdicts_told and all(target.verdicts_complete for target in follower.latest.by_target):
-                verdicts_told = True
+            if first_interrupt is None and all(target.verdicts_complete for target in follower.latest.by_target):
+                first_interrupt = FirstInterrupt()
                 self._tell_verdicts(campaign.id, time.monotonic() - began)
+            if first_interrupt is not None and first_interrupt.take():
+                self._end_timing(campaign.id)
             yield follower.latest.by_target
+        if first_interrupt is not None:
+            first_interrupt.give_back()
         if follower.error is not None:
             raise follower.error
 
@@ -184,6 +189,14 @@ class Demo:
             f"now what runs there is timed; Ctrl-C ends that and keeps the chart: "
             f"{self.client.url}/campaigns/{campaign}/matrix"
         )
+
+    def _end_timing(self, campaign: int) -> None:
+        try:
+            self.client.cancel(campaign)
+        except PortolanError as error:
+            self.board.say(f"the timing could not be ended: {error}; Ctrl-C again stops everything")
+        else:
+            self.board.say("no more is timed; the chart has all verdicts, and the times so far")
 
     def results(self, campaign: int, tend: Callable[[], None] = lambda: None) -> Results:
         """Return the matrix and the summary; ``tend`` brings back a database of ours that is away."""

@@ -1,0 +1,27 @@
+"""Ctrl-C that means something else than the end of the program."""
+
+from __future__ import annotations
+
+import signal
+from types import FrameType
+
+
+class FirstInterrupt:
+    """Takes the first Ctrl-C from now on; the second one has its usual effect."""
+
+    def __init__(self) -> None:
+        self._came = False
+        self._before = signal.signal(signal.SIGINT, self._note)
+
+    def take(self) -> bool:
+        """Whether it came and was not taken yet."""
+        came, self._came = self._came, False
+        return came
+
+    def give_back(self) -> None:
+        """Let the next Ctrl-C have its usual effect."""
+        signal.signal(signal.SIGINT, self._before)
+
+    def _note(self, _number: int, _frame: FrameType | None) -> None:
+        self._came = True
+        self.give_back()
