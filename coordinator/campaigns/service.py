@@ -187,6 +187,13 @@ async def failures(engine: AsyncEngine, campaign_id: int, most: int) -> list[Rec
     return [RecentFailure.model_validate(row._mapping) for row in rows]
 
 
+async def incomplete(engine: AsyncEngine, campaign_id: int, functions: int) -> list[RecentFailure]:
+    """The incomplete outcomes of so many functions, as far as the matrix counts them."""
+    async with engine.connect() as connection:
+        rows = await store.incomplete(connection, campaign_id, functions)
+    return [RecentFailure.model_validate(row._mapping) for row in rows]
+
+
 async def cancel(
     engine: AsyncEngine, campaign_id: int, caller: Caller, selectors: Sequence[str] = ()
 ) -> CampaignDetail:

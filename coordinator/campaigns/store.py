@@ -327,6 +327,26 @@ async def failed_lately(connection: AsyncConnection, campaign_id: int, most: int
     return (await connection.execute(_FAILED_LATELY, {"campaign": campaign_id, "most": most})).all()
 
 
+# By way of the matrix, which has few such functions; outcomes have no index of them.
+_INCOMPLETE = text(f"""
+SELECT o.job_id, o.run, o.verdict, o.cause, o.finished_at, c.name AS "case", c.function,
+       t.framework, t.version, t.device,
+       left({failure_text("o")}, 300) AS said
+  FROM (SELECT * FROM matrix_cells WHERE campaign_id = :campaign AND incomplete > 0
+         ORDER BY framework, function, target_id LIMIT CAST(:functions AS int)) m
+  JOIN campaign_targets ct ON ct.campaign_id = m.campaign_id AND ct.target_id = m.target_id
+  JOIN targets t ON t.id = m.target_id
+  JOIN cases c ON c.suite_id = ct.suite_id AND c.function = m.function
+  JOIN jobs j ON j.campaign_id = m.campaign_id AND j.target_id = m.target_id AND j.case_id = c.id
+  JOIN outcomes o ON o.job_id = j.id AND o.verdict = 'incomplete'
+ ORDER BY m.framework, m.function, m.target_id, o.job_id
+""")
+
+
+async def incomplete(connection: AsyncConnection, campaign_id: int, functions: int) -> Sequence[Row[Any]]:
+    return (await connection.execute(_INCOMPLETE, {"campaign": campaign_id, "functions": functions})).all()
+
+
 async def cancel(connection: AsyncConnection, campaign_id: int) -> bool:
     """Cancel all that is not done; False if the campaign had ended already."""
     result = await connection.execute(

@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 from coordinator.errors import UnknownNameError
-from coordinator.figures.formats import fraction
+from coordinator.figures.formats import fraction, verdict_words
 from protocol.enums import Cause, Judge
 
 
@@ -36,7 +36,7 @@ class Counts:
 
     @property
     def description(self) -> str:
-        return f"{self.fraction} cases passed: {self.verdict}" if self.total else "no counted case"
+        return f"{self.fraction} cases passed: {verdict_words(self.verdict)}" if self.total else "no counted case"
 
 
 NOTHING_COUNTED = Counts("unknown", 0, 0, 0, 0)

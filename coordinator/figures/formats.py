@@ -73,3 +73,12 @@ def join_words(words: Sequence[str], most: int | None = None) -> str:
     if most is not None and len(words) > most:
         words = [*words[:most], f"{len(words) - most:,} more"]
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else ""
+
+
+VERDICT_WORDS = {"success": "passes", "partial": "fails some", "complete": "fails all", "unknown": "not tried"}
+"""How pages say the verdict of a function, by the word that is stored."""
+
+
+def verdict_words(verdict: str) -> str:
+    """The verdict of a function in the words of pages; that of a run is its own word."""
+    return VERDICT_WORDS.get(verdict, verdict)

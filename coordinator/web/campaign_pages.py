@@ -39,6 +39,10 @@ FAILURES = 100
 """Latest failures that are read."""
 GROUPS = 10
 """Groups of them on the page."""
+NO_FAILURES = frozenset(
+    {Cause.removed, Cause.not_applicable, Cause.lowered, Cause.environment, Cause.infrastructure, Cause.cancelled}
+)
+"""Causes of outcomes that count in no verdict."""
 WORDS = ("success", "partial", "complete", "unknown")
 
 
@@ -61,6 +65,10 @@ class CauseCount:
     """By the name of the rule."""
     addresses: dict[str, str]
     """Addresses of the matrices that show them."""
+
+    @property
+    def is_failure(self) -> bool:
+        return self.cause not in NO_FAILURES
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +112,8 @@ class Overview:
     targets: tuple[TargetLine, ...]
     causes: tuple[CauseCount, ...]
     failed_lately: tuple[FailureGroup, ...]
+    incomplete: tuple[FailureGroup, ...]
+    """What gave no verdict, and why."""
     coverage: tuple[str, ...]
     """How much of each framework was charted, in sentences."""
     sample: CampaignSample | None
@@ -149,6 +159,7 @@ async def overview(engine: AsyncEngine, campaign_id: int) -> Overview:
     freshness = None if campaign.state == "running" else await matrix.ensure_fresh(engine, campaign_id)
     verdicts = await service.verdicts(engine, campaign_id)
     failures = await service.failures(engine, campaign_id, FAILURES) if campaign.counters.failed else []
+    incomplete = await service.incomplete(engine, campaign_id, GROUPS) if campaign.counters.incomplete else []
     coverages = await of_matrix(engine, campaign_id, campaign.suite)
     sample = await samples.of_campaign(engine, campaign_id) if campaign.sample is not None else None
     elapsed_s = ((campaign.finished_at or datetime.now(UTC)) - campaign.created_at).total_seconds()
@@ -159,6 +170,7 @@ async def overview(engine: AsyncEngine, campaign_id: int) -> Overview:
         targets=tuple(_line(campaign, target, verdicts, elapsed_s) for target in campaign.by_target),
         causes=causes(campaign_id, verdicts),
         failed_lately=group_failures(failures)[:GROUPS],
+        incomplete=group_failures(incomplete)[:GROUPS],
         coverage=tuple(map(sentence, coverages)),
         sample=sample,
     )

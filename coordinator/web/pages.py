@@ -53,6 +53,7 @@ templates.filters |= {
     "cell_text": cell_text,
     "pretty": filters.pretty,
     "unproven": filters.unproven,
+    "verdict_words": formats.verdict_words,
 }
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from protocol.enums import JUDGED_BY, Judge
@@ -69,6 +70,15 @@ def test_a_function_that_misses_cases_is_unknown_and_the_first_line_says_how_man
 def test_only_what_ran_was_judged(portolan: Portolan) -> None:
     assert "Of 5 cases that ran, 5 by numpy" in portolan.ask("results", "1")
     assert "Of 2 cases that ran, 2 by numpy" in portolan.ask("results", "2")
+
+
+def test_the_page_of_the_campaign_says_what_is_incomplete_and_why(portolan: Portolan) -> None:
+    url = portolan.ask("login", "--link").partition("/login")[0]
+    whole, lossy = (httpx.get(f"{url}/campaigns/{number}").raise_for_status().text for number in (1, 2))
+    assert 'id="incomplete"' not in whole
+    section = lossy.partition('id="incomplete"')[2].partition("</section>")[0]
+    assert "the device was lost" in section
+    assert f"/functions/hazards/{ADD}" in section
 
 
 def test_a_comparison_names_what_was_lost_and_a_gate_fails_on_it(portolan: Portolan) -> None:

@@ -136,7 +136,12 @@ def test_a_function_has_every_run_with_what_repeats_it(browser: httpx.Client, ca
     answer = browser.get(f"/campaigns/{campaign}/functions/hazards/hazards.add")
     assert answer.status_code == 200
     text = text_of(answer)
-    for words in ("hazards.add/wrong", "portolan-runner run hazards cpu hazards.add/wrong", "Fingerprint", "partial"):
+    for words in (
+        "hazards.add/wrong",
+        "portolan-runner run hazards cpu hazards.add/wrong",
+        "Fingerprint",
+        "fails some",
+    ):
         assert words in text
     assert 'class="strips"' in answer.text
     rows = list(csv.DictReader(io.StringIO(browser.get(answer.url, params={"as": "csv"}).text)))

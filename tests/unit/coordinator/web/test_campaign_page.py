@@ -67,11 +67,14 @@ def test_causes_are_counted_by_both_rules_the_most_frequent_first() -> None:
             *verdicts(3, "complete", "crash"),
             *verdicts(4, "success", on_device=("complete", "placement")),
             *verdicts(9, "success"),
+            *verdicts(1, "unknown", "removed"),
         ],
     )
     assert [(count.cause, *count.functions.values()) for count in counts] == [
         ("crash", 3, 3),
         ("type", 2, 2),
+        ("removed", 1, 1),
         ("placement", 0, 4),
     ]
-    assert counts[2].addresses["on_device"] == "/campaigns/7/matrix?q=cause%3Aplacement&rule=on_device"
+    assert [count.cause for count in counts if not count.is_failure] == ["removed"]
+    assert counts[3].addresses["on_device"] == "/campaigns/7/matrix?q=cause%3Aplacement&rule=on_device"
