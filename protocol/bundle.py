@@ -18,14 +18,14 @@ from protocol.outcomes import Outcome
 from protocol.runner import RunnerInfo
 
 FORMAT: Literal[1] = 1
-"""Counts up when an older reader could not read what is written."""
+"""A writer raises it when older readers cannot read its files."""
 MAX_BYTES = 1 << 30
 MAX_LINE_BYTES = 16 << 20
 """The header of 20,000 cases is 5 MiB; an outcome with all its log is below 1 MiB."""
 
 
 class BundleMark(BaseModel):
-    """The part of a header that every format has, also later ones: it is read first."""
+    """The header's members that every format has, also later ones; readers check them first."""
 
     type: Literal["portolan-bundle"]
     format: int = Field(ge=1)
@@ -33,19 +33,19 @@ class BundleMark(BaseModel):
 
 
 class BundleHeader(Message):
-    """The first line of a bundle: all that a campaign is planned from."""
+    """The first line of a bundle: everything that is needed to plan the campaign."""
 
     type: Literal["portolan-bundle"] = "portolan-bundle"
     format: Literal[1] = FORMAT
     portolan: Name
-    """The version that wrote it."""
+    """The version of Portolan that wrote the bundle."""
     begun_at: Moment
-    """By the clock of that machine, as are all times in the bundle."""
+    """When the run began, by that machine's clock, as all times in the bundle."""
     runner: RunnerInfo
     suite: CatalogueSuite
-    """With those of its cases that ran, in their order."""
+    """The suite with the cases that ran, in their order."""
     functions: list[CaseName] = Field(min_length=1, max_length=1_000)
-    """The globs that chose them."""
+    """The globs that selected the functions."""
     runs: int = Field(ge=1, le=MAX_RUNS)
     timeout_s: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=MAX_TIMEOUT_S)
     timing: TimingPolicy = TimingPolicy.steady
@@ -53,7 +53,7 @@ class BundleHeader(Message):
 
     @property
     def outcomes(self) -> int:
-        """How many there are once it is complete."""
+        """The number of outcomes in a complete bundle."""
         return len(self.suite.cases) * self.runs
 
 
@@ -68,7 +68,7 @@ class BundledOutcome(Message):
 
 
 class BundleEnd(Message):
-    """The last line."""
+    """The last line: it shows that the bundle is complete and unchanged."""
 
     type: Literal["end"] = "end"
     outcomes: int = Field(ge=1, le=MAX_INTEGER)

@@ -28,34 +28,36 @@ def _check_size(value: JsonValue) -> JsonValue:
 
 
 Value = Annotated[JsonValue, AfterValidator(_check_size)]
-"""As JSON has it, or an object: ``{"array": "float32", "shape": [3, 4]}``, ``{"object": "torch.float32"}`` by its
-public name, ``{"expression": "x.shape[0]"}`` of source text, ``{"shortened": "[1, 2, 3"}`` of what is longer."""
+"""A value of a keyword: a JSON value, or an object for anything else: ``{"array": "float32", "shape": [3, 4]}``,
+``{"object": "torch.float32"}`` with its public name, ``{"expression": "x.shape[0]"}`` with source text, or
+``{"shortened": "[1, 2, 3"}`` with the beginning of a long value."""
 
 
 Keyword = Annotated[str, Field(max_length=MAX_KEYWORD, pattern=NO_NUL)]
 
 
 class CallOptions(Message):
-    """One call of the function."""
+    """One call of the function that a case tests."""
 
     positional: Count
-    """Arguments without a name, of a method after its receiver."""
+    """Number of positional arguments; for a method, without the receiver."""
     keywords: dict[Keyword, Value] = Field(default_factory=dict, max_length=MAX_KEYWORDS)
     receiver: Value = None
-    """Of a method: the value whose method it is; null of a function, or where it is not known."""
+    """The object whose method is called; null for a function, or if unknown."""
 
 
 class CaseOptions(Message):
-    """How a case calls its function. It decides no result, so two catalogues of one revision may say it differently."""
+    """How a case calls its function. Options decide no result, so two catalogues of one revision may differ in them."""
 
     kind: CaseKind | None = None
     """Null: its runner does not say."""
     dtypes: list[Name] = Field(default_factory=list, max_length=MAX_DTYPES)
-    """Of the arrays that go into the call; of a case without any, that which it is about."""
+    """The dtypes of the input arrays; for a case without arrays, the dtype that it tests."""
     calls: list[CallOptions] | None = Field(default=None, max_length=MAX_CALLS)
-    """Null where only the case's own code knows them. Of an example: those in its text, by the function's name."""
+    """The calls; null if only the case's own code knows them. For a docstring example, the calls by the function's name
+    in its text."""
     shortened: bool = False
-    """A call, keyword or value was left out or cut, as there are limits."""
+    """Whether calls, keywords or values were omitted or cut because of the limits."""
 
 
 class CatalogueCase(Message):
@@ -67,8 +69,8 @@ class CatalogueCase(Message):
     """Why the function never touches a device, or null if it should."""
     tags: Lines = Field(default_factory=list)
     digest: Name | None = None
-    """Changes with whatever decides the case's result, and with nothing else; equal digests in two revisions of the
-    suite make the case's cells comparable. Null: only the suite's revision is known."""
+    """A digest that changes exactly when something that decides the case's result changes. Cases with equal digests in
+    two revisions of a suite can be compared. Null: only the suite's revision is known."""
     options: CaseOptions | None = None
     """Null: its runner does not say."""
 
@@ -86,7 +88,7 @@ class Catalogue(Message):
 
 
 def ambiguity(catalogue: Catalogue) -> str | None:
-    """Why a name in the catalogue means two things, or None: a suite listed twice, a case id twice in a suite."""
+    """The reason why a name is ambiguous, or None: a suite is listed twice, or a case id twice in a suite."""
     if (suite := _twice(suite.name for suite in catalogue.suites)) is not None:
         return f"its catalogue lists the suite '{short(suite)}' twice: list each suite once, at one revision"
     for suite_listed in catalogue.suites:
@@ -99,7 +101,7 @@ def ambiguity(catalogue: Catalogue) -> str | None:
 
 
 def representatives(cases: Iterable[CatalogueCase]) -> frozenset[str]:
-    """Ids of the cases by which their functions are timed where not all are, one a function.
+    """The ids of the representative cases, one per function, which are timed if not every case is.
 
     A refusal, a gradient, a random result, an empty or broadcast input and an odd dtype say less of how slow a function
     is than a plain call does; of cases alike in that it is the first, as suites begin with the usual call.
@@ -119,6 +121,6 @@ def _twice(names: Iterable[str]) -> str | None:
 
 
 def short(text: str) -> str:
-    """On one line, and at most as long as a message may be."""
+    """The text on one line, cut to the maximum length of a message."""
     line = "".join(letter if letter.isprintable() else "?" for letter in text)
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"

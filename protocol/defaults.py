@@ -1,4 +1,4 @@
-"""Bounds of a job's runs and time, and what is taken where nobody says otherwise. Standard library only.
+"""The limits and defaults of a job's runs and time. Standard library only.
 
 Apart from the messages, so that a command line can name them in its help without building a model.
 """

@@ -38,6 +38,6 @@ class Enrolment(Message):
 
 
 class Enrolled(BaseModel):
-    """The secret is the runner's own from now on. The answer says more, of the runner as REST shows it."""
+    """The answer: the runner's new secret. The REST API adds further members that describe the runner."""
 
     secret: str = Field(pattern=SECRET)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 PREFIX = "portolan-enrol"
 KEY = r"^[!-~]{32,500}$"
-"""Printable ASCII without a space, and too long to be guessed from a token."""
+"""The form of an enrolment key: printable ASCII without a space, and too long to be guessed from a token."""
 _TOKEN = re.compile(
     rf"{PREFIX}~(?P<name>[A-Za-z0-9_.+-]{{1,64}})~(?P<target>[A-Za-z0-9_.-]{{1,128}}/[A-Za-z0-9_.-]{{1,128}})"
     r"~(?P<code>[A-Za-z0-9_-]{43})"
@@ -38,7 +38,7 @@ class EnrolmentToken:
 
     @classmethod
     def parse(cls, text: str) -> EnrolmentToken:
-        """Raises ``ValueError``."""
+        """The parts of a token. Raises ``ValueError`` if the text is not a token."""
         match = _TOKEN.fullmatch(text)
         if match is None:
             raise ValueError(
@@ -53,7 +53,7 @@ class EnrolmentToken:
         return hmac.compare_digest(self.code, _code(key, self.name, self.target))
 
     def is_for(self, name: str) -> bool:
-        """Whether a runner of this name may join with it."""
+        """Whether the token allows a runner of this name to join."""
         return re.fullmatch("[0-9]{1,9}".join(map(re.escape, self.name.split("+"))), name) is not None
 
 

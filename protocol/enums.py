@@ -20,27 +20,27 @@ else:
 
 
 DEFAULT_SUITE = "paper"
-"""The suite that is run where none is named, on both sides."""
+"""The default suite, on both sides."""
 UNTIMED_SUITES = frozenset({"docs", "library", "library_quick", "pairs"})
-"""Suites of many small calls, which show what runs and is right: they are not timed where no policy is named."""
+"""Suites of many small calls that are untimed by default."""
 CONFORMANCE_SUITE = "conformance"
-"""The name that our runners give to what ``portolan runner check`` needs; its cases bear a ``ConformanceTag``."""
+"""The name of the suite that ``portolan runner check`` needs; its cases have a ``ConformanceTag``."""
 
 HOST = "cpu"
-"""The device word of a target that is the host itself: what runs on the host there has nowhere to fall back from."""
+"""The device word of a target that is the host itself. Nothing can fall back from it."""
 LOWERED = "-lowered"
-"""The end of the device word of a target for whose device programs are lowered, on the host, and not run: of such a
-target no case passes or fails, and nothing is timed."""
+"""The suffix of the device word of targets whose programs are only lowered, on the host, and not run. No case of such a
+target passes or fails, and nothing is timed."""
 REFUSES = "refuses"
-"""The tag of a case that expects a refusal: that it passes is no evidence of a port."""
+"""The tag of a case that expects a refusal. If it passes, that says nothing about the device."""
 JUDGED_BY = "judged-by-"
-"""The beginning of the tag that says which reference a case's expected values are of: a ``Judge``."""
+"""The prefix of the tag that names the source of a case's expected values, a ``Judge``."""
 FORM_ONLY = "form-only"
-"""The tag of a case of which structure, shapes and dtypes alone are compared."""
+"""The tag of a case that compares only structure, shapes and dtypes."""
 GRADIENT = "gradient"
-"""The tag of a case that runs a function forward and backward, beside those that only call it."""
+"""The tag of a case that runs a function forward and backward."""
 WRONG_ON_HOST = "wrong-on-the-host"
-"""The tag of a case whose expected values the host's CPU does not give: a defect there, too."""
+"""The tag of a case that fails on the host's CPU, because of a defect there."""
 REAL = "real"
 """The tag of a case in float32 or float64, among those whose tags say their class of dtype."""
 
@@ -80,11 +80,11 @@ class Ending(StrEnum):
     removed = "removed"
     """This version of the framework no longer has the function."""
     not_applicable = "not_applicable"
-    """The case declares that it has nothing to test here."""
+    """The case declares that it has nothing to test on this target."""
     lowered = "lowered"
-    """All that the case computes was lowered for the target's platform, and nothing ran there."""
+    """All programs of the case were lowered for the target's platform, and nothing ran there."""
     not_lowered = "not_lowered"
-    """Something that the case computes has no lowering for the target's platform."""
+    """A program of the case has no lowering for the target's platform."""
     harness_failed = "harness_failed"
     """Portolan's own code, or the environment, failed before the function was reached."""
     cancelled = "cancelled"
@@ -100,28 +100,31 @@ class Cause(StrEnum):
     precision = "precision"
     assertion = "assertion"
     silently_accepted = "silently_accepted"
-    """It returned where the host refuses the call: neither a pass nor a wrong value, so it is counted apart."""
+    """The call returned a result, and the host refuses it. Neither a pass nor a wrong value, so it is counted
+    separately."""
     placement = "placement"
     host_work = "host_work"
-    """Data sets, strings, tables, files and prints: work of the host, which no accelerator or compiler is made for."""
+    """The work is for the host: data sets, strings, tables, files and prints, for which no accelerator or compiler is
+    made."""
     compile = "compile"
     crash = "crash"
     unknown = "unknown"
     removed = "removed"
     not_applicable = "not_applicable"
     not_this_device = "not_this_device"
-    """The same failure on the host: the framework's own, whatever the device."""
+    """The host fails in the same way, so the cause is the framework itself."""
     lowered = "lowered"
-    """Lowered for the device and not run there: no reason not to port is known, and no value."""
+    """All programs were lowered for the device but not run: nothing known prevents porting, and no value was
+    checked."""
     not_lowered = "not_lowered"
-    """It has no lowering for the device, which was found without one."""
+    """A program has no lowering for the device. This was found without the device."""
     environment = "environment"
     infrastructure = "infrastructure"
     cancelled = "cancelled"
 
 
 class Placement(StrEnum):
-    """The place where the work of a case really ran."""
+    """Where a case was executed."""
 
     on_device = "on_device"
     fell_back = "fell_back"
@@ -130,7 +133,7 @@ class Placement(StrEnum):
 
 
 class Unproven(StrEnum):
-    """The reason for which the placement of a case is unknown; each with its ``sentence``."""
+    """Why the placement of a case is unknown; ``sentence`` explains each reason."""
 
     refuses = "refuses"
     no_array = "no_array"
@@ -166,18 +169,18 @@ _UNPROVEN = {
 
 
 class Kernels(StrEnum):
-    """The kernels or lowerings that a device has of the operation at which a case failed."""
+    """Which kernels or lowerings a device has for the operation at which a case failed."""
 
     none = "none"
-    """None, of whatever dtype."""
+    """There is none for any dtype."""
     other_dtypes = "other_dtypes"
-    """For other dtypes than those in flight."""
+    """There are some, but only for other dtypes than those of the failed call."""
     this_dtype = "this_dtype"
-    """For these dtypes, too: what it lacks is something else."""
+    """There is one for these dtypes, so something else is missing."""
 
 
 class Repetition(StrEnum):
-    """The end of the same call elsewhere, or in another dtype, after it had failed here."""
+    """The result of a repetition of a failed call on another device or in another dtype."""
 
     passed = "passed"
     failed_alike = "failed_alike"
@@ -190,7 +193,7 @@ class TimingPolicy(StrEnum):
 
     off = "off"
     quick = "quick"
-    """As steady, under a tenth of its time budget: a level for thousands of cases, and a wider spread."""
+    """Like ``steady`` with a tenth of its time budget: enough for thousands of cases, but with a wider spread."""
     steady = "steady"
     """Cold call, warm-up, then an adaptive number of samples under a time budget."""
     paper = "paper"
@@ -198,45 +201,45 @@ class TimingPolicy(StrEnum):
 
     @property
     def takes_samples(self) -> bool:
-        """Whether calls after the first are timed too."""
+        """Whether the policy also times calls after the first."""
         return self in (TimingPolicy.quick, TimingPolicy.steady)
 
 
 def default_timing(suite: str) -> TimingPolicy:
-    """The policy by which a suite is timed where none is named."""
+    """The default timing policy of a suite."""
     return TimingPolicy.off if suite in UNTIMED_SUITES else TimingPolicy.steady
 
 
 class TimedCases(StrEnum):
-    """The cases of a function that a timed run times; the others run for their verdict alone."""
+    """Which cases of a function a timed run times; the others run untimed."""
 
     all = "all"
     representative = "representative"
-    """One a function: ``protocol.catalogue.representatives``."""
+    """One case per function, chosen by ``protocol.catalogue.representatives``."""
 
 
 def default_timed_cases(suite: str) -> TimedCases:
-    """The cases of a suite that are timed where nothing else is said."""
+    """The default choice of the timed cases of a suite."""
     return TimedCases.representative if suite in UNTIMED_SUITES else TimedCases.all
 
 
 class Judge(StrEnum):
-    """The reference from which a case's expected values come, the most independent first."""
+    """The source of a case's expected values, the most independent first."""
 
     numpy = "numpy"
     """NumPy or SciPy, in float64."""
     decomposition = "decomposition"
-    """The library's own reference, written in other operations."""
+    """The library's own reference, composed of other operations."""
     reference = "reference"
-    """The one that the function's own tests bring, which may call the same kernels in float64: not independent."""
+    """The reference in the function's own tests. It may call the same kernels in float64, so it is not independent."""
     differences = "differences"
-    """Of a gradient: central differences of the forward pass on the CPU in float64, so not independent of that pass."""
+    """For a gradient: central differences of the forward pass on the CPU in float64. Not independent of that pass."""
     float64 = "float64"
     """The same function on the CPU in float64: not independent."""
     itself = "itself"
     """The same function on the CPU: not independent."""
     form = "form"
-    """None: only the form of the result is compared."""
+    """No reference: only the form of the result is compared."""
 
     @property
     def is_independent(self) -> bool:
@@ -244,12 +247,13 @@ class Judge(StrEnum):
 
 
 CaseKind = Literal["value", "statistics", "behaviour"]
-"""The part of a case's result that is judged: every value, against a reference; random numbers, by their statistics; or
-something else that the function promises, such as identity, state, the form of the result or an error."""
+"""How a case is judged: every value against a reference; random numbers by their statistics; or another promise of the
+function, such as identity, state, the form of the result or an error."""
 
 
 class InputKind(StrEnum):
-    """The kind of a case's inputs, as its tags say it; a case may have several, and a plain one has no other."""
+    """The kind of a case's inputs, according to its tags. A case may have several kinds; a plain one has only
+    ``plain``."""
 
     plain = "plain"
     empty = "empty"
@@ -260,7 +264,7 @@ class InputKind(StrEnum):
 
 
 class ConformanceTag(StrEnum):
-    """Marks the cases of which it is known beforehand what they do, so that a runner can be held to its contract."""
+    """The tags of cases with known behavior, with which a runner is checked against its contract."""
 
     passes = "conformance:passes"
     slow = "conformance:slow"

@@ -14,7 +14,7 @@ from protocol.model import Message
 from protocol.outcomes import Outcome
 
 HEARTBEAT_S = 5.0
-"""The pause between heartbeats of a runner that sends nothing else; the contract allows up to 10."""
+"""The default interval of heartbeats when nothing else is sent; the contract allows up to 10 s."""
 
 
 class Started(Message):
@@ -36,16 +36,16 @@ class Running(Message):
     id: Name
     attempt: AttemptNumber
     elapsed_s: Seconds
-    """On the runner's clock, by the rule of ``timeout_s``."""
+    """Seconds that the case has used of ``timeout_s``, by the runner's clock."""
     waited_s: Seconds = 0.0
-    """For the timing lock, since the case began: what ``elapsed_s`` leaves out, and all that it leaves out."""
+    """Seconds that the case has waited for the timing lock. ``elapsed_s`` excludes exactly this wait."""
 
 
 class Heartbeat(Message):
     type: Literal["heartbeat"] = "heartbeat"
     n: Total
     queued: Count
-    """How many jobs have not begun: those that wait, and one whose process is being made."""
+    """The number of jobs that have not started: waiting ones, and those whose process is being created."""
     running: list[Running] = Field(default_factory=list, max_length=MAX_RUNNING)
 
 
@@ -54,14 +54,14 @@ EVENT: TypeAdapter[Started | Finished | Heartbeat] = TypeAdapter(Event)
 
 
 class Acknowledgement(Message):
-    """Everything up to ``n`` is stored: the runner may forget it, and the job ids with it."""
+    """The coordinator has stored everything up to ``n``, so the runner may discard these events and their job ids."""
 
     boot_id: Name
     n: Total
 
 
 class BootMismatch(Message):
-    """Body of a 409: the runner is not the boot that the caller speaks of."""
+    """The body of a 409: the caller's boot id is not that of the running boot."""
 
     boot_id: Name
     detail: LongText

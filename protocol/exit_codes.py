@@ -1,6 +1,6 @@
 """Exit codes of a runner's command that tell the program which started it what to do next."""
 
 CANNOT_SERVE = 2
-"""Its framework or device is not there, or an option is wrong: starting it again is no use."""
+"""The framework or device is not available, or an option is wrong: starting it again does not help."""
 UNKNOWN_TARGET = 64
-"""No framework or device has this name, here or anywhere: it was misspelt (``EX_USAGE``)."""
+"""The name of the framework or device is unknown everywhere, so it is misspelled (``EX_USAGE``)."""

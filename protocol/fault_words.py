@@ -1,4 +1,4 @@
-"""Faults of a message in words that say what to write; those of the library are about its own types. Pure."""
+"""Validation errors of a message in words that say what to write instead of pydantic's own. Pure."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _WORDS = {
     "too_short": "must have {min_length} entries or more",
     "value_error": "{error}",
 }
-"""By the type of the fault, with the members of its context."""
+"""The sentence for each type of pydantic error, with placeholders for the members of its context."""
 
 
 def words_of(fault: Mapping[str, Any]) -> str:
-    """A fault, as pydantic lists it, in words: ``must be 100 or less``; an unusual one in the library's own."""
+    """A pydantic error in words, such as ``must be 100 or less``; for unusual types pydantic's own words."""
     context = fault.get("ctx", {})
     if context.get("pattern") == NO_NUL:
         return "must not contain NUL"

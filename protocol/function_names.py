@@ -1,5 +1,5 @@
-"""Names of functions as people give them: globs, the functions that they name, and close ones for a name that is not
-there. A campaign and a runner's own chart choose alike. Pure.
+"""Selecting functions by globs, and suggesting close names for unknown ones. Campaigns and bundles share these rules.
+Pure.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 MOST_GUESSED = 3
-"""Unknown functions for which a message names close ones: to look for them takes long."""
+"""Maximum number of unknown functions with suggestions, because the search is slow."""
 MOST_UNKNOWN = 50
-"""Unknown functions which a message names."""
+"""Maximum number of unknown functions in a message."""
 MOST_CLOSE = 3
 ALMOST = 0.15
-"""A name whose similarity is this much below the closest one's is not suggested."""
+"""Maximum difference in similarity between the closest name and another suggested one."""
 _WILD = frozenset("*?[")
 
 
 @dataclass(frozen=True)
 class ChosenFunctions:
-    """The functions that globs name, and the globs that name none."""
+    """The functions that match a glob, and the globs without a match."""
 
     functions: frozenset[str]
     unknown: tuple[str, ...]
@@ -43,7 +43,7 @@ def choose_functions(globs: Iterable[str], functions: Iterable[str]) -> ChosenFu
 
 
 def no_function_matches(globs: Sequence[str], functions: Iterable[str]) -> str:
-    """A sentence for globs that name none, with names that are close to the first few."""
+    """A sentence about globs without a match, with suggestions for the first few."""
     all_names = sorted(set(functions))
     sentences = [f"no function matches '{glob}'{did_you_mean(glob, all_names)}" for glob in globs[:MOST_GUESSED]]
     sentences += [f"none matches '{glob}'" for glob in globs[MOST_GUESSED:MOST_UNKNOWN]]

@@ -33,11 +33,11 @@ class JobBatch(Message):
 class JobStatus(StrEnum):
     queued = "queued"
     known = "known"
-    """This attempt is already here; posting it again changes nothing."""
+    """The runner already has this attempt; posting it again changes nothing."""
     stale_attempt = "stale_attempt"
-    """A newer attempt of the job is already here."""
+    """The runner has a newer attempt of the job."""
     other_case = "other_case"
-    """The id is here with another suite, case or run: nothing is taken, and what is here goes on."""
+    """The runner has this id with another suite, case or run. It takes nothing, and the existing job continues."""
     unknown_case = "unknown_case"
     full = "full"
 

@@ -33,9 +33,9 @@ from typing import Annotated
 from pydantic import AfterValidator, AwareDatetime, Field
 
 MAX_MILLISECONDS = 1e12
-"""No clock has run for longer, and no figure overflows: 2^31 such durations add up to 10^22, and one of them
-is at most 10^24 times ``LEAST_MILLISECONDS``, so that sums, ratios, products of two ratios and their means
-all stay far below the greatest double, 10^308."""
+"""The longest duration. No clock has run for longer, and no figure overflows: 2^31 such durations add up to 10^22, and
+one of them is at most 10^24 times ``LEAST_MILLISECONDS``. So sums, ratios, products of two ratios and their means stay
+far below the greatest double, 10^308."""
 LEAST_MILLISECONDS = 1e-12
 """A femtosecond. A shorter time is stored as zero: no clock can distinguish it from zero, and a quotient
 by it could overflow. Zero is a time like any other, but it has no logarithm and divides nothing: ratios, geometric
@@ -51,16 +51,16 @@ MAX_TEXT = 1 << 16
 MAX_LINES = 1_000
 MAX_SAMPLES = 10_000
 MAX_OPERATIONS = 10_000
-"""Different operations that ran on the host in one case."""
+"""Maximum number of operations in ``fallbacks`` of one case."""
 MAX_SUITES = 1_000
 MAX_CASES = 200_000
 MAX_CATALOGUE_BYTES = 64 << 20
-"""Of a catalogue as JSON, the longest of all messages."""
+"""Maximum size of a catalogue in JSON, the longest message."""
 MAX_RUNNING = 10_000
 
 IDLE_CONNECTION_S = 2.0
-"""A connection that was idle for longer is not used again: common servers close theirs after 5 s (uvicorn, Node.js),
-and a request that crosses that is lost."""
+"""Maximum idle time of a connection that is used again. Common servers close idle ones after 5 s (uvicorn, Node.js),
+and a request that arrives at that moment is lost."""
 
 NO_NUL = r"^[^\x00]*$"
 NO_SLASH = r"^[^/\x00]*$"

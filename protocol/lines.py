@@ -12,10 +12,10 @@ class EndlessLineError(ValueError):
 
 
 class LineReader:
-    """Collects chunks, and keeps the beginning of a line until its end has come."""
+    """Splits chunks into lines, and keeps an incomplete line until its end arrives."""
 
     def __init__(self, limit: int) -> None:
-        """``limit`` is in bytes."""
+        """``limit`` is the maximum length of a line in bytes."""
         self._limit = limit
         self._rest = b""
 

@@ -1,11 +1,11 @@
-"""The limits of a case's options. A process that holds a framework needs them too: standard library only."""
+"""The limits of a case's options. Standard library only, because processes with a framework also use them."""
 
 MAX_CALLS = 20
-"""Calls of its function that the options of one case list."""
+"""Maximum number of calls that the options of one case list."""
 MAX_KEYWORDS = 40
-"""Keywords of a call."""
+"""Maximum number of keywords of a call."""
 MAX_KEYWORD = 128
-"""Characters of the name of one."""
+"""Maximum length of a keyword's name."""
 MAX_DTYPES = 20
 MAX_VALUE = 120
-"""Characters of a keyword's value in JSON."""
+"""Maximum length of a keyword's value in JSON."""

@@ -31,9 +31,9 @@ class Evidence(Message):
     """Qualified type name of the exception (``builtins.RuntimeError``)."""
     message: LongText | None = None
     frames: Lines = Field(default_factory=list)
-    """Innermost last: ``file:line function``."""
+    """The stack frames, innermost last: ``file:line function``."""
     stage: Line | None = None
-    """Where it happened: ``inputs``, ``call``, ``check``, ``placement``, ``samples``, ``prime``."""
+    """The step at which it failed: ``inputs``, ``call``, ``check``, ``placement``, ``samples``, ``prime``."""
     exit_code: ExitCode | None = None
     signal: Line | None = None
     mismatch: LongText | None = None
@@ -41,60 +41,60 @@ class Evidence(Message):
     right_at: Line | None = None
     """The narrower float type at whose tolerance the values would have been right."""
     reason: LongText | None = None
-    """A sentence, for skipped and harness failures."""
+    """A sentence that explains a skipped case or a failure of the harness."""
     operation: Line | None = None
-    """The framework's own name of the operation that was in flight (``aten::add``, ``MatMul``, ``dot_general``); of a
-    wrong result, of the first operation that computed otherwise than the host of the same inputs."""
+    """The framework's name of the operation that failed (``aten::add``, ``MatMul``, ``dot_general``); for a wrong
+    result, the first operation whose result differs from the host's for the same inputs."""
     dtypes: Lines = Field(default_factory=list)
     """The dtypes of that operation's arrays, in order."""
     kernels: Kernels | None = None
-    """The kernels or lowerings that the device has of it; ``None``: not known."""
+    """Which kernels or lowerings the device has for it; ``None``: unknown."""
     kernel_dtypes: Lines = Field(default_factory=list)
-    """The dtypes for which it has one, as far as they are known."""
+    """The dtypes for which the device has a kernel, as far as known."""
     on_host: Repetition | None = None
-    """The same call on the host; ``None``: not repeated there, or the device is the host."""
+    """The result of the same call on the host; ``None``: not repeated there, or the device is the host."""
     in_graph: Repetition | None = None
-    """The same call on the host in a graph, without the compiler; ``None``: not repeated so, or the device compiles no
-    call as a whole."""
+    """The result of the same call on the host in a graph, without the compiler; ``None``: not repeated, or the device
+    compiles no call as a whole."""
     in_float32: Repetition | None = None
-    """The same call on the device in float32; ``None``: not repeated, or the case's own dtype."""
+    """The result of the same call on the device in float32; ``None``: not repeated, or float32 is the case's dtype."""
     after_others: Repetition | None = None
-    """How the case failed in a process that had run other cases before it, set against this outcome, which it had
-    alone in a fresh one; ``None``: it did not fail there, or was not repeated."""
+    """How the case failed in a process that had run other cases, compared with this outcome, which it had alone in a
+    new process; ``None``: it did not fail there, or was not repeated."""
 
 
 class PlacementProof(Message):
-    """The devices of the arrays, the executions there, and the framework's fallbacks behind the caller's back."""
+    """Where the call ran: the devices of its arrays, the executions there, and the framework's silent fallbacks."""
 
     devices: Lines = Field(default_factory=list)
-    """Devices of every array that went in or came out."""
+    """The devices of all input and output arrays."""
     fallbacks: dict[Line, Total] = Field(default_factory=dict, max_length=MAX_OPERATIONS)
-    """Operations that ran on the host although the target is a device, with their count."""
+    """Operations that ran on the host although the target is a device, with their number."""
     executed: Total | None = None
-    """Executions on the device (compiled programs, kernels) in the call and in one more of it that is watched; ``None``
-    if nothing counts them there."""
+    """Executions on the device (compiled programs, kernels) in the call and in its traced repetition; ``None`` if
+    nothing counts them there."""
     unproven: Unproven | None = None
-    """Why the placement is unknown; ``None`` where it is known, or the runner gives no reason."""
+    """The reason for an unknown placement; ``None`` if the placement is known, or the runner gives no reason."""
 
 
 class Timing(Message):
-    """Durations of one case, in milliseconds; ``None`` is *not measured*, never zero."""
+    """Durations of one case in milliseconds. ``None`` means *not measured*, never zero."""
 
     init_ms: Milliseconds | None = None
-    """Priming of the device in this child, before any clock."""
+    """Time to prime the device in this child, before any clock starts."""
     cold_ms: Milliseconds | None = None
-    """First call of the case; on a compiling framework it holds the compilation."""
+    """Time of the first call of the case; on a compiling framework it includes the compilation."""
     samples_ms: Annotated[list[Milliseconds], Field(max_length=MAX_SAMPLES)] = Field(default_factory=list)
-    """Steady-state time of one call: each entry is one sample, already divided by its calls."""
+    """Times of one call after warm-up, one entry per sample, each divided by the sample's number of calls."""
     calls_per_sample: Count = 1
     contended: bool = False
-    """Whether threads of the case waited in most samples for a core that others had: then the host was measured with
-    it. A sample in which they waited is left out where there are enough others."""
+    """Whether in most samples threads of the case waited for a core that other processes used. Then the samples also
+    measure the host. Samples without such waits are preferred if there are enough."""
     contended_share: Annotated[float, Field(ge=0, le=1)] | None = None
-    """The share of all samples taken, those left out among them, in which they waited; ``None``: nobody counted."""
+    """The share of all samples, including discarded ones, in which threads waited for a core; ``None``: not counted."""
     lock_wait_ms: Milliseconds = 0.0
     position: Count = 0
-    """How many cases ran in this child before this one."""
+    """The number of cases that ran in this child before this one."""
 
 
 class Outcome(Message):
@@ -107,7 +107,7 @@ class Outcome(Message):
     timing: Timing = Field(default_factory=Timing)
     evidence: Evidence | None = None
     duration_s: Seconds
-    """From the beginning of this case in its child to its outcome; lock waits taken off."""
+    """Seconds from the start of this case in its child to its outcome, without waits for the timing lock."""
     log_tail: LongText = ""
     log_bytes: Total = 0
-    """How much the case printed; more than ``log_tail`` holds if it was cut."""
+    """Size of the case's whole output in bytes; ``log_tail`` has only its end."""

@@ -9,7 +9,7 @@ PROBLEM_JSON = "application/problem+json"
 
 
 class Problem(BaseModel):
-    """``detail`` says what is wrong and what to do; further members may follow (RFC 9457 §3.2)."""
+    """RFC 9457's members. ``detail`` says what is wrong and what to do; further members may follow (§3.2)."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -21,7 +21,7 @@ class Problem(BaseModel):
 
 
 def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """``responses`` of a route or a router: these statuses come with a problem as their body."""
+    """The ``responses`` of a route or router in which these statuses have a problem as their body."""
     content = {PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
 

@@ -25,11 +25,11 @@ BASE64 = r"^[A-Za-z0-9+/]*={0,2}$"
 End = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 """An end of a range that values are drawn from."""
 Places = Annotated[list[Count], Field(max_length=MAX_ARRAYS)]
-"""Of arrays, counted through the arguments and then the options."""
+"""Numbers of arrays, counted through the arguments and then the options."""
 
 
 class RecordingMark(BaseModel):
-    """The part of a recording that every format has, also later ones: it is read first."""
+    """The members that every format has, also later ones; readers check them first."""
 
     type: Literal["portolan-recording"]
     format: int = Field(ge=1)
@@ -40,7 +40,7 @@ class RecordedSite(Message):
     """The innermost line of the user's own code at a call."""
 
     file: Line
-    """From the working directory of the command where it lies there, else the whole path."""
+    """The path relative to the command's working directory if the file is below it, else the whole path."""
     line: Count
     count: Total
 
@@ -49,44 +49,45 @@ Sites = Annotated[list[RecordedSite], Field(max_length=MAX_SITES)]
 
 
 class ArrayEntry(Message):
-    """An array that goes into a call: drawn from a seed between ``low`` and ``high``, unless it has ``values``."""
+    """An input array of a call: its ``values``, or else a range from ``low`` to ``high`` from which a seed draws
+    them."""
 
     dtype: Name
     shape: Annotated[list[Count], Field(max_length=MAX_DIMENSIONS)]
     low: End = 0.0
     high: End = 1.0
     values: Annotated[str, Field(max_length=MAX_BASE64, pattern=BASE64)] | None = None
-    """Its bytes, compressed by zlib, in base64."""
+    """The array's bytes, compressed by zlib, in base64."""
 
 
 class RecordedGradient(Message):
-    """How the gradients of a call are taken that the program took."""
+    """How the program took the gradients of a call."""
 
     wanted: Places
-    """The arrays to differentiate by."""
+    """The arrays with respect to which it is differentiated."""
     results: Annotated[list[ArrayEntry | None], Field(max_length=MAX_ARRAYS)]
-    """Of each array that the call returns the weight in the sum that is differentiated; null: it has no gradient."""
+    """For each array that the call returns, its weight in the differentiated sum; null if the array has no gradient."""
 
 
 class CallEntry(Message):
-    """Calls that differ in nothing but the values of their floating arrays and numbers."""
+    """All calls that differ only in the values of floating-point arrays and numbers."""
 
     function: CaseName
     name: Name
-    """With the function the id of its case: ``torch.cumsum/float32-1f0e9b2c``."""
+    """The case's name; with the function it is the id: ``torch.cumsum/float32-1f0e9b2c``."""
     dtype: Name
     call: JsonValue
-    """Its arguments and options as frozen cases have them, with a slot for each array."""
+    """The arguments and options in the form of frozen cases, with a slot for each array."""
     arrays: Annotated[list[ArrayEntry], Field(max_length=MAX_ARRAYS)]
     changes: Places
-    """The arrays that the call has changed."""
+    """The numbers of the arrays that the call changed."""
     is_random: bool
-    """Whether it drew random numbers, so that only the form of its result is compared."""
+    """Whether the call drew random numbers, so that only the form of its result is compared."""
     gradient: RecordedGradient | None
-    """Null: the program did not go backward through it."""
+    """The gradients; null if the program did not go backward through the call."""
     count: Total
     seconds: Seconds
-    """Of all of these calls on the CPU, with the recorder's own work left out."""
+    """The time of all these calls on the CPU, without the recorder's own work."""
     sites: Sites
 
     @property
@@ -95,7 +96,7 @@ class CallEntry(Message):
 
     @property
     def cases(self) -> list[str]:
-        """The ids of its cases in the suite that the recording is."""
+        """The ids of the cases in the suite that the recording becomes."""
         return [self.case, *([f"{self.case}{GRADIENT_SUFFIX}"] if self.gradient else [])]
 
 
@@ -106,7 +107,7 @@ class AcceptedRecording(Message):
 
 
 class Crossing(Message):
-    """A call that carries values between host and device, or would where the arrays are on a device."""
+    """A call that moves values between host and device, or would do so if the arrays were on a device."""
 
     function: CaseName
     direction: Direction
@@ -114,7 +115,7 @@ class Crossing(Message):
 
 
 class LeftOut(Message):
-    """Calls that are not kept, with the reason."""
+    """Calls that were not recorded, with the reason."""
 
     function: CaseName
     reason: Line
@@ -122,27 +123,27 @@ class LeftOut(Message):
 
 
 class Recording(Message):
-    """The whole of a file."""
+    """The complete content of a recording file."""
 
     type: Literal["portolan-recording"] = "portolan-recording"
     format: Literal[1] = FORMAT
     portolan: Name
     framework: Name
     version: Name
-    """Of the framework, without its build."""
+    """The framework's version, without a build suffix."""
     target: Name | None = None
-    """The device that the arrays said they were on; null: the CPU."""
+    """The device that arrays claimed to be on; null: the CPU."""
     command: Lines
     folder: Line
     """The working directory of the command."""
     recorded_at: Moment
     seconds: Seconds
-    """From the command's start to its end."""
+    """Seconds from the command's start to its end."""
     exit_code: ExitCode | None
-    """Of the command; negative: the signal that ended it; null: it was killed before its end."""
+    """The command's exit code; negative: the signal that ended it; null: it was killed at its deadline."""
     notes: Lines
     """Sentences on what could not be recorded."""
     calls: Annotated[list[CallEntry], Field(max_length=MAX_CALLS)]
-    """In the order of their first call."""
+    """The calls, in the order of their first occurrence."""
     crossings: Annotated[list[Crossing], Field(max_length=MAX_CALLS)]
     left_out: Annotated[list[LeftOut], Field(max_length=MAX_CALLS)]

@@ -1,24 +1,26 @@
-"""The form of a recording and its limits. A process that holds a framework needs them too: standard library only."""
+"""The format version and the limits of a recording. Standard library only, because processes with a framework use
+them."""
 
 from typing import Literal
 
 TYPE = "portolan-recording"
 FORMAT: Literal[1] = 1
-"""Counts up when an older reader could not read what is written."""
+"""A writer raises it when older readers cannot read its files."""
 GRADIENT_SUFFIX = "-gradient"
-"""The end of the id of the case that runs a recorded call forward and backward."""
+"""The suffix of the id of a case that runs a recorded call forward and backward."""
 
 MAX_CALLS = 20_000
-"""Distinct calls of a recording."""
+"""Maximum number of distinct calls in a recording."""
 MAX_VARIANTS = 500
-"""Distinct calls of one function: a number that counts steps makes another call of each."""
+"""Maximum number of distinct calls of one function. It stops a step counter among the arguments from filling the
+recording."""
 MAX_SITES = 100
-"""Places of a call, of a crossing or of what was left out, that are told apart."""
+"""Maximum number of places of a call, of a crossing or of an omitted call."""
 MAX_ARRAYS = 1_000
-"""Arrays of a call, and what it returns."""
+"""Maximum number of arrays of a call, and of arrays that it returns."""
 MAX_DIMENSIONS = 64
-"""Most dimensions of an array, as in NumPy."""
+"""Maximum number of dimensions of an array, as in NumPy."""
 MAX_BASE64 = 1 << 30
-"""Characters of the values of an array."""
+"""Maximum number of characters of an array's values."""
 LARGEST = 1.7976931348623157e308
-"""The largest float: an end of a range that values are drawn from is finite."""
+"""The largest float, a limit for the ends of a range."""

@@ -13,14 +13,14 @@ from collections.abc import Iterable, Mapping
 
 MASK = "***"
 LONGEST_LINE = 256 * 1024
-"""In characters. What is longer loses its end before anything is looked for in it."""
+"""Maximum length of a log line in characters. A longer one is cut before it is searched."""
 SHORTEST = 8
-"""A shorter value occurs in harmless text too often."""
+"""Minimum length of a secret value, because shorter ones occur in harmless text too often."""
 _SECRET_NAME = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|(^|_)KEY($|_)|APIKEY", re.IGNORECASE)
 _PLACE = re.compile(r"[/~.][^\s]*")
-"""The value of a variable that names a file: the file is secret, its name is not."""
+"""A value that is the path of a file. The content of such a file is secret, its path is not."""
 _OWN = re.compile(r"PORTOLAN_(DATABASE_.*|ENROLMENT_.*|.*(SECRET|TOKEN|PASSWORD).*)")
-"""Variables of Portolan's own that lead to a secret or hold one."""
+"""Portolan's own variables that contain a secret or lead to one."""
 
 _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
     # user:password@ of a URL or DSN
@@ -54,7 +54,7 @@ _BETWEEN: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("Failing row contains (", re.compile(rf"\)\.{_END}")),
     ("[parameters: ", re.compile(rf"\]{_END}")),
 )
-"""Everything from the one to the other is secret; where the other is missing, everything to the end of the text."""
+"""Start and end of a secret part of a text. Without an end, the rest of the text is secret."""
 
 
 def mask(text: str, secrets: Iterable[str]) -> str:
@@ -66,7 +66,7 @@ def mask(text: str, secrets: Iterable[str]) -> str:
 
 
 def mask_tail(text: str, secrets: Iterable[str]) -> str:
-    """The end of a longer text, whose beginning may be the rest of a secret that was cut in two."""
+    """The end of a longer text, without the possible rest of a secret that was cut in two."""
     for secret in secrets:
         rest = next((n for n in range(len(secret) - 1, 3, -1) if text.startswith(secret[-n:])), 0)
         if rest:
@@ -85,7 +85,7 @@ def redact(line: str, secrets: Iterable[str] = ()) -> str:
 
 
 def cut(text: str, longest: int) -> str:
-    """The beginning of a longer text, and how much of it is missing."""
+    """The beginning of a longer text, with the number of omitted characters."""
     if len(text) <= longest:
         return text
     return f"{text[:longest]}… ({len(text) - longest} characters left out)"
@@ -106,7 +106,7 @@ def _without_between(text: str, begin: str, end: re.Pattern[str]) -> str:
 
 
 def secret_values(variables: Mapping[str, str]) -> frozenset[str]:
-    """The values of the variables whose names say that they are secret; paths of files are none."""
+    """The values of variables whose names mark them as secret, except paths of files."""
     return frozenset(
         value
         for name, value in variables.items()
@@ -115,5 +115,5 @@ def secret_values(variables: Mapping[str, str]) -> frozenset[str]:
 
 
 def without_own_secrets(variables: Mapping[str, str]) -> dict[str, str]:
-    """The variables for a process that runs cases: it needs no secret of Portolan's."""
+    """The environment for processes of cases, without Portolan's secrets."""
     return {name: value for name, value in variables.items() if _OWN.fullmatch(name) is None}

@@ -11,7 +11,7 @@ from protocol.model import Message
 CASE_PLACE = "{case}"
 RUN_PLACE = "{run}"
 REPEAT = r"^[^\x00-\x1f\x7f]*\{case\}[^\x00-\x1f\x7f]*$"
-"""One line that names the case."""
+"""The command template that repeats one case, on one line."""
 
 
 class Fingerprint(Message):
@@ -22,15 +22,15 @@ class Fingerprint(Message):
     """
 
     hardware: Name
-    """The device's model as it names itself (``NVIDIA T4``, ``AMD EPYC 7B13``)."""
+    """The model name that the device reports (``NVIDIA T4``, ``AMD EPYC 7B13``)."""
     environment: Name
     image: Line | None = None
-    """Given to the runner when its container is started: nothing inside can know it."""
+    """The image's digest, which whoever starts the container passes in: nothing inside can find it out."""
     host: Line
     system: Line
     """Operating system, kernel and machine architecture."""
     python: Line | None = None
-    """Of the interpreter; null where the runner is written in another language."""
+    """Version of Python; null if the runner is written in another language."""
     driver: Line | None = None
     threads: Count | None = None
     """Threads the framework uses for one operation on the host."""
@@ -41,7 +41,7 @@ class Fingerprint(Message):
     libraries: dict[Line, Line] = Field(default_factory=dict, max_length=MAX_LINES)
     """Versions of the packages that decide a result (torch, torch_xla, numpy, …)."""
     notes: Lines = Field(default_factory=list)
-    """Sentences that must stand beside any figure (``XLA on the host CPU, not a TPU``)."""
+    """Sentences that must accompany every figure (``XLA on the host CPU, not a TPU``)."""
 
 
 class RunnerInfo(Message):
@@ -57,5 +57,5 @@ class RunnerInfo(Message):
     slots: int = Field(default=1, ge=1, le=MAX_INTEGER)
     queue_limit: int = Field(ge=1, le=MAX_INTEGER)
     simulated: bool = False
-    """A toy accelerator: charted, labelled, and left out of comparisons."""
+    """Whether the accelerator is simulated: charted with a label, and excluded from comparisons."""
     fingerprint: Fingerprint

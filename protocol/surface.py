@@ -12,14 +12,14 @@ from protocol.model import Message
 MAX_MODULES = 100_000
 
 FORMAT: Literal[1] = 1
-"""The number of this form, and of the rule by which it was made."""
+"""The version of this format and of the rule for public names."""
 
 ModuleReasons = Annotated[dict[Line, Line], Field(max_length=MAX_MODULES)]
 EntryKind = Literal["function", "class", "exception", "method", "classmethod", "staticmethod", "property"]
 
 
 class SurfaceHeader(Message):
-    """The release that was walked, and the modules that could not be."""
+    """The enumerated release, and the modules that could not be enumerated."""
 
     format: Literal[1]
     framework: Name
@@ -28,7 +28,7 @@ class SurfaceHeader(Message):
     modules: Count
     entries: Count
     excluded: ModuleReasons
-    """Modules that are not entered, each with the reason."""
+    """Modules that are skipped, each with the reason."""
     failed: ModuleReasons
     """Modules that could not be imported, each with how it ended."""
     printed: Annotated[list[Line], Field(max_length=MAX_MODULES)]
@@ -39,13 +39,13 @@ class SurfaceEntry(Message):
     """A function, a class or a member of one."""
 
     name: Annotated[Line, Field(min_length=1)]
-    """The canonical one of its public names."""
+    """The canonical public name."""
     aliases: Lines
     kind: EntryKind
     bases: Lines
     """The public classes from which a class inherits, the nearest first."""
     module: Line
-    """The module in which it is defined; empty where it does not say."""
+    """The module that defines it; empty if unknown."""
     signature: LongText | None
     documented: bool
     deprecated: bool

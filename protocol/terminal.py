@@ -25,7 +25,7 @@ _ACTIVE = re.compile(
 
 
 def terminal_text(text: str) -> str:
-    """The text with every character that acts on a terminal shown instead."""
+    """The text with each control character replaced by a visible escape."""
     return text if text.isascii() and text.isprintable() else _ACTIVE.sub(_escape, text)
 
 
@@ -53,7 +53,7 @@ class TerminalStream:
 
 @contextmanager
 def terminal_streams() -> Iterator[None]:
-    """Everything that is printed in the block goes through a ``TerminalStream``."""
+    """Redirect everything that is printed in the block through a ``TerminalStream``."""
     out, err = (cast(TextIO, TerminalStream(raw_stream(stream))) for stream in (sys.stdout, sys.stderr))
     with redirect_stdout(out), redirect_stderr(err):
         yield

@@ -1,4 +1,5 @@
-"""A watched run: what became of a user's command on the device itself, as data; ``portolan-runner watch`` writes it."""
+"""The result of a watched run of a user's command on the device itself, as data; ``portolan-runner watch`` writes
+it."""
 
 from typing import Annotated, Literal
 
@@ -10,11 +11,11 @@ from protocol.recording import Sites
 from protocol.recording_format import MAX_CALLS
 
 FORMAT: Literal[1] = 1
-"""Counts up when an older reader could not read what is written."""
+"""A writer raises it when older readers cannot read its files."""
 
 
 class WatchedEvent(Message):
-    """Calls of a function that ended alike."""
+    """Calls of one function with the same result."""
 
     function: CaseName
     kind: Literal["fell_back", "raised"]
@@ -24,22 +25,23 @@ class WatchedEvent(Message):
 
 
 class WatchedRun(Message):
-    """The whole of a file."""
+    """The complete content of the file."""
 
     type: Literal["portolan-watched-run"] = "portolan-watched-run"
     format: Literal[1] = FORMAT
     portolan: Name
     framework: Name
     version: Name
-    """Of the framework, without its build."""
+    """The framework's version, without a build suffix."""
     device: Name
     command: Lines
     watched_at: Moment
     seconds: Seconds
-    """From the command's start to its end, with the import of the framework and the start of the device."""
+    """Seconds from the command's start to its end, including the import of the framework and the start of the
+    device."""
     exit_code: ExitCode | None
-    """Of the command; negative: the signal that ended it; null: it was killed before its end."""
+    """The command's exit code; negative: the signal that ended it; null: it was killed at its deadline."""
     notes: Lines
-    """Sentences on what could not be watched."""
+    """Sentences about parts that could not be watched."""
     events: Annotated[list[WatchedEvent], Field(max_length=MAX_CALLS)]
-    """In the order in which they came first."""
+    """The calls, in the order of their first occurrence."""
