@@ -1,4 +1,4 @@
-"""Calls by hand: how cases that are written by hand call their functions, where only their code knows it.
+"""Records how handwritten cases call their functions, if only the case's own code knows it.
 
     python -m runners.calls_by_hand FRAMEWORK
 
@@ -30,14 +30,14 @@ from runners.suite.suites import RECORDED, Suite
 
 
 def record(suite: Suite, device: Device) -> dict[str, dict[str, Any]]:
-    """The options of the suite's cases that are known by no other way, by id."""
+    """The recorded options of the suite's cases, by case id."""
     unknown = [case for case in suite.cases if "calls" not in options_of(case)]
     options_by_case = {case.id: options_seen(device, case) for case in unknown}
     return {id: options for id, options in sorted(options_by_case.items()) if options is not None}
 
 
 def options_seen(device: Device, case: Case) -> dict[str, Any] | None:
-    """The options of the calls that a case makes of its function on this device; None if it is not seen to make any."""
+    """The options of the calls that a case makes of its function on this device; None if it makes none."""
     try:
         function = case.given or device.lookup(case.looked_up)
     except LookupError:
@@ -50,7 +50,7 @@ def options_seen(device: Device, case: Case) -> dict[str, Any] | None:
 
 
 def _noting(function: Any, name: str, calls: list[SeenCall]) -> Callable[..., Any]:
-    """The function of that name within one that notes what it is given."""
+    """A wrapper around the function of that name, which notes its arguments."""
 
     def noted(*arguments: Any, **keywords: Any) -> Any:
         is_of_first = bool(arguments) and getattr(type(arguments[0]), name, None) is function

@@ -48,7 +48,7 @@ from typing import Any
 
 
 class RunnerError(Exception):
-    """The runner cannot do it; the message is one line that says why, and what to do."""
+    """The base of all errors of a runner. The message says in one line why, and what to do."""
 
     status = 500
     title = "Runner error"
@@ -56,7 +56,7 @@ class RunnerError(Exception):
 
 
 class RequestError(RunnerError):
-    """The request cannot be carried out; ``members`` stand beside those of every problem."""
+    """The request cannot be carried out; ``members`` are added to those of the problem."""
 
     status = 422
     title = "Not valid"
@@ -95,14 +95,14 @@ class TooSlowError(RequestError):
 
 
 class ClosedDoorError(RequestError):
-    """The runner was started so that it does not take this."""
+    """The runner was started without permission for this request."""
 
     status = 403
     title = "Not accepted here"
 
 
 class BusyError(RequestError):
-    """The runner has work that this would end."""
+    """The request would end work of the runner."""
 
     status = 409
     title = "Busy"
@@ -130,7 +130,7 @@ class SetupFailedError(RunnerError):
 
 
 class StubError(SetupFailedError):
-    """No stubs can be made for packages that are left out."""
+    """Stubs for omitted packages cannot be made."""
 
 
 class StepFailedError(SetupFailedError):
@@ -158,7 +158,7 @@ class RefusedError(RunnerError):
 
 
 class UnansweredError(RunnerError):
-    """The coordinator could not do it now."""
+    """The coordinator could not answer now; a later try may succeed."""
 
 
 class FrameworkError(RunnerError):
@@ -178,7 +178,7 @@ class SuiteError(FrameworkError):
 
 
 class UntestedError(RunnerError):
-    """A case cannot say anything of its function here; the message is the reason."""
+    """A case has nothing to test here; the message is the reason."""
 
 
 class MissingPackageError(UntestedError):
@@ -190,7 +190,7 @@ class OtherLineError(UntestedError):
 
 
 class FreezingError(RunnerError):
-    """A sample of a framework's own tests makes no frozen case."""
+    """A sample of a framework's own tests cannot become a frozen case."""
 
 
 class UnfreezableError(FreezingError):
@@ -198,11 +198,11 @@ class UnfreezableError(FreezingError):
 
 
 class UnjudgedError(FreezingError):
-    """No reference agrees with the result; the message says why of the last."""
+    """No reference agrees with the result; the message gives the reason of the last one."""
 
 
 class LeftOutError(FreezingError):
-    """The gate leaves a sample out: ``kind`` is the reason it is counted under, the message says more."""
+    """The gate rejects a sample: ``kind`` is the reason under which it is counted, the message gives details."""
 
     def __init__(self, kind: str, detail: str) -> None:
         super().__init__(detail)
@@ -210,8 +210,8 @@ class LeftOutError(FreezingError):
 
 
 class TimingLockError(RunnerError):
-    """The lock of what is timed on this host cannot be opened. No case is to blame."""
+    """The host's timing lock cannot be opened. No case is to blame."""
 
 
 class ChannelLostError(RunnerError):
-    """The other end is gone, or this end was closed or replaced behind our back."""
+    """The channel is closed: the other end is gone, or this end was closed or replaced by a case."""

@@ -1,4 +1,4 @@
-"""Frameworks and devices: the list of ours, and those that other packages bring.
+"""The known frameworks and devices: Portolan's own, and those of installed packages.
 
 Ours are the declarations in ``OURS``; a folder alone makes no framework. Another package brings a framework by an
 entry point in the group ``portolan.frameworks`` that names its declaration, and a further device of a framework by
@@ -30,7 +30,7 @@ OURS: Mapping[str, Framework] = {framework.name: framework for framework in (JAX
 
 
 class Accelerator(Protocol):
-    """The contents of a module that brings a device of a framework."""
+    """The interface of a module that provides a device of a framework."""
 
     VARIABLES: Mapping[str, str]
     """The environment variables to set before the framework is imported."""
@@ -89,13 +89,13 @@ def devices(framework: Framework) -> list[str]:
 
 
 def spared(framework: str, device: str = "", whole: bool = False) -> SparedPackages | None:
-    """The packages that an environment for the device goes without, unless it is to be a whole one."""
+    """The packages that a device's environment omits, unless it is made whole."""
     packages = OURS[framework].spared if framework in OURS else None
     return None if packages is None or whole or device in packages.used_by else packages
 
 
 def _accelerator(framework: Framework, device: str) -> Accelerator:
-    """The module of a device that a package brings."""
+    """The module of a device from an installed package."""
     known_devices = devices(framework)
     if device not in known_devices:
         reason = framework.unserved.get(device)

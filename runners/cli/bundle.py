@@ -1,4 +1,4 @@
-"""The file of a bundle: begun as ``FILE.part``, continued after an interruption, renamed when complete.
+"""The file of a bundle: written as ``FILE.part``, continued after an interruption, renamed when complete.
 
 Every outcome is one line, handed to the system at once, so that a killed runner costs at
 most the case that ran. What a bundle is stands in ``protocol/bundle.py``.
@@ -29,7 +29,7 @@ class BundleWriter:
     """A bundle that is being written; ``done`` are the case and run of every outcome in it."""
 
     def __init__(self, path: Path) -> None:
-        """Take the place of the bundle; nothing is written yet."""
+        """Claim the bundle's file; nothing is written yet."""
         self.path = path
         self.part = path.with_name(f"{path.name}.part")
         self.done: set[Run] = set()
@@ -63,7 +63,7 @@ class BundleWriter:
             raise BundleError(f"{self.path} exists already and is never overwritten: choose another --out")
 
     def begin(self, header: BundleHeader) -> None:
-        """Write the header; or, if the same was begun before, go on behind its last whole outcome."""
+        """Write the header. If the file was begun with the same header, continue after its last complete outcome."""
         first = self._stream.readline()
         if not first.endswith(b"\n") and first[: len(_OPENING)] == _OPENING[: len(first)]:
             # Empty, or killed within the header.
@@ -97,7 +97,7 @@ class BundleWriter:
             )
 
     def _whole(self) -> Iterator[tuple[bytes, BundledOutcome]]:
-        """The outcomes up to the first line that is none: the end, or what a crash cut off."""
+        """The outcomes up to the first incomplete or other line: the end, or what a crash cut off."""
         for line in self._stream:
             try:
                 outcome = BundledOutcome.model_validate_json(line)
@@ -124,7 +124,7 @@ class BundleWriter:
         self.part.rename(self.path)
 
     def close(self) -> None:
-        """Let go of it. What was begun here and holds no outcome is not worth keeping."""
+        """Close the file. If this run created it and it has no outcome, delete it."""
         if self._found_empty and not self.done:
             self.part.unlink(missing_ok=True)
         self._stream.close()

@@ -37,11 +37,11 @@ from runners.isolation.fork_server import Interpreter
 from runners.isolation.supervisor import Supervisor
 
 AHEAD = 64
-"""Tasks handed to the supervisor at once; it looks through its queue at every case."""
+"""Number of tasks that the supervisor has at once; it searches its queue at every case."""
 LOOK_EVERY_S = 1.0
 WRITE_OVER_EVERY_S = 0.2
 WRITE_EVERY_S = 10.0
-"""The pause between lines of progress where a line cannot be written over."""
+"""Seconds between lines of progress if a line cannot be overwritten."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,8 @@ def select(catalogue: Catalogue, suite: str, functions: Sequence[str]) -> tuple[
 
 
 class Progress:
-    """Done of total, failing, rate and time left: one line that is written over, or one now and then."""
+    """A progress line: done of total, failing, rate and time left. On a terminal it is overwritten, else printed now
+    and then."""
 
     def __init__(self, bundle: BundleWriter, total: int, stream: TextIO | None = None) -> None:
         self._bundle = bundle

@@ -1,4 +1,4 @@
-"""A user's command in a child under a recorder or a watcher, until its end, its deadline or a Ctrl-C.
+"""Runs a user's command in a child with a recorder or a watcher, until its end, its deadline or Ctrl-C.
 
 The child tells at once what it sees. So one that crashes, hangs or is killed leaves what was told by then.
 """
@@ -27,27 +27,28 @@ CHILD = "runners.recording.child"
 _PIECE = 1 << 16
 _LOOK_EVERY_S = 0.2
 FAILED, LATE, INTERRUPTED = 1, 3, 130
-"""Exit codes where the command failed, was killed at its deadline, or was ended by Ctrl-C."""
+"""Exit codes if the command failed, was killed at its deadline, or was ended by Ctrl-C."""
 
 
 @dataclass(frozen=True)
 class ChildOrder:
-    """A command, and what is done with it."""
+    """A command, and how it is run."""
 
     framework: str
     device: str
     job: str
-    """As ``runners.recording.child`` takes it."""
+    """The job, one that ``runners.recording.child`` accepts."""
     interpreter: Interpreter
     command: Command
     timeout_s: float
     variables: Mapping[str, str]
-    """Of the environment, beside those of the device."""
+    """Environment variables in addition to the device's."""
 
 
 @dataclass
 class ReportedEntry:
-    """A distinct call, a crossing, a reason, a fallback or an error, and where it was met."""
+    """An entry of the child: a distinct call, a crossing, a reason, a fallback or an error, with the places where it
+    occurred."""
 
     kind: str
     facts: dict[str, Any]
@@ -57,7 +58,7 @@ class ReportedEntry:
 
 @dataclass
 class Told:
-    """All that a child has told so far."""
+    """Everything that a child has reported so far."""
 
     version: str | None = None
     broken: str | None = None
@@ -91,10 +92,10 @@ class Ended:
     """The end of the command."""
 
     exit_code: int | None
-    """Its own; None: we killed it."""
+    """The command's own exit code; None if it was killed at its deadline."""
     words: str
     code: int
-    """The exit code of ours."""
+    """The exit code of ``portolan-runner`` for this end."""
 
 
 def run_child(order: ChildOrder, report: Told) -> Ended:
@@ -136,7 +137,8 @@ def run_child(order: ChildOrder, report: Told) -> Ended:
 
 
 def _lines(pipe: int, process: subprocess.Popen[bytes], deadline: float) -> Iterator[bytes]:
-    """The lines of a pipe until its process has ended, or until the deadline. A process that it left holds no pipe."""
+    """The lines of a pipe until its process ends, or until the deadline. Processes that the command left running do not
+    keep the pipe open."""
     rest = b""
     while time.monotonic() < deadline:
         has_ended = process.poll() is not None

@@ -43,7 +43,7 @@ EXIT_CODES = {Verdict.passed: 0, Verdict.skipped: 0, Verdict.failed: 1, Verdict.
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do what the options say; returns the exit code."""
+    """Carry out a command; returns the exit code."""
     try:
         if options.command == "setup":
             for path in _set_up(options):
@@ -139,7 +139,7 @@ def _serve_options(options: argparse.Namespace) -> ServeOptions:
 
 
 def _secret(file: Path | None) -> str | None:
-    """The secret of the file, else of the variable; null: one is to be made."""
+    """The secret from the file, else from the variable; None: generate one."""
     try:
         secret = file.read_text() if file is not None else variables().secret
     except (OSError, UnicodeDecodeError) as error:
@@ -176,7 +176,8 @@ def _set_up(options: argparse.Namespace) -> Iterator[Path]:
 
 
 def _interpreter(options: argparse.Namespace) -> Interpreter:
-    """The Python that has the framework: the one that was chosen, else ours, else that of its environment."""
+    """The Python that has the framework: the chosen one, else Portolan's own, else that of the framework's
+    environment."""
     framework, device = options.framework, options.device
     frameworks.require_served(framework, device)
     if options.python is not None:

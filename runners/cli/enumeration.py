@@ -29,9 +29,9 @@ from runners.settings import inherited
 
 CHILD = "runners.surface.child"
 SILENCE_S = 300.0
-"""How long one import, or the walk, may say nothing: on a busy machine a framework takes a minute."""
+"""Maximum silence during an import or the walk: on a busy machine a framework takes a minute."""
 MOST_CHILDREN = 40
-"""Each module that ends or stops a child costs one."""
+"""Maximum number of children; each module that ends or stops a child costs one."""
 _PIECE = 65_536
 
 
@@ -48,7 +48,7 @@ class Walk:
     broken: str | None = None
 
     def begin(self) -> None:
-        """Forget what a child found that did not come to its end."""
+        """Discard the entries of a child that did not finish."""
         self.importing, self.failed, self.printed, self.entries = None, {}, {}, []
 
     def take(self, message: dict[str, Any]) -> None:
@@ -90,7 +90,7 @@ def enumerate_surface(framework: str, interpreter: Interpreter, *, silence_s: fl
 
 
 def _run_child(framework: str, interpreter: Interpreter, walk: Walk, silence_s: float) -> str:
-    """Let one child walk as far as it comes; returns how it ended."""
+    """Run one child until it ends; returns how it ended."""
     ours, theirs = os.pipe()
     device = frameworks.variables(frameworks.load(framework), "cpu")
     process = subprocess.Popen(

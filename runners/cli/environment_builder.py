@@ -20,7 +20,8 @@ from runners.errors import SetupFailedError, StepFailedError
 from runners.settings import inherited
 
 COMPLETE = "portolan-complete.json"
-"""Written last: an environment without it was interrupted, and is made again."""
+"""File that marks a complete environment. It is written last; an environment without it was interrupted and is
+rebuilt."""
 PROGRESS_EVERY_S = 5.0
 
 Say = Callable[[str], None]
@@ -50,7 +51,7 @@ class Builder:
         return self.target / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
 
     def begin(self) -> None:
-        """Make an empty environment, in place of one that was interrupted."""
+        """Make an empty environment, replacing an interrupted one."""
         # In place, not beside it: an environment's scripts hold its path and cannot be moved.
         if self.target.exists():
             self.say(f"{self.what}: an earlier set-up was interrupted; starting again")
@@ -70,7 +71,7 @@ class Builder:
             self._call([find_uv(), "pip", command, "--python", self.python, *compiling, *arguments])
 
     def check(self, spared_packages: str | None = None) -> None:
-        """Check what was installed: better found now than by a runner. ``spared`` packages may be missing."""
+        """Check the installed packages now rather than in a runner. ``spared`` packages may be missing."""
         try:
             self._call([find_uv(), "pip", "check", "--python", self.python])
         except StepFailedError as error:
@@ -86,7 +87,7 @@ class Builder:
         (self.target / COMPLETE).write_text(json.dumps(mark) + "\n")
 
     def _call(self, command: Sequence[str], variables: Mapping[str, str] | None = None) -> None:
-        """Run one step; pass its words on as progress."""
+        """Run one step and report its output as progress."""
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""Environments: a framework's own installation, keyed by all that decides its content and set up once.
+"""Environments: a framework's installation, identified by everything that determines its content, and made once.
 
 An environment holds exactly the packages of a lock, by version and by hash. The lock stands beside the
 framework: ``lock-cuda.txt`` for a device that needs packages of its own, else ``lock.txt``. The Python and the
@@ -37,11 +37,11 @@ from runners.suite.framework import SparedPackages
 
 PROJECT = Path(__file__).resolve().parents[2]
 _BUILT = frozenset({"build", "dist", "__pycache__", ".git"})
-"""Files and folders that come and go in a package's folder without being a part of it."""
+"""Temporary files and folders in a package's folder, which are no part of the package."""
 LOCK = "portolan-lock.txt"
-"""A file in an environment: its packages, where they are not simply those of the framework's lock."""
+"""File in an environment that lists its packages, if they are not simply those of the framework's lock."""
 LEFT_OUT = "portolan-left-out.txt"
-"""A file in an environment: the packages that are not to be installed, for uv."""
+"""File in an environment that lists packages that uv must not install."""
 
 
 def name(framework: str, device: str = "") -> str:
@@ -57,7 +57,8 @@ def lock(framework: str, device: str = "") -> Path:
 
 
 def key(framework: str, device: str = "", packages: Sequence[str] = (), whole: bool = False) -> str:
-    """12 hex digits over all that decides what an environment holds. Raises ``OSError`` if there is no lock."""
+    """The key of an environment: 12 hex digits over everything that determines its content. Raises ``OSError`` if there
+    is no lock."""
     lines = lock(framework, device).read_text().splitlines()
     left_out = spared(framework, device, whole)
     content = {
@@ -88,7 +89,7 @@ def _content(package: str) -> str:
 
 
 def path(framework: str, device: str = "", packages: Sequence[str] = (), whole: bool = False) -> Path:
-    """The folder in which the environment of the present lock is, or will be."""
+    """The folder of the environment for the current lock, which need not exist yet."""
     return _folder() / f"{name(framework, device)}-{key(framework, device, packages, whole)}"
 
 
@@ -265,7 +266,8 @@ def _installing(
 
 
 def _stand_in(builder: Builder, left_out: SparedPackages | None) -> None:
-    """Make up for what was left out, and check the environment. Raises ``StubError`` if it does not do without."""
+    """Install replacements for omitted packages, and check the environment. Raises ``StubError`` if it does not work
+    without them."""
     if left_out is None:
         builder.check()
         return
@@ -279,13 +281,14 @@ def _stand_in(builder: Builder, left_out: SparedPackages | None) -> None:
 
 
 def _give_up(builder: Builder, error: StubError) -> None:
-    """Remove an environment that does not do without what was left out."""
+    """Remove an environment that does not work without the omitted packages."""
     builder.say(f"{builder.what}: it does not go without its accelerator's packages ({error}); installing them as well")
     shutil.rmtree(builder.target)
 
 
 def _unseen(package: Path) -> list[str]:
-    """Has uv build a folder anew: it would take what it built before unless pyproject.toml itself has changed."""
+    """Make uv rebuild a folder's package: otherwise it reuses an earlier build unless pyproject.toml itself has
+    changed."""
     try:
         return ["--refresh-package", tomllib.loads((package / "pyproject.toml").read_text())["project"]["name"]]
     except (OSError, ValueError, KeyError):
@@ -301,7 +304,8 @@ def _entry_points(framework: str, packages: Path, group: str) -> list[str]:
 
 @contextlib.contextmanager
 def _lock(environment: Path, what: str, say: Say) -> Iterator[None]:
-    """Hold an environment's lock, so that one process sets it up at a time; the kernel lets go when its holder ends."""
+    """Hold an environment's lock, so that only one process builds it at a time; the kernel releases it when the holder
+    ends."""
     environment.parent.mkdir(parents=True, exist_ok=True)
     with environment.with_name(f"{environment.name}.lock").open("a") as lock_file:
         try:

@@ -1,4 +1,4 @@
-"""The foreground: a supervisor without a service, for the cases of one command.
+"""Runs the cases of one command in the foreground, with a supervisor but without an HTTP service.
 
 They go the same way as posted jobs, so isolation, deadline and memory limit hold.
 """
@@ -22,7 +22,7 @@ from runners.isolation.supervisor import Supervisor
 async def open_supervisor(
     framework: str, device: str, memory_limit: int | None, interpreter: Interpreter, slots: int = 1
 ) -> AsyncIterator[tuple[Supervisor, EventLog, Offer]]:
-    """A supervisor that has imported the framework, its event log and what it offers."""
+    """A supervisor that has imported the framework, with its event log and its catalogue."""
     log = EventLog()
     supervisor = Supervisor(framework, device, log, memory_limit, interpreter, slots)
     try:

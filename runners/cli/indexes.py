@@ -1,4 +1,4 @@
-"""Package indexes: the variables that uv is called with, and whether a package may be another build than its lock's.
+"""Package indexes: the variables for uv, and whether a package's hash may differ from the lock.
 
 Standard library only: ``make setup`` reads this before anything is installed.
 """
@@ -11,12 +11,12 @@ ANY_BUILD_VARIABLE = "PORTOLAN_ANY_BUILD"
 
 
 def any_build(variables: Mapping[str, str]) -> bool:
-    """Whether a package may be another build of its locked version, such as one of another index."""
+    """Whether a package may be another build of its locked version, for example from another index."""
     return variables.get(ANY_BUILD_VARIABLE, "") not in ("", "0")
 
 
 def index_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment of uv: settings of pip hold for uv, unless uv has its own."""
+    """The variables for uv: those of pip apply unless uv's own are set."""
     variables = dict(environment)
     for ours, theirs in (
         ("UV_DEFAULT_INDEX", "PIP_INDEX_URL"),

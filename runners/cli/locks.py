@@ -23,7 +23,8 @@ def without(lock: str, packages: str) -> str:
 
 
 def lack_only(lines: Iterable[str], packages: str) -> bool:
-    """Whether all that ``pip check`` or ``uv pip check`` found is that packages of this pattern are not there."""
+    """Whether the only problem reported by ``pip check`` or ``uv pip check`` is that packages matching this pattern are
+    missing."""
     complaints = [line for line in lines if _COMPLAINT.search(line) and not _COUNT.match(line)]
     unmet = [normalize(match[1]) for line in complaints if "not installed" in line and (match := _UNMET.search(line))]
     return len(unmet) == len(complaints) and all(re.fullmatch(packages, name) for name in unmet)
@@ -35,7 +36,7 @@ def normalize(name: str) -> str:
 
 
 def _entries(lock: str) -> Iterator[tuple[str, str]]:
-    """Each package with its lines, of which the first begins with its name; comments have the name ``''``."""
+    """Each package with its lines, the first of which begins with its name; comments have the name ``''``."""
     name, text = "", ""
     for line in lock.splitlines(keepends=True):
         if not line.startswith((" ", "\t")):

@@ -1,4 +1,4 @@
-"""The commands of ``portolan-runner`` and their options: enough for its help, and nothing of what they do."""
+"""The commands of ``portolan-runner`` and their options: only what its help needs, not what they do."""
 
 from __future__ import annotations
 

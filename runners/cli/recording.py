@@ -1,4 +1,4 @@
-"""``portolan-runner record``: a user's command in a child under a recorder, and what it called as a file."""
+"""``portolan-runner record``: runs a user's command under a recorder and writes its calls to a file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from runners.recording.command import AT, RECORD, RECORD_VALUES, Command
 from runners.suite.recording.book import CALL, CROSSING, LEFT_OUT
 
 EAGER = {"TORCHDYNAMO_DISABLE": "1"}
-"""Compiled code is recorded as what it is compiled from: the calls of the user's own."""
+"""Variables that turn off compilation, so that the user's own calls are recorded."""
 MOST_NOTES = 3
 
 
@@ -38,16 +38,16 @@ class RecordOrder:
     interpreter: Interpreter
     command: Command
     words: Sequence[str]
-    """The command as it was typed."""
+    """The command line as the user typed it."""
     out: Path
     timeout_s: float
     with_values: bool
     target: str | None
-    """The word of the device that it is recorded for, if any."""
+    """The device that the command is recorded for, if any."""
 
     @property
     def spoken_device(self) -> str:
-        """The device that arrays say they are on; empty: the CPU."""
+        """The device that arrays claim to be on; empty: the CPU."""
         return self.target if self.target in frameworks.load(self.framework).spoken_devices else ""
 
 
@@ -97,7 +97,7 @@ def _recording(order: RecordOrder, report: Told, exit_code: int | None, moment: 
 
 
 def _calls(entries: Iterable[ReportedEntry]) -> list[dict[str, Any]]:
-    """The calls in their order. Two that are written alike are one."""
+    """The calls in order; calls with equal descriptions are merged."""
     calls: dict[tuple[str, str], dict[str, Any]] = {}
     for entry in entries:
         key = entry.facts["function"], entry.facts["name"]
@@ -117,13 +117,13 @@ def _add_sites(sites: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]]
 
 
 def require_writable(out: Path) -> None:
-    """Raise ``RecordingError`` before the command runs for nothing."""
+    """Check that the file can be written, before the command runs. Raises ``RecordingError``."""
     if out.is_dir() or not os.access(out.parent, os.W_OK) or (out.exists() and not os.access(out, os.W_OK)):
         raise RecordingError(f"--out {out}: it cannot be written there; name a file in a folder that is yours")
 
 
 def write(out: Path, document: BaseModel) -> None:
-    """Write a document whole, or not at all."""
+    """Write a document completely or not at all."""
     part = out.with_name(f"{out.name}.part")
     try:
         part.write_text(f"{document.model_dump_json(indent=1)}\n")

@@ -1,4 +1,4 @@
-"""The suites that a command line chooses: by the names that the runner has for them, or by paths of one's own."""
+"""The suites that a command line selects, by name or by path."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from runners.own_suites import OwnSuite
 
 @dataclass(frozen=True)
 class ChosenSuites:
-    """The suites of one command."""
+    """The selected suites of one command."""
 
     by_name: tuple[str, ...]
     own: tuple[OwnSuite, ...]
-    """Those at paths."""
+    """The suites that were given as paths."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -28,20 +28,21 @@ class ChosenSuites:
 
     @property
     def searched(self) -> tuple[str, ...]:
-        """The suites in which a case is looked for; empty: all.
+        """The suites to search for a case; empty: all. A path adds a suite and excludes no other, so that one command
+        repeats any case of a runner that has both.
 
         A path brings a suite and leaves out no other, so that one command repeats any case of a runner that has both.
         """
         return self.names if self.by_name else ()
 
     def only(self) -> str | None:
-        """The suite of a command that runs one; None if none is chosen. Raises ``UsageError`` for several."""
+        """The one suite of a command; None if none is chosen. Raises ``UsageError`` for several."""
         if len(self.names) > 1:
             raise UsageError("--out runs one suite: give --suite once, and a file of its own to each other suite")
         return next(iter(self.names), None)
 
     def require_paths(self, framework: str) -> None:
-        """Raise ``UsageError`` for a name where there is nothing to choose but a suite of one's own."""
+        """Raise ``UsageError`` for a name, for commands that accept only paths of suites."""
         if self.by_name:
             raise UsageError(
                 f"--suite {self.by_name[0]}: a runner serves every suite that {framework} has by name; "

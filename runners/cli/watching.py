@@ -29,13 +29,13 @@ class WatchOrder:
     interpreter: Interpreter
     command: Command
     words: Sequence[str]
-    """The command as it was typed."""
+    """The command line as the user typed it."""
     out: Path
     timeout_s: float
 
 
 def watch(order: WatchOrder) -> int:
-    """Run the command and write what became of it; returns the exit code. Raises ``RecordingError`` if it cannot."""
+    """Run the command and write the report; returns the exit code. Raises ``RecordingError`` if it cannot."""
     if frameworks.load(order.framework).watcher is None:
         raise UsageError(
             f"no whole command can be run on a device of {order.framework}; of jax, tensorflow and torch it can"

@@ -1,4 +1,4 @@
-"""The secret that opens the runner API, and the one of its own that an enrolled runner gets."""
+"""The bearer secret of the runner API, and the secret that an enrolled runner receives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 
 class Access:
-    """Opened by one secret; while the runner enrols, by the provisional one of its last request too.
+    """Accepts one secret and, while the runner enrols, also the provisional one of its latest request. The first
+    request with the new secret shows that the coordinator has it; from then on only the new one is accepted.
 
     The first request with an adopted secret shows that the coordinator has it: from then on
     it alone opens.
@@ -23,16 +24,17 @@ class Access:
         self._adopted = False
         self._on_secret: Callable[[str], object] = lambda secret: None
         self.confirmed = asyncio.Event()
-        """A request has come with the adopted secret."""
+        """Set when a request has arrived with the new secret."""
 
     def tell_secrets(self, on_secret: Callable[[str], object]) -> None:
-        """Call ``on_secret`` with every secret that opens, now and later."""
+        """Call ``on_secret`` with every accepted secret, now and later."""
         self._on_secret = on_secret
         for secret in filter(None, (self._own, self._provisional)):
             on_secret(secret)
 
     def propose(self) -> str:
-        """A new provisional secret in place of the last: a request that is late can no longer be probed."""
+        """Make a new provisional secret that replaces the previous one, so that a late request cannot be probed any
+        more."""
         self._provisional = secrets.token_urlsafe(24)
         self._on_secret(self._provisional)
         return self._provisional
@@ -42,7 +44,7 @@ class Access:
         self._on_secret(secret)
 
     def opens(self, authorization: bytes) -> bool:
-        """Whether this header lets a request in."""
+        """Whether the value of the ``Authorization`` header is accepted."""
         if hmac.compare_digest(authorization, _bearer(self._own)):
             if self._adopted and not self.confirmed.is_set():
                 self._provisional = None

@@ -1,4 +1,4 @@
-"""The description of a runner and its device. Commands that serve nothing need it too."""
+"""The description of a runner and its device, also for commands that serve nothing."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ MAX_NAME = 64
 MAX_ANSWER = 4 << 20
 MAX_TOKEN_FILE = 4 << 10
 ANSWER_S = 60.0
-"""For all of an answer, however it trickles: the coordinator first probes us, and who had the name before."""
+"""Seconds for a whole answer. The coordinator first probes this runner, and the previous holder of the name."""
 TRY_AGAIN = frozenset({408, 425, 429})
 
 Address = tuple[str, int]
@@ -50,11 +50,13 @@ class EnrolmentOptions:
     token_file: Path
     name: str
     advertise: str | None = None
-    """Null: the address from which we reach the coordinator."""
+    """The URL for the coordinator to reach the runner; None: the address from which the runner reaches the
+    coordinator."""
     confirmed_within_s: float = 60.0
-    """A coordinator that has our secret speaks to us at once, or when it has taken over from a dead one (30 s)."""
+    """Seconds to wait for the coordinator's first request. It comes at once, or after a takeover from a dead
+    coordinator (30 s)."""
     first_pause_s: float = 0.5
-    """Before we ask again a coordinator that does not answer; it doubles up to ``longest_pause_s``."""
+    """Seconds before a coordinator that does not answer is asked again; doubles up to ``longest_pause_s``."""
     longest_pause_s: float = 10.0
 
 
@@ -76,7 +78,7 @@ def default_name(host: str, framework: str, device: str) -> str:
 
 
 def read_token(path: Path) -> str:
-    """The enrolment token: read at every try, so that it may be changed while the runner waits."""
+    """The enrolment token, read at every try, so that the file can be changed while the runner waits."""
     try:
         with path.open() as file:
             token = file.read(MAX_TOKEN_FILE).strip()
@@ -91,7 +93,7 @@ def read_token(path: Path) -> str:
 
 
 def reached_at(listening: Address, local: str) -> str:
-    """Our address for a coordinator that we reach from ``local``. Raises ``RefusedError``."""
+    """The runner's URL for a coordinator that it reaches from the address ``local``. Raises ``RefusedError``."""
     host, port = listening
     own, outgoing = ipaddress.ip_address(host.partition("%")[0]), ipaddress.ip_address(local.partition("%")[0])
     if own.is_loopback and not outgoing.is_loopback:
@@ -108,7 +110,7 @@ def reached_at(listening: Address, local: str) -> str:
 
 
 async def enrol(options: EnrolmentOptions, listening: Address, access: Access, say: Callable[[str], object]) -> None:
-    """Enrol, again and again until the coordinator has called with the secret that it gave. Raises ``RefusedError``."""
+    """Enrol repeatedly until the coordinator has called with the secret that it received. Raises ``RefusedError``."""
     last, pause_s = "", options.first_pause_s
     while not access.confirmed.is_set():
         try:
@@ -166,7 +168,7 @@ def _request(options: EnrolmentOptions, listening: Address, provisional: str) ->
 
 
 def _cut(connection: http.client.HTTPConnection, late: threading.Event) -> None:
-    """End the connection in the middle of whatever it does."""
+    """End the connection, even in the middle of a request."""
     late.set()
     with contextlib.suppress(OSError, AttributeError):
         connection.sock.shutdown(socket.SHUT_RDWR)
@@ -201,7 +203,7 @@ def _require_url(option: str, url: str) -> str:
 
 
 async def _in_thread(work: Callable[[], Value]) -> Value:
-    """``asyncio.to_thread``, but for a thread that nobody waits for when the runner stops."""
+    """Like ``asyncio.to_thread``, but nobody waits for the thread when the runner stops."""
     future: Future[Value] = Future()
     future.set_running_or_notify_cancel()
 
@@ -216,5 +218,5 @@ async def _in_thread(work: Callable[[], Value]) -> Value:
 
 
 def _line(text: str) -> str:
-    """Text of another program, as part of a line of ours."""
+    """Text from another program, made safe for one line of a message."""
     return printable(" ".join(text.split()), 500)

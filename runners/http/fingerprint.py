@@ -1,4 +1,4 @@
-"""The fingerprint: which machine and which installation a number comes from."""
+"""The fingerprint: the machine and the installation that produce an outcome."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from runners.settings import variables
 
 
 def fingerprint(framework: str, device: str, description: dict[str, Any], options: str) -> Fingerprint:
-    """The description of the device and of the installation that serves it, and what is known of the host."""
+    """The fingerprint of a runner, from its device's description, its installation and its host."""
     return Fingerprint(
         hardware=printable(description["hardware"], MAX_NAME),
         environment=description["environment"],

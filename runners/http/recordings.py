@@ -1,4 +1,4 @@
-"""The door for recordings: a runner takes one from its coordinator, if whoever started the runner opened that door.
+"""Accepting recordings over HTTP, if the runner was started with ``--accept-recordings``.
 
 A recording is data, and each of its calls must pass the rule of ``suite/recording/rule.py``. Then the runner begins a
 new boot with the recording as a suite beside the others. If it cannot be imported so, it goes on without the recording.
@@ -16,9 +16,9 @@ from runners.errors import BusyError, RequestError
 from runners.suite.recording import rule
 
 MAX_RECORDING = 16 << 20
-"""Bytes of a recording that is sent; a larger one is for whoever starts the runner (``--suite``)."""
+"""Maximum size of a recording in a request, in bytes. A larger one must be given at the start (``--suite``)."""
 MOST_RECORDINGS = 20
-"""Recordings of one runner: each adds its cases to the catalogue."""
+"""Maximum number of recordings of one runner; each adds its cases to the catalogue."""
 
 
 class RecordingDoor:
@@ -29,9 +29,9 @@ class RecordingDoor:
         self._folder = folder
         self._served: dict[str, Path] = {}
         self._accepted: str | None = None
-        """The suite that the next boot is to have."""
+        """The suite of the next boot."""
         self.accepted = asyncio.Event()
-        """Set while a boot is to begin, or begins, with one recording more."""
+        """Set from the acceptance of a recording until the boot with it has begun."""
 
     def take(self, recording: Recording, *, is_busy: bool) -> AcceptedRecording:
         """Accept a recording for the next boot. Raises ``RequestError`` if it is refused."""
@@ -57,18 +57,19 @@ class RecordingDoor:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The files that a boot is to serve as suites."""
+        """The files that a boot serves as suites."""
         files = [*self._served.values(), *([self._file(self._accepted)] if self._accepted else [])]
         return tuple(map(str, files))
 
     def keep(self) -> None:
-        """A boot has begun with all of them."""
+        """Note that a boot has begun with all of them."""
         if self._accepted is not None:
             self._served[self._accepted] = self._file(self._accepted)
         self._forget()
 
     def drop(self) -> str | None:
-        """A boot cannot begin with the one accepted last: returns its suite; None if there is none to blame."""
+        """Remove the recording that was accepted last, because a boot failed with it; returns its suite, or None if
+        there is none."""
         suite = self._accepted
         self._forget()
         return suite

@@ -42,9 +42,9 @@ from runners.isolation.offer import Offer
 
 MAX_BODY = 4 << 20
 BODY_S = 30.0
-"""For all of a request's body: a byte a second is no honest caller."""
+"""Seconds for a request's whole body to arrive."""
 GATHERED_S = 0.02
-"""Events that follow others so closely leave together: every write wakes the coordinator."""
+"""Seconds to wait for further events before sending some: every write wakes the coordinator."""
 NDJSON = "application/x-ndjson"
 METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 LARGEST = 2**63 - 1
@@ -52,7 +52,7 @@ JobId = Annotated[str, Path(max_length=64)]
 Attempt = Annotated[int, Path(ge=1, le=LARGEST)]
 _Body = TypeVar("_Body", JobBatch, Acknowledgement, Recording)
 Receipt = tuple[str, int, JobStatus]
-"""Id, attempt and what became of it: a ``JobReceipt`` of the hot path."""
+"""A ``JobReceipt`` in tuple form, for the hot path."""
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -72,7 +72,7 @@ class Service:
         heartbeat_s: float = HEARTBEAT_S,
         door: RecordingDoor | None = None,
     ) -> None:
-        """``door``: the runner accepts recordings."""
+        """``door`` is given if the runner accepts recordings."""
         self.info = info
         self.offer = offer
         self.log = log
@@ -83,7 +83,7 @@ class Service:
         self._door = door
 
     def post(self, batch: JobBatch) -> list[Receipt]:
-        """Take on the jobs of a batch, or say of each why not."""
+        """Accept the jobs of a batch, or give the reason for each refused one."""
         self.require_boot(batch.boot_id)
         suite = self.offer.suites.get(batch.suite)
         if suite is not None and suite.revision != batch.revision:
@@ -126,7 +126,7 @@ class Service:
         return self._door.take(recording, is_busy=bool(executor.queued or executor.starting or executor.running()))
 
     async def events(self, after: int) -> AsyncIterator[bytes]:
-        """Batches of lines from ``after`` on, and a heartbeat whenever there is nothing else to say."""
+        """Batches of event lines after number ``after``; a heartbeat if there is nothing else to send."""
         while not self.log.closed:
             try:
                 last, lines = self.log.after(after)
@@ -237,7 +237,7 @@ def build(service: Service) -> FastAPI:
 
 
 class BearerGate:
-    """Lets a request in only with a secret that opens. ``/healthz`` and the description of the API are open."""
+    """Middleware that requires the secret, except for ``/healthz`` and the description of the API."""
 
     OPEN = frozenset({"/healthz", "/openapi.json"})
 
@@ -304,7 +304,7 @@ def _answer_with_problems(app: FastAPI) -> None:
 
 
 def _allowed_methods(request: Request) -> str:
-    """Every method that the path knows: the framework names those of the first route of several."""
+    """All methods of a path; FastAPI names only those of the first of several routes."""
     routes, scope = request.app.routes, request.scope
     return ", ".join(m for m in METHODS if any(r.matches({**scope, "method": m})[0] is Match.FULL for r in routes))
 
@@ -328,7 +328,7 @@ _SCHEMA = "#/components/schemas/{model}"
 
 
 def _body(model: type[BaseModel]) -> dict[str, Any]:
-    """The request body for OpenAPI, which FastAPI does not know of because we read it raw."""
+    """The OpenAPI description of a request body, which FastAPI cannot know because the body is read raw."""
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": _referring(model.__name__)}}}}
 
 
@@ -337,7 +337,7 @@ def _referring(name: str) -> dict[str, str]:
 
 
 def _describe_bodies(app: FastAPI) -> None:
-    """Add what the framework does not see: the gate, and the schemas of what is read and written raw."""
+    """Add to the OpenAPI document the bearer secret and the schemas of bodies that are read and written raw."""
     _, definitions = models_json_schema(
         [(JobBatch, "validation"), (Acknowledgement, "validation"), (Recording, "validation")], ref_template=_SCHEMA
     )

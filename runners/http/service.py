@@ -40,8 +40,8 @@ from runners.isolation.offer import Offer
 from runners.isolation.supervisor import Supervisor
 
 KEPT_IDLE_S = 75
-"""An idle connection is closed after this: long after every client has let go of it, for a request
-that comes at that instant is lost."""
+"""Seconds after which an idle connection is closed: long after every client has stopped using it, because a request
+that arrives at that moment is lost."""
 _BOUND_ALREADY = "another program listens there; choose another --port, or 0 for any free one"
 
 
@@ -55,14 +55,14 @@ class ServeOptions:
     host: str = "127.0.0.1"
     port: int = 0
     secret: str | None = None
-    """Null: one is made, and stands in the ready line."""
+    """The bearer secret; None: generate one and print it in the ready line."""
     memory_limit: int | None = None
     slots: int = 1
-    """The untimed cases that run at once, at most; an accelerator has one."""
+    """Maximum number of untimed cases at once; an accelerator has one."""
     heartbeat_s: float = HEARTBEAT_S
     ready_file: Path | None = None
     enrolment: EnrolmentOptions | None = None
-    """The coordinator to enrol with; null: somebody registers the runner."""
+    """The coordinator to enrol with; None: somebody registers the runner."""
     accept_recordings: bool = False
     """Whether its coordinator may send it recordings."""
 
@@ -74,7 +74,7 @@ class ServeOptions:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening socket, taken before anything slow is started."""
+    """A listening socket, opened before anything slow is started."""
     try:
         family, kind, number, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, number)
@@ -88,7 +88,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 async def serve(options: ServeOptions) -> int:
-    """Serve until a signal; the exit code. A recording that is accepted begins a new boot."""
+    """Serve until a signal; returns the exit code. An accepted recording begins a new boot."""
     secret = options.secret or secrets.token_urlsafe(24)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -146,7 +146,7 @@ async def serve(options: ServeOptions) -> int:
 
 
 async def _first_of(*ends: asyncio.Future[Any] | asyncio.Event | None) -> None:
-    """Wait until one of these is done or set."""
+    """Wait until one of these tasks is done or events is set."""
     events = [asyncio.create_task(end.wait()) for end in ends if isinstance(end, asyncio.Event)]
     futures = [end for end in ends if isinstance(end, asyncio.Future)]
     await asyncio.wait({*events, *futures}, return_when=asyncio.FIRST_COMPLETED)
@@ -156,7 +156,7 @@ async def _first_of(*ends: asyncio.Future[Any] | asyncio.Event | None) -> None:
 
 @contextlib.contextmanager
 def _door(options: ServeOptions) -> Iterator[RecordingDoor | None]:
-    """The door for recordings, if there is to be one."""
+    """The acceptance of recordings, if it is enabled."""
     if not options.accept_recordings:
         yield None
         return
@@ -168,7 +168,7 @@ def _door(options: ServeOptions) -> Iterator[RecordingDoor | None]:
 
 
 async def _refusal(enrolment: EnrolmentOptions | None, listening: socket.socket, access: Access) -> str:
-    """Enrols the runner if it is to; returns only when it is refused, with the reason."""
+    """Enrol the runner if this is configured; returns only if it is refused, with the reason."""
     if enrolment is not None:
         try:
             await enrol(enrolment, listening.getsockname()[:2], access, _say)
@@ -226,7 +226,7 @@ class Listener:
 
 
 class _Server(uvicorn.Server):
-    """Says when it is up, and leaves signals alone."""
+    """A uvicorn server that signals its start and leaves signals to the caller."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)

@@ -10,11 +10,11 @@ import asyncio
 import faulthandler
 
 LIMIT_S = 120.0
-"""A host that is merely busy lets the loop turn sooner; the coordinator gives a runner up after 30 s."""
+"""Seconds without a turn of the event loop. A busy host is faster, and the coordinator gives a runner up after 30 s."""
 
 
 async def watch(limit_s: float | None = None) -> None:
-    """End the process with the stacks of all threads on stderr once the loop has not turned for so long."""
+    """End the process, with the stacks of all threads on stderr, if the loop makes no turn for this long."""
     limit_s = LIMIT_S if limit_s is None else limit_s
     try:
         while True:

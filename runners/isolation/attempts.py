@@ -1,4 +1,4 @@
-"""The attempts that are here, and the answer to a posted job. Pure, no I/O.
+"""The attempts that a runner has, and the answer to a posted job. Pure, no I/O.
 
 An attempt is here from its acceptance until the acknowledgement of its outcome, so a
 coordinator that posts again after a lost answer never has a job executed twice.
@@ -47,7 +47,7 @@ class Task:
 
 
 class Executor(Protocol):
-    """Executes tasks in order and reports to the event log. The service needs no more of it."""
+    """The interface of what executes tasks in order and reports to the event log."""
 
     @property
     def queued(self) -> int:
@@ -71,7 +71,7 @@ class Executor(Protocol):
 
 
 class Attempts:
-    """The newest attempt of every job that is here."""
+    """The newest attempt of every job that the runner has."""
 
     def __init__(self, queue_limit: int) -> None:
         self.queue_limit = queue_limit
@@ -90,7 +90,7 @@ class Attempts:
         return JobStatus.full if queue_length >= self.queue_limit else JobStatus.queued
 
     def add(self, task: Task) -> tuple[str, int] | None:
-        """Note an accepted attempt; returns the older one that it replaces, to be stopped."""
+        """Add an accepted attempt; returns the older one that it replaces, which has to be stopped."""
         older = self._newest.get(task.job.id)
         self._newest[task.job.id] = task
         return None if older is None else older.key

@@ -1,4 +1,4 @@
-"""The command of whoever writes a case: it runs cases in one process, without isolation, and prints them.
+"""A command for authors of cases: runs cases in one process, without isolation, and prints the results.
 
 python -m runners.isolation.author torch cpu 'torch.argsort/*' 'torch.cat*'
 """

@@ -16,7 +16,7 @@ from protocol.lines import EndlessLineError, LineReader
 from runners.errors import ChannelLostError
 
 MAX_LINE = 8 << 20
-"""No message of a case is longer; a sender of more loses its channel."""
+"""Maximum length of a message. A sender of a longer one loses its channel."""
 CHANNEL_LOST = 74
 """Exit code of a child that can no longer report (EX_IOERR)."""
 ENDLESS, NOT_JSON, NO_OBJECT = UNREADABLE = (
@@ -24,7 +24,7 @@ ENDLESS, NOT_JSON, NO_OBJECT = UNREADABLE = (
     "a message is not JSON",
     "a message is not an object",
 )
-"""Why a channel is given up that the other end has not closed."""
+"""Why this side closes a channel that the other end has not closed."""
 READ = 1 << 16
 
 Message = dict[str, Any]
@@ -88,7 +88,7 @@ class Channel:
             raise ChannelLostError(str(error)) from error
 
     def hold(self, message: Message) -> None:
-        """Keep a message back until the next one is sent: each that arrives alone wakes the other end."""
+        """Hold a message until the next one is sent, because each message that arrives alone wakes the other end."""
         self._held += encode(message)
 
     def receive(self) -> Message | None:
@@ -111,7 +111,7 @@ class Channel:
 
     @property
     def has_arrived(self) -> bool:
-        """Whether something is here for ``receive``, so that it need not wait for the other end to begin."""
+        """Whether a message has begun to arrive, so that ``receive`` need not wait for the other end."""
         if self._ready:
             return True
         try:

@@ -27,10 +27,10 @@ class Child:
         self.pid = 0
         self.room = room
         self.found_alone_at: int | None = None
-        """The newest pid of the machine when it was last seen that nothing of its cases is left behind."""
+        """The machine's newest pid at the last check that found no leftover processes of its cases."""
         self.gone = asyncio.Event()
         self.status: int | None = None
-        """Its wait status once it is gone; null if its zygote died with it."""
+        """The wait status after its end; None if its zygote died with it."""
         self.channel = LoopChannel(connection, self._take, self._lose)
         self._hear = hear
         # Two pipes, so that the output of a case sent ahead is not taken for that of the case before it.
@@ -44,12 +44,12 @@ class Child:
         self.channel.send(message)
 
     def give(self, order: Message, turn: int) -> None:
-        """Send the order to run the case of that turn, and drop the output that was left in the pipe of the turn."""
+        """Order the child to run the case of this turn, and discard old output in the turn's pipe."""
         self._outputs[turn % 2].take()
         self.channel.send(order)
 
     def take_output(self, turn: int) -> Output:
-        """The output of that turn since it was last taken."""
+        """The output of this turn since the last call."""
         return self._outputs[turn % 2].take()
 
     def note_end(self, status: int | None) -> None:

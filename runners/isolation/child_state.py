@@ -9,7 +9,8 @@ from runners.isolation.attempts import Task
 from runners.isolation.slot_events import ChannelLostEvent, ExitedEvent, MessageEvent
 
 FUNCTIONS_PER_CHILD = 32
-"""Functions whose untimed cases one child runs: more save little, and what it has compiled stays in its memory."""
+"""Maximum number of functions whose untimed cases one child runs. More save little, and their compiled code stays in
+its memory."""
 
 
 @dataclass
@@ -18,28 +19,28 @@ class ChildState:
 
     number: int
     on_share: bool
-    """Whether its threads are held to a share of the cores, as cases run beside it."""
+    """Whether its threads are limited to a share of the cores, because other cases run at the same time."""
     is_forked: bool = False
     is_primed: bool = False
     prime_by: float | None = None
-    """When its priming is given up; null while it is not being primed."""
+    """The deadline of its priming; None if it is not being primed."""
     turn: int = -1
-    """The number of its present case; it is primed before the first."""
+    """The number of its current case; it is primed before the first."""
     begun: int = 0
-    """Its cases that have begun; a case sent ahead may begin before its turn."""
+    """The number of its cases that have begun; a case sent ahead can begin before its turn."""
     task: Task | None = None
-    """The task that it has, or had last."""
+    """Its current or last task."""
     functions: int = 0
     """The functions of which it has run cases."""
     has_idled: bool = False
-    """Whether it had nothing to do for a while: then it takes no other function on."""
+    """Whether it has been idle; then it accepts no other function."""
     ahead: Task | None = None
-    """The task that was sent to it before its turn."""
+    """The task that was sent to it ahead of its turn."""
     is_gone: bool = False
     status: int | None = None
     """Its wait status once it is gone; null if its zygote died with it."""
     inbox: deque[MessageEvent | ChannelLostEvent | ExitedEvent] = field(default_factory=deque)
-    """Its messages out of turn, such as those of the case ahead."""
+    """Messages that it sent too early, such as those of the case ahead."""
 
     @property
     def is_being_made(self) -> bool:
@@ -50,7 +51,7 @@ class ChildState:
         return self.prime_by is not None and self.prime_by <= now
 
     def take_turn(self, task: Task) -> None:
-        """Note that the next turn is this task's."""
+        """Make this task the next turn's."""
         if self.task is None or self.task.group != task.group:
             self.functions += 1
         self.task, self.ahead = task, None

@@ -1,4 +1,4 @@
-"""Confirming what a case did after other cases of the same process. Pure: outcomes in, an outcome out.
+"""Confirming the result of a case that ran after other cases in one process. Pure: outcomes in, an outcome out.
 
 Cases of one function share a process, and untimed ones of several functions do. What one of them leaves there (a
 pending graph, a changed default, memory) can make the next one fail, or run elsewhere, and that is no fault of the
@@ -14,9 +14,9 @@ from runners.isolation.likeness import are_alike
 from runners.isolation.observations import printable
 
 CROWDED = {Ending.timed_out, Ending.out_of_memory, Ending.exited, Ending.signalled, Ending.harness_failed}
-"""The endings that a case beside may cause."""
+"""Endings that another case running at the same time can cause."""
 SHORT_OF = {"builtins.MemoryError", "builtins.OSError", "builtins.BlockingIOError"}
-"""The exceptions of Python where the machine has no more: memory, processes, files, room on a disk."""
+"""Python's exceptions for exhausted resources: memory, processes, files, disk space."""
 NO_THREAD = "can't start new thread"
 
 
@@ -38,7 +38,8 @@ def is_suspect(outcome: Outcome, *, earlier: int, functions: int) -> bool:
 
 
 def is_crowded(outcome: Outcome) -> bool:
-    """Whether an outcome may be the doing of a case that ran beside it: of what that took of the machine, or killed.
+    """Whether a case that ran at the same time may have caused an outcome, by using up resources or by killing
+    processes. It cannot cause a wrong value or a refusal of the framework.
 
     A wrong value or a refusal of the framework is not.
     """

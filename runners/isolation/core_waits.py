@@ -1,4 +1,4 @@
-"""Waiting for a core: how long the threads of this process were ready to run, and how much of the cores others had.
+"""Measures how long threads of this process waited for a core, and how busy other processes kept the cores.
 
 A call that shares its work among threads ends with the slowest of them. On a host that is busy one of them waits for a
 core, a slice of the scheduler or more, and a call of microseconds takes milliseconds: that time is the host's.
@@ -29,7 +29,7 @@ class CoreWaits:
                     self._files.append(os.open(f"{TASKS}/{task}/schedstat", os.O_RDONLY | os.O_CLOEXEC))
 
     def total_ns(self) -> int:
-        """Nanoseconds of all threads together, ever since each began. One that has ended counts no more."""
+        """Total waiting time of all current threads since each began, in nanoseconds. Ended threads do not count."""
         total = 0
         for file in self._files:
             with suppress(OSError, IndexError, ValueError):

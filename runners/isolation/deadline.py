@@ -15,7 +15,7 @@ class Clock:
         self._waiting_since: float | None = None
 
     def begin(self, at: float) -> None:
-        """Begin to count: the child has reported the beginning of its case."""
+        """Start the clock, because the child has reported the beginning of its case."""
         self._began = max(at, self._began)
 
     def pause(self, at: float) -> None:
@@ -32,7 +32,7 @@ class Clock:
         return max(until - self._began - self._waited, 0.0)
 
     def waited_s(self, now: float) -> float:
-        """Seconds of waiting for the timing lock, which ``elapsed_s`` leaves out."""
+        """Seconds spent waiting for the timing lock, which ``elapsed_s`` excludes."""
         pending = 0.0 if self._waiting_since is None else max(now - self._waiting_since, 0.0)
         return self._waited + pending
 

@@ -15,11 +15,11 @@ from runners.errors import AheadError, TrimmedError
 MAX_EVENTS = 20_000
 MAX_BYTES = 16 << 20
 BATCH = 1_000
-"""The most events that one read returns."""
+"""Maximum number of events that one read returns."""
 
 
 _Entry = tuple[bytes, tuple[str, int] | None]
-"""A line, and the attempt that it finishes."""
+"""A line of the log, with the attempt that it finishes, if any."""
 
 
 class EventLog:
@@ -73,7 +73,7 @@ class EventLog:
         return n + len(batch), b"".join([line for line, _ in batch])
 
     def acknowledge(self, n: int) -> list[tuple[str, int]]:
-        """Forget up to ``n``; returns the attempts whose ids can be forgotten with it."""
+        """Discard events up to ``n``; returns the attempts whose ids can be forgotten with them."""
         if n > self.last:
             raise AheadError(f"the last event is {self.last}, so {n} cannot have been stored")
         count = n - self.acknowledged
@@ -99,7 +99,7 @@ class EventLog:
         return self.last > after
 
     async def room(self) -> None:
-        """Wait until another attempt's events can be kept."""
+        """Wait until the log has room for another attempt's events."""
         while not self.has_room:
             self._changed.clear()
             await self._changed.wait()

@@ -19,7 +19,7 @@ from runners.isolation.deadline import Clock
 
 
 class Stage(Enum):
-    """How far an execution has come. A confirmation goes through all but ``done`` once more."""
+    """The phase of an execution. A confirmation goes through all phases but ``done`` once more."""
 
     admission = "waits for the lock"
     child = "waits for a primed child"
@@ -32,7 +32,7 @@ class Stage(Enum):
 
 @dataclass(frozen=True)
 class Closing:
-    """The channel was lost for this reason, when the clock said ``elapsed_s``; the exit is awaited for a while."""
+    """The lost channel of a child whose exit is awaited for a while: the reason, and ``elapsed_s`` at the loss."""
 
     reason: str
     elapsed_s: float
@@ -45,27 +45,27 @@ class Execution:
 
     task: Task
     alone: bool
-    """Whether no case of another slot may run beside it."""
+    """Whether no case of another slot may run at the same time."""
     cancelled: bool = False
     stage: Stage = Stage.admission
     child: ChildState | None = None
-    """The child that runs it, or is being made for it."""
+    """The child that runs it, or is being created for it."""
     clock: Clock | None = None
-    """Null until the case has started."""
+    """The clock of the case; None until it has started."""
     earlier: int = 0
     """The cases that its child ran before it."""
     functions: int = 0
     """The functions of its child's cases, its own among them."""
     is_last_try: bool = False
-    """Whether a child was lost before the case began: if this one is, too, no other is made."""
+    """Whether a child was lost before the case began. If that happens again, no other child is made."""
     was_killed: bool = False
     """Whether its child ended by SIGKILL, which the kernel may have sent for lack of memory."""
     spent_s: float = 0.0
     """Seconds of the deadline that the run which had to be confirmed took."""
     waited_s: float = 0.0
-    """Seconds between that run and the next, which are on nobody's clock."""
+    """Seconds between that run and the next, which no clock counts."""
     failure: Outcome | None = None
-    """The failure as it was reported, while its process repeats it to explain it."""
+    """The reported failure, while its process repeats the call to explain it."""
     explained_by: float = math.inf
     closing: Closing | None = None
     outcome: Outcome | None = None
@@ -96,14 +96,15 @@ class Execution:
         self.clock = Clock(limit_s, now)
 
     def settle(self, outcome: Outcome) -> None:
-        """The case has ended so. How an explanation ended is no outcome: the failure that it was to explain is."""
+        """The case has ended with this outcome. If it was being explained, the end of the explanation does not count,
+        and the failure stays the outcome."""
         if self.failure is None or outcome.ending in (self.failure.ending, Ending.cancelled):
             self.outcome = outcome
         else:
             self.outcome = self.failure
 
     def begin_anew(self, suspect: Outcome, now: float) -> None:
-        """Be run once more, in another child; from now until then no clock runs."""
+        """Run the case once more, in another child. No clock runs until that begins."""
         if self.clock is not None:
             # Not what it took to kill it since: of a fork bomb that may be longer than the deadline.
             self.spent_s = min(suspect.duration_s, self.clock.elapsed_s(now))

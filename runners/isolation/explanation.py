@@ -24,13 +24,13 @@ from runners.suite.device import Device, Operation
 from runners.suite.trees import mapped
 
 EXPLAINED = frozenset({Ending.raised, Ending.mismatched, Ending.accepted})
-"""Endings that the function or the device is to blame for, in a process that still lives."""
+"""Endings for which the function or the device is to blame, in a process that is still alive."""
 SINGLE = "float32"
 """The dtype that every device computes in."""
 
 
 def add_explanation(device: Device, case: Case, observation: Observation) -> Observation:
-    """The observation with all that repetitions of the failed call tell; unchanged if there is nothing to explain."""
+    """The observation completed by repetitions of the failed call; unchanged if there is nothing to explain."""
     evidence = observation.evidence
     if observation.ending not in EXPLAINED or evidence is None or case.host_only is not None:
         return observation
@@ -53,7 +53,8 @@ def _or_else(
 
 
 def _operation(evidence: ObservedEvidence, device: Device, case: Case, observation: Observation) -> ObservedEvidence:
-    """The operation at which the call fails again; of a wrong result, the first that computes unlike the host."""
+    """The operation at which the call fails again; for a wrong result, the first whose result differs from the
+    host's."""
     if observation.ending is not Ending.raised and evidence.exception is None:
         operation = _diverging(device, case)
     else:
@@ -78,7 +79,7 @@ def _on_host(evidence: ObservedEvidence, device: Device, case: Case, observation
 
 
 def _in_graph(evidence: ObservedEvidence, device: Device, case: Case, observation: Observation) -> ObservedEvidence:
-    """The same call in a graph on the host: its refusals are no fault of the compiler."""
+    """The result of the same call in a graph on the host: refusals there are not the compiler's fault."""
     graph: Device | None = getattr(device, "graph", lambda: None)()
     if graph is None or evidence.on_host is Repetition.failed_alike:
         return evidence
@@ -97,7 +98,7 @@ def _in_float32(evidence: ObservedEvidence, device: Device, case: Case, observat
 
 
 def in_single(case: Case) -> Case | None:
-    """The case in float32; None if it is in that already, or its dtype says nothing of its inputs."""
+    """The case in float32; None if float32 is its dtype, or its dtype says nothing about its inputs."""
     single = "complex64" if case.dtype == "complex128" else SINGLE
     if case.dtype in (SINGLE, "complex64", "bool", "string"):
         return None
@@ -116,7 +117,7 @@ def in_single(case: Case) -> Case | None:
 
 
 def _repeat(device: Device, case: Case, before: Observation) -> Repetition | None:
-    """The end of the case on a device, set against how it ended before; None if it tells nothing."""
+    """The result of the case on a device, compared with its first result; None if that shows nothing."""
     again = run_case(device, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
     if again.ending is Ending.returned:
         return Repetition.passed

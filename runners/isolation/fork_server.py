@@ -35,12 +35,13 @@ from runners.isolation.offer import Offer, OfferBuilder
 from runners.settings import inherited
 
 IMPORT_LIMIT_S = 300.0
-"""A framework that is not imported by then never will be: cold disks took 60 s for torch."""
+"""Seconds for the import of a framework; cold disks took 60 s for torch."""
 FORK_LIMIT_S = 30.0
 FORK_PAUSE_S = 0.05
-"""Before the next try where no process can be started: those of a case that is being killed are still counted."""
+"""Seconds before another fork is tried after a process limit. The processes of a case that is being killed still
+count."""
 START_LIMIT_S = 150.0
-"""A Python interpreter has started by then, also on a slow disk beside others."""
+"""Seconds for the start of a Python interpreter, also on a slow and busy disk."""
 PROJECT = Path(__file__).absolute().parents[2]
 LAUNCHER = Path(__file__).absolute().parents[1] / "launch.py"
 ZYGOTE = "runners.isolation.zygote"
@@ -54,9 +55,9 @@ class Interpreter:
 
     path: str = sys.executable
     is_chosen: bool = False
-    """Whether somebody named it."""
+    """Whether the user chose the interpreter."""
     suites: tuple[str, ...] = ()
-    """The absolute paths of suites of one's own that it imports beside the framework's."""
+    """The absolute paths of additional suites to import."""
 
     @property
     def options(self) -> str:
@@ -76,12 +77,12 @@ class ForkServer:
         self._interpreter = interpreter or Interpreter()
         self._framework = framework
         self._importing = framework
-        """The framework, or the suite, that is to blame if the zygote gets no further."""
+        """The framework or suite that is being imported, for the error if the zygote fails."""
         self._device = device
         self._on_death = on_death
         self._children: dict[int, Child] = {}
         self._waiting: dict[int, tuple[Child, asyncio.Future[bool]]] = {}
-        """By request: the child to be, and whether it was forked or refused."""
+        """The children that are being forked, by request. The future says whether the child was forked or refused."""
         self._requests = itertools.count(1)
         # Held while forking and while killing: a child whose pid is not known yet is no orphan.
         self._forking = asyncio.Lock()
@@ -149,7 +150,7 @@ class ForkServer:
             raise self._broken(reason) from None
 
     def _broken(self, reason: str, kind: type[FrameworkError] = FrameworkBrokenError) -> FrameworkError:
-        """The reason with the interpreter that it is about, if somebody chose one."""
+        """The reason, with the interpreter's path if the user chose one."""
         return kind(one_line(f"{self._interpreter.path}: {reason}" if self._interpreter.is_chosen else reason))
 
     def _give_up(self, reason: str, kind: type[FrameworkError] = FrameworkBrokenError) -> None:
@@ -171,7 +172,7 @@ class ForkServer:
         return child
 
     async def _fork_once(self, number: int, hear: Hear) -> Child | None:
-        """The new child; None if no process could be started."""
+        """The forked child; None if no process could be started."""
         async with self._forking:
             if not self.alive:
                 raise FrameworkBrokenError("the zygote is gone")
@@ -225,7 +226,7 @@ class ForkServer:
         await asyncio.to_thread(self._scratch.clear, child.room)
 
     def is_surely_alone(self, child: Child) -> bool:
-        """Whether no process was started since it was last seen that a case left none, as almost no case does."""
+        """Whether no process was started since the last check without leftovers. Almost no case starts one."""
         newest = self._pids.read()
         return newest is not None and child.found_alone_at == newest
 
@@ -252,7 +253,7 @@ class ForkServer:
         return processes.children(self._process.pid) - self._children.keys()
 
     async def mourn(self) -> None:
-        """If the zygote is dead, wait until all that it left is gone and ``on_death`` was called."""
+        """If the zygote is dead, wait until all its processes are gone and ``on_death`` was called."""
         if not self.alive:
             await asyncio.wait([self._watcher])
 

@@ -44,16 +44,18 @@ from runners.suite.trees import numbers_in
 MAX_MESSAGE = 8 * 1024
 MAX_FRAMES = 40
 MARGIN = 2
-"""Further calls are begun if this many times what they took so far is left: beside others the next may take longer."""
+"""Further calls are made only if this many times the previous duration is left, because other cases may slow the next
+one."""
 FEWEST_TIMED_CALLS = 2 + clock.FEWEST_SAMPLES
 """The calls of the shortest warm-up, and one a sample."""
 
 
 class CaseProcess(Protocol):
-    """The process of a case, as the harness needs it."""
+    """The part of a worker that the harness uses."""
 
     def timing_lock(self) -> AbstractContextManager[float]:
-        """Held while the clock runs, so that targets of one host do not time each other; the ms waited."""
+        """Hold the timing lock while the clock runs, so that targets of one host do not disturb each other; gives the
+        milliseconds waited."""
 
 
 def run_case(
@@ -101,7 +103,7 @@ def run_case(
 
 
 def repetition(device: Device, case: Case) -> Callable[[], object]:
-    """The whole of a case once more, untimed; it raises what the case raises."""
+    """Repeat the whole case, untimed; it raises what the case raises."""
 
     def call() -> object:
         with device.scope(case.dtype):
@@ -111,7 +113,7 @@ def repetition(device: Device, case: Case) -> Callable[[], object]:
 
 
 def prepared_call(device: Device, case: Case) -> Callable[[], object] | None:
-    """The call of a case whose inputs are on the device already; ``None`` if it has none to make there."""
+    """The call of a case whose inputs are already on the device; ``None`` if there is nothing to call there."""
     attempt = ObservedAttempt(device, case, TimingPolicy.off, Alone())
     with device.scope(case.dtype):
         context = attempt.begin()
@@ -128,7 +130,7 @@ def prepared_call(device: Device, case: Case) -> Callable[[], object] | None:
 
 
 def _count_executions(device: Device, proof: Proof) -> int | None:
-    """The executions that were counted. On the host all that returns ran there: that none was counted says nothing."""
+    """The counted executions. On the host everything runs there, so a missing count means nothing."""
     return proof.executed or None if device.is_host else proof.executed
 
 
@@ -147,7 +149,7 @@ VERDICTS = {
 
 @dataclass
 class ObservedAttempt:
-    """One attempt and its observations so far; ``stage`` is the step that the case is at."""
+    """One attempt and its observations so far; ``stage`` is its current step."""
 
     device: Device
     case: Case
@@ -156,7 +158,7 @@ class ObservedAttempt:
     timeout_s: float = math.inf
     stage: str = "inputs"
     ours: bool = False
-    """Whether our own code runs: what it raises is not the function's fault."""
+    """Whether the harness's own code runs, whose errors are not the function's fault."""
     proof: Proof = field(default_factory=Proof)
     arrays: list[Leaf] = field(default_factory=list)
     cold_ms: float | None = None
@@ -254,7 +256,7 @@ class ObservedAttempt:
         )
 
     def describe(self, error: BaseException) -> tuple[Ending, ObservedEvidence]:
-        """The ending and the evidence of an exception, by the stage in which it came up."""
+        """The ending and the evidence of an exception, according to the stage in which it was raised."""
         if isinstance(error, Mismatch):
             is_accepted = self.case.refuses and isinstance(error, Accepted)
             return Ending.accepted if is_accepted else Ending.mismatched, make_evidence(
@@ -377,7 +379,8 @@ class ObservedAttempt:
 
     @contextmanager
     def _our_own(self) -> Iterator[None]:
-        """Inputs, references and checks: their warnings about NaN are wanted, their errors are ours."""
+        """Mark inputs, references and checks as the harness's own code, and ignore NumPy's warnings about NaN in
+        them."""
         self.ours = True
         with np.errstate(all="ignore"):
             yield
@@ -421,7 +424,7 @@ def _short_path(path: str) -> str:
 
 
 class Alone:
-    """The report of a process that shares its host with no other target."""
+    """The worker's report interface for a process that need not share timing with other targets."""
 
     def timing_lock(self) -> AbstractContextManager[float]:
         return nullcontext(0.0)

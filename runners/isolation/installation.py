@@ -1,4 +1,4 @@
-"""The installation that an interpreter finds: its Python and its packages, and a hash over both.
+"""The Python and packages of an interpreter, and a hash over both.
 
 Only the framework's own interpreter can say it, so a child of the zygote does.
 """
@@ -14,9 +14,9 @@ from importlib import metadata
 from pathlib import Path
 
 ANY_BUILD = "portolan-any-build"
-"""A file in an environment whose packages may be other builds than those of its lock: its hash differs by it."""
+"""File in an environment whose packages may be other builds than in its lock; the environment's hash then differs."""
 STAND_IN = "portolan-stand-in.json"
-"""A file in an environment that goes without packages: what stands in for them, by the name of what they are of."""
+"""File in an environment without some packages: what replaces them, by the name of their product (``CUDA``)."""
 
 
 def identity() -> dict[str, str]:

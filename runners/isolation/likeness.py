@@ -10,7 +10,7 @@ from typing import Protocol
 
 
 class Failure(Protocol):
-    """The evidence of a failure, as far as it is compared."""
+    """The compared parts of a failure's evidence."""
 
     @property
     def exception(self) -> str | None: ...

@@ -35,7 +35,8 @@ class LoopChannel:
         self._loop.add_reader(connection, self._read)
 
     def send(self, message: Message, descriptors: Sequence[int] = ()) -> None:
-        """Messages to a child are short and answered one by one, so the socket's buffer holds them."""
+        """Send a message. It fits into the socket's buffer, because messages to a child are short and answered one by
+        one."""
         try:
             socket.send_fds(self._socket, [encode(message)], list(descriptors))
         except OSError as error:

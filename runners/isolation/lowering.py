@@ -1,4 +1,4 @@
-"""Lowering one case for a platform that is not here: which of the programs that it runs have no lowering there.
+"""Lowers the programs of one case for a platform that is not present, to find those without a lowering.
 
 The case runs on the host, so that each of its programs is reached; its values are not looked at, it is timed by no
 clock, and whatever it does, it neither passes nor fails.
@@ -21,7 +21,7 @@ REFUSES = "it expects a refusal, which needs no lowering"
 
 
 def lowers(device: Device, case: Case) -> bool:
-    """Whether the case is only lowered; the runner's own functions, which belong to no framework, run anywhere."""
+    """Whether the case is only lowered. The runner's own functions, which belong to no framework, always run."""
     return hasattr(device, "lowering") and case.given is None
 
 

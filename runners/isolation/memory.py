@@ -1,4 +1,4 @@
-"""Memory: how much a case may take, and whether the kernel took a process for lack of it."""
+"""The memory limit of a case, and whether the kernel killed a process for lack of memory."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def kernel_kills() -> int:
 
 @cache
 def _kill_counters() -> list[Path]:
-    """Found once: the count is read for every child."""
+    """The path of the counter file, looked up once because it is read for every child."""
     paths = map(_group_file, ("memory.events", "memory.oom_control"))
     return [path for path in paths if path is not None]
 

@@ -1,4 +1,4 @@
-"""References: NumPy computes most of them, on one thread.
+"""Limits NumPy, which computes most references, to one thread.
 
 Its OpenBLAS keeps a pool of threads, which spin for 20 ms after each product, on the cores that the
 framework needs next: behind it a first matrix product of torch took 15 ms instead of 1. SciPy's
@@ -13,7 +13,7 @@ from pathlib import Path
 FOLDER = "numpy.libs"
 """The folder of NumPy's wheel for its own libraries."""
 CALLS = ("scipy_openblas_set_num_threads64_", "openblas_set_num_threads64_")
-"""By the age of the wheel."""
+"""The names of the function in newer and in older wheels."""
 
 
 def compute_on_one_thread() -> bool:

@@ -46,7 +46,7 @@ class ObservedEvidence:
     in_graph: Repetition | None = None
     in_float32: Repetition | None = None
     after_others: Repetition | None = None
-    """The supervisor's to say: a child knows nothing of another's outcome."""
+    """Set by the supervisor only: a child does not know the other outcome."""
 
 
 @dataclass
@@ -89,7 +89,7 @@ _DEFAULTS = {
     ]
     for kind in (ObservedEvidence, ObservedProof, ObservedTiming, Observation)
 }
-"""Every field with its default, which is only compared: of lists and the like it is one and the same."""
+"""The default of every field. They are only compared, so mutable ones can be shared."""
 
 
 def storable(text: str) -> str:
@@ -114,7 +114,7 @@ def make_evidence(
     right_at: str | None = None,
     reason: str | None = None,
 ) -> ObservedEvidence:
-    """Evidence of whatever text: each is made printable and cut to size, and of the frames the innermost are kept."""
+    """Evidence from any text: each text is made printable and cut to size; of the frames the innermost are kept."""
     return ObservedEvidence(
         exception=_cut(exception, LINE_LIMIT),
         message=_cut(message, TEXT_LIMIT),
@@ -160,7 +160,7 @@ def make_proof(
 
 
 def harness_failed(reason: str, duration_s: float) -> Observation:
-    """Our own code failed. However wrong the clock is, this can be reported."""
+    """The observation of a failure of the harness. It can be reported even if the clock is wrong."""
     seconds = min(max(duration_s, 0.0), SECONDS_LIMIT) if math.isfinite(duration_s) else 0.0
     return Observation(Verdict.incomplete, Ending.harness_failed, seconds, evidence=make_evidence(reason=reason))
 
@@ -186,7 +186,7 @@ def as_storable(observation: Observation) -> Observation:
 
 
 def _durations(observation: Observation) -> Iterator[tuple[str, float, float]]:
-    """Every duration with its name and the most that it may be."""
+    """Every duration with its name and its maximum."""
     timing = observation.timing
     for name in ("init_ms", "cold_ms", "lock_wait_ms"):
         value = getattr(timing, name)

@@ -1,4 +1,4 @@
-"""The offer of a runner: the catalogue that its zygote has told, as small as it can be kept.
+"""The catalogue of a boot as its zygote reported it, compressed.
 
 As objects a catalogue of twenty thousand cases takes 100 MB, and as text 10; so it comes in pieces, and is kept
 compressed beside what the service looks up for every job.
@@ -17,9 +17,9 @@ from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite
 from protocol.limits import MAX_CASES, MAX_CATALOGUE_BYTES, MAX_SUITES
 
 CHUNK = 1 << 18
-"""Bytes that are decompressed at once."""
+"""Number of bytes to decompress at once."""
 LEVEL = 3
-"""Of the compression: a tenth of the text, for 0.1 s of each start."""
+"""The compression level: a tenth of the size, for 0.1 s of each start."""
 _CASES = TypeAdapter(list[CatalogueCase])
 
 

@@ -40,7 +40,7 @@ def out_of_memory(reason: str, duration_s: float) -> Outcome:
 
 
 def death(status: int | None, duration_s: float, reason: str | None = None) -> Outcome:
-    """The child ended before its case reported. ``status`` is the wait status, if anyone saw it."""
+    """The outcome if the child ended before its case reported. ``status`` is the wait status, if known."""
     if status is not None and os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         name = signal.Signals(number).name if number in set(signal.Signals) else f"SIG{number}"

@@ -1,4 +1,4 @@
-"""Pages: what the zygote holds is put into huge ones before anything is forked from it.
+"""Moves the zygote's memory to huge pages before anything is forked from it.
 
 A fork copies one table entry for each page, and the child's end frees it: 7 ms and 10 ms with torch's
 85,000 small pages, 2 ms and 3 ms with 150 huge ones. A child still copies no more than the 4 KiB that
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 HUGE = 2 << 20
-"""Bytes; what x86-64 and most arm64 kernels have."""
+"""Size of a huge page in bytes on x86-64 and most arm64 kernels."""
 MADV_COLLAPSE = 25
 """Since Linux 6.1, whatever is set for transparent huge pages; older kernels refuse it."""
 MAPS = Path("/proc/self/maps")

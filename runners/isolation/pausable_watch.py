@@ -1,4 +1,4 @@
-"""The watch over a call, which pauses while a case does what is not its function's."""
+"""Monitoring of a call that pauses while the case does work that is not the function's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class PausableWatch:
     def __init__(self, proof: Proof) -> None:
         self._proof = proof
         self._watching: tuple[ExitStack, Watch] | None = None
-        """The watch that is at work."""
+        """The currently active watch."""
 
     @contextmanager
     def watching(self, watch: Watch) -> Iterator[None]:
@@ -34,7 +34,8 @@ class PausableWatch:
 
     @contextmanager
     def paused(self, so_far: Any = None) -> Iterator[None]:
-        """Watch nothing meanwhile, if a watch is at work; ``so_far`` is what the call is to return already."""
+        """Pause the active watch, if any, during the block; ``so_far`` is the part of the result that exists
+        already."""
         if self._watching is None:
             yield
             return
