@@ -1,4 +1,4 @@
-"""Advice: a dtype, or one keyword of the call, with which the cases pass. Only what outcomes show. Pure."""
+"""Advice: a dtype, or a value of one keyword, with which the cases pass. It rests only on outcomes. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from coordinator.results.conditions import UNKNOWN_VALUE, CallSite, given_keywor
 from protocol.enums import GRADIENT
 
 FEWEST_PASSING = 2
-"""Advice rests on as many cases as a finding does."""
+"""Minimum number of cases for advice, as for a finding."""
 MOST_ADVICE = 2
 
 
@@ -20,7 +20,8 @@ def advice(
     usual: Sequence[CaseEvidence],
     is_failing: Callable[[CaseEvidence], bool],
 ) -> tuple[str, ...]:
-    """Sentences of what passes: ``passes with mode='nearest' (4 of 4 cases)``; none if nothing is known to.
+    """Sentences about calls that pass: ``passes with mode='nearest' (4 of 4 cases)``; empty if none are known.
+    ``usual`` are the cases that the call is compared with, ``cases`` all cases of its function.
 
     ``usual`` are the cases that the call is set against, ``cases`` all of its function.
     """
@@ -45,7 +46,7 @@ def _keywords(
 
 
 def _values(name: str, cases: Iterable[CaseEvidence]) -> list[object]:
-    """The plain values that cases give a keyword."""
+    """The plain values of a keyword in the cases."""
     values_by_text: dict[str, object] = {}
     for case in cases:
         for call in (case.options.calls if case.options else None) or ():
@@ -60,7 +61,7 @@ def _dtypes(
     usual: Sequence[CaseEvidence],
     is_failing: Callable[[CaseEvidence], bool],
 ) -> Iterator[str]:
-    """A dtype that none of the cases has that the call is set against."""
+    """A dtype that no compared case has."""
     plain = [case for case in cases if GRADIENT not in case.tags]
     candidates = (matching(call, plain) if call else []) or plain
     there = {dtype for case in usual for dtype in (case.options.dtypes if case.options else ())}
@@ -75,7 +76,7 @@ def _dtypes(
 
 
 def passing(cases: Sequence[CaseEvidence], is_failing: Callable[[CaseEvidence], bool]) -> str | None:
-    """``4 of 4 cases``; None if one of them ends badly, in whatever way, or if they are too few."""
+    """``4 of 4 cases``; None if one of them does not pass on the device, or if there are too few."""
     if len(cases) < FEWEST_PASSING or any(is_failing(case) or case.end in ("failed", "fell_back") for case in cases):
         return None
     return f"{len(cases)} of {len(cases)} cases"

@@ -1,4 +1,4 @@
-"""Annotations: the value of which an annotation speaks. Pure."""
+"""Type annotations, and the values that they describe. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ARRAY_ALIASES: Mapping[str, str] = {"jax.numpy.ndarray": "jax.Array", "jax.typi
 
 
 class Annotations:
-    """Reads annotations; ``resolve`` says what a name stands for where the annotation stands.
+    """Reads annotations; ``resolve`` gives the object that a name refers to at the annotation.
 
     ``define`` gives a name to a value that takes other files to know.
     """
@@ -33,7 +33,7 @@ class Annotations:
         self._knowledge = knowledge
 
     def value(self, node: ast.expr) -> Binding:
-        """The value of which an annotation speaks."""
+        """The value that an annotation describes."""
         match node:
             case ast.Constant(value=str(text)):
                 try:

@@ -1,4 +1,4 @@
-"""The question of a program, answered in Python: ``can_i("torch.multinomial", on="torch/xla", dtype="float16")``."""
+"""Answers a question in Python: ``can_i("torch.multinomial", on="torch/xla", dtype="float16")``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from protocol.function_names import did_you_mean
 
 @dataclass(frozen=True)
 class Question:
-    """Whether a function works on a target, for all of its usual calls or for one."""
+    """The answer whether a function works on a target, for all its usual calls or for one call."""
 
     function: str
     selector: Selector
@@ -33,21 +33,21 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """The word of the evidence on one function on one target."""
+    """The answer for one function on one target."""
 
     function: str
     target: str
-    """``torch@2.9.0/xla``, and with it the version that the evidence is of."""
+    """The target, with the version of the evidence: ``torch@2.9.0/xla``."""
     works: bool | None
-    """False: nearly all cases like the call fail, are wrong, fall back or are slow. None: nobody charted it, it depends
-    on what was not said, or only a single case or the last digits of values speak against it."""
+    """True: it works. False: nearly all cases like the call fail, are wrong, fall back or are slow. None: it is not
+    charted, it depends on unknown arguments, or only a single case or the last digits of values differ."""
     failing: int
-    """Of the cases like the call, those that end so in the worst way that was found."""
+    """The number of similar cases with the worst result that was found."""
     of: int
-    """The cases like the call; of a function that works, its usual ones. 0: nobody charted it so."""
+    """The number of similar cases; for a function that works, of usual ones. 0: not charted in this form."""
     sentences: tuple[str, ...]
-    """One for each finding or condition, the worst first, without those that a call does not meet. Of what nobody
-    charted, what is missing."""
+    """One sentence for each relevant finding or condition, the worst first. For an uncharted function, what is
+    missing."""
 
     @property
     def word(self) -> str:
@@ -83,7 +83,7 @@ def can_i(
 
 
 def answer(question: Question, evidence: EvidenceSet) -> Answer:
-    """The answer of this evidence. Raises as ``can_i`` does."""
+    """The answer from this evidence. Raises the same errors as ``can_i``."""
     function, target = question.function, choose(evidence, question.selector, None).chosen
     names = names_of(target)
     charted_name = names.charted_name(function)

@@ -1,4 +1,4 @@
-"""Evidence over HTTP: for `portolan assess` and for files of it, and for a script that is sent."""
+"""Evidence over HTTP, for ``portolan assess`` and its files, and the assessment of a script."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ async def evidence(
     context: Context,
     target: Annotated[Text, Query(max_length=100, description="a selector, such as `torch/xla` or `*/*`")] = "*/*",
 ) -> Response:
-    """Of each case the newest outcome on each target but the CPU, whatever campaign it came from."""
+    """The newest outcome of each case on each target except the CPU, from any campaign."""
     targets = await service.evidence(context.engine, Selector.parse(target))
     return Response(evidence_file.document_of(targets, datetime.now(UTC)), media_type="application/json")
 
 
 MOST_CHARACTERS = 1 << 20
-"""Of a script; a whole request has as many bytes unless its bound is raised."""
+"""Maximum length of a script; a whole request may have as many bytes, unless that limit is raised."""
 
 
 class AssessmentRequest(BaseModel):
@@ -52,7 +52,7 @@ class AssessmentRequest(BaseModel):
     responses={200: {"content": {"application/json": {"schema": {"type": "array", "items": {"type": "object"}}}}}},
 )
 async def assess(context: Context, caller: CurrentCaller, request: AssessmentRequest) -> Response:
-    """Say what of a script goes wrong on each target: a document of `portolan assess --format json` for each."""
+    """Assess a script on each target: one document of `portolan assess --format json` for each."""
     script = Script(request.name, request.source.encode())
     async with context.assessments.hold(caller.name):
         result = await service.assess_script(context.engine, script, Selector.parse(request.target))

@@ -1,4 +1,4 @@
-"""Arguments: what the source of a call says of its arity, its literals and its dtypes. Pure."""
+"""The arguments of a call as far as its source shows them: their number, literals and dtypes. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def parameter_names(arguments: ast.arguments) -> tuple[str, ...]:
 
 
 def index_kind(node: ast.expr) -> str:
-    """``basic`` for an index of numbers and slices, which is none of arrays; else nothing is said."""
+    """``basic`` for an index of numbers and slices without arrays; otherwise unknown."""
     parts = node.elts if isinstance(node, ast.Tuple) else [node]
     plain = all(
         isinstance(part, ast.Slice | ast.Constant | ast.UnaryOp) or getattr(part, "attr", "") == "newaxis"
@@ -49,12 +49,13 @@ def call_site(node: ast.Call, positional: Sequence[Binding], keywords: Mapping[s
 
 @cache
 def _plain_call(positional: int) -> CallSite:
-    """A call without keywords: most are such, and equal ones are one object."""
+    """A call without keywords. Most calls are such, so equal ones share one object."""
     return CallSite(positional, {})
 
 
 def _literal(node: ast.expr) -> Any:
-    """The value of a literal as JSON has it. ``ast.literal_eval`` makes functions at each call that live on."""
+    """The value of a literal in JSON's types. ``ast.literal_eval`` is not used, because it leaves functions in memory
+    at each call."""
     match node:
         case ast.Constant(value=None | bool() | int() | float() | str()):
             return node.value
@@ -70,7 +71,7 @@ def _literal(node: ast.expr) -> Any:
 
 
 def dtype_of(value: Binding) -> str | None:
-    """The dtype that a name of a framework stands for."""
+    """The dtype that a framework's name stands for."""
     if not isinstance(value, str) or value.count(".") > 2:
         return None
     last = value.rpartition(".")[2]

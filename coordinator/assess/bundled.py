@@ -1,4 +1,4 @@
-"""Evidence from bundles: read one by one, without a coordinator."""
+"""Evidence from bundles, read one by one without a coordinator."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from protocol.limits import LEAST_MILLISECONDS
 from protocol.outcomes import Outcome
 
 NO_KEY = Key(0, 1)
-"""No job of a database is meant."""
+"""The job number of an outcome that is in no database."""
 
 
 class _Suite(NamedTuple):
@@ -40,15 +40,15 @@ class _Suite(NamedTuple):
 
 @dataclass(frozen=True)
 class _Read:
-    """One bundle."""
+    """The outcomes of one bundle."""
 
     header: BundleHeader
     ended_at: datetime
     signed_by: str | None
     runs: Mapping[str, Sequence[Run]]
-    """By case, in the order of runs."""
+    """The outcomes by case, in the order of runs."""
     levels: Mapping[str, float]
-    """Of cases that passed on the device and were timed, in milliseconds; the best run's."""
+    """The best run's latency in milliseconds, for cases that passed on the device and were timed."""
 
     @property
     def suite(self) -> _Suite:
@@ -57,7 +57,8 @@ class _Read:
 
 
 def from_bundles(paths: Iterable[Path], signers: Signers | None = None) -> tuple[TargetEvidence, ...]:
-    """The evidence of all targets but the CPU, to which the latencies of the others are set in ratio.
+    """The evidence of all targets except the CPU, with latencies relative to the CPU. Raises ``BundleError``, which
+    names the file, for an incomplete bundle, or, with ``signers``, for one that none of them signed.
 
     Raises ``BundleError``, which names the file, for one that is not a whole bundle, or, where there are ``signers``,
     that none of them signed.
@@ -103,7 +104,7 @@ def _run(entry: BundledOutcome, header: BundleHeader) -> Run:
 
 
 def _failure_text(outcome: Outcome) -> str:
-    """The failure in its own words, as ``failure_text`` of the views has it."""
+    """The text of a failure, the same as ``failure_text`` of the views."""
     evidence = outcome.evidence
     texts = (evidence.mismatch, evidence.message, evidence.signal, evidence.reason) if evidence else ()
     last = "killed at its deadline" if outcome.ending is Ending.timed_out else str(outcome.ending)
@@ -111,7 +112,8 @@ def _failure_text(outcome: Outcome) -> str:
 
 
 def _level(outcome: Outcome) -> float | None:
-    """The level of the run, as ``low`` of the views has it; None if it was not timed, or too short to be compared."""
+    """The level of the run, the same as ``low`` of the views; None if it was not timed, or is too short to be
+    compared."""
     samples = outcome.timing.samples_ms
     level: float | None
     if len(samples) > 1:

@@ -1,4 +1,4 @@
-"""The functions of the user's that lead to a finding: what calls a function with a finding has one too. Pure."""
+"""The user's functions that directly or indirectly call a function with a finding. Pure."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from coordinator.assess.verdicts import SiteVerdict
 
 @dataclass(frozen=True)
 class CallingFunction:
-    """A function of the user's from which a finding is reached."""
+    """A user's function that reaches a finding."""
 
     name: str
     verdicts: tuple[SiteVerdict, ...]
     path: tuple[str, ...]
-    """The functions between, from itself to the one in which the first finding stands; that one too."""
+    """The path of functions from this one to the one with the finding, both included."""
 
 
 def callers(assessment: Assessment, source: AssessedSource) -> tuple[CallingFunction, ...]:
-    """The functions that reach a serious finding, by the shortest way to each; those that reach most first."""
+    """The functions that reach a serious finding, each with its shortest path; those that reach most come first."""
     called_by: dict[str, set[str]] = defaultdict(set)
     for caller, names in source.calls.items():
         for name in names:
@@ -37,12 +37,13 @@ def callers(assessment: Assessment, source: AssessedSource) -> tuple[CallingFunc
 
 
 def function_of(site: Site, modules: Mapping[str, str]) -> str | None:
-    """The dotted name of the user's function in which a site stands; None at the top of a file."""
+    """The dotted name of the user's function that contains a site; None outside of functions."""
     return f"{modules[site.path]}.{site.within}" if site.within and site.path in modules else None
 
 
 def _ways(starts: set[str], called_by: Mapping[str, set[str]]) -> dict[str, tuple[str, ...]]:
-    """From every function that leads to one of ``starts``, the shortest way there; of these themselves, themselves."""
+    """The shortest path from every function that leads to one of ``starts``; for the starts themselves, only the
+    function."""
     ways: dict[str, tuple[str, ...]] = {name: (name,) for name in sorted(starts)}
     waiting = deque(ways)
     while waiting:

@@ -1,4 +1,4 @@
-"""The lines of what was assessed: of a folder, a file, a notebook or an archive."""
+"""The lines of the assessed folder, file, notebook or archive."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from coordinator.catalogue.usage.sources import sources
 from coordinator.errors import CatalogueError
 
 AROUND = 2
-"""Lines before and after the one that is meant."""
+"""Number of lines shown before and after a line."""
 
 
 class SourceLine(NamedTuple):
@@ -21,14 +21,14 @@ class SourceLine(NamedTuple):
 
 
 class Code:
-    """The files under a root, each read when a line of it is asked for. What cannot be read has no lines."""
+    """The files under a root, each read when one of its lines is needed. Unreadable files have no lines."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._lines: dict[str, Sequence[str]] = {}
 
     def line(self, path: str, number: int) -> str:
-        """One line, by the path and number of a site; empty if there is none."""
+        """The line at the path and number of a site; empty if there is none."""
         lines = self._of(path)
         return lines[number - 1] if 0 < number <= len(lines) else ""
 
@@ -61,7 +61,7 @@ class Code:
 
     @cached_property
     def _members(self) -> dict[str, bytes]:
-        """The files of an archive; of a file that is none there are none."""
+        """The files of an archive; empty if the file is no archive."""
         try:
             return {source.name.rpartition("!")[2]: source.content for source in sources(self._root)}
         except CatalogueError:
@@ -69,7 +69,7 @@ class Code:
 
 
 class CodeInMemory(Code):
-    """The lines of a single file that lies in no folder."""
+    """The lines of a single file that belongs to no folder."""
 
     def __init__(self, content: bytes) -> None:
         super().__init__(Path())

@@ -1,4 +1,4 @@
-"""Evidence: what campaigns found of each function on a target, its cases over their runs. Pure.
+"""Evidence: the results of a function's cases on each target, over their runs. Pure.
 
 The same type has three sources: a coordinator, a file, and what ships with Portolan.
 """
@@ -26,12 +26,13 @@ from protocol.enums import HOST, WRONG_ON_HOST, Cause, DeviceClass, Ending, is_l
 from protocol.function_names import did_you_mean
 
 LONGEST_SAID = 160
-"""Characters of what a failure said."""
+"""Maximum length of a failure's text."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CaseEvidence(EndedCase):
-    """A case of a function on a target, over the runs of the newest campaign that has an outcome of it.
+    """A case of a function on a target, over the runs of the newest campaign with an outcome for it. On a target that
+    only lowers programs, ``failed`` means a case without a lowering, and ``unproven`` a lowered one.
 
     On a target whose programs are lowered and not run, ``failed`` is a case without a lowering, and ``unproven`` one
     that was lowered.
@@ -40,15 +41,15 @@ class CaseEvidence(EndedCase):
     tags: Annotated[frozenset[str], PlainSerializer(sorted, return_type=list[str])] = frozenset()
     case: str
     chart: int
-    """The number of its chart among those of the target."""
+    """The index of its chart in the target's list."""
     cause: Cause | None = None
-    """Of a failure, or of a call that was accepted; so are the next two."""
+    """The cause of a failure or an accepted call; the next two members are for these too."""
     ending: Ending | None = None
     said: str | None = None
     ratio: float | None = None
-    """How many times as long a call takes as on the CPU; None: not measured on both."""
+    """The time of a call relative to the CPU; None: not measured on both."""
     disagreeing: tuple[int, ...] = ()
-    """The numbers of older charts in which the same case ends otherwise."""
+    """The indexes of older charts in which the case has another result."""
 
     @property
     def is_wrong(self) -> bool:
@@ -57,30 +58,30 @@ class CaseEvidence(EndedCase):
 
     @property
     def is_imprecise(self) -> bool:
-        """Its wrong values would be right in the next narrower float type."""
+        """Its wrong values are right in the next narrower float type."""
         return self.is_wrong and self.cause is Cause.precision
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A campaign's part in the evidence: one suite under one revision."""
+    """A chart: one campaign's outcomes for one suite under one revision."""
 
     suite: str
     revision: str
     at: datetime
-    """When the campaign ended, or its last outcome so far came."""
+    """The time of the campaign's end, or of its last outcome so far."""
     campaign: int | None = None
-    """Its number at the coordinator; None of a bundle."""
+    """The campaign's number; None for a bundle."""
     repeat: str | None = None
-    """How its runner words the command that repeats a case (``protocol.runner.Fingerprint.repeat``)."""
+    """The runner's template of the command that repeats a case (``protocol.runner.Fingerprint.repeat``)."""
     signed_by: str | None = None
-    """The name under which the key that signed the bundle is trusted; None: no signature was checked."""
+    """The name of the trusted key that signed the bundle; None: no signature was checked."""
     ships: bool = False
     """Whether it ships with Portolan."""
 
 
 class TargetKey(NamedTuple):
-    """A target, apart from how it was installed."""
+    """A target without its environment."""
 
     framework: str
     version: str
@@ -91,7 +92,7 @@ class TargetKey(NamedTuple):
 
 @dataclass(frozen=True)
 class TargetEvidence:
-    """All that is known of one target: a framework in one version, a device on one hardware."""
+    """All evidence about one target: one version of a framework, on a device of one hardware model."""
 
     framework: str
     version: str
@@ -102,7 +103,7 @@ class TargetEvidence:
     functions: Mapping[str, tuple[CaseEvidence, ...]]
     simulated: bool = False
     notes: tuple[str, ...] = ()
-    """Sentences that its runner wants beside any figure."""
+    """Sentences that must accompany every figure, according to the runner."""
 
     @property
     def key(self) -> TargetKey:
@@ -114,12 +115,12 @@ class TargetEvidence:
 
     @property
     def short(self) -> str:
-        """``torch/xla``: as people ask for it."""
+        """The framework and device, as people write them: ``torch/xla``."""
         return f"{self.framework}/{self.device}"
 
     @property
     def own_charts(self) -> tuple[Chart, ...]:
-        """The charts beside those that ship with Portolan, if there are any."""
+        """The charts that did not ship with Portolan."""
         return tuple(chart for chart in self.charts if not chart.ships) or self.charts
 
     @property
@@ -132,7 +133,8 @@ class TargetEvidence:
 
     @property
     def shipped_functions(self) -> frozenset[str]:
-        """The functions whose evidence ships with Portolan, beside those of other charts; empty if all of it does."""
+        """The functions whose evidence ships with Portolan, if other charts contribute too; empty if all of it
+        ships."""
         if self.own_charts == self.charts:
             return frozenset()
         return frozenset(name for name, cases in self.functions.items() if self.charts[cases[0].chart].ships)
@@ -146,7 +148,7 @@ class TargetEvidence:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The sentences that must stand beside any figure of it."""
+        """The sentences that must accompany every figure of the target."""
         return target_sentences(
             self.device,
             self.device_class,
@@ -158,7 +160,7 @@ class TargetEvidence:
 
     @cached_property
     def _drawn_cases(self) -> Counter[bool]:
-        """If it is the host: the cases that were drawn, by whether the host was wrong in them then."""
+        """For the host: the numbers of drawn cases, by whether the host failed them when they were drawn."""
         if self.device != HOST:
             return Counter()
         cases = (case for cases in self.functions.values() for case in cases)
@@ -171,25 +173,25 @@ class TargetEvidence:
 
     @cached_property
     def usual_ratio(self) -> float | None:
-        """How many times as long as on the CPU the middle function takes: what any single call costs there."""
+        """The median ratio to the CPU over all functions: the usual cost of a single call on this target."""
         ratios = [ratio for cases in self.functions.values() if (ratio := mean_ratio(cases)) is not None]
         return median(ratios) if ratios else None
 
 
 @dataclass(frozen=True)
 class EvidenceSet:
-    """The evidence of some targets, and where it is from."""
+    """The evidence of several targets, with its source."""
 
     targets: tuple[TargetEvidence, ...]
     origin: str
-    """In words: ``ships with Portolan``."""
+    """The source in words: ``ships with Portolan``."""
     made_at: datetime | None = None
-    """When the file was written; None: it is as of now."""
+    """The time when the file was written; None: the current state of a coordinator."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The target whose evidence is used, and the others that the selector matches."""
+    """The selected target, and the others that the selector matches."""
 
     chosen: TargetEvidence
     others: tuple[TargetEvidence, ...] = field(default=())
@@ -202,7 +204,9 @@ def mean_ratio(cases: Iterable[CaseEvidence]) -> float | None:
 
 
 def choose(evidence: EvidenceSet, selector: Selector, installed_version: str | None) -> Choice:
-    """The target that the selector means: of several that of the installed version, else of the newest.
+    """The target that the selector means: of several, that of the installed version, else the newest; of several
+    hardware models, the one that was charted last. Raises ``AssessmentError`` if none is charted, or if the selector
+    matches more than one framework.
 
     Of several hardware models it is that which was charted last. Raises ``AssessmentError`` if nobody charted one, or
     if it means more than one framework.

@@ -23,13 +23,13 @@ from coordinator.errors import AssessmentError
 from protocol.model import first_fault
 
 FORMAT: Literal[2] = 2
-"""Counts up when an older reader could not read what is written: 2 has cases that end as ``accepted``."""
+"""A writer raises it when older readers cannot read its files. 2 added cases that end as ``accepted``."""
 SHIPPED = files("coordinator.assess") / "data" / "evidence.json.gz"
 _MAKE = "portolan evidence FILE BUNDLE…"
 
 
 class EvidenceMark(BaseModel):
-    """The part of a document that every format has; it is read first."""
+    """The members that every format has; they are checked first."""
 
     type: Literal["portolan-evidence"]
     format: int = Field(ge=1)
@@ -38,11 +38,11 @@ class EvidenceMark(BaseModel):
 
 @dataclass(frozen=True)
 class EvidenceDocument:
-    """The whole of a file."""
+    """The complete content of a file."""
 
     made_at: datetime
     portolan: str
-    """The version that wrote it."""
+    """The version of Portolan that wrote it."""
     targets: tuple[TargetEvidence, ...]
     type: Literal["portolan-evidence"] = "portolan-evidence"
     format: Literal[1, 2] = FORMAT
@@ -61,7 +61,7 @@ def document_of(targets: Sequence[TargetEvidence], made_at: datetime) -> bytes:
 
 
 def compress(targets: Sequence[TargetEvidence], made_at: datetime) -> bytes:
-    """The content of a file of evidence."""
+    """Compress a document into the content of an evidence file."""
     return pack(document_of(targets, made_at))
 
 

@@ -1,4 +1,4 @@
-"""Findings: what the functions that a source uses do on a target, as its calls use them. Pure."""
+"""Findings: the results of the functions that a source uses, for its kind of calls on a target. Pure."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from coordinator.results.conditions import CallSite
 
 @dataclass(frozen=True)
 class Finding:
-    """A verdict, and the places in the source that it is of."""
+    """A verdict with the places in the source to which it applies."""
 
     verdict: SiteVerdict
     places: tuple[Site, ...]
 
     @property
     def is_guarded(self) -> bool:
-        """All its places stand under a condition, so that the target may never reach them."""
+        """Whether all places are under a condition, so that the target may never reach them."""
         return all(site.guards for site in self.places)
 
     @property
     def is_unreached(self) -> bool:
-        """A program was measured, and ran none of its places."""
+        """Whether a program was measured that ran none of its places."""
         return all(site.reached is False for site in self.places)
 
     @property
     def is_guessed(self) -> bool:
-        """The function is known by the name of a method alone, at all its places."""
+        """Whether at all places the function is only guessed from a method's name."""
         return all(site.certainty is Certainty.guessed for site in self.places)
 
 
@@ -42,23 +42,23 @@ class Assessment:
 
     findings: tuple[Finding, ...]
     charted: Mapping[str, int]
-    """Functions of which there is evidence, with the number of their places; those of most places first."""
+    """Functions with evidence, with their number of places, the largest first."""
     unknown: Mapping[str, int]
-    """Functions that nobody charted there, likewise."""
+    """Uncharted functions, in the same form."""
     host_only: int = 0
-    """Places of functions that never touch a device, which are in neither."""
+    """Number of places of functions that never touch a device, which are in neither list."""
 
     def of_weight(self, weight: Weight) -> tuple[Finding, ...]:
         return tuple(finding for finding in self.findings if finding.verdict.weight is weight)
 
     @property
     def serious(self) -> tuple[Finding, ...]:
-        """Those that make an engineer act, and that the target reaches."""
+        """The findings on which an engineer must act, and that the target reaches."""
         return self._findings_of(Weight.finding)
 
     @property
     def conditional(self) -> tuple[Finding, ...]:
-        """Those that hold on some calls like these, and that the target reaches."""
+        """The conditions that apply to some similar calls, and that the target reaches."""
         return self._findings_of(Weight.condition)
 
     def _findings_of(self, weight: Weight) -> tuple[Finding, ...]:
@@ -68,7 +68,8 @@ class Assessment:
 def assess(
     source: AssessedSource, target: TargetEvidence, names: Names, slow: float = SLOW, host_only: Container[str] = ()
 ) -> Assessment:
-    """Set every site of the source against the evidence of its function.
+    """Compare every site of the source with the evidence for its function. ``host_only`` are functions that never touch
+    a device and need no evidence.
 
     ``host_only`` are functions that never touch a device: nothing has to be known of them.
     """
@@ -106,7 +107,7 @@ def _form(call: CallSite | None) -> object:
 
 
 def rank(finding: Finding) -> tuple[object, ...]:
-    """The most serious come first by it."""
+    """A sort key that puts the most serious findings first."""
     verdict = finding.verdict
     return (
         list(Weight).index(verdict.weight),
@@ -121,5 +122,5 @@ def rank(finding: Finding) -> tuple[object, ...]:
 
 
 def most_first(counts: Mapping[str, int]) -> dict[str, int]:
-    """Functions by their places, those of most first."""
+    """Functions by number of places, the largest first."""
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

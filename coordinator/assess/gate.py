@@ -12,14 +12,14 @@ from protocol.function_names import did_you_mean
 
 @dataclass(frozen=True)
 class Gate:
-    """``wrong,fails,slow:20``"""
+    """The kinds of findings in the form of the option: ``wrong,fails,slow:20``."""
 
     kinds: frozenset[Kind] = frozenset()
     slow: float = SLOW
 
     @classmethod
     def parse(cls, text: str) -> Gate:
-        """Raises ``AssessmentError`` for a word that is no kind, or a number that is none."""
+        """Read the option. Raises ``AssessmentError`` for an unknown kind or an invalid number."""
         kinds, slow = set[Kind](), SLOW
         for word in filter(None, (part.strip() for part in text.split(","))):
             name, has_number, number = word.partition(":")
@@ -34,7 +34,8 @@ class Gate:
         return cls(frozenset(kinds), slow)
 
     def failing(self, assessment: Assessment) -> tuple[Finding, ...]:
-        """The findings that do not pass. What stands under a condition in the code, and what nobody charted, does.
+        """The findings that fail the check. Places under a condition in the code, and uncharted functions, do not. The
+        source does not show whether a call has arguments that the host refuses, so that kind has only conditions.
 
         Whether a call has arguments that the host refuses its source does not say: of that kind there are only
         conditions.

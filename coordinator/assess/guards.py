@@ -1,4 +1,4 @@
-"""Guards and device questions: conditions of a source that depend on the device, on a version or on a failure. Pure."""
+"""Guards and device questions: conditions in a source that depend on the device, a version or a failure. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from coordinator.assess.sites import Guard, GuardKind
 
 LONGEST_TEXT = 200
-"""Of a condition's source in characters."""
+"""Maximum length of a condition's source in characters."""
 _CATCHES = frozenset(
     {"BaseException", "Exception", "RuntimeError", "NotImplementedError", "TypeError", "ValueError", "AttributeError"}
 )
@@ -34,7 +34,7 @@ _VERSION_NAMES = re.compile(
 
 
 def guard_of(test: ast.expr) -> Guard | None:
-    """The guard that a condition is, if it asks for the device, for what is available, or for a version."""
+    """The guard that a condition forms if it tests the device, its availability or a version."""
     kinds = set(_kinds(test))
     for kind in (GuardKind.device, GuardKind.availability, GuardKind.version):
         if kind in kinds:
@@ -43,7 +43,8 @@ def guard_of(test: ast.expr) -> Guard | None:
 
 
 def guard_of_handlers(handlers: Iterable[ast.ExceptHandler]) -> Guard | None:
-    """The guard of a ``try``: its first handler that catches what functions raise on a device that lacks them."""
+    """The guard that a ``try`` forms: its first handler for exceptions that functions raise on a device without
+    them."""
     for handler in handlers:
         kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
         if any(kind is None or _last_name(kind) in _CATCHES for kind in kinds):
@@ -53,7 +54,7 @@ def guard_of_handlers(handlers: Iterable[ast.ExceptHandler]) -> Guard | None:
 
 
 def asks_for_device(node: ast.Attribute | ast.Call) -> bool:
-    """Whether an expression asks which device there is, or on which one a value lies."""
+    """Whether an expression tests which device is present, or on which device a value is."""
     if isinstance(node, ast.Call):
         name = _last_name(node.func)
         return _DEVICE_CALLS.fullmatch(name) is not None or _DEVICE_AVAILABILITY.fullmatch(name) is not None
@@ -63,7 +64,7 @@ def asks_for_device(node: ast.Attribute | ast.Call) -> bool:
 
 
 def one_line(node: ast.expr) -> str:
-    """The source of an expression in one line, cut off where it is long."""
+    """The source of an expression on one line, shortened if it is long."""
     try:
         text = ast.unparse(node)
     except (ValueError, RecursionError):

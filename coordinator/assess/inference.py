@@ -57,13 +57,13 @@ _MAPPERS = frozenset(
     linearize
     lax.scan lax.map lax.cond lax.while_loop lax.fori_loop lax.associative_scan lax.switch""".split()  # noqa: SIM905
 )
-"""Functions of JAX that call a function of the user's with arrays."""
+"""Functions of JAX that call a user's function with arrays."""
 _WRAPPERS = frozenset(
     """jax.jit jax.vmap jax.pmap jax.checkpoint jax.remat jax.named_call jax.shard_map tf.function torch.compile
     torch.jit.script torch.jit.script_if_tracing torch.vmap torch.func.vmap torch.jit.ignore torch.jit.unused
     torch.jit.export torch.compiler.disable""".split()  # noqa: SIM905
 )
-"""Functions of frameworks that return a function that computes what the given one does."""
+"""Functions of frameworks that return another version of a given function."""
 _SAME_ELEMENTS = frozenset({"list", "tuple", "reversed", "sorted", "set", "iter", "deepcopy"})
 _UNKNOWN_RESULTS = frozenset({"getattr", "max", "min", "next", "map", "filter", "eval", "vars", "object", "property"})
 _KIND_QUESTIONS = frozenset({"isinstance", "issubclass", "hasattr", "callable", "type", "id", "repr", "str", "print"})
@@ -78,7 +78,7 @@ _MODULE_SCOPES = 2
 
 
 class Builtin(Value):
-    """A function of Python's whose result depends on its arguments."""
+    """A Python function whose result type depends on its arguments."""
 
     __slots__ = ("name",)
 
@@ -155,7 +155,7 @@ class SiteResolver(Resolver):
         self._overloads: dict[str, Binding] = {}
         """By the path of a function, what the signatures before its definition say that it returns."""
         self._takes_calls_alone = False
-        """Whether what is read are arguments of ``isinstance`` and its like, whose names are no uses."""
+        """Whether the current expression is an argument of ``isinstance`` or similar, whose names are no uses."""
 
     def read(self, tree: ast.Module) -> FileReading:
         self.visit(tree)
@@ -172,14 +172,14 @@ class SiteResolver(Resolver):
 
     @contextmanager
     def _quiet(self) -> Iterator[None]:
-        """Take no note of uses: names that say what a value is do not use it."""
+        """Do not record uses in the block: names that describe a value do not use it."""
         self._silent += 1
         yield
         self._silent -= 1
 
     @contextmanager
     def _calls_alone(self) -> Iterator[None]:
-        """Take note of calls alone: ``isinstance(x, nn.Linear)`` makes no layer, ``print(x.sum())`` computes."""
+        """Record only calls in the block: ``isinstance(x, nn.Linear)`` makes no layer, ``print(x.sum())`` computes."""
         before, self._takes_calls_alone = self._takes_calls_alone, True
         yield
         self._takes_calls_alone = before
@@ -473,7 +473,7 @@ class SiteResolver(Resolver):
         self._facts.functions[path] = FunctionFact(parameters, result, is_property, owner or "")
 
     def _decorator(self, node: ast.expr) -> str:
-        """Note the call that a decorator is, and return the last part of its name."""
+        """Record the call that a decorator is; returns the last part of its name."""
         value = self._value(node, outer=False)
         if not isinstance(node, ast.Call) and isinstance(value, str):
             self._note(Form.called, value, node, call=CallSite(1, {}))
@@ -605,7 +605,7 @@ class SiteResolver(Resolver):
                 return super()._member(owner, node, outer)
 
     def _use_parameter(self, parameter: Symbol, member: str) -> None:
-        """Take a parameter for an array if it has a member that only arrays have."""
+        """Treat a parameter as an array if the function uses a member that only arrays have."""
         (root,) = self.frameworks
         is_plain_property = member in ("shape", "dtype", "device", "ndim")
         if is_plain_property or self._knowledge.told_by_name(member, root):
@@ -749,7 +749,7 @@ class SiteResolver(Resolver):
         return self._knowledge.result(callee, call, dtype, along=along)
 
     def _map(self, mapper: str, positional: Sequence[Binding]) -> None:
-        """Note that JAX calls a function of the user's with arrays."""
+        """Record that JAX calls a user's function with arrays."""
         arrays: tuple[Binding, ...] = (array("jax", certain=False),) * 4
         for function in positional:
             inner = function.function if isinstance(function, Wrapped) else function
@@ -869,7 +869,7 @@ class SiteResolver(Resolver):
 
 
 def read_file(content: bytes, path: str, module: str, *, is_package: bool, knowledge: Knowledge) -> FileReading:
-    """Read one file. Raises what ``ast.parse`` does for a source that it cannot read."""
+    """Read one file. Raises the errors of ``ast.parse`` for an unreadable source."""
     return SiteResolver(path, module, is_package=is_package, knowledge=knowledge).read(ast.parse(content))
 
 
@@ -908,7 +908,7 @@ def _leaves(body: Sequence[ast.stmt]) -> bool:
 
 
 def _merge_names(one: Mapping[str, Binding], other: Mapping[str, Binding]) -> dict[str, Binding]:
-    """The names after either of two ways through a source."""
+    """The names after two alternative branches of a source."""
     names = dict(one)
     for name, value in other.items():
         if name not in one or one[name] is not value:

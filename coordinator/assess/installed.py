@@ -1,4 +1,4 @@
-"""The version of a framework where a project's code runs, as far as its folders show it."""
+"""The framework's version in a project's environment, as far as its folders show it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Knowledge: names of functions by what they return and make, as the surfaces that ship say it. Pure."""
+"""What the shipped surfaces say about the return values of functions. Pure."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _SEVERAL = frozenset(
     kthvalue lstsq lu max_pool2d_with_indices meshgrid mode modf moments qr slogdet sort_key_val split std_mean svd
     tensor_split top_k topk unbind unstack unsafe_chunk unsafe_split var_mean vsplit nonzero_static""".split()  # noqa: SIM905
 )
-"""Functions that return several arrays, unless ``_ONE`` says of one that it is an array."""
+"""Functions that return several arrays, except those that ``_ONE`` lists."""
 _SEVERAL_ALONG = frozenset({"max", "min", "median", "nanmedian", "sort", "where"})
-"""Functions of PyTorch's that return several arrays if they are told a dimension."""
+"""Functions of PyTorch that return several arrays if they get a dimension."""
 _LAYER_ARRAYS = frozenset(
     {"weight", "bias", "running_mean", "running_var", "in_proj_weight", "kernel", "gamma", "beta"}
 )
 """Attributes of layers."""
 _LEAVES = frozenset({"jax.tree.leaves", "jax.tree_util.tree_leaves", "jax.tree_leaves", "tf.nest.flatten"})
-"""Functions that take the arrays out of what holds them."""
+"""Functions that take arrays out of a container."""
 _LEAVES_WITH_TREE = frozenset({"jax.tree.flatten", "jax.tree_util.tree_flatten", "jax.tree_flatten"})
 _ONE = frozenset({"jax.random.split", "jax.numpy.sort", "jax.lax.sort", "tf.sort"})
 _PLAIN_PROPERTIES = frozenset(
@@ -56,7 +56,7 @@ _NUMERIC = re.compile(
     r"|jax\.(numpy|lax|nn|random|scipy)\.(\w+\.)*\w+"
     r"|tf\.((math|nn|linalg|image|signal|random|bitwise|raw_ops|keras\.ops|experimental\.numpy|compat\.v1)\.)?\w+"
 )
-"""Functions of modules that compute, of whose results nothing is said."""
+"""Functions of modules that compute, with unknown results."""
 _NO_ARRAYS = re.compile(
     r"torch\.((is|set|get|are|use)_\w+|compile|load|save|vmap|manual_seed|seed|cond|Generator|device|Size|dtype)"
     r"|tf\.(function|py_function|custom_gradient|(is|executing)_\w+|device|name_scope|group|no_op|print|shape)"
@@ -64,17 +64,17 @@ _NO_ARRAYS = re.compile(
     r"|jax\.nn\.initializers\.\w+"
 )
 _MIXED_NAMES = frozenset(name for kind in (str, bytes, list, dict, set, int, float) for name in dir(kind))
-"""Methods that values of Python have too: by its name alone such a method is none of an array."""
+"""Methods that Python's own values also have; such a name alone does not identify an array."""
 
 
 @dataclass(frozen=True)
 class Knowledge:
-    """Names of a framework's surface by what they are and what they return."""
+    """Names of a framework's surface, by their kind and return values."""
 
     methods: Mapping[str, frozenset[str]]
-    """Of arrays, by the public root."""
+    """Names of methods of arrays, by the framework's public root."""
     properties: frozenset[str]
-    """Of arrays, of any framework."""
+    """Names of methods of arrays of any framework."""
     arrays: frozenset[str]
     """Functions and methods whose signature says that they return arrays."""
     plain: frozenset[str]
@@ -83,7 +83,7 @@ class Knowledge:
     layers: frozenset[str]
 
     def told_by_name(self, method: str, root: str) -> bool:
-        """Whether the name of a method is enough to know that its object is an array."""
+        """Whether a method's name suffices to identify its object as an array."""
         return method in self.methods.get(root, ()) and method not in _MIXED_NAMES
 
     def is_class(self, name: str) -> bool:
@@ -103,7 +103,7 @@ class Knowledge:
         )
 
     def result(self, callee: str, call: CallSite | None, dtype: str | None, *, along: bool = False) -> Binding:
-        """The value that a call of a framework's function makes; ``along`` a dimension, some make several."""
+        """The value that a call of a framework's function returns; ``along`` a dimension, some return several."""
         root, last = callee.partition(".")[0], callee.rpartition(".")[2]
         if is_array(callee):
             return array(root, certain=True, dtype=dtype)
@@ -139,13 +139,13 @@ class Knowledge:
         return _several(method.full_name, name, array(root, certain=owner.certain, dtype=dtype), along=along)
 
     def result_of_layer(self, layer: Thing) -> Binding:
-        """The value that calling a layer makes: an array, as far as its class says."""
+        """The value that a call of a layer returns: an array, as far as its class shows."""
         if not self.is_layer(layer.of):
             return None
         return array(layer.of.partition(".")[0], certain=layer.certain and layer.of not in LAYERS)
 
     def member(self, owner: Thing, name: str) -> Binding:
-        """A member of an instance: a property's value, or a bound method."""
+        """A member of an instance: the value of a property, or a bound method."""
         if self.is_layer(owner.of) and name in _LAYER_ARRAYS:
             return array(owner.of.partition(".")[0], certain=True)
         if not owner.is_array or name not in self.properties:
@@ -211,7 +211,7 @@ class PublicNames:
         self._known: dict[str, str | None] = {}
 
     def add(self, surface: Surface) -> None:
-        """Take the names of one more release, which count where those before it do not have them."""
+        """Add the names of one more release; earlier ones win."""
         self._releases[ROOTS[surface.header.framework]].append(_ReleaseNames.of(surface))
 
     def canonical(self, name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Linking: symbols are evaluated once every file is read, and mentions of a framework become sites. Pure."""
+"""Linking evaluates symbols when every file has been read, and turns mentions of a framework into sites. Pure."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _CALLS = ("forward", "__call__", "call")
 """Methods that calling an instance calls."""
 
 MOST_REMEMBERED = 50_000
-"""Values of symbols that are remembered from one file to the next; most are of one file alone."""
+"""Maximum number of symbol values that are cached from file to file; most belong to one file."""
 MOST_PASSED = 8
-"""Values of one parameter that are looked at."""
+"""Maximum number of values of one parameter that are evaluated."""
 
 
 class CallEdge(NamedTuple):
-    """A function of the user's, and another that it calls or hands on."""
+    """A user's function, and another one that it calls or passes on."""
 
     caller: str
     callee: str
@@ -396,7 +396,7 @@ def _certainty(thing: Thing) -> Certainty:
 
 
 def _uncertain(value: Binding) -> Binding:
-    """The value of a parameter: callers that were not read may give another."""
+    """The value of a parameter; callers that were not read may pass others."""
     if isinstance(value, Thing):
         return Thing(value.of, False)
     return either(map(_uncertain, value.values)) if isinstance(value, Alternatives) else value
@@ -412,7 +412,8 @@ def _with_parents(modules: Iterable[str]) -> frozenset[str]:
 
 
 def _short_names(modules: frozenset[str], packages: Set[str]) -> dict[str, str]:
-    """By the names under which programs import modules, the modules: ``src.package.module`` is ``package.module``.
+    """The modules by the names under which programs import them: ``src.package.module`` is ``package.module``. Imports
+    may begin at a folder that is no package.
 
     A folder that is no package may be where imports begin.
     """

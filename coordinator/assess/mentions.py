@@ -1,4 +1,4 @@
-"""Mentions: uses and facts of one file as they are read, before other files say what the file's names stand for.
+"""Mentions: the uses and facts of one file, before other files resolve its names.
 
 There are hundreds of thousands of them in a large package, all of which go from one process to another. What is needed
 of one file at a time is kept as the bytes that came (``Parcel``).
@@ -19,7 +19,7 @@ from coordinator.results.conditions import CallSite
 
 Item = TypeVar("Item")
 FASTEST = 1
-"""Of the levels of compression."""
+"""The compression level."""
 
 
 class Parcel(Generic[Item]):
@@ -50,12 +50,12 @@ class Parcel(Generic[Item]):
 
 
 class Form(Enum):
-    """The way in which a mention stands in the source."""
+    """The syntactic form of a mention."""
 
     called = auto()
     named = auto()
     read = auto()
-    """A property that is read."""
+    """Reading a property."""
     unary = auto()
     binary = auto()
     in_place = auto()
@@ -65,7 +65,7 @@ class Form(Enum):
 
 
 class Mention(NamedTuple):
-    """A place that uses a value: of a framework, or of the user's own code that may stand for one."""
+    """A place that uses a value of a framework, or of the user's own code that may refer to one."""
 
     form: Form
     value: Binding
@@ -77,7 +77,7 @@ class Mention(NamedTuple):
     other: Binding = None
     """The right side of an operator; the index."""
     operator: str = ""
-    """The operator's class in ``ast``; the name of the member that is read."""
+    """The operator's class in ``ast``, or the name of the member that is read."""
     guards: tuple[Guard, ...] = ()
     dtypes: frozenset[str] = frozenset()
 
@@ -86,7 +86,7 @@ class FunctionFact(NamedTuple):
     """A function of the user's."""
 
     parameters: tuple[str, ...]
-    """Without the receiver of a method."""
+    """The parameters; for a method, without the receiver."""
     returns: Binding
     is_property: bool = False
     owner: str = ""
@@ -94,7 +94,7 @@ class FunctionFact(NamedTuple):
 
 
 class Passed(NamedTuple):
-    """Arguments that a call hands to a function of the user's."""
+    """Arguments that a call passes to a user's function."""
 
     callee: Binding
     positional: tuple[Binding, ...]
@@ -103,22 +103,22 @@ class Passed(NamedTuple):
 
 @dataclass
 class Facts:
-    """The names that a file defines, each under its path from the module's."""
+    """The definitions of a file, each under its path within the module."""
 
     names: dict[str, Binding] = field(default_factory=dict)
     classes: dict[str, tuple[Binding, ...]] = field(default_factory=dict)
     """The bases of each class."""
     functions: dict[str, FunctionFact] = field(default_factory=dict)
     stars: dict[str, list[str]] = field(default_factory=dict)
-    """By module, the modules of which it imports everything."""
+    """The modules that a module imports completely (``import *``)."""
     parameters: dict[str, str] = field(default_factory=dict)
-    """By parameter, the framework whose arrays it must be, as its function uses it like one."""
+    """The framework of an array parameter, by parameter, if the function uses it like an array."""
     passed: Parcel[Passed] = field(default_factory=Parcel)
     defaults: dict[str, Binding] = field(default_factory=dict)
     """Of parameters."""
 
     def add(self, other: Facts) -> None:
-        """Take what another file defines; what it passes stays with that file."""
+        """Add the definitions of another file; its passed arguments stay with that file."""
         self.names.update(other.names)
         self.classes.update(other.classes)
         self.functions.update(other.functions)
@@ -129,7 +129,7 @@ class Facts:
 
 @dataclass
 class FileReading:
-    """One file, read."""
+    """The result of reading one file."""
 
     path: str
     module: str
@@ -142,7 +142,7 @@ class FileReading:
     unread: list[UnreadFile] = field(default_factory=list)
     is_read: bool = True
     places: Sequence[tuple[int, int]] = ()
-    """Of each line of a notebook's code, the number of the cell and the line in it."""
+    """For each line of a notebook's code, the cell and the line in it."""
 
     def without_names(self) -> FileReading:
         """The same without the names that it defines, which are needed together with those of all files."""
