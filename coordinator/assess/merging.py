@@ -1,4 +1,4 @@
-"""One evidence of a target from the charts of several campaigns: of each case the newest. Pure.
+"""Merges the evidence of a target from several campaigns: the newest outcome of each case counts. Pure.
 
 A suite changes. Of a function the cases are those of its suite's newest revision that was charted; an outcome under an
 earlier one stands for a case that is still the same by its digest. An older outcome that ends otherwise is a
@@ -26,7 +26,7 @@ class CaseIndex:
 
 @dataclass(frozen=True)
 class Charted:
-    """The evidence that one campaign gives of one target with one suite: a target with a single chart."""
+    """The evidence that one campaign gives about one target with one suite: a target with a single chart."""
 
     target: TargetEvidence
     digests: Mapping[str, str | None]
@@ -113,7 +113,8 @@ def merge_charts(charts: Iterable[Charted]) -> tuple[TargetEvidence, ...]:
 
 
 def extend(target: TargetEvidence, others: Iterable[TargetEvidence]) -> TargetEvidence:
-    """The evidence with that of the target of the same version that was charted last: of each function the newest.
+    """The evidence, completed by that of another target of the same version and device class. For each function the
+    newer one counts. Results of a function hardly differ between hardware models of one class.
 
     On another hardware model of the same class a function ends alike.
     """
@@ -131,7 +132,7 @@ def extend(target: TargetEvidence, others: Iterable[TargetEvidence]) -> TargetEv
 
 
 def complete(evidence: EvidenceSet, shipped_evidence: EvidenceSet) -> EvidenceSet:
-    """A coordinator's evidence with that which ships with Portolan, which is all there is if the former is empty."""
+    """A coordinator's evidence completed by what ships with Portolan; if there is none, all of what ships."""
     if not evidence.targets:
         return shipped_evidence
     return replace(evidence, targets=tuple(extend(target, shipped_evidence.targets) for target in evidence.targets))
@@ -142,5 +143,5 @@ def _installation(target: TargetEvidence) -> tuple[str, str, str, str]:
 
 
 def _behind(case: CaseEvidence, charts: int) -> CaseEvidence:
-    """The case with its charts behind so many others."""
+    """The case with its chart indexes shifted by that number."""
     return replace(case, chart=case.chart + charts, disagreeing=tuple(number + charts for number in case.disagreeing))

@@ -1,4 +1,4 @@
-"""The name under which evidence has a function that a source uses under another."""
+"""Finds the name under which evidence has a function that a source uses by another name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TWINS: Mapping[str, tuple[str, ...]] = {
     "tf.Tensor": ("tf", "tf.math"),
     "jax.Array": ("jax.numpy",),
 }
-"""By the class of arrays, the modules whose functions do the same as its methods of that name."""
+"""For each class of arrays, the modules with functions that do the same as its methods of that name."""
 
 _CLASS_WITH_METHOD = re.compile(
     r"(torch\.optim\.(?:lr_scheduler\.)?\w+)\.step"
@@ -29,16 +29,18 @@ _CLASS_WITH_METHOD = re.compile(
 
 @dataclass(frozen=True)
 class ChartedName:
-    """The name whose cases stand for a function."""
+    """The charted name for a function."""
 
     name: str
     is_twin: bool = False
-    """It is the function that does the same as a method, which has the method's receiver as its first argument."""
+    """Whether the charted name is a function that does the same as the method, with the receiver as its first
+    argument."""
     is_class: bool = False
-    """It is the class of the method; its cases have the arguments of the class."""
+    """Whether it is the method's class; its cases have the arguments of the class."""
 
     def call(self, call: CallSite) -> CallSite | None:
-        """A call of the method as one of the function; None where its arguments say nothing of the cases."""
+        """A method's call as a call of the charted function; None if its arguments cannot be compared with the
+        cases."""
         if self.is_class:
             return None
         return CallSite(call.positional + 1, call.keywords) if self.is_twin else call
@@ -46,14 +48,14 @@ class ChartedName:
 
 @dataclass(frozen=True)
 class Names:
-    """The functions of which there is evidence, by all of their names."""
+    """The charted functions by all their names."""
 
     functions: frozenset[str]
     surface: Surface | None = None
-    """Of the release, which knows aliases."""
+    """The canonical names of the release, by alias."""
 
     def charted_name(self, function: str) -> ChartedName | None:
-        """The function, one of its aliases, the twin of a method, or its class; None if none of them is charted."""
+        """The function, one of its aliases, its equivalent or its class; None if none of them is charted."""
         if (name := self._by_any_name(function)) is not None:
             return ChartedName(name)
         owner, _, method = function.rpartition(".")
@@ -71,7 +73,7 @@ class Names:
 
     @cached_property
     def _aliases(self) -> Mapping[str, str]:
-        """The charted name by every other name of the same object."""
+        """The charted name for every other name of the same object."""
         if self.surface is None:
             return {}
         entries = ((name, self.surface.by_name.get(name)) for name in sorted(self.functions))
@@ -79,7 +81,8 @@ class Names:
 
 
 def all_names(function: str) -> frozenset[str]:
-    """Every name under which evidence of some release may have the function: its aliases, and the twins of a method."""
+    """Every name under which some release's evidence may have the function: its aliases, and functions equivalent to a
+    method."""
     names = {function}
     root = function.partition(".")[0]
     for release in shipped_releases():

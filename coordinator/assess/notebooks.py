@@ -1,4 +1,4 @@
-"""Notebooks: the code of their cells as one source, and the cell and line of each line of it. Pure."""
+"""Notebooks: the code of their cells as one source, with the cell and line of each of its lines. Pure."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class NotebookCell:
     number: int
     source: str
     error: SyntaxError | ValueError | RecursionError | None = None
-    """The reason why it is none that Python can run."""
+    """The reason why Python cannot run it."""
 
 
 @dataclass(frozen=True)
 class NotebookCode:
-    """The cells that parse, one after another."""
+    """The cells that parse, joined."""
 
     content: bytes
     places: tuple[tuple[int, int], ...]
-    """Of each line, the number of the cell and the line in it."""
+    """For each line, the cell's number and the line in it."""
     unread: tuple[NotebookCell, ...]
 
 
@@ -71,7 +71,7 @@ def _text(source: object) -> str:
 
 
 def _plain_python(source: str) -> str:
-    """The source with IPython's own lines left empty, so that the others keep their numbers."""
+    """The source with IPython's own lines emptied, so that line numbers stay."""
     lines = source.split("\n")
     if source.startswith("%%"):
         if not source.startswith(_MAGICS_OF_PYTHON):

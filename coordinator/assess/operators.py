@@ -1,4 +1,4 @@
-"""Operators: the public functions under which charts have what Python writes as an operator or an index. Pure."""
+"""Operators: the public functions that charts use for Python's operators and indexing. Pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BINARY: Mapping[str, str] = {
     "Gt": "gt",
     "GtE": "ge",
 }
-"""As PyTorch calls them."""
+"""PyTorch's names of the operators."""
 _NUMPY_NAMES: Mapping[str, str] = {
     "neg": "negative",
     "sub": "subtract",
@@ -59,7 +59,7 @@ _TENSORFLOW_NAMES: Mapping[str, str] = {
     "bitwise_right_shift": "bitwise.right_shift",
 }
 _REFLECTED: Mapping[str, str] = {"Sub": "__rsub__", "Pow": "__rpow__", "Div": "__rdiv__", "Mod": "__rmod__"}
-"""Methods of PyTorch's that are more than the function with its arguments exchanged, and charted by themselves."""
+"""PyTorch's methods for swapped operands that are charted by themselves."""
 _IN_PLACE = frozenset(
     {"add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "bitwise_and", "bitwise_or", "bitwise_xor"}
 )
@@ -89,13 +89,13 @@ def _function(root: str, name: str) -> str:
 
 
 def unary(root: str, operator: str) -> OperatorCall | None:
-    """The operation of an operator with one side, by the name of its class in ``ast``; None of ``not``."""
+    """The operation of a unary operator, by its class name in ``ast``; None for ``not``."""
     name = _UNARY.get(operator)
     return None if name is None else OperatorCall(_function(root, name), 1)
 
 
 def binary(root: str, operator: str, *, left_is_array: bool) -> OperatorCall | None:
-    """The operation of an operator with two sides; None of ``is``, ``in`` and others that ask no array."""
+    """The operation of a binary operator; None for ``is``, ``in`` and others that call no array."""
     if root == "torch" and not left_is_array and operator in _REFLECTED:
         return OperatorCall(f"torch.Tensor.{_REFLECTED[operator]}", 1)
     name = _BINARY.get(operator)
@@ -103,7 +103,7 @@ def binary(root: str, operator: str, *, left_is_array: bool) -> OperatorCall | N
 
 
 def in_place(root: str, operator: str, *, left_is_array: bool) -> OperatorCall | None:
-    """The operation of ``x += y``: only PyTorch's arrays change, those of others are made anew."""
+    """The operation of ``x += y``. Only PyTorch changes the array; the others make a new one."""
     name = _BINARY.get(operator)
     if root == "torch" and left_is_array and name in _IN_PLACE:
         return OperatorCall(f"torch.Tensor.{name}_", 1)
@@ -116,7 +116,7 @@ def reading(root: str) -> OperatorCall:
 
 
 def writing(root: str, *, by_array: bool) -> OperatorCall | None:
-    """The operation of ``x[index] = value``; None where arrays cannot be written to."""
+    """The operation of ``x[index] = value``; None for arrays that cannot be changed."""
     if root == "torch" and by_array:
         return OperatorCall("torch.Tensor.index_put_", 2)
     name = _INDEXING[root][1]

@@ -1,4 +1,4 @@
-"""Which places of a source a program has reached, by the data that coverage.py wrote of it.
+"""Marks the places that a program reached, from the data of coverage.py.
 
 A place is reached if a line of its statement ran: coverage.py counts a statement of several lines by some of these.
 What was not measured, such as a notebook or a file that the data do not name, is neither.
@@ -24,7 +24,7 @@ _SQLITE = b"SQLite format 3\x00"
 class _Statement(NamedTuple):
     first: int
     last: int
-    """Of the statement's own lines: those of a block in it are not among them."""
+    """The lines of the statement itself, without those of a block in it."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,8 @@ def _of_json(content: bytes) -> Iterator[tuple[str, frozenset[int]]]:
 
 
 def _of_database(file: Path) -> Iterator[tuple[str, frozenset[int]]]:
-    """Lines are bits, eight in a byte; with --branch they are the ends of arcs, negative at those of a block."""
+    """Lines from coverage.py's tables: bits, eight per byte; with --branch the ends of arcs, negative at a block's
+    ends."""
     connection = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)
     try:
         lines: dict[str, set[int]] = {path: set() for (path,) in connection.execute("SELECT path FROM file")}

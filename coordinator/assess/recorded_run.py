@@ -1,4 +1,4 @@
-"""A recorded run in a report: its calls, where values cross, where time goes, what replay cannot know. Pure."""
+"""A recorded run in a report: its calls, crossings and times, and the limits of a replay. Pure."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ CANNOT_KNOW = (
 """Limits of every replay of single calls, whatever the program."""
 OTHER_WAYS = "another way that the code takes where it asks which device it is on: it was recorded on the CPU"
 FURTHER_WAYS = "another way that the code takes where it asks for the device, and not an array: arrays said the target"
-"""The branches that were taken as on the CPU: all of them, or those beside the ones that arrays decide."""
+"""The limit about branches: all were taken as on the CPU, or all but those that depend on arrays."""
 WAYS: Mapping[Direction, str] = {"to_host": "to the host", "to_device": "to the device"}
 LEAST_SHARE = 0.01
-"""Of the time; a line with less is not listed."""
+"""Minimum share of the time for a line to be listed."""
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,15 @@ class TimeLine:
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """A recording beside what became of its calls."""
+    """A recording with the results of its calls."""
 
     recording: Recording
     replays: TargetEvidence | None
-    """The outcomes of its own calls; None: they were not replayed, and the newest evidence stands for them."""
+    """The outcomes of the replayed calls; None: not replayed, so existing evidence is used instead."""
     why_not: str | None = None
-    """The reason for which they were not replayed."""
+    """The reason why the calls were not replayed."""
     without_outcome: int = 0
-    """Calls of which no replay came to an outcome that counts."""
+    """Calls without a counted outcome of their replay."""
 
     @property
     def command(self) -> str:
@@ -81,7 +81,7 @@ class RecordedRun:
 
     @cached_property
     def crossings(self) -> tuple[CrossingLine, ...]:
-        """The lines that cross most often first."""
+        """The lines with the most crossings first."""
         lines = [
             CrossingLine(place_of(site), crossing.function, crossing.direction, site.count)
             for crossing in self.recording.crossings
@@ -91,7 +91,7 @@ class RecordedRun:
 
     @property
     def crossed(self) -> Mapping[Direction, int]:
-        """How often values cross, by direction."""
+        """The number of crossings by direction."""
         counts: Counter[Direction] = Counter()
         for line in self.crossings:
             counts[line.direction] += line.count
@@ -99,7 +99,7 @@ class RecordedRun:
 
     @cached_property
     def times(self) -> tuple[TimeLine, ...]:
-        """The lines that take most of the time on the target first; none where not all was timed on both."""
+        """The lines that take most time on the target first; empty if not all calls were timed on both."""
         if self.replays is None:
             return ()
         ratios = {case.case: case.ratio for cases in self.replays.functions.values() for case in cases}
@@ -121,7 +121,7 @@ class RecordedRun:
 
     @property
     def unknowable(self) -> tuple[str, ...]:
-        """All that the report cannot know, each a clause."""
+        """What the report cannot know, as clauses of a sentence."""
         recording = self.recording
         left_out = sum(site.count for entry in recording.left_out for site in entry.sites)
         clauses = [*CANNOT_KNOW, FURTHER_WAYS if recording.target else OTHER_WAYS]

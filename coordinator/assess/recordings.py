@@ -15,7 +15,7 @@ from protocol.recording import CallEntry, Recording, RecordingMark
 from protocol.recording_format import FORMAT
 
 SUFFIX = ".json"
-"""By it a recording is told from code."""
+"""The text at the start of a file that identifies a recording."""
 _MAKE = "portolan-runner record"
 
 
@@ -45,7 +45,7 @@ def source_of(recording: Recording) -> AssessedSource:
 
 
 def sites_of(call: CallEntry) -> Iterator[Site]:
-    """The lines of the user's from which a call was made; of one without any there is none."""
+    """The user's lines that made a call; a call without one has none."""
     site = _call_site(call)
     dtypes = frozenset(array.dtype for array in call.arrays)
     for place in call.sites:
@@ -56,7 +56,7 @@ def sites_of(call: CallEntry) -> Iterator[Site]:
 
 
 def _call_site(call: CallEntry) -> CallSite:
-    """Arity and plain keywords, as the source of a call would show them."""
+    """The number of arguments and the plain keywords, as the source of a call would show them."""
     written_call: Any = call.call
     match written_call:
         case {"tuple": [list(arguments), {"mapping": list(options)}, *_]}:
@@ -68,7 +68,7 @@ def _call_site(call: CallEntry) -> CallSite:
 
 
 def _plain(value: Any) -> Any:
-    """A keyword's value as JSON has it; that of an array or of another object is not known."""
+    """A keyword's value in JSON's types; unknown for arrays and other objects."""
     if isinstance(value, list):
         members = [_plain(member) for member in value]
         return UNKNOWN_VALUE if UNKNOWN_VALUE in members else members

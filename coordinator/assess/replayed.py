@@ -1,4 +1,4 @@
-"""The findings of a recording that was replayed on the target: each call by what became of itself. Pure.
+"""The findings of a recording that was replayed on the target: each call is judged by its own result. Pure.
 
 Nothing has to be concluded from cases that are like a call. A finding is of one function and kind: its places are the
 lines whose calls ended so, and its condition tells these calls from the function's others.
@@ -22,7 +22,7 @@ BASIS = "replays of its calls"
 
 
 def assess_replays(recording: Recording, target: TargetEvidence, slow: float) -> Assessment:
-    """Set each recorded call against its own replays, forward and backward. ``unknown`` is what has no outcome."""
+    """Judge each recorded call by its own replays, forward and backward. ``unknown`` are calls without an outcome."""
     calls: dict[str, list[CallEntry]] = defaultdict(list)
     for call in recording.calls:
         calls[call.function].append(call)
@@ -40,7 +40,7 @@ def assess_replays(recording: Recording, target: TargetEvidence, slow: float) ->
 
 
 def without_outcome(recording: Recording, target: TargetEvidence) -> int:
-    """Recorded calls of which no replay came to an outcome that counts."""
+    """Recorded calls without a counted outcome of their replay."""
     case_ids = {case.case for cases in target.functions.values() for case in cases}
     return sum(case_ids.isdisjoint(call.cases) for call in recording.calls)
 

@@ -1,4 +1,4 @@
-"""The report of an assessment: all that its formats say, once. Pure."""
+"""The report of an assessment: the content of all formats, computed once. Pure."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from coordinator.figures.formats import join_words, plural
 from coordinator.results.conditions import accepted_sentence
 
 MOST_CHARTED = 20
-"""Unknown functions in the command that charts them."""
+"""Maximum number of unknown functions in the command that charts them."""
 FIRST_NAMES = 3
-"""Functions of a kind that the first line names."""
+"""Maximum number of functions of a kind in the first line."""
 VERBS = {
     Kind.wrong: ("gives wrong values without an error", "give wrong values without an error"),
     Kind.fails: ("fails", "fail"),
@@ -28,38 +28,39 @@ VERBS = {
     Kind.falls_back: ("silently runs on the host", "silently run on the host"),
     Kind.slow: ("is slow", "are slow"),
 }
-"""Of each kind the verb for one function, and for several."""
+"""The verbs of each kind for one and for several functions."""
 
 
 @dataclass(frozen=True)
 class AssessmentReport:
-    """An assessment with all that stands around it."""
+    """An assessment with the context of its report."""
 
     path: str
-    """Of the assessed code, as it was given."""
+    """The path of the assessed code, as given."""
     prefix: str
-    """Before the path of a site, to name it from the working directory: ``src/``; empty if that is elsewhere."""
+    """The prefix that makes a site's path relative to the working directory: ``src/``; empty if the code is
+    elsewhere."""
     target: TargetEvidence
     origin: str
     installed: str | None
-    """The version of the framework where the code runs; None: not found."""
+    """The framework's version in the code's environment; None: not found."""
     others: tuple[TargetEvidence, ...]
-    """Further targets that were asked for, whose evidence was not used."""
+    """Other matching targets, whose evidence was not used."""
     source: AssessedSource
     assessment: Assessment
     ignored: int
     known: int
     callers: tuple[CallingFunction, ...]
     run: RecordedRun | None = None
-    """Of a command that was recorded; None of code that was read."""
+    """The recorded run; None if code was read."""
     whole: WholeRun | None = None
-    """The same command on the target itself; None: it was not asked for, or could not be run."""
+    """The run of the same command on the target itself; None: not requested, or not possible."""
     why_not_whole: str | None = None
-    """The reason for which it could not be run, if it was asked for."""
+    """The reason why a requested whole run was not possible."""
 
     @property
     def first_line(self) -> str:
-        """One sentence that says what to act on."""
+        """One sentence with the main result."""
         serious = self.assessment.serious
         where = f"On {self.target.short}"
         if serious:
@@ -79,7 +80,7 @@ class AssessmentReport:
 
     @property
     def version_warning(self) -> str | None:
-        """That the evidence is of another version than the one that is installed; None if it is not."""
+        """A sentence if the evidence is for another version than the installed one, else None."""
         if self.installed is None or self.installed.partition("+")[0] == self.target.version.partition("+")[0]:
             return None
         return (
@@ -89,7 +90,8 @@ class AssessmentReport:
 
     @property
     def evidence_line(self) -> str:
-        """``torch 2.9.0 on xla (AMD EPYC), charted on 2026-11-28, suites library and paper; ships with Portolan``."""
+        """The source of the evidence: ``torch 2.9.0 on xla (AMD EPYC), charted on 2026-11-28, suites library and paper;
+        ships with Portolan``."""
         target = self.target
         return (
             f"{target.framework} {target.version} on {target.device} ({target.hardware}), "
@@ -99,7 +101,7 @@ class AssessmentReport:
 
     @property
     def whole_origin(self) -> str:
-        """Where the evidence is from; if some of it ships with Portolan and some does not, how much."""
+        """The source of the evidence; with the proportions if only some of it ships with Portolan."""
         target, shipped_names = self.target, self.target.shipped_functions
         if not shipped_names:
             return self.origin
@@ -110,12 +112,12 @@ class AssessmentReport:
         )
 
     def has_shipped(self, verdict: SiteVerdict) -> bool:
-        """Whether the evidence of a verdict ships with Portolan, beside other evidence that does not."""
+        """Whether a verdict rests on shipped evidence while other evidence does not ship."""
         return verdict.charted_as in self.target.shipped_functions
 
     @property
     def charted_line(self) -> str:
-        """How much of the code, or of the run, the evidence is about."""
+        """A sentence about the share of the code, or of the run, that has evidence."""
         if self.run is not None:
             return f"`{self.run.command}`: {self.run.called_line}"
         charted_uses, unknown_uses = self.assessment.charted, self.assessment.unknown
@@ -154,7 +156,7 @@ class AssessmentReport:
 
     @property
     def chart_command(self) -> str | None:
-        """The campaign that would chart what is unknown, those of most uses first; None if all is known."""
+        """The command that charts the unknown functions, the most used first; None if there are none."""
         unknown = list(self.assessment.unknown)
         if not unknown or (self.run and self.run.replays):
             return None
@@ -167,7 +169,7 @@ def day(moment: datetime) -> str:
 
 
 def kind_sentence(finding: Finding) -> str:
-    """``fails in 12 of 12 usual cases``, with the condition: a sentence without its subject."""
+    """The predicate of a verdict with its condition: ``fails in 12 of 12 usual cases``."""
     verdict = finding.verdict
     match verdict.kind:
         case Kind.slow:

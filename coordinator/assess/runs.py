@@ -25,7 +25,7 @@ class Run:
 
 @dataclass(frozen=True)
 class RunCase:
-    """A case as its suite has it."""
+    """The facts of a case from its suite."""
 
     name: str
     tags: Set[str]
@@ -34,7 +34,7 @@ class RunCase:
 
 
 def case_evidence(case: RunCase, runs: Sequence[Run], chart: int, ratio: float | None = None) -> CaseEvidence | None:
-    """The evidence of the case; None if no run counts, or if all it shows is that a refusal was met."""
+    """The evidence of the case; None if no run counts, or if the case only met the expected refusal."""
     end = _end(runs, host_only=case.host_only)
     if end is None or is_met_refusal(case, runs):
         return None

@@ -1,4 +1,5 @@
-"""A single script that somebody sends: read in a process of its own, in memory and within a time. Nothing is stored."""
+"""Assesses a single script from a request: read in a separate process, in memory and within a time. Nothing is
+stored."""
 
 from __future__ import annotations
 
@@ -28,12 +29,12 @@ from coordinator.targets.selectors import Selector
 from protocol.host_only import load_host_only
 
 WITHIN_S = 30.0
-"""For reading one script. A script of 1 MiB takes a few seconds."""
+"""Seconds to read one script. A script of 1 MiB takes a few seconds."""
 
 
 @dataclass(frozen=True)
 class Script:
-    """The text of a script or a notebook, with its file's name, which is a label here and no path."""
+    """The text of a script or notebook, with its file name, which is only a label."""
 
     name: str
     content: bytes
@@ -41,7 +42,7 @@ class Script:
 
 @dataclass(frozen=True)
 class AssessedScript:
-    """A script with what is known of the functions that it uses, a report a target."""
+    """A script with the results of its functions: one report per target."""
 
     script: Script
     source: AssessedSource
@@ -53,12 +54,12 @@ class AssessedScript:
 
     @property
     def functions(self) -> Sequence[str]:
-        """The functions of frameworks that it uses, in the order of their names."""
+        """The framework functions that it uses, sorted by name."""
         return sorted({site.function for site in self.source.sites})
 
     @property
     def frameworks_without_evidence(self) -> Sequence[str]:
-        """Those that it uses, and that nobody charted on a device."""
+        """The used functions that are not charted on a device."""
         charted_frameworks = {report.target.framework for report in self.reports}
         return [framework for framework in frameworks_of(self.source) if framework not in charted_frameworks]
 
@@ -99,13 +100,13 @@ def frameworks_of(source: AssessedSource) -> Collection[str]:
 
 
 def names_in(source: AssessedSource, framework: str) -> Sequence[str]:
-    """Every name under which a framework's functions that the source uses may have been charted."""
+    """Every name under which the functions in the source may have been charted."""
     functions = {site.function for site in source.sites if site.function.partition(".")[0] == ROOTS[framework]}
     return sorted(set[str]().union(*map(all_names, functions)))
 
 
 def newest(targets: Iterable[TargetEvidence]) -> tuple[TargetEvidence, ...]:
-    """Of each device and hardware the newest version, the first of those that are equal."""
+    """The newest version for each device and hardware."""
     by_line: dict[tuple[str, str], TargetEvidence] = {}
     for target in targets:
         line = target.device, target.hardware
@@ -122,7 +123,7 @@ def shipped_of(framework: str, selector: Selector) -> EvidenceSet:
 
 
 def assess_script_on(script: Script, source: AssessedSource, evidence: Iterable[EvidenceSet]) -> AssessedScript:
-    """Assess a source on every target of the evidence, as ``portolan assess`` does on one."""
+    """Assess a source on every target of the evidence, like ``portolan assess`` on one."""
     return AssessedScript(script, source, tuple(_reports(script, source, evidence)))
 
 

@@ -1,4 +1,4 @@
-"""Evidence of a coordinator: the newest outcome of each case and target, whatever campaign it came from."""
+"""The evidence of a coordinator: the newest outcome of each case on each target, from any campaign."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ FEW_CASES = 100
 """So many are taken within a millisecond, for which no thread is worth its while."""
 
 ORIGIN = "from the campaigns of this coordinator"
-"""In words, where evidence of the database is from."""
+"""The source of a database's evidence in words."""
 
 
 async def evidence(engine: AsyncEngine, selector: Selector) -> tuple[TargetEvidence, ...]:
-    """The evidence of the targets that the selector matches, without the CPU, to which the others are compared."""
+    """The evidence of the matching targets except the CPU, to which they are compared."""
     async with engine.connect() as connection:
         charts = [chart for chart in await store.charts(connection) if chart.device != HOST and selector.matches(chart)]
         return await _read(WholeCharts(connection), charts)
@@ -48,7 +48,7 @@ async def evidence(engine: AsyncEngine, selector: Selector) -> tuple[TargetEvide
 async def evidence_of_functions(
     engine: AsyncEngine, framework: str, functions: Sequence[str]
 ) -> tuple[TargetEvidence, ...]:
-    """The evidence of some functions on every target, the CPU's as well."""
+    """The evidence of some functions on every target, including the CPU."""
     async with engine.connect() as connection:
         charts = [chart for chart in await store.charts(connection) if chart.framework == framework]
         return await _read_functions(connection, charts, functions)
@@ -72,7 +72,8 @@ async def each_evidence(engine: AsyncEngine, report: Callable[[int, int], None])
 
 
 async def assess_script(engine: AsyncEngine, script: Script, selector: Selector) -> AssessedScript:
-    """Set a script against the newest evidence of each target but the CPU that the selector matches.
+    """Compare a script with the newest evidence of each matching target except the CPU. As on the command line, shipped
+    evidence completes it. Raises ``RequestError``.
 
     It is completed by the evidence that ships, as on the command line. Raises ``RequestError``.
     """
@@ -89,7 +90,7 @@ async def assess_script(engine: AsyncEngine, script: Script, selector: Selector)
 
 
 async def list_charts(engine: AsyncEngine) -> frozenset[tuple[int, int, int, int]]:
-    """The charts that there are, and how much of each there is: equal as long as the evidence is."""
+    """The charts, with the number of outcomes of each: equal exactly while the evidence is the same."""
     async with engine.connect() as connection:
         return await store.read_charts(connection)
 

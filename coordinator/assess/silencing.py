@@ -1,4 +1,4 @@
-"""Places that somebody has looked at: comments in the source, and a baseline of what was known before. Pure."""
+"""Accepted places: those with a comment in the source, or in a baseline of earlier findings. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _COMMENT = re.compile(r"#[ \t]{0,8}portolan:[ \t]{0,8}ignore\[(?P<functions>[^\]
 
 
 def ignores(line: str, function: str) -> bool:
-    """Whether a line of source has a comment that ignores the function: ``# portolan: ignore[torch.foo] why``.
+    """Whether a line has a comment that ignores the function: ``# portolan: ignore[torch.foo] why``. Commas separate
+    several functions, each of which may be a glob.
 
     Several functions are parted by commas; each may be a glob.
     """
@@ -30,7 +31,7 @@ def ignores(line: str, function: str) -> bool:
 
 
 class KnownFinding(BaseModel):
-    """A finding in one function of the user's. Lines move too often to name it by."""
+    """The key of a finding in one of the user's functions, without the line, because lines move."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -42,14 +43,14 @@ class KnownFinding(BaseModel):
 
 
 class Baseline(BaseModel):
-    """The findings that were there when a baseline was written."""
+    """The findings at the time when a baseline was written."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     type: Literal["portolan-baseline"] = "portolan-baseline"
     format: Literal[1] = 1
     target: str
-    """``torch/xla``: a baseline of one target says nothing about another."""
+    """The target, ``torch/xla``. A baseline applies to one target only."""
     findings: tuple[KnownFinding, ...]
 
 
@@ -85,17 +86,18 @@ def read_baseline(content: bytes, name: str, target: str) -> Baseline:
 
 @dataclass(frozen=True)
 class Silenced:
-    """An assessment without the places that were silenced, and how many these were."""
+    """An assessment without the accepted places, and their numbers."""
 
     assessment: Assessment
     ignored: int = 0
-    """Places of findings with a comment that ignores them."""
+    """Number of places with a comment that ignores the finding."""
     known: int = 0
-    """Places of findings that the baseline has."""
+    """Number of places in the baseline."""
 
 
 def silence(assessment: Assessment, line_of: Callable[[str, int], str], baseline: Baseline | None = None) -> Silenced:
-    """Take out the places that a comment on their line, or the baseline, silences.
+    """Remove the places that a comment on their line or the baseline accepts. ``line_of`` gives a source line by path
+    and number.
 
     ``line_of`` gives a line of source by path and number.
     """
@@ -117,7 +119,7 @@ def silence(assessment: Assessment, line_of: Callable[[str, int], str], baseline
 
 
 def _new(finding: Finding, places: Iterable[Site], left: dict[_Known, int]) -> list[Site]:
-    """The places that the baseline does not have, which counts down."""
+    """The places beyond those in the baseline, whose counts are used up."""
     new = []
     for site in places:
         key = _identity_of(finding, site)

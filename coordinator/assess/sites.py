@@ -1,4 +1,4 @@
-"""Sites: the places of a user's source that use a function of a framework, as far as the source says how. Pure."""
+"""Sites: the places in a user's source that use a framework's function. Pure."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ class Certainty(StrEnum):
     """How the name of the function at a site is known."""
 
     resolved = "resolved"
-    """Through the file's imports."""
+    """Resolved through the file's imports."""
     typed = "typed"
-    """A method or an operator on a value whose class is known from the code around it."""
+    """A method or operator of a value whose class is known from the code."""
     recorded = "recorded"
-    """It was seen to be called, by a recorder."""
+    """A recorder saw the call."""
     guessed = "guessed"
-    """By the name of the method alone."""
+    """Guessed from the method's name alone."""
 
 
 class Use(StrEnum):
@@ -28,11 +28,11 @@ class Use(StrEnum):
     operator = "operator"
     """``a @ b``, ``x[mask]``, ``x[mask] = v``."""
     named = "named"
-    """Handed on as a value: ``norm_layer=nn.LayerNorm``, ``partial(F.pad, …)``."""
+    """Passed on as a value: ``norm_layer=nn.LayerNorm``, ``partial(F.pad, …)``."""
 
 
 class GuardKind(StrEnum):
-    """The kind of condition under which a site stands."""
+    """The kind of a condition around a site."""
 
     device = "device"
     """``x.device.type == "cuda"``."""
@@ -40,17 +40,17 @@ class GuardKind(StrEnum):
     """``torch.cuda.is_available()``."""
     version = "version"
     failure = "failure"
-    """In a ``try`` that catches what it raises."""
+    """A ``try`` that catches the error."""
 
 
 @dataclass(frozen=True)
 class Guard:
-    """A condition under which a site stands."""
+    """A condition around a site."""
 
     kind: GuardKind
     line: int
     text: str
-    """Its source, in one line."""
+    """Its source on one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Site:
     """One use of a function of a framework."""
 
     path: str
-    """Relative to what was assessed; of a notebook with the cell: ``train.ipynb#3``."""
+    """The path relative to the assessed code; for a notebook with the cell: ``train.ipynb#3``."""
     line: int
     column: int
     function: str
@@ -66,19 +66,19 @@ class Site:
     certainty: Certainty
     use: Use
     call: CallSite | None
-    """Its arguments; None if it is not called here, or if they are unpacked from somewhere."""
+    """Its arguments; None if the function is not called here, or if arguments are unpacked from elsewhere."""
     within: str
-    """The function or method of the user's that it stands in: ``ResNet.forward``; empty at the top of a file."""
+    """The user's function or method that contains it: ``ResNet.forward``; empty outside of functions."""
     guards: tuple[Guard, ...] = ()
     dtypes: frozenset[str] = frozenset()
-    """Of its arguments, where the source says them (``x.half()``, ``dtype=torch.float16``); empty if it does not."""
+    """The dtypes of its arguments, if the source shows them (``x.half()``, ``dtype=torch.float16``); else empty."""
     reached: bool | None = None
-    """Whether a program ran it; None: that was not measured."""
+    """Whether a program ran it; None: not measured."""
 
 
 @dataclass(frozen=True)
 class DeviceQuestion:
-    """A place that asks which device it is on: another device takes another way there."""
+    """A place that tests the device: the program may take another branch on another device."""
 
     path: str
     line: int
@@ -87,7 +87,7 @@ class DeviceQuestion:
 
 @dataclass(frozen=True)
 class UnreadFile:
-    """A file that was not read, and the reason in words."""
+    """An unread file, with the reason."""
 
     path: str
     reason: str
@@ -95,16 +95,16 @@ class UnreadFile:
 
 @dataclass(frozen=True)
 class AssessedSource:
-    """The content of what was assessed."""
+    """The content of the assessed code."""
 
     sites: tuple[Site, ...]
     device_questions: tuple[DeviceQuestion, ...] = ()
     unread: tuple[UnreadFile, ...] = ()
     files: int = 0
-    """Files that were read."""
+    """Number of files that were read."""
     star_imports: int = 0
-    """Imports of everything, which hide where a name comes from."""
+    """Star imports, which hide the origin of names."""
     calls: dict[str, frozenset[str]] = field(default_factory=dict)
-    """By a function of the user's (``package.module.ResNet.forward``), those of the user's that it calls."""
+    """The user's functions that each user's function (``package.module.ResNet.forward``) calls."""
     modules: dict[str, str] = field(default_factory=dict)
-    """By path, the module's dotted name: with ``Site.within`` behind it, a function's name in ``calls``."""
+    """The dotted module name by path; followed by ``Site.within`` it is a function's name in ``calls``."""

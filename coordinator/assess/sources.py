@@ -1,4 +1,4 @@
-"""Sources: a user's code read into sites, in worker processes, and within bounds.
+"""Reads a user's code into sites, in worker processes and within limits.
 
 Every file is parsed once, by itself. What its names stand for is closed at the end, when all files are known. What
 cannot be read is named with its reason, and costs itself.
@@ -33,7 +33,7 @@ BATCH_BYTES = 600_000
 FRAMEWORKS: Collection[str] = tuple(ROOTS)
 SUFFIXES = (".py", ".ipynb")
 SHOWN_REASONS = 3
-"""Files of which a message says why they were not read."""
+"""Maximum number of unread files in a message."""
 _ARCHIVES = (".whl", ".zip", ".egg", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
 _NO_CODE_OF_THE_USER = frozenset({"__pycache__", "node_modules", "site-packages", "__pypackages__"})
 
@@ -55,7 +55,7 @@ def read_sources(path: Path, *, frameworks: Collection[str] = FRAMEWORKS) -> Ass
 def link_readings(
     file_readings: Iterable[FileReading], knowledge: Knowledge, public: PublicNames, roots: Collection[str]
 ) -> AssessedSource:
-    """Put the readings of all files together. Pure."""
+    """Combine the results of all files. Pure."""
     facts = Facts()
     readings: list[FileReading] = []
     for reading in file_readings:
@@ -82,7 +82,8 @@ def link_readings(
 
 
 def locate(name_or_path: str) -> Path:
-    """The path itself if there is something, else the folder or the file of the installed package of that name.
+    """The path if it exists, else the folder or file of the installed package of that name, which is not imported.
+    Raises AssessmentError if there is neither.
 
     The package is found, never imported. Raises AssessmentError if there is neither.
     """
@@ -105,7 +106,7 @@ def locate(name_or_path: str) -> Path:
 
 
 def nothing_read(name_or_path: str, source: AssessedSource) -> str:
-    """The message where no file was read: why those that are there were not."""
+    """The error message if no file could be read: the reasons."""
     nothing = f"{name_or_path} has no Python file that can be read"
     if not source.unread:
         return f"{nothing}: name a folder, a file or a package"
@@ -146,14 +147,14 @@ def _files(path: Path) -> Iterator[files.SourceFile]:
 
 
 def _is_of_the_user(folder: os.DirEntry[str]) -> bool:
-    """Whether a folder may hold code of the user's, and not an environment or what a tool put there."""
+    """Whether a folder may contain the user's code, and is no environment or folder of a tool."""
     if folder.name.startswith(".") or folder.name in _NO_CODE_OF_THE_USER:
         return False
     return not os.path.exists(os.path.join(folder.path, "pyvenv.cfg"))
 
 
 def _readings(source_files: Iterator[files.SourceFile], base: str, knowledge: Knowledge) -> Iterator[FileReading]:
-    """The readings of all files, in their order."""
+    """The results of all files, in order."""
     processes = len(os.sched_getaffinity(0))
     workers = Workers(processes, parse_files, _crash_reading, _prepare, (knowledge, base))
     with closing(workers):
@@ -187,7 +188,7 @@ def _batches(source_files: Iterator[files.SourceFile]) -> Iterator[list[files.So
 
 
 def _package_above(path: Path) -> str:
-    """The dotted name of the package of which a folder or a file is a part, with a dot; empty if of none."""
+    """The dotted name of the package that contains a file or folder, with a final dot; empty if there is none."""
     folder = path.resolve() if path.is_dir() else path.resolve().parent
     parts: list[str] = []
     while (folder / "__init__.py").is_file() and folder.name:
@@ -200,7 +201,7 @@ def _package_above(path: Path) -> str:
 
 _knowledge: Knowledge
 _base = ""
-"""Of the worker process, which gets them once."""
+"""Set once in each worker process."""
 
 
 def _prepare(knowledge: Knowledge, base: str) -> None:
@@ -214,7 +215,7 @@ def parse_files(batch: Sequence[files.SourceFile]) -> list[FileReading]:
 
 
 def read_one(source: files.SourceFile, base: str, knowledge: Knowledge) -> FileReading:
-    """Read one file, or say why it cannot be read."""
+    """Read one file, or return the reason why it cannot be read."""
     path = source.name.rpartition("!")[2] if source.package else source.name
     module, is_package = module_of(path)
     module = f"{base}{module}".rstrip(".")
@@ -248,7 +249,8 @@ def _crash_reading(source: files.SourceFile) -> list[FileReading]:
 
 
 def module_of(path: str) -> tuple[str, bool]:
-    """The dotted name of a file's module from where the assessment begins, and whether it is a package's own."""
+    """The dotted name of a file's module relative to the start of the assessment, and whether it is a package
+    itself."""
     parts = PurePosixPath(path).with_suffix("").parts
     is_package = bool(parts) and parts[-1] == "__init__"
     names = parts[:-1] if is_package else parts

@@ -1,4 +1,4 @@
-"""Evidence in the database: which campaigns charted which targets, and what came of their cases."""
+"""Evidence in the database: the charts, and the results of their cases."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ ChartKey = tuple[int, int]
 
 
 async def charts(connection: AsyncConnection) -> Sequence[Row[Any]]:
-    """Every target of every campaign that has an outcome; what was charted last comes first."""
+    """Every target of every campaign with outcomes, the latest first."""
     return (await connection.execute(_CHARTS)).all()
 
 
@@ -167,7 +167,7 @@ async def _cases_of_functions(
 async def ratios(
     connection: AsyncConnection, campaign_id: int, suite_id: int, functions: Sequence[str] | None = None
 ) -> dict[int, dict[int, float]]:
-    """How many times as long as on the nearest CPU: by target, and by the id of each case that both measured."""
+    """The ratio to the nearest CPU, by target and by the id of each case that both measured."""
     if functions is None:
         rows = await connection.execute(_RATIOS_OF_ALL, {"campaign": campaign_id})
     else:

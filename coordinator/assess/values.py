@@ -1,4 +1,4 @@
-"""Values: what the source says of an expression's value, also where it takes other files to know. Pure.
+"""Values of expressions as far as the source shows them, possibly only with other files. Pure.
 
 The resolver knows names of a framework, instances of its classes, and values of something else. An assessment also
 keeps what comes from the user's own code as a *symbol*: a path that is evaluated once every file is read.
@@ -15,7 +15,8 @@ from coordinator.catalogue.usage.resolver import OTHER, Binding, Instance, Value
 from coordinator.results.conditions import CallSite
 
 LONGEST_PATH = 200
-"""Of a symbol in characters: a longer one comes from code that rebinds a name to its own members again and again."""
+"""Maximum length of a symbol in characters. Longer ones come from code that repeatedly rebinds a name to its own
+members."""
 MOST_ALTERNATIVES = 4
 _PLAIN_NAME = re.compile(r"[\w.]+")
 CALLED, ELEMENT, SUPER = "()", "[]", ".<super>"
@@ -24,7 +25,7 @@ _LIKE_ARRAYS = frozenset({"torch.nn.Parameter", "torch.nn.Buffer", "torch.nn.par
 
 @dataclass(frozen=True)
 class Thing(Instance):
-    """An instance of a class of a framework, with its dtype and the call that made it where the source says them."""
+    """An instance of a framework's class, with its dtype and the call that made it, if the source shows them."""
 
     dtype: str | None = None
     made_by: CallSite | None = None
@@ -74,7 +75,7 @@ class Symbol(Value):
 
 @dataclass(frozen=True)
 class Elements(Value):
-    """A collection whose elements are alike; of layers it can also be called (``nn.Sequential``)."""
+    """A collection of equal elements; one of layers can also be called (``nn.Sequential``)."""
 
     of: Binding
     container: str | None = None
@@ -96,7 +97,7 @@ class Wrapped(Value):
 
 @dataclass(frozen=True)
 class Alternatives(Value):
-    """One of some values; which one depends on the run."""
+    """One of several values, depending on the run."""
 
     values: tuple[Binding, ...]
 
@@ -110,7 +111,7 @@ class Parametrized(Value):
 
 
 def is_array(name: str) -> bool:
-    """Whether instances of a class are arrays, or work like arrays."""
+    """Whether instances of a class are arrays, or behave like them."""
     return is_array_class(name) or name in _LIKE_ARRAYS
 
 
@@ -120,7 +121,7 @@ def array(root: str, *, certain: bool, dtype: str | None = None) -> Thing:
 
 
 def either(values: Iterable[Binding]) -> Binding:
-    """One value for several that are possible; what is not known gives way to what is."""
+    """One value for several possible ones; known values win over unknown ones."""
     options: list[Binding] = []
     for value in values:
         for option in value.values if isinstance(value, Alternatives) else (value,):
@@ -137,7 +138,7 @@ def either(values: Iterable[Binding]) -> Binding:
 
 
 def element_of(value: Binding) -> Binding:
-    """The value of an element, whichever it is."""
+    """The value of any element."""
     match value:
         case Thing():
             return value if value.is_array else None

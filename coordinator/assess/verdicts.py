@@ -1,4 +1,4 @@
-"""The verdict of a function's cases on one call of it. Pure.
+"""Judges one call by the cases of its function. Pure.
 
 A function fails in few of its cases, and most of these are of a kind that a program does not show: empty arrays,
 complex numbers, gradients. So a call is set against the cases that are like it. It is a *finding* where nearly all of
@@ -29,33 +29,33 @@ from protocol.catalogue import CallOptions
 from protocol.enums import GRADIENT, Cause, InputKind
 
 NEARLY_ALL = 0.9
-"""The share of the cases like a call that must end badly for it to be said that the call does."""
+"""The share of similar cases that must fail or fall back for a finding."""
 FEWEST_CASES = 2
-"""One case can be an odd one."""
+"""Minimum number of similar cases for a finding, because a single case can be exceptional."""
 SLOW = 10.0
-"""How many times the target's usual slowdown a function has that is called slow, if nothing else is said."""
+"""Default factor from which a function is slow, relative to the target's usual ratio."""
 UNUSUAL = frozenset({GRADIENT, InputKind.empty, InputKind.zero_dim})
-"""Tags of cases that are like no call that does not show it."""
+"""Tags of unusual cases, which resemble only calls that show the same."""
 USUAL_DTYPES = ("float32", "int64", "bool")
-"""A call whose dtype is not known is set against the cases in the first of these that the function has."""
+"""The order of dtypes: a call with an unknown dtype is compared with the first of these that the function has."""
 
 
 class Kind(StrEnum):
-    """The way in which a call goes wrong; the worst first."""
+    """The kind of a finding; the worst first."""
 
     wrong = "wrong"
-    """It runs, and values are wrong without any error."""
+    """The values are silently wrong."""
     fails = "fails"
     accepts = "accepts"
-    """It returns a result for arguments that the host refuses. Whether a call has such arguments, its source does not
-    say, so it is never more than a condition."""
+    """It returns a result for arguments that the host refuses. The source does not show whether a call has such
+    arguments, so this is never more than a condition."""
     falls_back = "falls-back"
-    """It passes, since the framework ran it on the host unasked."""
+    """It passes because the framework silently ran it on the host."""
     slow = "slow"
 
 
 class Weight(StrEnum):
-    """How much a verdict says of its call."""
+    """The weight of a verdict."""
 
     finding = "finding"
     condition = "condition"
@@ -63,7 +63,7 @@ class Weight(StrEnum):
 
 
 class Meets(StrEnum):
-    """Whether a call meets the condition under which its function ends badly."""
+    """Whether a call meets the condition under which its function fails or falls back."""
 
     met = "met"
     may_be_met = "may be met"
@@ -72,33 +72,33 @@ class Meets(StrEnum):
 
 @dataclass(frozen=True)
 class SiteVerdict:
-    """The word of the evidence on a call, for one kind. Calls with equal verdicts are one finding."""
+    """The verdict on a call for one kind. Calls with equal verdicts form one finding."""
 
     kind: Kind
     function: str
     charted_as: str
-    """The name that the cases have: perhaps that of the function that does the same as a method."""
+    """The charted name, perhaps that of a function equivalent to a method."""
     weight: Weight
     meets: Meets
     failing: int
-    """Of the cases that the call is set against: those that end so."""
+    """The number of compared cases with this result."""
     of: int
     basis: str
-    """Those cases, in words."""
+    """The compared cases in words."""
     condition: str
-    """The options that tell the cases that end so from the others, in words; empty if none does."""
+    """The options that distinguish cases with this result from the others, in words; empty if there are none."""
     why_note: str
-    """The reason for which it is only a note; else empty."""
+    """The reason why it is only a note; else empty."""
     judges: str
     said: str
-    """The message of the first of these cases."""
+    """The error message of the first of these cases."""
     causes: tuple[str, ...]
     case: str
-    """The first of the cases: the one that repeats the evidence."""
+    """The first of these cases, which the repeat command runs."""
     chart: int
-    """The number of that case's chart."""
+    """The index of that case's chart."""
     ratio: float | None = None
-    """Of a slow one: how many times as long as on the CPU."""
+    """For a slow call, its time relative to the CPU."""
     advice: tuple[str, ...] = ()
 
     @property
@@ -113,13 +113,15 @@ KINDS: Mapping[Kind, IsFailing] = {
     Kind.fails: lambda case: case.end == "failed" and not case.is_wrong and case.cause is not Cause.host_work,
     Kind.falls_back: lambda case: case.end == "fell_back",
 }
-"""Of each kind that cases show, which of them do. Slowness is measured, and what was accepted is no such end."""
+"""For each kind, the test whether a case has that result. Slow and accepted calls are judged separately."""
 
 
 def verdicts_on(
     function: str, charted_as: str, call: CallSite | None, dtypes: frozenset[str], target: TargetEvidence, slow: float
 ) -> Iterator[SiteVerdict]:
-    """The verdicts on a call, one of each kind that any case of the function shows.
+    """The verdicts on a call, one for each kind that any case shows. ``call`` is None if the source does not show how
+    the function is called, ``dtypes`` is empty if it does not show in which; ``slow`` is the factor for slow calls,
+    relative to the target's usual ratio.
 
     ``call`` is None where the source does not say how the function is called, ``dtypes`` is empty where it does not say
     in which; ``slow`` is how many times the target's usual slowdown counts as slow.
@@ -141,12 +143,13 @@ def verdicts_on(
 
 
 def judged_cases(cases: Sequence[CaseEvidence]) -> list[CaseEvidence]:
-    """The cases that passed or failed: without those that were accepted where the host refuses the call."""
+    """The cases that passed or failed, without those that were silently accepted."""
     return [case for case in cases if case.end != "accepted"]
 
 
 def usual_cases(cases: Sequence[CaseEvidence], dtypes: frozenset[str]) -> list[CaseEvidence]:
-    """The cases that a call can be like that shows nothing unusual, in its dtypes or else in the usual one.
+    """The usual cases for a call: in its dtypes, or else in the usual one. A function without usual cases gets all its
+    cases.
 
     Of a function that has no other they are all of its cases.
     """
@@ -166,7 +169,7 @@ def _dtypes(case: CaseEvidence) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class _Seen:
-    """One kind of bad end, and the cases that a call can be set against."""
+    """One kind of result, and the cases that a call is compared with."""
 
     function: str
     charted_as: str
@@ -258,7 +261,9 @@ class _Seen:
 
 
 def _agreeing(call: CallSite, cases: Sequence[CaseEvidence]) -> tuple[list[CaseEvidence], str]:
-    """The cases that give a keyword as the call does and none otherwise, and these keywords in words.
+    """The cases that agree with the call in the value of a keyword and differ in none, and these keywords in words.
+    They are used when the number of arguments differs, because a call may name an argument that a case gives by
+    position.
 
     A call may name what a case gives by its position, so that the two cannot be compared as a whole.
     """
@@ -326,7 +331,7 @@ def _met_if(is_met: bool) -> Meets:
 
 
 def _acceptance(function: str, charted_as: str, accepted_cases: Sequence[CaseEvidence]) -> SiteVerdict:
-    """The verdict that a call is accepted where the host refuses it, if it is one of those."""
+    """The verdict that a call is silently accepted, if there are such cases."""
     first = accepted_cases[0]
     return SiteVerdict(
         kind=Kind.accepts,

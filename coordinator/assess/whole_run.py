@@ -1,4 +1,4 @@
-"""The whole of a command on the target itself, beside what the replays of its calls predicted. Pure."""
+"""A run of the whole command on the target itself, compared with the predictions from replays of its calls. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from coordinator.assess.verdicts import Kind
 from protocol.watched_run import WatchedEvent, WatchedRun
 
 KINDS: Mapping[str, Kind] = {"raised": Kind.fails, "fell_back": Kind.falls_back}
-"""The kind of a finding that predicts an event. Wrong values and times are not seen in a whole run."""
+"""The kinds of findings that predict each event. A whole run shows neither wrong values nor times."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class WholeEvent:
 
 @dataclass(frozen=True)
 class Prediction:
-    """A function that a finding says to fall back or to fail, which the whole run did not show."""
+    """A predicted fallback or failure that the whole run did not show."""
 
     function: str
     kind: Kind
@@ -42,7 +42,7 @@ class WholeRun:
     run: WatchedRun
     findings: tuple[Finding, ...]
     host_seconds: float
-    """Of the same command on the CPU, under the recorder."""
+    """Seconds of the same command on the CPU, under the recorder."""
 
     @cached_property
     def predicted(self) -> Mapping[tuple[str, Kind], Finding]:
@@ -53,7 +53,7 @@ class WholeRun:
 
     @cached_property
     def events(self) -> tuple[WholeEvent, ...]:
-        """Each function and kind once, in the order in which they came first."""
+        """The events, once per function and kind, in order of occurrence."""
         by_key: dict[tuple[str, Kind], list[WatchedEvent]] = {}
         for event in self.run.events:
             by_key.setdefault((event.function, KINDS[event.kind]), []).append(event)
