@@ -112,7 +112,7 @@ class QueryError(RequestError):
 
 
 class NotFoundError(RequestError):
-    """There is nothing of this id."""
+    """Nothing has this id."""
 
     status = 404
     title = "Not found"
@@ -126,7 +126,7 @@ class UnauthorizedError(RequestError):
 
 
 class TokenEndedError(UnauthorizedError):
-    """The token was revoked, or has expired. Its bearer may do nothing, and is known all the same."""
+    """The token was revoked or has expired. Its owner is still known, for the audit."""
 
     def __init__(self, message: str | None = None, *, name: str = "", token_id: int | None = None) -> None:
         super().__init__(message)
@@ -155,7 +155,8 @@ class ForeignHostError(RequestError):
 
 
 class ForeignSiteError(RequestError):
-    """A page of another site asks for this: open the page here and do it from there.
+    """A page of another site sent this request: open the page here and do it there. A proxy in front of the coordinator
+    has to pass on the original Host header.
 
     A proxy in front of the coordinator has to pass on the Host that it was asked by.
     """
@@ -165,7 +166,8 @@ class ForeignSiteError(RequestError):
 
 
 class ForgedFormError(RequestError):
-    """The form is of no page that your browser was given here.
+    """The form does not come from a page that your browser received here. Open the page again, allow its cookie, and
+    send the form from there.
 
     Open the page again, let it keep its cookie, and send it from there.
     """
@@ -175,28 +177,28 @@ class ForgedFormError(RequestError):
 
 
 class MediaTypeError(RequestError):
-    """The body is of another type than this address takes."""
+    """This address does not accept bodies of this type."""
 
     status = 415
     title = "Unsupported media type"
 
 
 class ConflictError(RequestError):
-    """The state of things forbids this."""
+    """The current state does not allow this."""
 
     status = 409
     title = "Conflict"
 
 
 class TooLargeError(RequestError):
-    """The request is larger than requests may be."""
+    """The request is too large."""
 
     status = 413
     title = "The request is too large"
 
 
 class BodyTimeoutError(RequestError):
-    """The body of the request did not come in time."""
+    """The body of the request did not arrive in time."""
 
     status = 408
     title = "The request was too slow"
@@ -216,14 +218,14 @@ class BundleError(RequestError):
 
 
 class BundleTooLargeError(BundleError):
-    """The bundle is larger than bundles may be."""
+    """The bundle is too large."""
 
     status = 413
     title = "The bundle is too large"
 
 
 class BundleDisagreesError(BundleError):
-    """A case of the bundle is another one than the one that is stored under the suite's revision."""
+    """A case of the bundle differs from the stored case of the same id and suite revision."""
 
     status = 409
     title = "The revision is stored with other cases"
@@ -262,32 +264,32 @@ class RunnerIncompatibleError(RunnerError):
 
 
 class RunnerAddressError(RunnerError):
-    """No runner may be at this address."""
+    """Runners are not allowed at this address."""
 
     status = 422
     title = "The address is not allowed"
 
 
 class RunnerIdentityError(RunnerError):
-    """The runner says that it is another one: a boot that is another registration's, or another target's device."""
+    """The runner has another identity than registered: the boot of another registration, or another target's device."""
 
     status = 409
     title = "The runner is already registered"
 
 
 class SuiteChangedError(RunnerError):
-    """The runner's suite has the revision of a stored one, and other cases."""
+    """The runner's suite has the revision of a stored suite, but other cases."""
 
     status = 409
     title = "The revision is stored with other cases"
 
 
 class GapError(RunnerIncompatibleError):
-    """Events are missing between two that came; asked for again, they may come."""
+    """Events are missing in the stream; requesting them again may help."""
 
 
 class RunnerChangedError(RunnerError):
-    """The runner is another boot, or its suite another revision, than the one spoken of."""
+    """The runner's boot, or its suite's revision, is not the requested one."""
 
 
 class EventsTrimmedError(RunnerError):
@@ -300,7 +302,7 @@ class EventsTrimmedError(RunnerError):
 
 
 class EventsAheadError(RunnerError):
-    """The runner has not issued the event that its stream was to be read on after."""
+    """The runner has not issued the event after which its stream was requested."""
 
 
 class StreamClosedError(RunnerError):
@@ -315,11 +317,11 @@ class DatabaseError(PortolanError):
 
 
 class DatabaseAwayError(DatabaseError):
-    """PostgreSQL takes no connection at present."""
+    """PostgreSQL accepts no connection at present."""
 
 
 class AtlasPendingError(PortolanError):
-    """The atlas is being put together; try again in a moment."""
+    """The atlas is being built; try again in a moment."""
 
     status = 503
     title = "The atlas is being put together"
@@ -332,15 +334,15 @@ class DrawingError(PortolanError):
 
 
 class CatalogueError(PortolanError):
-    """A file of the catalogue cannot be read, or not be used with another."""
+    """A file of the catalogue cannot be read, or does not fit another file."""
 
 
 class AssessmentError(PortolanError):
-    """The code could not be assessed: nothing was read, or there is no evidence to set it against."""
+    """The code could not be assessed: nothing could be read, or there are no outcomes to compare it with."""
 
 
 class PublicationError(PortolanError):
-    """The atlas could not be published where it was to be."""
+    """The atlas could not be published in this folder."""
 
 
 class SettingError(PortolanError):
@@ -371,7 +373,7 @@ class InstanceError(PortolanError):
 
 
 class RulesError(PortolanError):
-    """The file of rules cannot be used; no rule of it is."""
+    """The file of rules is invalid; none of its rules is used."""
 
 
 class PatternError(RulesError):
@@ -379,7 +381,7 @@ class PatternError(RulesError):
 
 
 class ConformanceError(PortolanError):
-    """A promise of the runner API has no proof."""
+    """A promise of the runner API is not proven."""
 
 
 class BrokenError(ConformanceError):
@@ -395,7 +397,7 @@ class FleetError(PortolanError):
 
 
 class StuckError(FleetError):
-    """The container does not end."""
+    """The container cannot be stopped."""
 
 
 class EngineError(FleetError):

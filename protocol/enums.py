@@ -154,16 +154,18 @@ class Unproven(StrEnum):
 
 _UNPROVEN = {
     Unproven.refuses: "the case expects a refusal, which needs no device",
-    Unproven.no_array: "no array was seen: none went in or came out, or the call did not come so far",
+    Unproven.no_array: "no array was seen: inputs and results have none, or the call ended too early",
     Unproven.array_elsewhere: "an array of the call was on another device, though no operation was seen there",
     Unproven.nothing_executed: "executions on the device were counted, and there was none",
     Unproven.executions_not_counted: "nothing counts executions on this device",
-    Unproven.nobody_looked: "nothing looked for fallbacks: it has no counters, and its operations were not followed",
-    Unproven.watched_call_failed: "the call passed, and failed when it was made once more to be watched closely",
-    Unproven.no_time: "the first call left too little of the case's time to make another that is watched closely",
-    Unproven.one_kernel: "it has one kernel for every operation that it lacks, and nobody sees where that works",
-    Unproven.tensor_subclass: "its arrays are of a class that decides in Python what becomes of an operation, and "
-    "does not say what it executed",
+    Unproven.nobody_looked: "nothing looked for fallbacks: the device has no counters, and its operations were not "
+    "followed",
+    Unproven.watched_call_failed: "the call passed, but failed when it was repeated under close monitoring",
+    Unproven.no_time: "the first call left too little of the case's time to repeat it under close monitoring",
+    Unproven.one_kernel: "the device has one kernel for all operations that it lacks, and nothing shows where "
+    "that kernel computes",
+    Unproven.tensor_subclass: "the arrays are a tensor subclass that handles operations in Python and does not "
+    "report what it executed",
     Unproven.number_in_kernel: "a kernel read a single number on the host: to decide something, or to compute there",
 }
 

@@ -24,7 +24,7 @@ async def healthz(subject: Subject) -> None:
 
 
 async def secret(subject: Subject) -> None:
-    """Every call under /v1 answers 401 without the secret, and with any other, however near."""
+    """Every call under /v1 answers 401 without the secret, and with any other secret, however similar."""
     calls: list[tuple[str, str, dict[str, Any]]] = [
         ("GET", "/v1/runner", {}),
         ("GET", "/v1/catalogue", {}),
@@ -41,7 +41,7 @@ async def secret(subject: Subject) -> None:
 
 
 def _wrong_headers(secret: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Headers that must open nothing, each with its description."""
+    """Headers that must be refused, each with its description."""
     yield "without a secret", {}
     near = {
         "with a wrong secret": "not-the-secret",
@@ -57,7 +57,7 @@ def _wrong_headers(secret: str) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 async def runner(subject: Subject) -> None:
-    """GET /v1/runner answers who it is: all its members, no others, and protocol 1."""
+    """GET /v1/runner answers the runner's description: all members, no others, and protocol 1."""
     info = await _read(subject, "/v1/runner", RunnerInfo)
     if info.protocol != PROTOCOL_VERSION:
         raise BrokenError(f"protocol is {info.protocol}, not {PROTOCOL_VERSION}")
@@ -78,7 +78,7 @@ async def catalogue(subject: Subject) -> None:
 
 
 async def constant(subject: Subject) -> None:
-    """GET /v1/runner and GET /v1/catalogue answer the same for as long as the boot lives."""
+    """GET /v1/runner and GET /v1/catalogue do not change during a boot."""
     for path, before in (("/v1/runner", subject.info), ("/v1/catalogue", subject.catalogue)):
         for _ in range(2):
             try:

@@ -13,9 +13,10 @@ from protocol.enums import ConformanceTag
 
 DEADLINE_S = 2.0
 SHORT_S = 1.5
-"""Less than a slow case takes."""
+"""Seconds, fewer than a slow case takes."""
 TRIES = 3
-"""Once, a busy host may take so long over any case; a runner that charges for waiting does so every time."""
+"""Seconds of allowed delay, once: a busy host may need them for any case, but a runner that charges for waiting does so
+every time."""
 
 
 async def running(subject: Subject) -> None:
@@ -29,7 +30,7 @@ async def running(subject: Subject) -> None:
 
 
 async def stop_queued(subject: Subject) -> None:
-    """DELETE of a waiting job takes it off the queue; it ends incomplete, cancelled, unstarted."""
+    """DELETE of a waiting job takes it off the queue; it ends incomplete, cancelled, without a started event."""
     subject.require_one_slot(", so no job has to wait")
     hung = await subject.hang()
     async with subject.stream() as stream:
@@ -45,7 +46,7 @@ async def stop_queued(subject: Subject) -> None:
 
 
 async def always(subject: Subject) -> None:
-    """DELETE answers 204 always, also for what is not there."""
+    """DELETE always answers 204, also for unknown attempts."""
     finished_key = (await subject.run())[-1].key
     never = subject.job().key
     for description, key in (
@@ -57,7 +58,7 @@ async def always(subject: Subject) -> None:
 
 
 async def alone(subject: Subject) -> None:
-    """DELETE stops the attempt that it names and no other."""
+    """DELETE stops only the attempt that it names."""
     key = await subject.hang(SHORT_S)
     async with subject.stream() as stream:
         await stream.wait_started(key)
@@ -68,7 +69,7 @@ async def alone(subject: Subject) -> None:
 
 
 async def kills(subject: Subject) -> None:
-    """A case that hangs is killed at timeout_s, 5 s late at most; it ends failed, timed_out; the next one runs."""
+    """A case that hangs is killed at timeout_s, at most 5 s late; it ends failed, timed_out; the next one runs."""
     for _ in range(TRIES):
         late_s = await _seconds_past_deadline(subject)
         if late_s <= LATE_S:

@@ -15,15 +15,15 @@ from coordinator.errors import BrokenError, NotRunError
 
 DRIFT_S = 3.0
 DRIFT = 0.2
-"""By how much a case's time may differ from that of the heartbeats: they may be read late."""
+"""Maximum difference between a case's time and that of the heartbeats, which may be read late."""
 QUEUED_S = 5.0
-"""The deadline of a hung case behind which another waits: time that is none of the other's."""
+"""The deadline of a hung case while another waits. It must not be charged to the other."""
 KEPT_EVENTS = 600
 KEPT_AT_ONCE = 100
 """Attempts of one job in a POST while so many events are made: all but the last end at once, without a process."""
 OPEN_S = 2.0
 AHEAD = 1_000_000
-"""So far past the last event no number has been issued."""
+"""Distance past the last event of a number that has not been issued."""
 
 
 async def check_numbers(subject: Subject) -> None:
@@ -40,7 +40,7 @@ async def check_numbers(subject: Subject) -> None:
 
 
 async def resume(subject: Subject) -> None:
-    """A stream begins after N; what is not acknowledged comes again, the same."""
+    """A stream begins after N; unacknowledged events come again, unchanged."""
     first = await subject.run(subject.job(), subject.job())
     for offset in (0, 1, len(first) - 1):
         after = first[offset - 1].n if offset else subject.acknowledged
@@ -57,7 +57,7 @@ async def streams(subject: Subject) -> None:
 
 
 async def check_nothing_dropped(subject: Subject) -> None:
-    """Nothing unacknowledged is dropped, of six hundred events here: a runner that has no room answers full."""
+    """No unacknowledged event is dropped, of six hundred here; a runner without room answers full."""
     events: list[ReceivedEvent] = []
     with contextlib.suppress(NotRunError):
         # Behind it the others wait; without such a case some of them run.
@@ -80,7 +80,7 @@ async def check_nothing_dropped(subject: Subject) -> None:
 
 
 async def stay_open(subject: Subject) -> None:
-    """A stream stays open while there is nothing to say, two seconds here."""
+    """A stream stays open while there are no events, here for two seconds."""
     async with subject.stream() as stream:
         await subject.finish(stream)
         await stream.stays_open(OPEN_S)
@@ -93,7 +93,7 @@ async def bounds(subject: Subject) -> None:
 
 
 async def idle(subject: Subject) -> None:
-    """With nothing else to say, a heartbeat comes within 10 s; it takes no number."""
+    """With nothing else to send, a heartbeat comes within 10 s; it has no number."""
     async with subject.stream() as stream:
         last = (await subject.finish(stream))[-1].n
         beat = await stream.heartbeat()
@@ -105,7 +105,7 @@ async def idle(subject: Subject) -> None:
 
 
 async def running(subject: Subject) -> None:
-    """Heartbeats say how many jobs have not begun, and what runs since how many seconds, which go on."""
+    """Heartbeats state how many jobs have not begun, and for how many seconds the others have run, which advances."""
     subject.require_one_slot(", so no job has to wait")
     slack_s = 2 * subject.times.slack_s
     async with subject.stream() as stream:
@@ -125,7 +125,7 @@ async def running(subject: Subject) -> None:
 
 
 async def lasting(subject: Subject) -> None:
-    """Heartbeats go on, at most 10 s apart, for as long as a case runs, a minute here."""
+    """Heartbeats continue at most 10 s apart while a case runs, here for a minute."""
     times = subject.times
     key = await subject.hang(times.lasting_s)
     beats: list[ReceivedEvent] = []
@@ -150,7 +150,7 @@ async def lasting(subject: Subject) -> None:
 
 
 def _misreport(beat: ReceivedEvent, hung: Key, begun_at: float, slack_s: float) -> str | None:
-    """Find the fault of a heartbeat that came while one case hung and one job waited."""
+    """Find the fault of a heartbeat while one case hung and one job waited."""
     running, since_s = beat.body.get("running"), beat.at - begun_at
     try:
         (entry,) = running  # type: ignore[misc]
@@ -191,7 +191,7 @@ async def history(subject: Subject) -> None:
 
 
 async def trims(subject: Subject) -> None:
-    """Acknowledged events are gone: the stream answers 410 for an N before the last of them."""
+    """Acknowledged events are discarded: the stream answers 410 for an N before the last of them."""
     n = (await subject.run())[-1].n
     await subject.acknowledge(n)
     call = f"events up to {n} are acknowledged; GET /v1/events after {n - 1}"
@@ -199,7 +199,7 @@ async def trims(subject: Subject) -> None:
 
 
 async def keeps(subject: Subject) -> None:
-    """An acknowledgement up to n forgets nothing after n."""
+    """An acknowledgement up to n discards nothing after n."""
     first, second = await subject.queue(subject.job(), subject.job())
     async with subject.stream() as stream:
         n = (await stream.wait_finished(first))[-1].n
@@ -210,7 +210,7 @@ async def keeps(subject: Subject) -> None:
 
 
 async def forgets(subject: Subject) -> None:
-    """With an acknowledged finished event its job id is forgotten: posted again, it runs."""
+    """Acknowledging a finished event discards its job id: posted again, the job runs again."""
     job = subject.job()
     await subject.acknowledge((await subject.run(job))[-1].n)
     await subject.require_status(job, "queued", "its finished event was acknowledged; posted again, the job")
@@ -232,7 +232,7 @@ async def again(subject: Subject) -> None:
 
 
 async def newer(subject: Subject) -> None:
-    """An acknowledged older attempt takes a newer one of its job not with it: that stays known."""
+    """Acknowledging an older attempt does not discard a newer one of its job, which stays known."""
     older = subject.job()
     newer = older.replace(attempt=2)
     async with subject.stream() as stream:

@@ -20,7 +20,7 @@ MOST_QUEUED = 2_000
 
 
 async def runs(subject: Subject) -> None:
-    """A job is answered queued; then come its started and its finished event, once each."""
+    """A job is answered queued, and then has one started and one finished event."""
     job = subject.job()
     await subject.queue(job)
     events = await _require_one_run(subject, job)
@@ -30,7 +30,7 @@ async def runs(subject: Subject) -> None:
 
 
 async def receipts(subject: Subject) -> None:
-    """POST /v1/jobs answers one status a job, in order; a case that is not there: unknown_case."""
+    """POST /v1/jobs answers one status per job, in order; for an unknown case: unknown_case."""
     jobs = [subject.job(), subject.job(case=f"{subject.any_case.id}-that-nobody-has"), subject.job()]
     answer = await subject.send(*jobs)
     try:
@@ -43,7 +43,7 @@ async def receipts(subject: Subject) -> None:
 
 
 async def check_repeat(subject: Subject) -> None:
-    """An attempt posted again before its acknowledgement, or twice in one POST, is known, and runs once."""
+    """An attempt posted again before its acknowledgement, or twice in one POST, is answered known, and runs once."""
     job = subject.job()
     twice = await subject.post(job, job)
     if twice != ["queued", "known"]:
@@ -53,7 +53,7 @@ async def check_repeat(subject: Subject) -> None:
 
 
 async def stale(subject: Subject) -> None:
-    """An attempt older than one that is here is answered stale_attempt, and does not run."""
+    """An attempt older than one that the runner has is answered stale_attempt, and does not run."""
     job = subject.job(attempt=2)
     older = job.replace(attempt=1)
     await subject.queue(job)
@@ -64,7 +64,7 @@ async def stale(subject: Subject) -> None:
 
 
 async def other_case(subject: Subject) -> None:
-    """An id that is here with another suite, case or run is answered other_case: nothing is taken."""
+    """A known id with another suite, case or run is answered other_case, and nothing is taken."""
     job = subject.job()
     newer = job.replace(run=2, attempt=2)
     others = {"run": job.replace(run=2), "run, as a newer attempt": newer}
@@ -112,7 +112,7 @@ async def slots(subject: Subject) -> None:
 
 
 async def order(subject: Subject) -> None:
-    """Jobs run in the order in which they came."""
+    """Jobs run in the order in which they were posted."""
     subject.require_one_slot(", so they may end in any order")
     jobs = [subject.job() for _ in range(4)]
     posted_keys = [job.key for job in jobs]

@@ -25,7 +25,7 @@ PRINTED_BYTES = 1 << 20
 LAST_LINE = "conformance: the end"
 
 DRAWN = {Level.probe: 6, Level.full: 200}
-"""The most of the vendor's own cases that are run."""
+"""Maximum number of the runner's own cases that are run."""
 BATCH = 8
 POLICIES = (TimingPolicy.steady, TimingPolicy.paper, TimingPolicy.off, TimingPolicy.quick)
 
@@ -33,7 +33,7 @@ _VALID = Outcome(verdict=Verdict.passed, ending=Ending.returned, duration_s=0.0)
 
 
 async def output(subject: Subject) -> None:
-    """log_bytes counts all that a case printed; log_tail is the end of it, 64 KiB at most."""
+    """log_bytes counts everything that a case printed; log_tail is its end, at most 64 KiB."""
     end = (await subject.run(subject.job(ConformanceTag.prints)))[-1]
     end.require_ending("passed", "returned", "the case that prints")
     outcome = end.body["outcome"]
@@ -47,7 +47,7 @@ async def output(subject: Subject) -> None:
 
 
 async def lines(subject: Subject) -> None:
-    """An event is one JSON object that ends at \\n; nothing else is in a line."""
+    """An event is one JSON object that ends at \n; a line contains nothing else."""
     # After one more job, so that no ending goes unread.
     await subject.run()
     for line in subject.lines:
@@ -64,7 +64,8 @@ async def lines(subject: Subject) -> None:
 
 
 async def valid(subject: Subject) -> None:
-    """An outcome has its members alone, sound numbers and text, its ending's verdict, and the times asked for."""
+    """An outcome has exactly its members, valid numbers and text, the verdict of its ending, and the requested
+    times."""
     await subject.run()
     for event in subject.history.outcomes:
         if fault := subject.find_fault(event):
@@ -105,7 +106,8 @@ async def _require_valid(subject: Subject, cases_with_timing: Sequence[tuple[Che
 
 
 def sample(cases: Sequence[CheckCase], seed: int) -> list[CheckCase]:
-    """Its cases in an order that the seed decides: one of each function before a second, the conformance cases last."""
+    """The runner's cases in an order that the seed decides: one of each function before a second, the conformance cases
+    last."""
     candidates = [case for case in cases if ConformanceTag.hangs not in case.tags]
     random.Random(seed).shuffle(candidates)
     before: Counter[str] = Counter()

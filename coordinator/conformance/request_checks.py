@@ -51,7 +51,7 @@ _NO_BATCHES = (b"", b"{", b"[]", b"\xff\xfe", b'{"jobs": []}')
 
 
 async def strict(subject: Subject) -> None:
-    """An unknown field, a value out of bounds, or what is no JSON is refused with a 4xx."""
+    """A body with an unknown field, an out-of-range value or invalid JSON is refused with a 4xx."""
     good = subject.job()
     for fields in _BAD_FIELDS:
         answer = await subject.send(good, subject.job(**fields))
@@ -76,7 +76,7 @@ async def large(subject: Subject) -> None:
 
 
 async def problem(subject: Subject) -> None:
-    """An error is a problem by RFC 9457: its content type, title, status and detail."""
+    """An error is an RFC 9457 problem: content type, title, status and detail."""
     answers = [
         await subject.post_content(b"{"),
         await subject.send(subject.job(), boot_id=ANOTHER),
