@@ -24,6 +24,7 @@ BENCHES: dict[str, tuple[str, ...]] = {
     "memory": (),
     "usage": (),
     "call_sites": (),
+    "assess": (),
     "repeatability": (),
     "pages": (),
     "atlas": (),

@@ -1,0 +1,44 @@
+"""The models of the bench, as ``models.toml`` lists them. Pure."""
+
+from __future__ import annotations
+
+import random
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+LIST = Path(__file__).with_name("models.toml")
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package of models, the target on which they run, and what is installed for it beside its framework."""
+
+    name: str
+    framework: str
+    target: str
+    requirements: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that one of the programs makes by its name."""
+
+    name: str
+    package: Package
+
+
+def read_models() -> list[Model]:
+    document = tomllib.loads(LIST.read_text())
+    packages: Mapping[str, Package] = {
+        name: Package(name, package["framework"], package["target"], package["requirements"])
+        for name, package in document["packages"].items()
+    }
+    return [Model(name, packages[entry["package"]]) for name, entry in document["models"].items()]
+
+
+def drawn(models: Sequence[Model], number: int, seed: int) -> list[Model]:
+    """A part of the models, in the order of the list."""
+    places = random.Random(seed).sample(range(len(models)), min(number, len(models)))
+    return [models[place] for place in sorted(places)]

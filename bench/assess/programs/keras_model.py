@@ -1,0 +1,136 @@
+"""A forward pass and a training step of a model of Keras by name: ``python keras_model.py NAME FOLDER``.
+
+Weights and inputs come from NumPy, so that they are equal on every device. Each run writes its values into a folder of
+its own within ``FOLDER``, named by its number.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+from keras import layers
+
+MODELS = Path(__file__).parent.parent / "models.toml"
+CLASSES = 10
+
+
+def main(name: str, folder: str) -> None:
+    document = tomllib.loads(MODELS.read_text())
+    entry = document["models"][name]
+    out = Path(folder) / str(len(list(Path(folder).iterdir())))
+    out.mkdir()
+    ((input_name, shape),) = entry.get("inputs", document["packages"]["keras"]["inputs"]).items()
+    keras.utils.set_random_seed(0)
+    model = BUILDERS[entry["builder"]](keras.Input(shape[1:], dtype="int32" if input_name.endswith("ids") else None))
+    load_weights(model)
+    inputs = tf.constant(array(input_name, shape))
+    np.save(out / "forward.npy", model(inputs, training=False).numpy())
+    np.save(out / "gradient.npy", train(model, inputs))
+    (out / "files.json").write_text(json.dumps([]))
+
+
+def train(model: keras.Model, inputs: tf.Tensor) -> np.ndarray[Any, Any]:
+    """One step; returns its gradient."""
+    optimizer = keras.optimizers.SGD(0.01, momentum=0.9)
+    labels = tf.range(inputs.shape[0]) % CLASSES
+    with tf.GradientTape() as tape:
+        scores = model(inputs, training=True)
+        loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, scores))
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+    print(f"loss {float(loss):.4f}")
+    return np.concatenate([tf.convert_to_tensor(gradient).numpy().ravel() for gradient in gradients])
+
+
+def load_weights(model: keras.Model) -> None:
+    """Weights in the usual ranges; the means and variances of normalizations stay."""
+    for number, variable in enumerate(model.trainable_variables):
+        noise = np.random.default_rng(number).standard_normal(tuple(variable.shape))
+        if len(variable.shape) < 2:
+            values = 0.1 * noise + (variable.name == "gamma")
+        else:
+            values = noise / np.sqrt(np.prod(variable.shape[:-1]))
+        variable.assign(values.astype(np.float32))
+
+
+def array(name: str, shape: Sequence[int]) -> np.ndarray[Any, Any]:
+    generator = np.random.default_rng(zlib.crc32(name.encode()))
+    if name.endswith("ids"):
+        return generator.integers(1, CLASSES, tuple(shape)).astype(np.int32)
+    return generator.standard_normal(tuple(shape)).astype(np.float32)
+
+
+def recurrent_convolution(inputs: Any) -> keras.Model:
+    hidden = layers.ConvLSTM2D(4, 3, padding="same")(inputs)
+    return keras.Model(inputs, layers.Dense(CLASSES)(layers.GlobalAveragePooling2D()(hidden)))
+
+
+def dense_blocks(inputs: Any) -> keras.Model:
+    hidden = layers.Conv2D(8, 3, strides=2, padding="same")(inputs)
+    for _ in range(3):
+        features = layers.Activation("relu")(layers.BatchNormalization()(hidden))
+        features = layers.Conv2D(4, 3, padding="same")(features)
+        hidden = layers.Concatenate()([hidden, features])
+    hidden = layers.AveragePooling2D()(hidden)
+    return keras.Model(inputs, layers.Dense(CLASSES)(layers.GlobalMaxPooling2D()(hidden)))
+
+
+def gated_recurrence(inputs: Any) -> keras.Model:
+    hidden = layers.GRU(8, return_sequences=True)(layers.LayerNormalization()(inputs))
+    return keras.Model(inputs, layers.Dense(CLASSES)(layers.GRU(8)(hidden)))
+
+
+def bidirectional_lstm(inputs: Any) -> keras.Model:
+    hidden = layers.Bidirectional(layers.LSTM(8))(layers.Masking()(inputs))
+    return keras.Model(inputs, layers.Dense(CLASSES)(hidden))
+
+
+def mobilenet(inputs: Any) -> keras.Model:
+    return keras.applications.MobileNet(
+        input_tensor=inputs, alpha=0.25, weights=None, classes=CLASSES, classifier_activation=None, dropout=0.0
+    )
+
+
+def mobilenet_v2(inputs: Any) -> keras.Model:
+    return keras.applications.MobileNetV2(
+        input_tensor=inputs, alpha=0.35, weights=None, classes=CLASSES, classifier_activation=None
+    )
+
+
+def separable_convolution(inputs: Any) -> keras.Model:
+    hidden = layers.SeparableConv2D(8, 3, activation="swish")(layers.RandomFlip("horizontal")(inputs))
+    hidden = layers.UpSampling2D(interpolation="bilinear")(layers.MaxPooling2D()(hidden))
+    hidden = layers.Conv2DTranspose(8, 3, strides=2)(layers.GroupNormalization(4)(hidden))
+    return keras.Model(inputs, layers.Dense(CLASSES)(layers.Flatten()(layers.AveragePooling2D(8)(hidden))))
+
+
+def attention(inputs: Any) -> keras.Model:
+    hidden = layers.Embedding(64, 32)(inputs)
+    hidden = layers.LayerNormalization()(hidden + layers.MultiHeadAttention(2, 16)(hidden, hidden))
+    hidden = layers.Dense(32)(layers.Dense(64, activation="gelu")(hidden)) + hidden
+    return keras.Model(inputs, layers.Dense(CLASSES)(layers.GlobalAveragePooling1D()(hidden)))
+
+
+BUILDERS: Mapping[str, Callable[[Any], keras.Model]] = {
+    "attention": attention,
+    "bidirectional_lstm": bidirectional_lstm,
+    "dense_blocks": dense_blocks,
+    "gated_recurrence": gated_recurrence,
+    "mobilenet": mobilenet,
+    "mobilenet_v2": mobilenet_v2,
+    "recurrent_convolution": recurrent_convolution,
+    "separable_convolution": separable_convolution,
+}
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

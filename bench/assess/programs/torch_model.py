@@ -1,0 +1,116 @@
+"""A forward pass and a training step of a model by name: ``python torch_model.py NAME FOLDER``.
+
+It is written as programs for any device are: the model is made where arrays are made, and what it is given goes to the
+model's own device. Weights and inputs come from NumPy, so that they are equal on every device. Each run writes its
+values into a folder of its own within ``FOLDER``, named by its number.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+import tomllib
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+MODELS = Path(__file__).parent.parent / "models.toml"
+CLASSES = 10
+NONE = "@none"
+"""Stands for None, which TOML lacks."""
+
+
+def main(name: str, folder: str) -> None:
+    document = tomllib.loads(MODELS.read_text())
+    entry = document["models"][name]
+    package = document["packages"][entry["package"]]
+    out = Path(folder) / str(len(list(Path(folder).iterdir())))
+    out.mkdir()
+    torch.manual_seed(0)
+    model = build(entry["builder"], {**package["options"], **entry.get("options", {})})
+    load_weights(model)
+    (out / "files.json").write_text(json.dumps(sorted(source_files(model))))
+    device = next(model.parameters()).device
+    inputs = {key: torch.from_numpy(value).to(device) for key, value in arrays(entry.get("inputs", package["inputs"]))}
+    model.eval()
+    with torch.no_grad():
+        scores = scores_of(model(**inputs))
+    np.save(out / "forward.npy", scores.detach().cpu().numpy())
+    train(model, inputs)
+    np.save(out / "gradient.npy", flat_gradient(model))
+
+
+def train(model: torch.nn.Module, inputs: Mapping[str, Any]) -> None:
+    """One step. Dropout is on, with a probability of zero, so that values can be compared."""
+    for module in model.modules():
+        if isinstance(module, torch.nn.modules.dropout._DropoutNd):
+            module.p = 0.0
+    model.train()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    scores = scores_of(model(**inputs))
+    scores = scores.reshape(-1, scores.shape[-1])
+    labels = torch.arange(scores.shape[0], device=scores.device) % min(CLASSES, scores.shape[-1])
+    loss = torch.nn.functional.cross_entropy(scores, labels)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    print(f"loss {loss.item():.4f}")
+
+
+def build(builder: str, options: Mapping[str, Any]) -> torch.nn.Module:
+    module, *names = builder.split(":")
+    makers = [getattr(import_module(module), name) for name in names]
+    options = {key: None if value == NONE else value for key, value in options.items()}
+    model: torch.nn.Module = makers[1](makers[0](**options)) if len(makers) > 1 else makers[0](**options)
+    return model
+
+
+def load_weights(model: torch.nn.Module) -> None:
+    """Weights in the usual ranges, drawn from a seed of their name; counters and running means stay."""
+    weights = {}
+    for name, parameter in model.named_parameters():
+        noise = np.random.default_rng(zlib.crc32(name.encode())).standard_normal(tuple(parameter.shape))
+        if parameter.ndim < 2:
+            values = 0.1 * noise + name.endswith("weight")
+        else:
+            values = noise / np.sqrt(np.prod(parameter.shape[1:]))
+        weights[name] = torch.from_numpy(values.astype(np.float32))
+    model.load_state_dict(weights, strict=False)
+
+
+def arrays(shapes: Mapping[str, Sequence[int]]) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
+    for name, shape in shapes.items():
+        generator = np.random.default_rng(zlib.crc32(name.encode()))
+        if name.endswith("ids"):
+            yield name, generator.integers(1, CLASSES, tuple(shape))
+        else:
+            yield name, generator.standard_normal(tuple(shape)).astype(np.float32)
+
+
+def scores_of(output: Any) -> torch.Tensor:
+    """The first array that a model returns."""
+    while not isinstance(output, torch.Tensor):
+        output = next(iter(output.values())) if isinstance(output, Mapping) else output[-1]
+    return output
+
+
+def flat_gradient(model: torch.nn.Module) -> np.ndarray[Any, Any]:
+    gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
+    return np.concatenate([gradient.cpu().numpy().ravel() for gradient in gradients])
+
+
+def source_files(model: torch.nn.Module) -> Iterator[str]:
+    """The files that define the classes of the model's modules, but torch's own."""
+    for class_ in {type(module) for module in model.modules()}:
+        if class_.__module__.partition(".")[0] != "torch":
+            yield str(inspect.getsourcefile(class_))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
