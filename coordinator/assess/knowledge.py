@@ -1,4 +1,4 @@
-"""What the shipped surfaces say about the return values of functions. Pure."""
+"""Knowledge: the return values of functions, from the shipped surfaces. Pure."""
 
 from __future__ import annotations
 

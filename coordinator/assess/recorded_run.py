@@ -121,7 +121,7 @@ class RecordedRun:
 
     @property
     def unknowable(self) -> tuple[str, ...]:
-        """What the report cannot know, as clauses of a sentence."""
+        """The limits of the report, as clauses of a sentence."""
         recording = self.recording
         left_out = sum(site.count for entry in recording.left_out for site in entry.sites)
         clauses = [*CANNOT_KNOW, FURTHER_WAYS if recording.target else OTHER_WAYS]

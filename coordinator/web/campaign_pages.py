@@ -113,7 +113,7 @@ class Overview:
     causes: tuple[CauseCount, ...]
     failed_lately: tuple[FailureGroup, ...]
     incomplete: tuple[FailureGroup, ...]
-    """What gave no verdict, and why."""
+    """The outcomes without a verdict, by their reason."""
     coverage: tuple[str, ...]
     """How much of each framework was charted, in sentences."""
     sample: CampaignSample | None
