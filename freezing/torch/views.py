@@ -20,7 +20,7 @@ from runners.suite.checks import Tolerance
 from runners.torch import ways
 from runners.torch.frozen import WAY
 
-ELEMENTS_BEFORE = 3
+ROWS_BEFORE = 3
 IN_PLACE = "changes-inputs"
 THROUGH_VIEW = "through_view"
 """The way in which a method in place is called on a view."""
@@ -75,7 +75,7 @@ def _with_slots(call: Call, change: Callable[[dict[str, Any]], None]) -> Call:
 def _offset(call: Call, rng: np.random.Generator) -> Call:
     def change(slot: dict[str, Any]) -> None:
         if call.arrays[slot["array"]].size:
-            slot["offset"] = ELEMENTS_BEFORE
+            slot["offset"] = ROWS_BEFORE
 
     return _with_slots(call, change)
 

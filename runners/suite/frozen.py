@@ -68,7 +68,7 @@ class Slot:
     strides: tuple[int, ...] | None = None
     """Its strides in elements, where it is not contiguous."""
     offset: int | None = None
-    """The elements of its buffer before the first and after the last of its own, where it is a part of a larger one."""
+    """The rows of its buffer before the first and after the last of its own, where it is a part of a larger one."""
 
 
 def encode(tree: Any) -> Any:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from runners.suite.cases import Context
-from runners.suite.frozen import Named, decode
-from runners.torch.layouts import laid_out
+from runners.suite.frozen import Named, Slot, decode
+from runners.torch.layouts import buffer_around, laid_out, part_of
 from runners.torch.ways import WAYS, Way
 
 ON_HOST = {"tensor_split": (1,)}
@@ -25,11 +25,14 @@ class FrozenCall:
     written: str
 
     def __call__(self, context: Context, *arrays: Any) -> Callable[[], Any]:
-        arguments, *others = self.parts(arrays, context.device)
-        for place in ON_HOST.get(getattr(context.function, "__name__", ""), ()):
+        return context.compiled(self.call_of(context.function, *self.parts(arrays, context.device)))
+
+    def call_of(self, function: Any, arguments: Any, *others: Any) -> Callable[[], Any]:
+        """The call of the function with these parts."""
+        for place in ON_HOST.get(getattr(function, "__name__", ""), ()):
             if len(arguments) > place and hasattr(arguments[place], "cpu"):
                 arguments[place] = arguments[place].cpu()
-        return context.compiled(self.way(context.function, arguments, *others))
+        return self.way(function, arguments, *others)
 
     @property
     def way(self) -> Way:
@@ -38,11 +41,47 @@ class FrozenCall:
 
     def parts(self, arrays: Sequence[Any], device: Any) -> Any:
         """The arguments of the way beside the function, with torch's own arrays in their places."""
-        return decode(
-            json.loads(self.written),
-            lambda slot: laid_out(arrays[slot.number], slot.dtype, slot.strides, slot.offset),
-            lambda value: resolved(value, device),
-        )
+        return self.filled(lambda slot: laid_out(arrays[slot.number], slot.dtype, slot.strides, slot.offset), device)
+
+    def filled(self, array: Callable[[Slot], Any], device: Any) -> Any:
+        """The written parts with the array of each slot."""
+        return decode(json.loads(self.written), array, lambda value: resolved(value, device))
+
+
+@dataclass(frozen=True)
+class CallOnViews(FrozenCall):
+    """Prepares a call of which arrays start inside buffers, and takes these views within the call.
+
+    A device that computes late sees a view only then. Taken and computed before, it would be an array like any other.
+    """
+
+    def __call__(self, context: Context, *arrays: Any) -> Callable[[], Any]:
+        moved_arrays: list[Any] = []
+
+        def move(slot: Slot) -> None:
+            array = laid_out(arrays[slot.number], slot.dtype, slot.strides)
+            if slot.offset is not None:
+                array = buffer_around(array.cpu(), slot.offset).to(array.device)
+            moved_arrays.append(array)
+
+        def take(array: Any, slot: Slot) -> Any:
+            return array if slot.offset is None else part_of(array, slot.offset, arrays[slot.number].ndim)
+
+        self.filled(move, context.device)
+
+        def call() -> Any:
+            own = iter(moved_arrays)
+            with context.surroundings():
+                parts = self.filled(lambda slot: take(next(own), slot), context.device)
+                prepared_call = self.call_of(context.function, *parts)
+            return prepared_call()
+
+        return context.compiled(call)
+
+
+def frozen_call(written: str) -> FrozenCall:
+    """The preparation of a written call."""
+    return CallOnViews(written) if '"offset":' in written else FrozenCall(written)
 
 
 def resolved(value: Named, device: Any) -> Any:

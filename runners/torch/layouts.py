@@ -13,7 +13,7 @@ from typing import Any
 def laid_out(array: Any, dtype: str | None, strides: Sequence[int] | None, offset: int | None = None) -> Any:
     """The array in another dtype, with other strides, or as a view that starts inside a buffer; None: as it is.
 
-    Strides and the offset are in elements. An array has one of them at most.
+    Strides are in elements, the offset in rows. An array has one of them at most.
     """
     import torch
 
@@ -28,18 +28,28 @@ def laid_out(array: Any, dtype: str | None, strides: Sequence[int] | None, offse
 
 
 def within(array: Any, offset: int, device: Any) -> Any:
-    """A view on the device of a buffer there that has this many other elements before it, and after it.
+    """A view on the device of a buffer there that has this many other rows before it, and after it.
 
-    These are the array's own values in another order, so that they are valid wherever its own are. The view is taken
-    on the device, because no move keeps the place in a buffer.
+    The view is taken on the device, because no move keeps the place in a buffer.
     """
-    flat = array.reshape(-1)
-    around = flat.flip(0).repeat(1 + offset // flat.numel())[:offset] if flat.numel() else flat
-    buffer = flat.new_empty(flat.numel() + 2 * around.numel())
-    buffer[: around.numel()] = around
-    buffer[around.numel() : around.numel() + flat.numel()] = flat
-    buffer[around.numel() + flat.numel() :] = around
-    return buffer.to(device)[around.numel() : around.numel() + flat.numel()].view(array.shape)
+    return part_of(buffer_around(array, offset).to(device), offset, array.ndim)
+
+
+def buffer_around(array: Any, offset: int) -> Any:
+    """A buffer on the array's device with its rows along the first axis, and as many others before as after them.
+
+    These are the array's own rows in another order, so that their values are valid wherever its own are.
+    """
+    import torch
+
+    rows = array.reshape(1) if array.ndim == 0 else array
+    around = torch.cat([rows.flip(0)] * (1 + offset // len(rows)))[:offset]
+    return torch.cat([around, rows, around])
+
+
+def part_of(buffer: Any, offset: int, ndim: int) -> Any:
+    """The view of the array in its buffer, as a program takes it: rows by a slice, or one number by an index."""
+    return buffer[offset : len(buffer) - offset] if ndim else buffer[offset]
 
 
 def moved(view: Any, device: Any) -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections import defaultdict
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -20,11 +22,11 @@ from freezing.torch.operators import functions_of
 from freezing.torch.variants import FrozenCases, freeze, operator
 from freezing.torch.views import OF_TORCH, ThroughView, overlap
 from protocol.enums import Verdict
-from runners.suite.cases import Case
+from runners.suite.cases import Case, Context
 from runners.suite.device import Device
 from runners.suite.frozen import PACK, VARIANTS_PACK, Pack, frozen_functions, packs_in
 from runners.torch import FRAMEWORK, ways
-from runners.torch.frozen import FrozenCall
+from runners.torch.frozen import frozen_call
 from runners.torch.layouts import laid_out, strided
 from tests.frameworks.common import library
 from tests.frameworks.common.running import run
@@ -101,6 +103,36 @@ def test_a_view_that_starts_inside_a_buffer_is_surrounded_by_other_values(size: 
     assert set(view._base.tolist()) == set(values.tolist())
 
 
+@pytest.mark.parametrize(("shape", "offset", "buffer_shape"), [((), 3, (7,)), ((2, 3), 9, (8, 3))])
+def test_a_view_is_taken_from_a_buffer_as_programs_take_it(
+    shape: tuple[int, ...], offset: int, buffer_shape: tuple[int, ...]
+) -> None:
+    view = laid_out(torch.arange(float(np.prod(shape))).reshape(shape), None, None, 3)
+    assert (view.shape, view.storage_offset(), view._base.shape) == (shape, offset, buffer_shape)
+
+
+def test_a_call_takes_its_views_itself(cpu: Device) -> None:
+    """So that a device that computes late has not made arrays of them before."""
+    paused: list[str] = []
+
+    @contextlib.contextmanager
+    def surroundings(so_far: Any = None) -> Iterator[None]:
+        paused.append("begins")
+        yield
+        paused.append("ends")
+
+    def function(view: Any, other: Any) -> Any:
+        assert paused[-1] == "ends"
+        return view.storage_offset(), view._base.numel(), other.storage_offset()
+
+    context = Context(function, cpu.handle, "cpu", torch.float32, cpu.to_device, surroundings=surroundings)
+    call = frozen_call('{"tuple":[[{"array":0,"offset":3},{"array":1}],{"mapping":[]}]}')
+    prepared_call = call(context, torch.arange(2.0), torch.arange(3.0))
+    assert paused == []
+    assert prepared_call() == (3, 8, 0)
+    assert paused == ["begins", "ends"]
+
+
 def test_a_view_is_one_on_the_device(xla: Device) -> None:
     view = laid_out(xla.to_device(np.arange(6.0).reshape(2, 3), "float32"), "int32", None, 3)
     assert (view.device.type, view.cpu().tolist()) == ("xla", [[0, 1, 2], [3, 4, 5]])
@@ -145,7 +177,7 @@ def test_what_is_drawn_of_views_is_right_where_it_is_charted(
         lambda kind, base_cases: chain.from_iterable(operator(op, kind, base_cases) for op in operators),
         package / PACK,
     )
-    cases = [case for function in frozen_functions(package.name, FrozenCall) for case in function.cases]
+    cases = [case for function in frozen_functions(package.name, frozen_call) for case in function.cases]
     assert {"torch.Tensor.neg_", "torch.nn.functional.instance_norm"} <= {case.function for case in cases}
     assert [case.id for case in cases if run(cpu, case).verdict is not Verdict.passed] == []
 

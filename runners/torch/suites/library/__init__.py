@@ -9,6 +9,6 @@ installed. Importing this package imports no framework.
 from __future__ import annotations
 
 from runners.suite.frozen import frozen_functions
-from runners.torch.frozen import FrozenCall
+from runners.torch.frozen import frozen_call
 
-FUNCTIONS = frozen_functions(__name__, FrozenCall)
+FUNCTIONS = frozen_functions(__name__, frozen_call)
