@@ -2,9 +2,9 @@
 
 Each program (``programs/``) exercises one package in its framework's environment while each direct call of a public
 function is noted with its lines. The source of the package is then read as ``portolan assess`` reads it. Recall is the
-share of the noted calls that have a site. Precision is the share of the sites whose call was noted, of those on lines
-that ran and of functions whose calls can be noted. Where a condition within a line leaves a call out, or a value is a
-plain number, its site counts against precision.
+share of the noted calls that have a site. Precision is the share of the sites whose call was noted, of those whose
+expression ran and of functions whose calls can be noted. Where a value is a plain number, or of a class that hands the
+call on, its site counts against precision.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def run() -> Iterator[Figure]:
 def _figures(name: str, package: Package, result: Agreement) -> Iterator[Figure]:
     for figure, share, of, least, n in (
         ("recall", result.recall, "of the calls that ran", LEAST_RECALL, result.calls),
-        ("precision", result.precision, "of the sites on lines that ran", LEAST_PRECISION, result.sites),
+        ("precision", result.precision, "of the sites whose expression ran", LEAST_PRECISION, result.sites),
     ):
         detail = {"requirements": list(package.requirements)}
         yield Figure(f"{figure}_{name}", share, of, target=f"{least:.0%}", met=share >= least, n=n, detail=detail)
