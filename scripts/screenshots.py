@@ -36,7 +36,7 @@ WINDOWS: dict[str, ViewportSize] = {"desk": {"width": 1280, "height": 900}, "pho
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 PAGES = {
     "atlas": "/",
-    "matrix": "/campaigns/{campaign}/matrix",
+    "matrix": "/campaigns/{campaign}/matrix?q=fails:xla",
     "figures": "/campaigns/{campaign}/figures",
 }
 """The pages in the README."""
