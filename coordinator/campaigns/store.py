@@ -17,6 +17,7 @@ from coordinator.database.tables import campaign_targets, campaigns, cases, subm
 from coordinator.database.views import failure_text
 from coordinator.figures.counting import ANYWHERE, SIDE_BY_SIDE
 from coordinator.targets.selectors import TargetName
+from protocol.enums import Cause
 
 _WHY_AWAY = "format('%s is %s%s', coalesce(r.name, r.url), r.state, ': ' || r.reason)"
 """A SQL expression: a sentence about the runner ``r``, which is not online."""
@@ -333,6 +334,7 @@ SELECT o.job_id, o.run, o.verdict, o.cause, o.finished_at, c.name AS "case", c.f
        t.framework, t.version, t.device,
        left({failure_text("o")}, 300) AS said
   FROM (SELECT * FROM matrix_cells WHERE campaign_id = :campaign AND incomplete > 0
+           AND not_counted_cause IS DISTINCT FROM '{Cause.cancelled}'
          ORDER BY framework, function, target_id LIMIT CAST(:functions AS int)) m
   JOIN campaign_targets ct ON ct.campaign_id = m.campaign_id AND ct.target_id = m.target_id
   JOIN targets t ON t.id = m.target_id
