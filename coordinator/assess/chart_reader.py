@@ -6,6 +6,7 @@ read at once.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -45,7 +46,7 @@ class WholeCharts:
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
         self._cases: dict[int, CaseIndex] = {}
-        self._ratios = _CampaignRatios(connection, None)
+        self._ratios: dict[int, store.Ratios] = {}
 
     async def cases(self, chart: Row[Any]) -> CaseIndex:
         if chart.suite_id not in self._cases:
@@ -62,11 +63,14 @@ class WholeCharts:
         return await store.runs(self._connection, chart)
 
     async def ratios(self, chart: Row[Any]) -> Ratios:
-        return await self._ratios.of(chart)
+        # Which CPU is nearest to a target is decided among all targets of the campaign.
+        if chart.campaign_id not in self._ratios:
+            self._ratios[chart.campaign_id] = await store.ratios(self._connection, chart.campaign_id)
+        return self._ratios[chart.campaign_id].get(chart.target_id, {})
 
 
 class FunctionCharts:
-    """Reads some functions of many charts: with one query how all their cases ended."""
+    """Reads some functions of many charts, with a query for the ends of all and one for the newest in full."""
 
     def __init__(
         self,
@@ -79,42 +83,58 @@ class FunctionCharts:
         self._functions = functions
         self._digests = digests
         self._ends = ends
-        self._ratios = _CampaignRatios(connection, functions)
+        self._runs: dict[ChartKey, Sequence[Row[Any]]] = {}
+        self._ratios: dict[int, store.Ratios] = {}
 
     @classmethod
     async def open(
         cls, connection: AsyncConnection, functions: Sequence[str], charts: Sequence[Row[Any]]
     ) -> FunctionCharts:
-        """A reader of these charts."""
+        """A reader of these charts, of which the newest come first."""
         suite_ids = {chart.suite_id for chart in charts}
         digests = await store.digests_of_functions(connection, suite_ids, functions)
-        return cls(connection, functions, digests, await store.ends_of_functions(connection, charts, functions))
+        ends = await store.ends_of_functions(connection, charts, functions)
+        reader = cls(connection, functions, digests, ends)
+        await reader._read_in_full(_leading(charts, ends))
+        return reader
 
     async def cases(self, chart: Row[Any]) -> CaseIndex:
         functions = {row.name: row.function for row in await self.ends(chart)}
         return CaseIndex(functions, self._digests.get(chart.suite_id, {}))
 
     async def ends(self, chart: Row[Any]) -> Sequence[Row[Any]]:
-        return self._ends.get((chart.campaign_id, chart.target_id), ())
+        return self._ends.get(_key(chart), ())
 
     async def runs(self, chart: Row[Any]) -> Sequence[Row[Any]]:
-        by_chart = await store.runs_of_functions(self._connection, [chart], self._functions)
-        return by_chart[chart.campaign_id, chart.target_id]
+        # A case of the newest chart may have no run that counts: then an older chart is read as well.
+        if _key(chart) not in self._runs:
+            await self._read_in_full([chart])
+        return self._runs[_key(chart)]
 
     async def ratios(self, chart: Row[Any]) -> Ratios:
-        return await self._ratios.of(chart)
+        return self._ratios[chart.campaign_id].get(chart.target_id, {})
+
+    async def _read_in_full(self, charts: Sequence[Row[Any]]) -> None:
+        runs = await store.runs_of_functions(self._connection, charts, self._functions)
+        self._runs |= {_key(chart): runs[_key(chart)] for chart in charts}
+        campaign_ids = {chart.campaign_id for chart in charts}
+        self._ratios |= await store.ratios_of_functions(self._connection, campaign_ids, self._functions)
 
 
-class _CampaignRatios:
-    """Reads the ratios of each campaign once: which CPU is nearest to a target is decided among all of its targets."""
+def _leading(charts: Sequence[Row[Any]], ends: Mapping[ChartKey, Sequence[Row[Any]]]) -> list[Row[Any]]:
+    """The charts that have a case which no newer chart of their target and suite has. The newest come first."""
+    leading = []
+    names_of: dict[tuple[object, ...], set[str]] = defaultdict(set)
+    for chart in charts:
+        names = {row.name for row in ends.get(_key(chart), ())}
+        newer_names = names_of[
+            chart.framework, chart.version, chart.device, chart.hardware, chart.simulated, chart.suite
+        ]
+        if not names <= newer_names:
+            leading.append(chart)
+        newer_names |= names
+    return leading
 
-    def __init__(self, connection: AsyncConnection, functions: Sequence[str] | None) -> None:
-        self._connection = connection
-        self._functions = functions
-        self._by_campaign: dict[tuple[int, int], Mapping[int, Ratios]] = {}
 
-    async def of(self, chart: Row[Any]) -> Ratios:
-        key = chart.campaign_id, chart.suite_id
-        if key not in self._by_campaign:
-            self._by_campaign[key] = await store.ratios(self._connection, *key, self._functions)
-        return self._by_campaign[key].get(chart.target_id, {})
+def _key(chart: Row[Any]) -> ChartKey:
+    return chart.campaign_id, chart.target_id

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Row, text
@@ -64,26 +64,27 @@ _OF_FUNCTIONS = """
  ORDER BY c.position, c.id
 """
 
-# The campaign's latencies once: the views would work them out for each of the three.
+# The latencies once: the views would work them out for each of the three.
 _RATIOS = f"""
-     measured AS MATERIALIZED (SELECT * FROM latencies WHERE campaign_id = :campaign),
+     measured AS MATERIALIZED (SELECT * FROM latencies WHERE campaign_id = ANY(:campaigns)),
      bases AS ({cpu_bases("measured")})
-SELECT here.target_id, here.case_id, here.low_ms / cpu.low_ms AS ratio
+SELECT here.campaign_id, here.target_id, here.case_id, here.low_ms / cpu.low_ms AS ratio
   FROM measured here
-  JOIN bases ON bases.target_id = here.target_id
-  JOIN measured cpu ON cpu.target_id = bases.cpu_target_id AND cpu.case_id = here.case_id
+  JOIN bases ON bases.campaign_id = here.campaign_id AND bases.target_id = here.target_id
+  JOIN measured cpu ON cpu.campaign_id = here.campaign_id AND cpu.target_id = bases.cpu_target_id
+                   AND cpu.case_id = here.case_id
  WHERE here.low_ms > 0 AND cpu.low_ms > 0 AND NOT here.host_only
 """
 _RATIOS_OF_ALL = text(f"WITH latencies AS ({case_latencies('outcomes')}), {_RATIOS}")
-# Chosen before the view groups them, which would put together all that the campaign has.
+# Chosen before the view groups them, which would put together all that the campaigns have.
 _RATIOS_OF_FUNCTIONS = text(f"""
 WITH chosen AS MATERIALIZED (
     SELECT o.*
-      FROM cases c
-      JOIN campaign_targets ct ON ct.campaign_id = :campaign AND ct.suite_id = c.suite_id
+      FROM campaign_targets ct
+      JOIN cases c ON c.suite_id = ct.suite_id AND c.function = ANY(:functions)
       JOIN jobs j ON j.campaign_id = ct.campaign_id AND j.target_id = ct.target_id AND j.case_id = c.id
       JOIN outcomes o ON o.job_id = j.id
-     WHERE c.suite_id = :suite AND c.function = ANY(:functions)
+     WHERE ct.campaign_id = ANY(:campaigns)
 ),
      latencies AS ({case_latencies("chosen")}),
 {_RATIOS}""")
@@ -91,6 +92,8 @@ WITH chosen AS MATERIALIZED (
 
 ChartKey = tuple[int, int]
 """The campaign and the target of a chart."""
+Ratios = Mapping[int, Mapping[int, float]]
+"""How many times as long as on the nearest CPU: by target, and by the id of each case that both measured."""
 
 
 async def charts(connection: AsyncConnection) -> Sequence[Row[Any]]:
@@ -164,16 +167,22 @@ async def _cases_of_functions(
     return by_chart
 
 
-async def ratios(
-    connection: AsyncConnection, campaign_id: int, suite_id: int, functions: Sequence[str] | None = None
-) -> dict[int, dict[int, float]]:
-    """The ratio to the nearest CPU, by target and by the id of each case that both measured."""
-    if functions is None:
-        rows = await connection.execute(_RATIOS_OF_ALL, {"campaign": campaign_id})
-    else:
-        values = {"campaign": campaign_id, "suite": suite_id, "functions": functions}
-        rows = await connection.execute(_RATIOS_OF_FUNCTIONS, values)
-    by_target: dict[int, dict[int, float]] = defaultdict(dict)
+async def ratios(connection: AsyncConnection, campaign_id: int) -> Ratios:
+    """The ratios of all cases of a campaign."""
+    rows = await connection.execute(_RATIOS_OF_ALL, {"campaigns": [campaign_id]})
+    return _ratios_by_campaign([campaign_id], rows)[campaign_id]
+
+
+async def ratios_of_functions(
+    connection: AsyncConnection, campaign_ids: Collection[int], functions: Sequence[str]
+) -> dict[int, Ratios]:
+    """By campaign the ratios of the cases of some functions."""
+    values = {"campaigns": list(campaign_ids), "functions": functions}
+    return _ratios_by_campaign(campaign_ids, await connection.execute(_RATIOS_OF_FUNCTIONS, values))
+
+
+def _ratios_by_campaign(campaign_ids: Iterable[int], rows: Iterable[Row[Any]]) -> dict[int, Ratios]:
+    by_campaign: dict[int, dict[int, dict[int, float]]] = {number: defaultdict(dict) for number in campaign_ids}
     for row in rows:
-        by_target[row.target_id][row.case_id] = row.ratio
-    return by_target
+        by_campaign[row.campaign_id][row.target_id][row.case_id] = row.ratio
+    return dict(by_campaign)
