@@ -36,6 +36,8 @@ from runners.suite.frozen import FrozenForm
 from runners.suite.source import bound_names
 
 OWN, OTHERS, ENDED = "own", "others", "ended"
+_HOST = re.compile(r"""["']cpu(:\d+)?["']|\.cpu\(""")
+"""The words with which an example puts an array on the host."""
 MODULE = "__main__"
 """The module in which a statement of an example seems to stand, as at a prompt."""
 _PROMPT = "<module>"
@@ -526,6 +528,11 @@ class FrozenExample:
                 raise OtherLineError(_failed(by_place[lines[0].place], error, lines[0].scope)) from error
 
         return charged
+
+    @property
+    def names_host(self) -> bool:
+        """Whether the example itself asks for an array on the host: that one of its results is there is no fallback."""
+        return any(_HOST.search(statement.source) for statement in Example.read(self.example).statements)
 
     def take_apart(self, case: Case, observed: Any, expected: Any) -> TakenApart:
         """The values that are the function's doing, and those that are not, each with its judgement."""

@@ -33,10 +33,17 @@ def place(device: Device, case: Case, proof: Proof, arrays: Sequence[Leaf]) -> P
         return Place(Placement.host_only)
     if case.refuses:
         return Place(Placement.unknown, Unproven.refuses)
-    if not device.is_host and (proof.fallbacks or not all(device.on_device(array.device) for array in arrays)):
+    if not device.is_host and (proof.fallbacks or _is_brought_to_host(device, case, arrays)):
         return Place(Placement.fell_back)
     missing = _missing(device, proof)
     return Place(Placement.on_device) if missing is None else Place(Placement.unknown, missing)
+
+
+def _is_brought_to_host(device: Device, case: Case, arrays: Sequence[Leaf]) -> bool:
+    """Whether an array of the result is not on the device, though the case's own code does not ask for the host."""
+    if getattr(case.prepare, "names_host", False):
+        return False
+    return not all(device.on_device(array.device) for array in arrays)
 
 
 def _missing(device: Device, proof: Proof) -> Unproven | None:

@@ -340,6 +340,18 @@ def test_an_operation_that_a_compiler_refuses_is_not_charged_if_an_argument_made
         run_of("toy.double(abs(1))", f"raise ValueError({origin!r} or toy.double)")()
 
 
+@pytest.mark.parametrize(("source", "names_host"), [
+    ("toy.double(1).to('cpu')", True),
+    ('toy.double(1, device="cpu:0")', True),
+    ("toy.double(1).cpu()", True),
+    ("toy.double(1).cpu", False),
+    ("toy.double('cpus')", False),
+])  # fmt: skip
+def test_an_example_that_asks_for_the_host_says_so(source: str, names_host: bool) -> None:
+    example = FrozenExample(Example("toy.double", (Statement(1, source),), ()).written(), ToyDialect())
+    assert example.names_host is names_host
+
+
 def test_our_own_future_statements_are_not_the_examples() -> None:
     assert frozen_run("def f(x: int): pass", "f.__annotations__['x'] is int", labels=("2",))() == {"2": True}
 

@@ -119,3 +119,20 @@ def test_nothing_is_counted_unless_somebody_says_so() -> None:
 
 def test_what_never_touches_a_device_needs_no_count() -> None:
     assert place(DEVICE, case(host_only="it reads a shape"), Proof(), []) == Place(Placement.host_only)
+
+
+class AskingForHost:
+    """The preparation of an example that asks for an array on the host."""
+
+    names_host = True
+
+    def __call__(self, context: Any, *arguments: Any) -> Any:
+        raise NotImplementedError
+
+
+def test_an_array_that_the_case_itself_puts_on_the_host_is_no_fallback() -> None:
+    proof, result = Proof({"npu:0", "cpu"}, counted=True, executed=1), arrays("npu:0", "cpu")
+    assert place(DEVICE, case(), proof, result) == FELL_BACK
+    assert place(DEVICE, case(prepare=AskingForHost()), proof, result) == unknown(Unproven.array_elsewhere)
+    proof.fallbacks["aten::isin"] = 1
+    assert place(DEVICE, case(prepare=AskingForHost()), proof, result) == FELL_BACK
