@@ -113,7 +113,7 @@ def _accelerator(framework: Framework, device: str) -> Accelerator:
     if missing:
         raise UnknownFrameworkError(
             f"device {framework.name}/{device}: {entry.value!r} has no {' and no '.join(missing)}; "
-            "what it must offer stands in runners/frameworks.py"
+            "runners/frameworks.py says what it must offer"
         )
     return cast(Accelerator, module)
 

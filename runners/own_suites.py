@@ -70,7 +70,9 @@ def at(path: str) -> OwnSuite:
             raise SuiteError(f"--suite {path}: the folder has no {_PACKAGE}; make it a package, or name a module in it")
         return OwnSuite(place.name, place.name, str(place), place / _PACKAGE)
     if place.suffix not in (".py", _RECORDING):
-        raise SuiteError(f"--suite {path}: that is no Python file and no recording; name a suite's module or package")
+        raise SuiteError(
+            f"--suite {path}: this is neither a Python file nor a recording; name a suite's module or package"
+        )
     return OwnSuite(place.stem, place.stem, str(place), place)
 
 
@@ -105,9 +107,9 @@ def _require_names(framework: Framework, suites: Sequence[OwnSuite]) -> None:
     names = dict.fromkeys([*framework.suites, CONFORMANCE_SUITE], "a suite that comes with Portolan")
     for own in suites:
         if not own.name.isidentifier():
-            raise SuiteError(f"{own}: its name is none that Python imports; rename it to letters, digits and '_'")
+            raise SuiteError(f"{own}: Python cannot import a module of this name; rename it to letters, digits and '_'")
         if own.name in names:
-            raise SuiteError(f"{own}: its name is that of {names[own.name]}; rename one's own")
+            raise SuiteError(f"{own}: its name is that of {names[own.name]}; rename your suite")
         names[own.name] = str(own)
 
 
@@ -143,7 +145,7 @@ def _recorded(framework: Framework, name: str, file: Path) -> Suite:
     module, _, case_of = framework.replay.partition(":")
     functions = functions_of(file, framework.name, getattr(importlib.import_module(module), case_of))
     if not functions:
-        raise SuiteError(f"{file} has no calls: nothing of what its command called was kept")
+        raise SuiteError(f"{file} has no calls: none of its command's calls were kept")
     return Suite(name, module, functions)
 
 
@@ -155,7 +157,7 @@ def _require_free(module: str, file: Path, own: OwnSuite) -> None:
         return
     origin = None if spec is None else spec.origin
     if origin is None or not os.path.exists(origin) or not os.path.samefile(origin, file):
-        raise SuiteError(f"{own}: its name is that of another module ({origin or module}); rename one's own")
+        raise SuiteError(f"{own}: its name is that of another module ({origin or module}); rename your suite")
 
 
 def _import_from(file: Path, name: str) -> None:
@@ -183,9 +185,9 @@ def _described(error: BaseException, own: OwnSuite) -> str:
 
 def _require_cases(framework: Framework, suite: Suite, own: OwnSuite) -> None:
     if not suite.cases:
-        raise SuiteError(f"{own} has no cases; give it a list FUNCTIONS, each with one case or more")
+        raise SuiteError(f"{own} has no cases; give it a list FUNCTIONS of functions with cases")
     roots = frameworks.roots()
     for case in suite.cases:
         owner = roots.get(case.function.partition(".")[0], framework.name)
         if owner != framework.name:
-            raise SuiteError(f"{own} has a case of {owner} ({case.id}), and this runner is of {framework.name}")
+            raise SuiteError(f"{own} has a case of {owner} ({case.id}), but this runner serves {framework.name}")

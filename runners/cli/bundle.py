@@ -87,13 +87,13 @@ class BundleWriter:
             earlier = BundleHeader.model_validate_json(first)
         except ValidationError:
             raise BundleError(
-                f"{self.part} is not a bundle that this version began: remove it, or choose another --out"
+                f"{self.part} is not an unfinished bundle of this version: remove it, or choose another --out"
             ) from None
         differing = differences(earlier, header)
         if differing:
             raise BundleError(
-                f"{self.part} was begun otherwise ({'; '.join(differing)}): "
-                "remove it, choose another --out, or repeat what it was begun with"
+                f"{self.part} was begun with other settings ({'; '.join(differing)}): "
+                "remove it, choose another --out, or repeat the command with its settings"
             )
 
     def _whole(self) -> Iterator[tuple[bytes, BundledOutcome]]:
@@ -142,7 +142,7 @@ class BundleWriter:
             self._stream.flush()
         except OSError as error:
             raise BundleError(
-                f"{self.part} cannot be written: {error.strerror}; what is in it stays, the same command goes on"
+                f"{self.part} cannot be written: {error.strerror}; its outcomes stay, and the same command continues"
             ) from error
         self._digest.update(line)
 

@@ -105,7 +105,7 @@ def header_of(order: ChartingOptions, suite: CatalogueSuite, runner: RunnerInfo)
             timed_cases=order.timed_cases,
         )
     except ValidationError as error:
-        raise BundleError(f"no bundle may begin like this ({first_fault(error)})") from error
+        raise BundleError(f"the bundle's header would be invalid ({first_fault(error)})") from error
 
 
 async def _run(
@@ -126,7 +126,7 @@ async def _run(
             bundle.add(BundledOutcome(case=job.case, run=job.run, finished_at=datetime.now(UTC), outcome=event.outcome))
         log.acknowledge(last_seen)
         if supervisor.broken.is_set():
-            raise FrameworkBrokenError(f"no case can be run any more: {supervisor.failure}")
+            raise FrameworkBrokenError(f"no further case can be run: {supervisor.failure}")
         progress.show()
 
 
@@ -156,7 +156,7 @@ def select(catalogue: Catalogue, suite: str, functions: Sequence[str]) -> tuple[
     offer = next((candidate for candidate in catalogue.suites if candidate.name == suite), None)
     if offer is None:
         names = ", ".join(candidate.name for candidate in catalogue.suites)
-        raise BundleError(f"no suite {suite!r}; there are: {names}; write the path of one of your own as ./{suite}")
+        raise BundleError(f"no suite {suite!r}; there are: {names}; write the path of your own suite as ./{suite}")
     known_names = {case.function for case in offer.cases}
     choice = choose_functions(functions, known_names)
     if not choice.functions:
@@ -176,7 +176,7 @@ class Progress:
         self._over = self._stream.isatty()
         self._begun = self._shown = time.monotonic()
         if bundle.kept:
-            self._say(f"{bundle.part}: going on behind {bundle.kept:,} of {total:,}")
+            self._say(f"{bundle.part}: continuing after {bundle.kept:,} of {total:,}")
 
     def show(self) -> None:
         now = time.monotonic()
@@ -198,7 +198,7 @@ class Progress:
         jobs_done = len(self._bundle.done)
         if jobs_done:
             self._say(
-                f"{jobs_done:,} of {self._total:,} are kept in {self._bundle.part}; the same command goes on there"
+                f"{jobs_done:,} of {self._total:,} are kept in {self._bundle.part}; the same command continues there"
             )
 
     def _line(self, now: float) -> str:

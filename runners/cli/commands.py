@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         return UNKNOWN_TARGET if is_misspelt else error.exit_code
     except UnicodeEncodeError as error:
         argument = error.object[error.start : error.end]
-        print(f"portolan-runner: {argument!a} is no text: write every argument in UTF-8", file=sys.stderr)
+        print(f"portolan-runner: {argument!a} is not valid text: write every argument in UTF-8", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
@@ -145,7 +145,7 @@ def _secret(file: Path | None) -> str | None:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"--secret-file: {error}") from error
     if secret is not None and not secret.strip():
-        raise UsageError(f"{file or f'${SECRET}'} is empty; give a secret, or leave it out to have one made")
+        raise UsageError(f"{file or f'${SECRET}'} is empty; give a secret, or omit it to generate one")
     return secret and secret.strip()
 
 
@@ -155,10 +155,10 @@ def _set_up(options: argparse.Namespace) -> Iterator[Path]:
     plain = framework.partition("[")[0] if is_release else framework
     frameworks.require(plain)
     if options.with_cuda and frameworks.spared(plain) is None:
-        raise UsageError(f"--with-cuda: no package of {plain} is left out; leave the option out")
+        raise UsageError(f"--with-cuda: {plain} omits no packages; remove the option")
     if is_release:
         if options.devices or options.added:
-            raise UsageError(f"{options.framework} is set up alone: leave DEVICE and --with out")
+            raise UsageError(f"{options.framework} is set up alone: omit DEVICE and --with")
         if re.fullmatch(r"[0-9][0-9A-Za-z.+!]*", version) is None:
             raise UsageError(f"{options.framework}: write a release as {framework}==2.15.0")
         yield environments.set_up_release(options.framework, whole=options.with_cuda)
@@ -238,7 +238,7 @@ def _timing(options: argparse.Namespace, suite: str) -> TimingPolicy:
 
 def _check_slots(slots: int) -> None:
     if not 1 <= slots <= MAX_SLOTS:
-        raise UsageError(f"--slots {slots}: from 1 to {MAX_SLOTS}; one for each core is as many as help")
+        raise UsageError(f"--slots {slots}: from 1 to {MAX_SLOTS}; more than one per core does not help")
 
 
 def _check_timeout(options: argparse.Namespace) -> None:

@@ -114,7 +114,7 @@ def _run_child(framework: str, interpreter: Interpreter, walk: Walk, silence_s: 
     except (TimeoutError, subprocess.TimeoutExpired):
         return f"said nothing for {silence_s:g} s"
     except ValueError:
-        return "wrote into our pipe"
+        return "wrote into the runner's pipe"
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, 9)
@@ -155,7 +155,7 @@ def _lines(framework: str, walk: Walk) -> bytes:
         entries = sorted((SurfaceEntry(**entry) for entry in walk.entries), key=lambda entry: (entry.name, entry.kind))
     except (ValidationError, TypeError) as error:
         problem = str(error).splitlines()[0]
-        raise FrameworkBrokenError(f"{framework}: its walk said what cannot be read: {problem}") from error
+        raise FrameworkBrokenError(f"{framework}: the walk's output cannot be read: {problem}") from error
     return b"".join(f"{model.model_dump_json()}\n".encode() for model in (header, *entries))
 
 

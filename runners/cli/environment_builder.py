@@ -125,7 +125,7 @@ class Builder:
 def _advice(tail: str) -> str:
     if "hash" in tail.lower():
         return (
-            f"the index has another build than the lock: set {ANY_BUILD_VARIABLE}=1 to take it, "
+            f"the index has a different build from the lock: set {ANY_BUILD_VARIABLE}=1 to take it, "
             "wherever portolan or portolan-runner is called"
         )
     if "unsatisfiable" in tail:

@@ -191,7 +191,7 @@ def _naming_the_place(what: str) -> Iterator[None]:
     except OSError as error:
         raise SetupFailedError(
             f"{what}: {error.filename or _folder()}: {(error.strerror or str(error)).lower()}; "
-            "make room there, or name another place for environments in PORTOLAN_CACHE"
+            "free space there, or set PORTOLAN_CACHE to another folder for environments"
         ) from error
 
 
@@ -217,7 +217,7 @@ def _build(
     entry_points = _entry_points(framework, builder.packages, DEVICE_GROUP)
     if additions and not entry_points and not _entry_points(framework, builder.packages, own_suites.GROUP):
         raise SetupFailedError(
-            f"{builder.what}: {', '.join(additions)} brings no device and no suite: it needs an entry point "
+            f"{builder.what}: {', '.join(additions)} offers no device or suite: it needs an entry point "
             f"{framework}.NAME in the group {DEVICE_GROUP} or {own_suites.GROUP}"
         )
     builder.complete(plain=key(framework, device, whole=left_out is None), brought=entry_points)
@@ -282,7 +282,7 @@ def _stand_in(builder: Builder, left_out: SparedPackages | None) -> None:
 
 def _give_up(builder: Builder, error: StubError) -> None:
     """Remove an environment that does not work without the omitted packages."""
-    builder.say(f"{builder.what}: it does not go without its accelerator's packages ({error}); installing them as well")
+    builder.say(f"{builder.what}: it does not work without its accelerator's packages ({error}); installing them too")
     shutil.rmtree(builder.target)
 
 

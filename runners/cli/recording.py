@@ -66,7 +66,7 @@ def record(order: RecordOrder) -> int:
         raise RecordingError(report.broken or f"no command runs under {order.interpreter.path}: it ended at once")
     recording = _recording(order, report, end.exit_code, moment, time.monotonic() - began)
     if not recording.calls and not recording.left_out:
-        raise RecordingError(f"{end.words}, and had called no function of {order.framework}: nothing is recorded")
+        raise RecordingError(f"{end.words} before it called a function of {order.framework}: nothing was recorded")
     write(order.out, recording)
     for line in _summary(recording, order.out, end.words):
         print(line, file=sys.stderr)
@@ -93,7 +93,7 @@ def _recording(order: RecordOrder, report: Told, exit_code: int | None, moment: 
             }
         )
     except ValidationError as error:
-        raise RecordingError(f"what the command called cannot be written down: {first_fault(error)}") from error
+        raise RecordingError(f"the recorded calls cannot be stored: {first_fault(error)}") from error
 
 
 def _calls(entries: Iterable[ReportedEntry]) -> list[dict[str, Any]]:
@@ -119,7 +119,7 @@ def _add_sites(sites: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]]
 def require_writable(out: Path) -> None:
     """Check that the file can be written, before the command runs. Raises ``RecordingError``."""
     if out.is_dir() or not os.access(out.parent, os.W_OK) or (out.exists() and not os.access(out, os.W_OK)):
-        raise RecordingError(f"--out {out}: it cannot be written there; name a file in a folder that is yours")
+        raise RecordingError(f"--out {out}: it cannot be written there; name a file in a folder that you may write to")
 
 
 def write(out: Path, document: BaseModel) -> None:
@@ -134,7 +134,7 @@ def write(out: Path, document: BaseModel) -> None:
 
 def _summary(recording: Recording, out: Path, end_words: str) -> Iterator[str]:
     if recording.exit_code != 0:
-        yield f"portolan-runner: {end_words}; what it had called by then is kept"
+        yield f"portolan-runner: {end_words}; the calls until then are kept"
     calls = sum(call.count for call in recording.calls)
     backward = sum(call.gradient is not None for call in recording.calls)
     yield (

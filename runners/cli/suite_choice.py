@@ -38,7 +38,7 @@ class ChosenSuites:
     def only(self) -> str | None:
         """The one suite of a command; None if none is chosen. Raises ``UsageError`` for several."""
         if len(self.names) > 1:
-            raise UsageError("--out runs one suite: give --suite once, and a file of its own to each other suite")
+            raise UsageError("--out runs one suite: give --suite once, and run each suite into its own file")
         return next(iter(self.names), None)
 
     def require_paths(self, framework: str) -> None:

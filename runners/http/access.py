@@ -18,7 +18,7 @@ class Access:
 
     def __init__(self, secret: str) -> None:
         if not secret:
-            raise ValueError("the secret is empty; give one, or none to have one made")
+            raise ValueError("the secret is empty; give one, or omit it to generate one")
         self._own = secret
         self._provisional: str | None = None
         self._adopted = False

@@ -36,5 +36,5 @@ def describe(
             fingerprint=fingerprint(framework, device, description, interpreter.options),
         )
     except ValidationError as error:
-        fault = f"{framework}/{device} describes itself as no device can be ({first_fault(error)})"
-        raise FrameworkBrokenError(f"{fault}: mend the describe() of its devices.py") from error
+        fault = f"{framework}/{device} gives an invalid description of itself ({first_fault(error)})"
+        raise FrameworkBrokenError(f"{fault}: correct describe() in its devices.py") from error

@@ -36,12 +36,12 @@ class RecordingDoor:
     def take(self, recording: Recording, *, is_busy: bool) -> AcceptedRecording:
         """Accept a recording for the next boot. Raises ``RequestError`` if it is refused."""
         if recording.framework != self._framework:
-            raise RequestError(f"this runner is of {self._framework}, and the recording of {recording.framework}")
+            raise RequestError(f"this runner serves {self._framework}, but the recording is of {recording.framework}")
         for call in recording.calls:
             if (refusal := rule.call_refusal(self._framework, call.function, call.call)) is not None:
-                raise RequestError(f"a recording may not make the call {call.case}: {refusal}")
+                raise RequestError(f"a recording may not contain the call {call.case}: {refusal}")
         if not recording.calls:
-            raise RequestError("the recording has no calls: nothing of what its command called was kept")
+            raise RequestError("the recording has no calls: none of its command's calls were kept")
         content = recording.model_dump_json().encode()
         suite = f"recording_{hashlib.sha256(content).hexdigest()[:8]}"
         if suite in self._served:
@@ -49,7 +49,7 @@ class RecordingDoor:
         if is_busy or self.accepted.is_set():
             raise BusyError("the runner has jobs, or another recording to begin with: send it when the runner is idle")
         if len(self._served) >= MOST_RECORDINGS:
-            raise RequestError(f"the runner has {MOST_RECORDINGS} recordings: start it anew to begin with none")
+            raise RequestError(f"the runner has {MOST_RECORDINGS} recordings: restart it to remove them")
         self._file(suite).write_bytes(content)
         self._accepted = suite
         self.accepted.set()

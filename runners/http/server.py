@@ -119,9 +119,7 @@ class Service:
     def accept(self, recording: Recording) -> AcceptedRecording:
         """Accept a recording, which becomes a suite of the next boot."""
         if self._door is None:
-            raise ClosedDoorError(
-                "this runner accepts no recordings: whoever starts it decides that, with --accept-recordings"
-            )
+            raise ClosedDoorError("this runner accepts no recordings: start it with --accept-recordings to allow them")
         executor = self.executor
         return self._door.take(recording, is_busy=bool(executor.queued or executor.starting or executor.running()))
 
@@ -269,7 +267,7 @@ async def _read(request: Request, model: type[_Body], most: int = MAX_BODY) -> _
                 if len(body) > most:
                     raise TooLargeError(f"the body is over {most} bytes; send less at once")
     except TimeoutError as error:
-        raise TooSlowError(f"the body was not there within {BODY_S:.0f} s; send it again") from error
+        raise TooSlowError(f"the body did not arrive within {BODY_S:.0f} s; send it again") from error
     try:
         return model.model_validate_json(bytes(body), strict=True)
     except ValidationError as error:

@@ -133,7 +133,7 @@ async def serve(options: ServeOptions) -> int:
                 if refusal.done():
                     raise UnservableError(refusal.result())
                 if boot.supervisor.broken.is_set():
-                    raise UnservableError(f"no case can be run any more: {boot.supervisor.failure}")
+                    raise UnservableError(f"no further case can be run: {boot.supervisor.failure}")
                 if stop_requested.done() or door is None:
                     return 0
                 # A supervisor kills all below its process, so the next one begins when this one has ended.

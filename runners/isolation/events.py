@@ -63,7 +63,7 @@ class EventLog:
         """The next events after ``n``, one a line, and the number of the last of them."""
         if n < self.acknowledged:
             raise TrimmedError(
-                f"events up to {self.acknowledged} were acknowledged and are gone; ask after that",
+                f"events up to {self.acknowledged} were acknowledged and discarded; ask for those after that",
                 acknowledged=self.acknowledged,
             )
         if n > self.last:

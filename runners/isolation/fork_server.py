@@ -46,7 +46,7 @@ PROJECT = Path(__file__).absolute().parents[2]
 LAUNCHER = Path(__file__).absolute().parents[1] / "launch.py"
 ZYGOTE = "runners.isolation.zygote"
 """The script that starts the zygote."""
-UNEXPECTED = "a message of no known form"
+UNEXPECTED = "a message of an unknown form"
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class ForkServer:
             self._scratch = scratch.Scratch()
         except OSError as error:
             raise FrameworkBrokenError(
-                f"there is no room for temporary files ({error}); make some, or set {scratch.VARIABLE}"
+                f"there is no space for temporary files ({error}); make some, or set {scratch.VARIABLE}"
             ) from error
         ours, theirs = socket.socketpair()
         log_read, log_write = os.pipe()
@@ -140,7 +140,7 @@ class ForkServer:
             async with asyncio.timeout(START_LIMIT_S):
                 await self._greeted.wait()
         except TimeoutError:
-            raise self._broken(f"no Python has started in it within {START_LIMIT_S:g} s") from None
+            raise self._broken(f"no Python interpreter started in it within {START_LIMIT_S:g} s") from None
         try:
             async with asyncio.timeout(IMPORT_LIMIT_S):
                 # Taken out of the future, which lives on: the offer may go when the caller has read it.

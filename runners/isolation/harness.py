@@ -251,8 +251,8 @@ class ObservedAttempt:
 
     def _too_short(self, purpose: str) -> str:
         return (
-            f"it was right, and took {self.call_s:.3g} s: what is left of {self.timeout_s:.4g} s may be too short for "
-            f"{purpose}"
+            f"the first call was right and took {self.call_s:.3g} s: what is left of {self.timeout_s:.4g} s may be too "
+            f"short for {purpose}"
         )
 
     def describe(self, error: BaseException) -> tuple[Ending, ObservedEvidence]:
@@ -277,7 +277,7 @@ class ObservedAttempt:
             text = f"the check could not read the result: {type(error).__name__}: {evidence.message}"
             return Ending.mismatched, dataclasses.replace(evidence, mismatch=text)
         if isinstance(error, ModuleNotFoundError) or (self.ours and isinstance(error, ImportError)):
-            reason = f"this environment lacks what the case needs: {evidence.message}"
+            reason = f"this environment lacks a requirement of the case: {evidence.message}"
             return Ending.harness_failed, dataclasses.replace(evidence, reason=reason)
         if self.ours:
             reason = f"the case's own code failed at its {self.stage}: {evidence.message}"

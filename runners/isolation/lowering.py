@@ -69,7 +69,7 @@ def conclude(
         return failure
     if failure is not None:
         exception, message = failure[1].exception, failure[1].message or failure[1].reason
-        reason = f"it fails on the host, before all of it is lowered ({exception}: {message})"
+        reason = f"it fails on the host before all its programs are lowered ({exception}: {message})"
         return Ending.not_applicable, replace(failure[1], reason=printable(reason))
     if lowerings.untold:
         return _nothing(f"its lowering asks the device itself ({lowerings.untold[0]})")

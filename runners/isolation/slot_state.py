@@ -270,7 +270,7 @@ class SlotState:
                 except ValidationError as error:
                     return self._end_case(unkept(error, duration_s=_elapsed_s(run, now)))
                 except (KeyError, TypeError, ValueError) as error:
-                    reason = f"the report of the case makes no sense: {type(error).__name__}: {error}"
+                    reason = f"the case's report is invalid: {type(error).__name__}: {error}"
                     return self._end_case(harness_failed(reason, duration_s=_elapsed_s(run, now)))
 
     def _on_message(self, run: Execution, message: Message, now: float) -> list[SlotInstruction]:
@@ -512,7 +512,9 @@ class SlotState:
         elapsed_s = run.clock.elapsed_s(now)
         if self._may_be_disturbed(run):
             took_s = min(elapsed_s, run.clock.timeout_s)
-            return harness_failed("no end beside other cases, or after those of other functions", duration_s=took_s)
+            return harness_failed(
+                "it did not end next to other cases, or after cases of other functions", duration_s=took_s
+            )
         return timed_out(run.task.job.timeout_s, run.spent_s + elapsed_s)
 
     def _may_be_disturbed(self, run: Execution) -> bool:

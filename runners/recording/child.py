@@ -22,7 +22,7 @@ from runners.recording.command import AT, FILE, MODULE, RECORD_VALUES, WATCH
 from runners.suite.framework import Framework
 from runners.suite.recording.book import Book
 
-FORKED = "It forked processes (workers of a DataLoader are such): their calls are not recorded."
+FORKED = "It forked processes, such as workers of a DataLoader: their calls are not recorded."
 STARTED = "It started other programs: their calls are not recorded."
 
 

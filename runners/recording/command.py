@@ -36,11 +36,11 @@ class Command:
     def parse(cls, words: Sequence[str]) -> Command:
         """Raises ``UsageError`` for what is no command of Python."""
         if not words:
-            raise UsageError("say which command to record, after --: -- python train.py --steps 2")
+            raise UsageError("name the command to record after --, for example: -- python train.py --steps 2")
         program, *rest = words
         if not _PYTHON.fullmatch(os.path.basename(program)):
             raise UsageError(
-                f"{program!r} is no Python: the command to record begins with python, as in python train.py"
+                f"{program!r} is not Python: the command to record must begin with python, as in python train.py"
             )
         options: list[str] = []
         while rest and rest[0].startswith("-") and rest[0][:2] not in ("-c", "-m"):
@@ -50,7 +50,7 @@ class Command:
             elif _FLAGS.fullmatch(option):
                 options.append(option)
             else:
-                raise UsageError(f"{option!r} is no option of Python that a recording knows; leave it out")
+                raise UsageError(f"{option!r} is an option of Python that recordings do not support; remove it")
         kind = {"-c": TEXT, "-m": MODULE}.get(rest[0][:2] if rest else "", FILE)
         if kind != FILE:
             rest = [rest[0][2:], *rest[1:]] if len(rest[0]) > 2 else rest[1:]

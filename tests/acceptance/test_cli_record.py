@@ -207,8 +207,8 @@ def test_a_command_that_hangs_is_killed_at_its_deadline_and_what_it_called_is_ke
 @pytest.mark.parametrize(
     ("script", "words"),
     [
-        ("print('hello')", "the command ended with exit code 0, and had called no function of torch"),
-        ("import sys\nsys.exit(7)", "the command ended with exit code 7, and had called no function of torch"),
+        ("print('hello')", "the command ended with exit code 0 before it called a function of torch"),
+        ("import sys\nsys.exit(7)", "the command ended with exit code 7 before it called a function of torch"),
     ],
 )
 def test_a_command_that_never_calls_the_framework_leaves_no_recording(tmp_path: Path, script: str, words: str) -> None:

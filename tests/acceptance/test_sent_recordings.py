@@ -94,7 +94,7 @@ def send(coordinator: CoordinatorProcess, sent: dict[str, Any]) -> tuple[int, di
             recording({**CALL, "call": {"tuple": [[{"public": "os.system", "named": 1}], {"mapping": []}]}}),
             "names no function among arguments",
         ),
-        (recording({**CALL, "function": "torch.add"}, framework="torch"), "this runner is of jax"),
+        (recording({**CALL, "function": "torch.add"}, framework="torch"), "this runner serves jax"),
         (recording(), "the recording has no calls"),
     ],
 )

@@ -84,7 +84,7 @@ def test_nor_does_it_put_off_the_deadline(runner: RunnerProcess) -> None:
         ("negative", "duration_s: must be 0 or more"),
         ("infinite", "duration_s: must be a finite number"),
         ("nul", "log_tail: must not contain NUL"),
-        ("nothing", "makes no sense: KeyError: 'outcome'"),
+        ("nothing", "report is invalid: KeyError: 'outcome'"),
         ("nan", "cannot be read: a message is not JSON"),
     ],
 )

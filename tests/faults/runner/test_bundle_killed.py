@@ -49,7 +49,7 @@ def test_it_is_continued(number: signal.Signals, tmp_path: Path) -> None:
     assert kept_bytes.endswith(b"\n")
     if number == signal.SIGINT:
         assert first.returncode == 130
-        assert f"{count} of {5 * RUNS} are kept in {part}; the same command goes on there" in output
+        assert f"{count} of {5 * RUNS} are kept in {part}; the same command continues there" in output
 
     with _begin(out, note, runs=RUNS) as second:
         _, output = second.communicate(timeout=120)
@@ -80,5 +80,5 @@ def test_another_order_does_not_continue_it(tmp_path: Path) -> None:
         _, output = second.communicate(timeout=120)
     assert second.returncode == 2
     (line,) = output.splitlines()
-    assert f"was begun otherwise (runs {RUNS}, now 2)" in line
+    assert f"was begun with other settings (runs {RUNS}, now 2)" in line
     assert part.read_bytes() == kept_bytes

@@ -111,7 +111,7 @@ def test_a_call_that_came_back_in_time_passes_where_none_is_left_to_make_it_agai
     passed_outcome = next((outcome for outcome in outcomes if outcome.verdict is Verdict.passed), None)
     assert passed_outcome is not None
     assert passed_outcome.evidence is not None
-    assert (passed_outcome.evidence.reason or "").startswith("it was right, and took 0.2")
+    assert (passed_outcome.evidence.reason or "").startswith("the first call was right and took 0.2")
 
 
 def test_the_rest_of_the_function_goes_on_in_a_new_process(runner: RunnerProcess) -> None:

@@ -120,4 +120,4 @@ def test_a_runner_that_finds_no_room_for_temporary_files_says_so(tmp_path: Path)
     process = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=120)
     assert process.returncode == 2
     (line,) = process.stderr.splitlines()
-    assert "no room for temporary files" in line
+    assert "no space for temporary files" in line

@@ -97,7 +97,7 @@ def test_a_path_leaves_out_no_other_suite_of_a_single_case(tmp_path: Path) -> No
         (MODULE.replace('"empty"', '"row"'), "mine.total/row: a case of this name exists already"),
         (
             MODULE.replace("mine.total", "torch.sum"),
-            "has a case of torch (torch.sum/row), and this runner is of hazards",
+            "has a case of torch (torch.sum/row), but this runner serves hazards",
         ),
         (MODULE.replace("mine.total", "tf.sum"), "has a case of tensorflow (tf.sum/row)"),
         (MODULE.replace("inputs.normal(4)", "inputs.normal(STEP)") + "STEP = open('/gone').read()\n", "/gone"),
@@ -129,7 +129,7 @@ def test_a_path_without_a_suite_is_refused_before_anything_starts(tmp_path: Path
 def test_the_name_of_a_suite_that_ships_is_refused(tmp_path: Path, name: str) -> None:
     file = write_module(tmp_path, name=name)
     line = _complaint(_call("cases", "hazards", "--suite", file))
-    assert line == f"suite {name!r} ({file}): its name is that of a suite that comes with Portolan; rename one's own"
+    assert line == f"suite {name!r} ({file}): its name is that of a suite that comes with Portolan; rename your suite"
 
 
 @pytest.mark.parametrize("name", ["numpy", "json", "runners", "my-suite"])
@@ -142,7 +142,7 @@ def test_a_name_that_would_hide_a_module_is_refused(tmp_path: Path, name: str) -
 def test_two_suites_of_one_name_are_refused(tmp_path: Path) -> None:
     one, other = write_module(tmp_path / "one"), write_module(tmp_path / "other")
     line = _complaint(_call("cases", "hazards", "--suite", one, "--suite", other))
-    assert line == f"suite 'mine' ({other}): its name is that of suite 'mine' ({one}); rename one's own"
+    assert line == f"suite 'mine' ({other}): its name is that of suite 'mine' ({one}); rename your suite"
 
 
 def test_a_name_is_no_path_and_the_answer_says_how_a_path_is_written(tmp_path: Path) -> None:

@@ -182,7 +182,11 @@ def test_one_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path, where:
         hanging = (
             f"sleep 1000 & echo $! >{note}; exec {sys.executable} -c \"{sleeping} subprocess.call(['sleep', '1000'])\""
         )
-    words = "was not imported within 1 s" if where == "while importing" else "no Python has started in it within 1 s"
+    words = (
+        "was not imported within 1 s"
+        if where == "while importing"
+        else "no Python interpreter started in it within 1 s"
+    )
     assert words in complaint(script(tmp_path / "python", hanging), is_limited=True)
     left = processes.look(int(note.read_text()))
     assert left is None or not left.alive

@@ -121,7 +121,10 @@ def test_killed_within_the_header_it_begins_anew(length: int, tmp_path: Path) ->
 def test_a_file_of_somebody_elses_stays_as_it_is(content: bytes, tmp_path: Path) -> None:
     part = tmp_path / "b.part"
     part.write_bytes(content)
-    with pytest.raises(BundleError, match="not a bundle that this version began"), BundleWriter(tmp_path / "b") as each:
+    with (
+        pytest.raises(BundleError, match="not an unfinished bundle of this version"),
+        BundleWriter(tmp_path / "b") as each,
+    ):
         each.begin(_header())
     assert part.read_bytes() == content
 

@@ -180,7 +180,7 @@ def test_a_package_that_brings_nothing_is_one_line_that_says_what_it_needs(
     monkeypatch.setattr(environment_builder, "find_uv", lambda: str(uv))
     with pytest.raises(
         environments.SetupFailedError,
-        match=r"brings no device and no suite: .* torch\.NAME .* portolan\.devices or portolan\.suites",
+        match=r"offers no device or suite: .* torch\.NAME .* portolan\.devices or portolan\.suites",
     ):
         environments.set_up("torch", say=print, additions=[str(package(project / "npu"))])
 

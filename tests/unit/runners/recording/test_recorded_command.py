@@ -29,7 +29,7 @@ def test_a_command_of_python_is_taken_apart(command_line: str, command: Command)
         ("torchrun train.py", "'torchrun' is no Python"),
         ("python", "names no script"),
         ("python -m", "names no script"),
-        ("python --version", "no option of Python that a recording knows"),
+        ("python --version", "an option of Python that recordings do not support"),
     ],
 )
 def test_another_command_is_refused_in_one_line(command_line: str, message: str) -> None:
