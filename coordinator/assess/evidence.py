@@ -217,7 +217,8 @@ def choose(evidence: EvidenceSet, selector: Selector, installed_version: str | N
     frameworks = sorted({target.framework for target in targets})
     if len(frameworks) > 1:
         raise AssessmentError(
-            f"--on {selector} means targets of {join_words(frameworks)}: name one framework, such as {targets[0].short}"
+            f"--on {selector} matches targets of {join_words(frameworks)}: name one framework, "
+            f"such as {targets[0].short}"
         )
     best = max(
         targets, key=lambda one: (one.version == installed_version, version_numbers(one.version), one.charted_at)

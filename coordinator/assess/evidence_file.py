@@ -71,7 +71,7 @@ def read(content: bytes, name: str, origin: str) -> EvidenceSet:
         plain = unpack(content)
         mark = EvidenceMark.model_validate_json(plain)
     except (ValueError, OSError, EOFError, zlib.error, gzip.BadGzipFile):
-        raise AssessmentError(f"{name} is no evidence of Portolan's: make one with `{_MAKE}`") from None
+        raise AssessmentError(f"{name} is not an evidence file of Portolan: create one with `{_MAKE}`") from None
     if mark.format > FORMAT:
         raise AssessmentError(
             f"{name} has format {mark.format}, made by portolan {mark.portolan}; this portolan reads up to {FORMAT}: "

@@ -25,7 +25,7 @@ class Gate:
             name, has_number, number = word.partition(":")
             if name not in list(Kind) or (has_number and name != Kind.slow):
                 raise AssessmentError(
-                    f"--fail-on {word} is no kind of finding{did_you_mean(name, [*Kind]) or ';'} "
+                    f"--fail-on {word} is not a kind of finding{did_you_mean(name, [*Kind]) or ';'} "
                     f"write some of {', '.join(Kind)}, the last perhaps with a number, as in slow:20"
                 )
             kinds.add(Kind(name))
@@ -50,5 +50,5 @@ def _times(word: str, number: str) -> float:
     except ValueError:
         value = 0.0
     if not 1 <= value < float("inf"):
-        raise AssessmentError(f"--fail-on {word}: write how many times as slow, 1 or more, as in slow:20")
+        raise AssessmentError(f"--fail-on {word}: give a factor of 1 or more, as in slow:20")
     return value

@@ -46,7 +46,8 @@ class ExecutedLines:
             return cls({path: lines for name, lines in lines_by_name for path in _candidate_paths(name, file.parent)})
         except (ValueError, KeyError, TypeError, AttributeError, sqlite3.Error) as error:
             raise AssessmentError(
-                f"--coverage {file} is no data of coverage.py: give the file .coverage, or that of `coverage json`"
+                f"--coverage {file} is not a data file of coverage.py: give the file .coverage, "
+                "or that of `coverage json`"
             ) from error
 
 

@@ -13,13 +13,13 @@ from coordinator.figures.formats import plural
 from protocol.recording import Direction, RecordedSite, Recording
 
 CANNOT_KNOW = (
-    "which arrays stay on the host: all that are given to a call are taken to be on the device",
+    "which arrays stay on the host: all arguments of a call are assumed to be on the device",
     "errors that add up along a chain of calls: each call is judged by itself",
     "the memory that the whole program needs, and the time to compile it as a whole",
 )
 """Limits of every replay of single calls, whatever the program."""
-OTHER_WAYS = "another way that the code takes where it asks which device it is on: it was recorded on the CPU"
-FURTHER_WAYS = "another way that the code takes where it asks for the device, and not an array: arrays said the target"
+OTHER_WAYS = "branches that the code takes only on another device: it was recorded on the CPU"
+FURTHER_WAYS = "branches that depend on the device but not on an array: only arrays claimed to be on the target"
 """The limit about branches: all were taken as on the CPU, or all but those that depend on arrays."""
 WAYS: Mapping[Direction, str] = {"to_host": "to the host", "to_device": "to the device"}
 LEAST_SHARE = 0.01
@@ -126,9 +126,9 @@ class RecordedRun:
         left_out = sum(site.count for entry in recording.left_out for site in entry.sites)
         clauses = [*CANNOT_KNOW, FURTHER_WAYS if recording.target else OTHER_WAYS]
         if self.replays is None:
-            clauses.append(f"these very calls, which were not replayed: {self.why_not}")
+            clauses.append(f"these calls themselves, which were not replayed: {self.why_not}")
         elif self.without_outcome:
-            clauses.append(f"{plural(self.without_outcome, 'call')} whose replay came to no outcome that counts")
+            clauses.append(f"{plural(self.without_outcome, 'call')} whose replay has no counted outcome")
         if left_out:
             reasons = Counter[str]()
             for entry in recording.left_out:

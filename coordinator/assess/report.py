@@ -71,7 +71,7 @@ class AssessmentReport:
             return f"{where} nothing is known: none of the functions that this code uses is charted there."
         if conditional := self.assessment.conditional:
             calls = self._kinds_of(conditional)
-            return f"{where} this code may go wrong, by what its source does not say: it calls {calls}."
+            return f"{where} this code may go wrong, depending on what its source does not show: it calls {calls}."
         functions = len(self.assessment.charted) + len(self.assessment.unknown)
         return (
             f"{where} nothing that this code calls is known to go wrong: "
@@ -84,8 +84,8 @@ class AssessmentReport:
         if self.installed is None or self.installed.partition("+")[0] == self.target.version.partition("+")[0]:
             return None
         return (
-            f"{self.target.framework} {self.installed} is installed here, and the evidence is of "
-            f"{self.target.version}: it may be otherwise there."
+            f"{self.target.framework} {self.installed} is installed here, but the evidence is for "
+            f"{self.target.version}: results may differ."
         )
 
     @property

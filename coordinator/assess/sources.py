@@ -111,7 +111,7 @@ def nothing_read(name_or_path: str, source: AssessedSource) -> str:
     if not source.unread:
         return f"{nothing}: name a folder, a file or a package"
     reasons = [f"{unread.path}: {unread.reason}" for unread in source.unread]
-    return f"{nothing} ({join_words(reasons, SHOWN_REASONS)}): mend it, or name another"
+    return f"{nothing} ({join_words(reasons, SHOWN_REASONS)}): correct it, or name another"
 
 
 def _installed_path(name: str) -> Path | None:

@@ -23,9 +23,9 @@ def _is_whole(key: str) -> str:
     try:
         blob = base64.b64decode(content, validate=True)
     except binascii.Error:
-        raise ValueError("the key is not whole: give the content of the file that ends with .pub") from None
+        raise ValueError("the key is incomplete: give the content of the file that ends with .pub") from None
     if not blob.startswith(len(kind).to_bytes(4) + kind.encode()):
-        raise ValueError("the key is not whole: give the content of the file that ends with .pub")
+        raise ValueError("the key is incomplete: give the content of the file that ends with .pub")
     return f"{kind} {content}"
 
 

@@ -69,7 +69,7 @@ def check(file: BinaryIO) -> Bundle:
         ended_at = max(ended_at, entry.finished_at)
         digest.update(line)
     if file.read(1):
-        raise BundleError(f"the bundle goes on after its last line, {number}: it was changed; take a fresh copy")
+        raise BundleError(f"the bundle continues after its last line, {number}: it was changed; take a fresh copy")
     if digest.hexdigest() != entry.sha256:
         raise BundleError(
             "the bundle's checksum does not match: it was damaged on its way, or changed; take a fresh copy"
@@ -100,7 +100,7 @@ def require_size(size: int, limit: int = MAX_BYTES) -> None:
 def _next_line(file: BinaryIO, number: int) -> bytes:
     line = file.readline(MAX_LINE_BYTES + 1)
     if len(line) > MAX_LINE_BYTES:
-        raise BundleError(f"line {number} is longer than any of a bundle: this is none")
+        raise BundleError(f"line {number} is longer than any line of a bundle: this is not a bundle")
     if not line.endswith(b"\n") and number > 1:
         raise BundleError(
             f"the bundle is cut off in line {number}: copy it again, or continue the run that was making it"
@@ -112,7 +112,7 @@ def _header(line: bytes) -> BundleHeader:
     try:
         mark = BundleMark.model_validate_json(line)
     except ValidationError:
-        raise BundleError("this is no bundle: make one with `portolan-runner run … --out FILE`") from None
+        raise BundleError("this is not a bundle: create one with `portolan-runner run … --out FILE`") from None
     if mark.format > FORMAT:
         raise BundleError(
             f"the bundle has format {mark.format}, made by portolan {mark.portolan}; "
@@ -140,5 +140,5 @@ def _entry(line: bytes, number: int) -> BundledOutcome | BundleEnd:
         # Of a union the first part of the place is the member's name, which is also that of one of its fields.
         fault = first_fault(error).removeprefix("outcome.").removeprefix("end.")
         raise BundleError(
-            f"line {number} of the bundle is no outcome: {fault}; it was changed, or its writer is wrong"
+            f"line {number} of the bundle is not a valid outcome: {fault}; it was changed, or its writer is wrong"
         ) from None

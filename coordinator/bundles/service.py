@@ -71,7 +71,7 @@ async def import_bundle(
             return earlier_id, False
     except DBAPIError as error:
         if is_refused(error):
-            raise BundleError("the bundle holds a value that no database takes: a runner did not write it") from error
+            raise BundleError("the bundle has a value that the database cannot store: no runner wrote it") from error
         raise
 
 

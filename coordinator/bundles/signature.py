@@ -32,7 +32,7 @@ def read_signature(bundle: Path) -> str | None:
     except FileNotFoundError:
         return None
     if len(lines) < 3 or (lines[0], lines[-1]) != (FIRST_LINE, LAST_LINE):
-        raise BundleError(f"{file} is no signature of ssh-keygen's: ask for it again, or move it away")
+        raise BundleError(f"{file} is not a signature of ssh-keygen: ask for it again, or move it away")
     return "".join(lines[1:-1])
 
 
@@ -53,7 +53,7 @@ class Signers:
         signature = Path(f"{bundle}.sig")
         for file in filter(None, (self.allowed, self.revoked)):
             if not file.is_file():
-                raise BundleError(f"{file}: there is no such file of keys")
+                raise BundleError(f"{file}: this file of keys does not exist")
         if not signature.is_file():
             raise BundleError(
                 f"{bundle} is not signed: there is no {signature}; its maker signs it with "
@@ -62,7 +62,7 @@ class Signers:
         signer = find_principal(signature, self.allowed)
         if signer is None:
             raise BundleError(
-                f"{bundle} is signed by a key that {self.allowed} does not name: take it out, or add the key"
+                f"{bundle} is signed by a key that {self.allowed} does not list: leave the bundle out, or add the key"
             )
         with open(bundle, "rb") as content:
             complaint = verify(content, signature, self.allowed, signer, self.revoked)

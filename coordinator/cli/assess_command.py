@@ -137,9 +137,9 @@ def assess(
     recording = Path(path) if path is not None else None
     is_recording = recording is not None and recording.suffix == recordings.SUFFIX and recording.is_file()
     if (path is None) == (run is None):
-        raise AssessmentError("name the PATH of code or of a recording, or a command with --run: one of them")
+        raise AssessmentError("name either the PATH of code or of a recording, or a command with --run")
     if is_whole and run is None:
-        raise AssessmentError("--whole runs the command of --run on the target: give one")
+        raise AssessmentError("--whole needs a command: give it with --run")
     if (coverage or chart) and (run is not None or is_recording):
         raise AssessmentError("--coverage and --chart are for code that is read: leave them out for a recording")
     if run is not None:
@@ -265,7 +265,7 @@ def write_evidence(
         with connect(url, data_dir) as client:
             evidence = client.evidence(on)
     if not evidence.targets:
-        raise AssessmentError("there is no evidence to write: none of it is of a target beside the CPU")
+        raise AssessmentError("there is no evidence to write: all of it is for the CPU")
     made_at = max(target.charted_at for target in evidence.targets)
     content = evidence_file.compress(evidence.targets, made_at)
     with writing(file) as sink:

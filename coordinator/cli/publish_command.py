@@ -61,8 +61,8 @@ def publish(
 def _signers(bundles: list[Path] | None, allowed_file: Path | None, revoked_file: Path | None) -> Signers | None:
     if allowed_file is None:
         if revoked_file is not None:
-            raise PublicationError("--revoked is of --signers: name the file of those that are trusted")
+            raise PublicationError("--revoked needs --signers: name the file of the trusted keys")
         return None
     if not bundles:
-        raise PublicationError("--signers is of bundles: name those to publish")
+        raise PublicationError("--signers applies to bundles: name the bundles to publish")
     return Signers(allowed_file, revoked_file)

@@ -25,7 +25,7 @@ def add(
     """Trust the bundles that a key signed from now on."""
     lines = key.read_text(errors="replace").split("\n")
     if not lines[0].strip() or any(map(str.strip, lines[1:])):
-        raise BundleError(f"{key} is no public key: name a file of one line, such as id_ed25519.pub")
+        raise BundleError(f"{key} is not a public key: name a file of one line, such as id_ed25519.pub")
     signer = client.add_signer(name, lines[0].strip())
     print(f"signer {signer.id}, {signer.name}: {signer.fingerprint} is trusted")
 

@@ -128,7 +128,7 @@ def test_another_version_that_is_installed_is_said_at_once(portolan: Portolan, p
     (project / ".venv" / "pyvenv.cfg").write_text("home = /usr/bin\n")
     (site_packages / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.8.1+cpu\n")
     _, second, third, *_ = portolan.ask("assess", str(project), "--on", "torch/xla", "--data", str(data)).splitlines()
-    assert f"{second} {third}".startswith("torch 2.8.1+cpu is installed here, and the evidence is of 2.9.0")
+    assert f"{second} {third}".startswith("torch 2.8.1+cpu is installed here, but the evidence is for 2.9.0")
 
 
 def test_a_coordinator_answers_with_what_its_campaigns_found(
@@ -163,7 +163,7 @@ def test_a_coordinator_answers_with_what_its_campaigns_found(
         (("--on", "*/xla"), "name one framework"),
         (("--on", "torch/xla", "--fail-on", "wron"), "did you mean wrong?"),
         (("--on", "torch/xla", "--data", "/none"), "there is no file /none: check its name"),
-        (("--on", "torch/xla", "--data", "/dev/null"), "is no evidence of Portolan's"),
+        (("--on", "torch/xla", "--data", "/dev/null"), "is not an evidence file of Portolan"),
         (("--on", "torch/xla", "--baseline", "/none"), "there is no file /none: check its name"),
         (("--on", "torch/xla", "--baseline", "/dev/null"), "is no baseline"),
         ((), "Missing option '--on'"),
@@ -206,7 +206,7 @@ def test_data_of_coverage_say_which_places_a_program_reached(
     assert re.search(r"FAILS +torch\.cumsum \(1 place, not reached\)", output), output
     report = json.loads(portolan.ask(*arguments, "--coverage", str(coverage_file), "--format", "json"))
     assert {place["reached"] for finding in report["findings"] for place in finding["places"]} == {False}
-    assert "is no data of coverage.py" in portolan.refused(*arguments, "--coverage", str(data))
+    assert "is not a data file of coverage.py" in portolan.refused(*arguments, "--coverage", str(data))
 
 
 def test_a_program_asks_by_function(data: Path) -> None:

@@ -108,10 +108,10 @@ def test_a_revoked_key_is_refused(lab: Lab) -> None:
 
 def test_options_of_signatures_that_cannot_hold_are_refused(lab: Lab) -> None:
     place = str(lab.folder / "site")
-    assert "--signers is of bundles" in lab.portolan.refused("publish", place, "--signers", str(lab.allowed))
-    assert "--revoked is of --signers" in lab.portolan.refused("publish", place, "--revoked", str(lab.allowed))
+    assert "--signers applies to bundles" in lab.portolan.refused("publish", place, "--signers", str(lab.allowed))
+    assert "--revoked needs --signers" in lab.portolan.refused("publish", place, "--revoked", str(lab.allowed))
     lab.allowed.unlink()
-    assert "there is no such file of keys" in lab.refused()
+    assert "this file of keys does not exist" in lab.refused()
 
 
 def test_an_operator_trusts_lists_and_revokes_keys_and_an_import_says_whose_the_bundle_is(
@@ -136,4 +136,4 @@ def test_an_operator_trusts_lists_and_revokes_keys_and_an_import_says_whose_the_
     assert " by admin" in portolan.ask("signer", "list")
     assert "that was revoked on" in portolan.refused("import", str(lab.bundle))
     signature.write_text("no signature")
-    assert "is no signature of ssh-keygen's" in portolan.refused("import", str(lab.bundle))
+    assert "is not a signature of ssh-keygen" in portolan.refused("import", str(lab.bundle))

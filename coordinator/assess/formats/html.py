@@ -36,7 +36,7 @@ def finding_values(report: AssessmentReport, code: Code, level: int) -> dict[str
     """The values that ``finding_articles.html`` needs; its headings begin at ``level``."""
     weights = [
         (Weight.finding, "Findings", "none"),
-        (Weight.condition, "Depends on what the source does not say", ""),
+        (Weight.condition, "Depends on something that the source does not show", ""),
         (Weight.note, "Notes, which are too weak to act on", ""),
     ]
     return {

@@ -80,7 +80,7 @@ def _conditions(report: AssessmentReport, whole: bool) -> Iterator[str]:
     if not findings:
         return
     yield ""
-    yield from _wrap("It depends on what the source does not say:")
+    yield from _wrap("It depends on something that the source does not show:")
     for finding in _some(findings, SHOWN_CONDITIONS, whole):
         verdict = finding.verdict
         guard = f", only under {_guards(finding)}" if finding.is_guarded else ""

@@ -54,7 +54,7 @@ def test_it_is_continued(number: signal.Signals, tmp_path: Path) -> None:
     with _begin(out, note, runs=RUNS) as second:
         _, output = second.communicate(timeout=120)
     assert second.returncode == 0, output
-    assert f"going on behind {count} of {5 * RUNS}" in output
+    assert f"continuing after {count} of {5 * RUNS}" in output
     whole = out.read_bytes()
     assert whole.startswith(kept_bytes)
     _, *lines = bundles.lines_of(whole)

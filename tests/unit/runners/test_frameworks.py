@@ -63,7 +63,10 @@ def test_a_device_of_another_framework_is_none_of_this_one(bring: Any) -> None:
     ("code", "words"),
     [
         ("import no_such_driver\n", r"device torch/npu: .* cannot be loaded \(No module named 'no_such_driver'\)"),
-        ("VARIABLES = {}\n", r"device torch/npu: 'npu_package' has no device; what it must offer"),
+        (
+            "VARIABLES = {}\n",
+            r"device torch/npu: 'npu_package' has no device; runners/frameworks.py says what it must offer",
+        ),
         ("", r"has no VARIABLES and no device"),
     ],
 )

@@ -71,7 +71,7 @@ def test_a_target_that_nobody_charted_is_said_in_one_line(selector: str) -> None
 def test_the_host_is_no_target_and_a_selector_means_one_framework() -> None:
     with pytest.raises(AssessmentError, match=r"^torch/cpu is the host, to which other targets are compared"):
         choose_target("torch/cpu", OLD)
-    with pytest.raises(AssessmentError, match=r"\*/xla means targets of jax and torch: name one framework, such as"):
+    with pytest.raises(AssessmentError, match=r"\*/xla matches targets of jax and torch: name one framework, such as"):
         choose_target("*/xla", OLD, replace(OLD, framework="jax"))
     assert choose_target("*/xla", OLD) is OLD
 
@@ -195,9 +195,9 @@ def document_with(**members: object) -> bytes:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "is no evidence of Portolan's"),
-        (b"\x1f\x8b\x08", "is no evidence of Portolan's"),
-        (b'{"type": "portolan-bundle", "format": 1, "portolan": "0.1"}', "is no evidence of Portolan's"),
+        (b"", "is not an evidence file of Portolan"),
+        (b"\x1f\x8b\x08", "is not an evidence file of Portolan"),
+        (b'{"type": "portolan-bundle", "format": 1, "portolan": "0.1"}', "is not an evidence file of Portolan"),
         (document_with(format=3, portolan="9.9", targets="otherwise"), "has format 3, made by portolan 9.9"),
         (document_with(targets=[{"framework": "torch"}]), "is not valid evidence: targets.0."),
         (

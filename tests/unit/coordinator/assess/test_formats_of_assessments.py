@@ -68,7 +68,7 @@ def test_the_first_line_of_the_terminal_is_what_to_act_on(assessment_report: Ass
     assert " ".join(text.split()).startswith(
         "On torch/xla this code calls 1 function that gives wrong values without an error (torch.wrong at "
         "src/train.py:3) and 1 function that fails (torch.foo at src/train.py:2). torch 2.8.0+cpu is installed here, "
-        "and the evidence is of 2.9.0: it may be otherwise there. Evidence: torch 2.9.0 on xla (AMD EPYC), charted on "
+        "but the evidence is for 2.9.0: results may differ. Evidence: torch 2.9.0 on xla (AMD EPYC), charted on "
         "2026-11-28, suite library; ships with Portolan."
     )
 
@@ -108,8 +108,8 @@ def test_the_terminal_says_all_that_stands_around_the_findings(assessment_report
         ),
         (
             ["torch.fine", "torch.some"],
-            "On torch/xla this code may go wrong, by what its source does not say: it calls 1 function that silently "
-            "runs on the host (torch.some at src/train.py:1).",
+            "On torch/xla this code may go wrong, depending on what its source does not show: it calls 1 function that "
+            "silently runs on the host (torch.some at src/train.py:1).",
         ),
     ],
 )

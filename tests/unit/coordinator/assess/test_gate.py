@@ -39,11 +39,11 @@ def test_kinds_are_parsed(text: str, kinds: set[Kind], slow: float) -> None:
     ("text", "message"),
     [
         ("wron", "did you mean wrong?"),
-        ("fails:3", "is no kind of finding"),
-        ("slow:", "write how many times as slow"),
-        ("slow:0.5", "write how many times as slow"),
-        ("slow:inf", "write how many times as slow"),
-        ("slow:nan", "write how many times as slow"),
+        ("fails:3", "is not a kind of finding"),
+        ("slow:", "give a factor of 1 or more"),
+        ("slow:0.5", "give a factor of 1 or more"),
+        ("slow:inf", "give a factor of 1 or more"),
+        ("slow:nan", "give a factor of 1 or more"),
     ],
 )
 def test_a_word_that_is_no_kind_is_refused(text: str, message: str) -> None:

@@ -156,7 +156,7 @@ def test_every_format_says_where_it_crosses_and_what_it_cannot_know(assessment: 
         "Run: `python train.py --name 'a b'`: 4 distinct calls of torch 2.9.0",
         "Values cross 20 times to the host and 3 times to the device",
         "20 to the host torch.Tensor.item train.py:8",
-        "1 call whose replay came to no outcome that counts",
+        "1 call whose replay has no counted outcome",
         "4 calls that no recording keeps (4: on the host)",
         "it forked processes",
         CANNOT_KNOW[0],
@@ -179,7 +179,7 @@ def test_every_format_says_where_it_crosses_and_what_it_cannot_know(assessment: 
 def test_without_a_replay_it_says_why_and_takes_no_time(assessment: Assessment) -> None:
     run = RecordedRun(recording(*CALLS, exit_code=None), None, "torch is not installed here")
     assert run.times == ()
-    assert "these very calls, which were not replayed: torch is not installed here" in run.unknowable
+    assert "these calls themselves, which were not replayed: torch is not installed here" in run.unknowable
     assert run.called_line.endswith("the command was killed before its end")
 
 

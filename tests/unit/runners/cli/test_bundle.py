@@ -137,7 +137,9 @@ def test_another_machine_or_order_does_not_continue_it(tmp_path: Path) -> None:
         update={"fingerprint": other.runner.fingerprint.model_copy(update={"driver": "550", "environment": "xyz"})}
     )
     with (
-        pytest.raises(BundleError, match=r"begun otherwise \(environment abc, now xyz; driver None, now 550\):"),
+        pytest.raises(
+            BundleError, match=r"begun with other settings \(environment abc, now xyz; driver None, now 550\):"
+        ),
         BundleWriter(tmp_path / "b") as writer,
     ):
         writer.begin(_header(runner=machine))

@@ -25,8 +25,8 @@ def test_a_command_of_python_is_taken_apart(command_line: str, command: Command)
 @pytest.mark.parametrize(
     ("command_line", "message"),
     [
-        ("", "say which command"),
-        ("torchrun train.py", "'torchrun' is no Python"),
+        ("", "name the command"),
+        ("torchrun train.py", "'torchrun' is not Python"),
         ("python", "names no script"),
         ("python -m", "names no script"),
         ("python --version", "an option of Python that recordings do not support"),
