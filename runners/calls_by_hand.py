@@ -52,13 +52,13 @@ def options_seen(device: Device, case: Case) -> dict[str, Any] | None:
 def _noting(function: Any, name: str, calls: list[SeenCall]) -> Callable[..., Any]:
     """A wrapper around the function of that name, which notes its arguments."""
 
-    def noted(*arguments: Any, **keywords: Any) -> Any:
+    def call_and_note(*arguments: Any, **keywords: Any) -> Any:
         is_of_first = bool(arguments) and getattr(type(arguments[0]), name, None) is function
         calls.append(SeenCall(arguments, keywords, is_of_first))
         return function(*arguments, **keywords)
 
     # An object that can be called may have no name.
-    return wraps(function, updated=())(noted)
+    return wraps(function, updated=())(call_and_note)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -88,7 +88,7 @@ def devices(framework: Framework) -> list[str]:
     return [*framework.devices, *sorted(devices_of_packages - set(framework.devices))]
 
 
-def spared(framework: str, device: str = "", whole: bool = False) -> SparedPackages | None:
+def packages_to_spare(framework: str, device: str = "", whole: bool = False) -> SparedPackages | None:
     """The packages that a device's environment omits, unless it is made whole."""
     packages = OURS[framework].spared if framework in OURS else None
     return None if packages is None or whole or device in packages.used_by else packages

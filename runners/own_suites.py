@@ -76,7 +76,7 @@ def at(path: str) -> OwnSuite:
     return OwnSuite(place.stem, place.stem, str(place), place)
 
 
-def offered(framework: Framework) -> list[OwnSuite]:
+def suites_of_packages(framework: Framework) -> list[OwnSuite]:
     """The suites that installed packages offer to a framework's runner, by name. Imports nothing."""
     prefix = f"{framework.name}."
     entries = {(entry.name, entry.value) for entry in frameworks.entry_points(GROUP) if entry.name.startswith(prefix)}
@@ -93,12 +93,12 @@ def load(
 
     Raises ``SuiteError`` for the first that cannot be served.
     """
-    additional_suites = [*map(at, paths), *offered(framework)]
+    additional_suites = [*map(at, paths), *suites_of_packages(framework)]
     _require_names(framework, additional_suites)
     suites = {}
     for own in additional_suites:
         importing(str(own))
-        suites[own.name] = _loaded(framework, own)
+        suites[own.name] = _load_suite(framework, own)
     return suites
 
 
@@ -113,12 +113,12 @@ def _require_names(framework: Framework, suites: Sequence[OwnSuite]) -> None:
         names[own.name] = str(own)
 
 
-def _loaded(framework: Framework, own: OwnSuite) -> Suite:
+def _load_suite(framework: Framework, own: OwnSuite) -> Suite:
     # Where NumPy is missing, this very import says so; the framework comes first.
     from runners.suite.suites import load_suite
 
     if own.file is not None and own.is_recording:
-        return _recorded(framework, own.name, own.file)
+        return _load_recording(framework, own.name, own.file)
     if own.file is not None:
         _require_free(own.module, own.file, own)
     try:
@@ -128,12 +128,12 @@ def _loaded(framework: Framework, own: OwnSuite) -> Suite:
         # Of its source, which may not be readable either.
         _ = suite.revision
     except (Exception, SystemExit) as error:
-        raise SuiteError(f"{own} cannot be imported: {_described(error, own)}") from error
+        raise SuiteError(f"{own} cannot be imported: {_describe_error(error, own)}") from error
     _require_cases(framework, suite, own)
     return suite
 
 
-def _recorded(framework: Framework, name: str, file: Path) -> Suite:
+def _load_recording(framework: Framework, name: str, file: Path) -> Suite:
     from runners.suite.recording.reading import functions_of
     from runners.suite.suites import Suite
 
@@ -171,7 +171,7 @@ def _import_from(file: Path, name: str) -> None:
     spec.loader.exec_module(module)
 
 
-def _described(error: BaseException, own: OwnSuite) -> str:
+def _describe_error(error: BaseException, own: OwnSuite) -> str:
     """The error in the words of its own, with the line of the suite at which it came up."""
     words = f"{type(error).__name__}: {error}"
     if own.file is None or isinstance(error, SyntaxError):

@@ -38,7 +38,7 @@ class RunnerVariables(BaseModel):
 
 def variables() -> RunnerVariables:
     """The variables as they are set now. Their meaning is in docs/reference/settings.md."""
-    return RunnerVariables.model_validate(inherited())
+    return RunnerVariables.model_validate(inherited_variables())
 
 
 def heartbeat_s() -> float:
@@ -54,7 +54,7 @@ def heartbeat_s() -> float:
     return seconds
 
 
-def inherited() -> dict[str, str]:
+def inherited_variables() -> dict[str, str]:
     """The whole environment, to be handed on to another process."""
     return dict(os.environ)
 

@@ -21,7 +21,7 @@ from runners.errors import RecordingError
 from runners.isolation import fork_server, processes
 from runners.isolation.fork_server import Interpreter
 from runners.recording.command import Command
-from runners.settings import inherited
+from runners.settings import inherited_variables
 
 CHILD = "runners.recording.child"
 _PIECE = 1 << 16
@@ -109,7 +109,7 @@ def run_child(order: ChildOrder, report: Told) -> Ended:
                 order.interpreter.path, *command.options, str(fork_server.LAUNCHER), CHILD, str(theirs),
                 order.framework, order.job, command.kind, command.target, *command.arguments,
             ],
-            env={**fork_server.environment(inherited()), **device, **order.variables},
+            env={**fork_server.environment(inherited_variables()), **device, **order.variables},
             pass_fds=[theirs],
             start_new_session=True,
         )  # fmt: skip

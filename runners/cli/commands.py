@@ -154,7 +154,7 @@ def _set_up(options: argparse.Namespace) -> Iterator[Path]:
     framework, is_release, version = options.framework.partition("==")
     plain = framework.partition("[")[0] if is_release else framework
     frameworks.require(plain)
-    if options.with_cuda and frameworks.spared(plain) is None:
+    if options.with_cuda and frameworks.packages_to_spare(plain) is None:
         raise UsageError(f"--with-cuda: {plain} omits no packages; remove the option")
     if is_release:
         if options.devices or options.added:
@@ -171,7 +171,7 @@ def _set_up(options: argparse.Namespace) -> Iterator[Path]:
         by_name.setdefault(environments.name(framework, device), []).append(device)
     for sharing in by_name.values():
         # One environment for all of them: a whole one if any device needs it.
-        whole = options.with_cuda or any(frameworks.spared(framework, device) is None for device in sharing)
+        whole = options.with_cuda or any(frameworks.packages_to_spare(framework, device) is None for device in sharing)
         yield environments.set_up(framework, sharing[0], additions=options.added, whole=whole)
 
 

@@ -25,7 +25,7 @@ from runners import frameworks
 from runners.errors import FrameworkBrokenError, UsageError
 from runners.isolation import fork_server
 from runners.isolation.fork_server import Interpreter
-from runners.settings import inherited
+from runners.settings import inherited_variables
 
 CHILD = "runners.surface.child"
 SILENCE_S = 300.0
@@ -98,7 +98,7 @@ def _run_child(framework: str, interpreter: Interpreter, walk: Walk, silence_s: 
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env={**fork_server.environment(inherited()), **device, "PYTHONHASHSEED": "0"},
+        env={**fork_server.environment(inherited_variables()), **device, "PYTHONHASHSEED": "0"},
         pass_fds=[theirs],
         start_new_session=True,
     )

@@ -17,7 +17,7 @@ from typing import Any
 from runners.cli import locks
 from runners.cli.indexes import ANY_BUILD_VARIABLE, index_variables
 from runners.errors import SetupFailedError, StepFailedError
-from runners.settings import inherited
+from runners.settings import inherited_variables
 
 COMPLETE = "portolan-complete.json"
 """File that marks a complete environment. It is written last; an environment without it was interrupted and is
@@ -93,7 +93,7 @@ class Builder:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env={**index_variables(inherited()), **(variables or {})},
+            env={**index_variables(inherited_variables()), **(variables or {})},
         )
         assert process.stdout is not None
         os.set_blocking(process.stdout.fileno(), False)

@@ -30,9 +30,9 @@ from runners.cli import locks
 from runners.cli.environment_builder import COMPLETE, Builder, Say
 from runners.cli.indexes import any_build
 from runners.errors import SetupFailedError, StubError
-from runners.frameworks import DEVICE_GROUP, OURS, spared
+from runners.frameworks import DEVICE_GROUP, OURS, packages_to_spare
 from runners.isolation.installation import ANY_BUILD, STAND_IN
-from runners.settings import cache, inherited
+from runners.settings import cache, inherited_variables
 from runners.suite.framework import SparedPackages
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -60,14 +60,14 @@ def key(framework: str, device: str = "", packages: Sequence[str] = (), whole: b
     """The key of an environment: 12 hex digits over everything that determines its content. Raises ``OSError`` if there
     is no lock."""
     lines = lock(framework, device).read_text().splitlines()
-    left_out = spared(framework, device, whole)
+    left_out = packages_to_spare(framework, device, whole)
     content = {
         "name": name(framework, device),
         "python": f"{sys.version_info.major}.{sys.version_info.minor}",
         "machine": platform.machine(),
         "lock": [line for line in lines if line and not line.startswith("#")],
         "added": sorted(map(_content, packages)),
-        "any build": any_build(inherited()),
+        "any build": any_build(inherited_variables()),
         **({} if left_out is None else {"left out": left_out.packages}),
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
@@ -133,7 +133,7 @@ def set_up(
     say = say or _print
     _require_lock(framework)
     what = name(framework, device)
-    left_out = spared(framework, device, whole)
+    left_out = packages_to_spare(framework, device, whole)
     with _naming_the_place(what):
         packages = [_requirement(package) for package in additions]
         target = path(framework, device, packages, whole)
@@ -163,7 +163,7 @@ def set_up_release(requirement: str, say: Say | None = None, whole: bool = False
     say = say or _print
     packages = [requirement, "numpy", "scipy"]
     framework = requirement.partition("==")[0].partition("[")[0]
-    left_out = spared(framework, whole=whole)
+    left_out = packages_to_spare(framework, whole=whole)
     content = [*packages, f"{sys.version_info.major}.{sys.version_info.minor}", platform.machine()]
     digest = hashlib.sha256(json.dumps(content + ([left_out.packages] if left_out else [])).encode()).hexdigest()[:12]
     target = _folder() / f"{requirement.replace('==', '-')}-{digest}"
@@ -208,7 +208,7 @@ def _requirement(package: str) -> str:
 def _build(
     framework: str, device: str, additions: Sequence[str], builder: Builder, left_out: SparedPackages | None
 ) -> None:
-    build_may_differ = any_build(inherited())
+    build_may_differ = any_build(inherited_variables())
     builder.begin()
     builder.install(_installing(builder, lock(framework, device), additions, build_may_differ, left_out))
     _stand_in(builder, left_out)

@@ -55,9 +55,9 @@ class EventLog:
         self._append(line.encode(), (id, attempt))
 
     @staticmethod
-    def heartbeat(after: int, queued: int, running: list[Running]) -> bytes:
+    def heartbeat(after: int, queue_length: int, running: list[Running]) -> bytes:
         """A line for a stream that has come up to ``after``; it takes no number and is not kept."""
-        return Heartbeat(n=after, queued=queued, running=running).model_dump_json().encode() + b"\n"
+        return Heartbeat(n=after, queued=queue_length, running=running).model_dump_json().encode() + b"\n"
 
     def after(self, n: int) -> tuple[int, bytes]:
         """The next events after ``n``, one a line, and the number of the last of them."""

@@ -32,7 +32,7 @@ from runners.isolation.channel import UNREADABLE, Message
 from runners.isolation.child import Child, Hear
 from runners.isolation.loop_channel import LoopChannel, OutputPipe
 from runners.isolation.offer import Offer, OfferBuilder
-from runners.settings import inherited
+from runners.settings import inherited_variables
 
 IMPORT_LIMIT_S = 300.0
 """Seconds for the import of a framework; cold disks took 60 s for torch."""
@@ -121,7 +121,7 @@ class ForkServer:
                 stdout=log_write,
                 stderr=log_write,
                 pass_fds=[theirs.fileno()],
-                env=environment(inherited()) | {scratch.VARIABLE: self._scratch.folder},
+                env=environment(inherited_variables()) | {scratch.VARIABLE: self._scratch.folder},
                 # A Ctrl-C in the terminal is for the supervisor, which then ends us in order.
                 start_new_session=True,
             )

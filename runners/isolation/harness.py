@@ -193,7 +193,7 @@ class ObservedAttempt:
             dtype=device.dtype(case.dtype),
             to_device=lambda tree: device.to_device(rounded(tree, case.dtype), case.dtype),
             compiled=device.compiled,
-            surroundings=self.watch.paused,
+            surroundings=self.watch.pause,
             to_host=device.to_host,
         )
         with self._our_own():

@@ -33,7 +33,7 @@ class PausableWatch:
                 self._watching = None
 
     @contextmanager
-    def paused(self, so_far: Any = None) -> Iterator[None]:
+    def pause(self, so_far: Any = None) -> Iterator[None]:
         """Pause the active watch, if any, during the block; ``so_far`` is the part of the result that exists
         already."""
         if self._watching is None:

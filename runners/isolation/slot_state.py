@@ -107,7 +107,7 @@ class SharedSlotState:
 class SlotState:
     """``handle`` says what happened to one of its children; ``step`` takes it further."""
 
-    def __init__(self, number: int, shared: SharedSlotState, *, takes_timed: bool) -> None:
+    def __init__(self, number: int, shared_state: SharedSlotState, *, takes_timed: bool) -> None:
         self.number = number
         self.takes_timed = takes_timed
         self.execution: Execution | None = None
@@ -117,7 +117,7 @@ class SlotState:
         """The child that ran the last case, runs one now or is being made for it."""
         self.spare: ChildState | None = None
         """The child that comes after the present one; on the host it is made and primed beside it."""
-        self._shared = shared
+        self._shared = shared_state
         self._left: list[ChildState] = []
         """Children whose turn is over, to be ended beside the next case."""
         self._ending: set[int] = set()
@@ -351,7 +351,7 @@ class SlotState:
         if not self._shared.has_room:
             return None
         if not self.stretch:
-            self.stretch = self._shared.queue.take(timed=self.takes_timed)
+            self.stretch = self._shared.queue.take(takes_timed=self.takes_timed)
         if not self.stretch:
             if self.present is not None:
                 self.present.has_idled = True
@@ -373,24 +373,24 @@ class SlotState:
 
     def _get_child(self, run: Execution, now: float) -> list[SlotInstruction] | None:
         """Get a primed child for the task, and have it run the case."""
-        child, shared = self.present, self._shared
+        child, shared_state = self.present, self._shared
         if run.cancelled:
             run.outcome, run.stage = cancellation(), Stage.done
             return self._end_present() if child is not None and child.prime_by is not None else []
         if child is not None and child.is_being_made:
             return None
-        if shared.zygote != "alive":
-            return shared.renew() or None
+        if shared_state.zygote != "alive":
+            return shared_state.renew() or None
         if child is None:
             return self._take_spare(run)
         if child is not run.child:
             if not self._suits(child, run):
-                waits = not (run.task.is_untimed and shared.overlap)
+                waits = not (run.task.is_untimed and shared_state.overlap)
                 return self._end_present() if waits else self._leave_present()
             run.child = child
-        if not run.task.is_untimed and not shared.is_quiet:
+        if not run.task.is_untimed and not shared_state.is_quiet:
             # No fork, priming or kill may go on beside a timed case.
-            return [end for slot in shared.slots for end in slot.end_left()] or None
+            return [end for slot in shared_state.slots for end in slot.end_left()] or None
         return self._start(run, child, now) if child.is_primed else self._prime(child, now)
 
     def _suits(self, child: ChildState, run: Execution) -> bool:
@@ -442,12 +442,12 @@ class SlotState:
 
         If the turn never comes, because the case before it took the child along, nobody hears of it.
         """
-        shared = self._shared
-        if run.alone or shared.lock.is_asked_for or not shared.has_room:
+        shared_state = self._shared
+        if run.alone or shared_state.lock.is_asked_for or not shared_state.has_room:
             return []
-        first = shared.queue.first
+        first = shared_state.queue.first
         if not self.stretch and first is not None and first.is_untimed and child.admits(first):
-            self.stretch = shared.queue.take(timed=False)
+            self.stretch = shared_state.queue.take(takes_timed=False)
         following = next(iter(self.stretch), None)
         if following is None or not following.is_untimed or not child.admits(following):
             return []

@@ -83,26 +83,28 @@ class SupervisorState:
         return out
 
     def _note(self, event: SlotEvent) -> list[SlotInstruction]:
-        shared = self._shared
+        shared_state = self._shared
         match event:
             case OpenedEvent(_, slots, threads, overlap):
-                shared.threads, shared.overlap = threads, overlap
-                shared.slots = [SlotState(number, shared, takes_timed=number == 0) for number in range(slots)]
+                shared_state.threads, shared_state.overlap = threads, overlap
+                shared_state.slots = [
+                    SlotState(number, shared_state, takes_timed=number == 0) for number in range(slots)
+                ]
             case SubmittedEvent(_, tasks):
-                shared.queue.extend(tasks)
+                shared_state.queue.extend(tasks)
             case CancelledEvent(now, id, attempt):
                 return self._cancel((id, attempt), now)
             case SlotTickEvent(now):
                 return [instruction for slot in self.slots for instruction in slot.tick(now)]
             case LogFullEvent():
-                shared.has_room = False
+                shared_state.has_room = False
             case LogRoomEvent():
-                shared.has_room = True
+                shared_state.has_room = True
             case ZygoteDiedEvent():
-                if shared.zygote == "alive":
-                    shared.zygote = "dead"
+                if shared_state.zygote == "alive":
+                    shared_state.zygote = "dead"
             case RenewedEvent():
-                shared.zygote = "alive"
+                shared_state.zygote = "alive"
             case NotRenewedEvent():
                 # As it stays being renewed for ever, nothing is forked any more.
                 return [Break()]

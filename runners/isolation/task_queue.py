@@ -35,14 +35,14 @@ class TaskQueue:
     def first(self) -> Task | None:
         return self._tasks[0] if self._tasks else None
 
-    def take(self, *, timed: bool) -> deque[Task]:
+    def take(self, *, takes_timed: bool) -> deque[Task]:
         """The next stretch; empty if there is none, or if it is timed and that is not wanted.
 
         Timed tasks run alone, so one slot takes all of them.
         """
         stretch: deque[Task] = deque()
         first = self.first
-        if first is None or not (timed or first.is_untimed):
+        if first is None or not (takes_timed or first.is_untimed):
             return stretch
         group, is_untimed = first.group, first.is_untimed
         while self._tasks and self._tasks[0].group == group and self._tasks[0].is_untimed == is_untimed:

@@ -106,7 +106,7 @@ def _sample_until_enough(
     before = waits.total_ns()
     while True:
         used_ns = perf_counter_ns() - began
-        if enough(quiet_ms, budget_used=used_ns >= budget_ns, spanned=used_ns >= LEAST_SPAN_S * 1e9):
+        if enough(quiet_ms, budget_used=used_ns >= budget_ns, spans_enough=used_ns >= LEAST_SPAN_S * 1e9):
             return quiet_ms, contended_ms
         if len(contended_ms) >= FEWEST_SAMPLES and (
             used_ns >= PATIENCE * budget_ns or len(contended_ms) >= MAX_SAMPLES
@@ -122,13 +122,13 @@ def calls_per_sample(estimate_ns: float) -> int:
     return min(MAX_CALLS, max(1, math.ceil(SAMPLE_NS / max(estimate_ns, 1.0))))
 
 
-def enough(samples: Sequence[float], *, budget_used: bool, spanned: bool = True) -> bool:
+def enough(samples: Sequence[float], *, budget_used: bool, spans_enough: bool = True) -> bool:
     """Whether to stop sampling."""
     if budget_used and len(samples) >= FEWEST_SAMPLES:
         return True
     if len(samples) >= MAX_SAMPLES:
         return True
-    return spanned and len(samples) >= MIN_SAMPLES and len(samples) % 5 == 0 and relative_error(samples) < ENOUGH
+    return spans_enough and len(samples) >= MIN_SAMPLES and len(samples) % 5 == 0 and relative_error(samples) < ENOUGH
 
 
 def median(values: Sequence[float]) -> float:

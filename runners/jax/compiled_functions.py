@@ -37,10 +37,10 @@ def compiling(book: Book) -> Iterator[None]:
 
     @functools.wraps(before)
     def jit(*functions: Callable[..., Any], **options: Any) -> Any:
-        def compiled(function: Callable[..., Any]) -> CompiledFunction:
+        def compile_function(function: Callable[..., Any]) -> CompiledFunction:
             return CompiledFunction(before(function, **options), book, StaticArguments.of(function, options))
 
-        return compiled(*functions) if functions else compiled
+        return compile_function(*functions) if functions else compile_function
 
     jax.jit = jit
     try:
@@ -119,11 +119,11 @@ class CompiledFunction:
         positions, names = self._static.positions, self._static.names
         values = {place: value for place, value in enumerate(args) if place in positions}
         keywords = {name: value for name, value in kwargs.items() if name in names}
-        traced = (
+        traced_arguments = (
             [None if place in values else value for place, value in enumerate(args)],
             {name: value for name, value in kwargs.items() if name not in keywords},
         )
-        leaves, tree = jax.tree_util.tree_flatten(traced)
+        leaves, tree = jax.tree_util.tree_flatten(traced_arguments)
         forms: list[Any] = [tree]
         for place_or_name, value in (*values.items(), *keywords.items()):
             forms += place_or_name, type(value), value

@@ -69,11 +69,11 @@ class _Comparison:
         """The results on the host. Raises ``_EndOfSearch``."""
         values = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*constants, *arguments)))
         for equation in jaxpr.eqns:
-            results = self._computed(equation, [_value(atom, values) for atom in equation.invars])
+            results = self._compute(equation, [_value(atom, values) for atom in equation.invars])
             values.update(zip(equation.outvars, results))
         return [_value(atom, values) for atom in jaxpr.outvars]
 
-    def _computed(self, equation: Any, inputs: Sequence[Any]) -> Sequence[Any]:
+    def _compute(self, equation: Any, inputs: Sequence[Any]) -> Sequence[Any]:
         if monotonic() > self._until:
             raise _EndOfSearch
         name = equation.primitive.name

@@ -47,11 +47,11 @@ def failing(call: Callable[[], object], platform: str) -> Operation | None:
         with config.traceback_filtering("off"):
             call()
     except BaseException as error:
-        return named(error, platform)
+        return operation_of_error(error, platform)
     return None
 
 
-def named(error: BaseException, platform: str) -> Operation | None:
+def operation_of_error(error: BaseException, platform: str) -> Operation | None:
     """The primitive at which JAX raised, by the frames that the error holds, and its lowerings on a platform."""
     bindings = list(_bound(error))
     inner = [bound for bound in bindings if bound.primitive.name not in _HOLDING]

@@ -16,9 +16,9 @@ from typing import Any
 import jax
 from jax._src.interpreters import pxla
 
-from runners.jax.evidence import named
+from runners.jax.evidence import operation_of_error
 from runners.suite.device import Lowerings, MissingLowering, Operation
-from runners.suite.replacing import replaced
+from runners.suite.replacing import replacing
 
 LOWER = "lower_sharding_computation"
 """The function of ``pxla`` that every program goes through, unless it is in a cache."""
@@ -36,7 +36,7 @@ def lower_beside(platform: str) -> Iterator[Lowerings]:
         return lower(*arguments, **options)
 
     jax.clear_caches()
-    with replaced(pxla, LOWER, lower_twice):
+    with replacing(pxla, LOWER, lower_twice):
         yield lowerings
 
 
@@ -45,7 +45,7 @@ def _lower(lowerings: Lowerings, platform: str, lower: Any) -> None:
     try:
         lower()
     except NotImplementedError as error:
-        operation = named(error, platform) or Operation("unknown")
+        operation = operation_of_error(error, platform) or Operation("unknown")
         lowerings.missing.setdefault(operation.name, MissingLowering(operation, error))
     except Exception as error:
         # Of a callback to Python: what it is lowered to, the device's own client says.

@@ -46,7 +46,7 @@ from runners.suite.recording.book import Book
 from runners.suite.recording.recorder import Recorder, RecordingOptions, StandIn
 from runners.suite.recording.sites import Sites
 from runners.suite.recording.watcher import Watcher
-from runners.suite.recording.wrapping import FunctionLocation, Mode, wrapped
+from runners.suite.recording.wrapping import FunctionLocation, Mode, wrap_functions
 
 FOLDERS = (os.path.dirname(os.path.abspath(jax.__file__)),)
 """In these nobody is a user."""
@@ -64,7 +64,7 @@ def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Ca
     """Record the calls of this process into the book; gives the way to stop."""
     recorder = Recorder(book, Sites(folder, FOLDERS), JaxRecordingDialect(), options.with_values)
     before = jax.config.jax_disable_jit
-    with wrapped(places(), recorder, Mode(_compiled, is_on=_is_eager)), compiling(book):
+    with wrap_functions(places(), recorder, Mode(_with_compilation, is_on=_is_eager)), compiling(book):
         jax.config.update("jax_disable_jit", True)
         try:
             yield recorder.stop
@@ -78,11 +78,11 @@ def watching(book: Book, folder: str, device: Device) -> Iterator[Callable[[], N
     watcher = Watcher(book, Sites(folder, FOLDERS), device, READS)
     device.prime()
     # What is traced does not run yet.
-    with wrapped(places(), watcher, Mode(is_on=core.trace_state_clean)):
+    with wrap_functions(places(), watcher, Mode(is_on=core.trace_state_clean)):
         yield watcher.stop
 
 
-def _compiled() -> AbstractContextManager[Any]:
+def _with_compilation() -> AbstractContextManager[Any]:
     # Not ``jax.disable_jit``, which takes three times as long, for every call.
     return config.disable_jit(False)  # type: ignore[no-any-return]
 
@@ -153,14 +153,14 @@ class JaxRecordingDialect:
             raise UnfreezableError(f"NumPy has no {dtype}")
         return dtype
 
-    def described(self, array: Any, *, with_values: bool) -> RecordedArray:
+    def describe(self, array: Any, *, with_values: bool) -> RecordedArray:
         dtype = self.dtype_of(array)
         data = jax.random.key_data(array) if _is_key(array) else array
         values = _values(data)
         if values is None:
             return RecordedArray(dtype, tuple(data.shape))
         as_numpy = values.astype(np.float32 if dtype == BFLOAT16 else dtype)
-        return recorded_arrays.described(as_numpy, dtype, with_values=with_values)
+        return recorded_arrays.describe(as_numpy, dtype, with_values=with_values)
 
     def slot(self, array: Any, number: int, dtype: str) -> Slot:
         if _is_key(array):

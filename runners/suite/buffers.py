@@ -25,13 +25,13 @@ def noted_buffers(kind: type, note: Callable[[Any], None]) -> Iterator[None]:
     Where types are laid out in another way, or the type has no buffer, nothing is noted.
     """
     slot = _slot(kind)
-    kept = None if slot is None else slot.value
-    if slot is None or kept is None:
+    original = None if slot is None else slot.value
+    if slot is None or original is None:
         yield
         return
-    get = _GET(kept)
+    get = _GET(original)
 
-    def noted(exporter: Any, view: int, flags: int) -> int:
+    def get_and_note(exporter: Any, view: int, flags: int) -> int:
         try:
             status = get(exporter, view, flags)
         except Exception:
@@ -41,12 +41,12 @@ def noted_buffers(kind: type, note: Callable[[Any], None]) -> Iterator[None]:
         note(exporter)
         return int(status)
 
-    callback = _GET(noted)
+    callback = _GET(get_and_note)
     slot.value = ctypes.cast(callback, ctypes.c_void_p).value
     try:
         yield
     finally:
-        slot.value = kept
+        slot.value = original
 
 
 def _slot(kind: type) -> ctypes.c_void_p | None:

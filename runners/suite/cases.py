@@ -189,8 +189,8 @@ class Function:
         **options: Any,
     ) -> None:
         """A case whose every returned value is compared with a reference. ``options`` are keyword arguments."""
-        chosen = reference or self.reference
-        if chosen is None:
+        case_reference = reference or self.reference
+        if case_reference is None:
             raise TypeError(f"{self.name}/{name}: a value case needs a reference")
         self._add(
             name,
@@ -203,7 +203,7 @@ class Function:
             options,
             in_place=in_place,
             unrepeatable=unrepeatable,
-            reference=chosen,
+            reference=case_reference,
         )
 
     def statistics(

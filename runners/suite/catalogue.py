@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from runners.suite.suites import Suite
 
 
-def suites_of(framework: Framework, brought: Mapping[str, Suite]) -> dict[str, Suite]:
+def suites_of(framework: Framework, additional_suites: Mapping[str, Suite]) -> dict[str, Suite]:
     """The suites that are brought, the framework's, and the one that every runner offers. Imports the framework.
 
     What is brought comes first: where another suite has a case of the same id, a person who brings one means theirs.
     """
-    shipped = framework.load_suites()
+    shipped_suites = framework.load_suites()
     # NumPy comes with it: that it is missing is for the framework's own module to say.
     from runners.suite import conformance
     from runners.suite.suites import Suite
 
-    if CONFORMANCE_SUITE in shipped:
+    if CONFORMANCE_SUITE in shipped_suites:
         raise ValueError(f"the suite {CONFORMANCE_SUITE!r} is every runner's own; give it another name")
     every_runners = Suite(CONFORMANCE_SUITE, conformance.__name__, conformance.FUNCTIONS)
-    return {**brought, **shipped, CONFORMANCE_SUITE: every_runners}
+    return {**additional_suites, **shipped_suites, CONFORMANCE_SUITE: every_runners}
 
 
 PIECE = 200

@@ -9,7 +9,7 @@ from inspect import signature
 from types import FunctionType
 from typing import Any
 
-from runners.suite.replacing import replaced
+from runners.suite.replacing import replacing
 
 
 @contextmanager
@@ -26,7 +26,7 @@ def watched_constructor(function: Any, watch: Callable[[], AbstractContextManage
 
     def watching(construct: Any) -> Any:
         @wraps(construct)
-        def watched(*arguments: Any, **options: Any) -> Any:
+        def construct_watched(*arguments: Any, **options: Any) -> Any:
             nonlocal building
             if building:
                 return construct(*arguments, **options)
@@ -39,14 +39,14 @@ def watched_constructor(function: Any, watch: Callable[[], AbstractContextManage
 
         # Keras reads the arguments of a layer's constructor off it, and does not look behind a wrapper.
         with suppress(ValueError):
-            watched.__signature__ = signature(construct)  # type: ignore[attr-defined]
-        return watched
+            construct_watched.__signature__ = signature(construct)  # type: ignore[attr-defined]
+        return construct_watched
 
     kind: Any = function
     with ExitStack() as stack:
         with suppress(TypeError):
             if kind.__init__ is not object.__init__:
-                stack.enter_context(replaced(kind, "__init__", watching(kind.__init__)))
+                stack.enter_context(replacing(kind, "__init__", watching(kind.__init__)))
             if isinstance(kind.__new__, FunctionType):
-                stack.enter_context(replaced(kind, "__new__", staticmethod(watching(kind.__new__))))
+                stack.enter_context(replacing(kind, "__new__", staticmethod(watching(kind.__new__))))
         yield

@@ -106,5 +106,5 @@ def suites_in(package: str) -> dict[str, str]:
     spec = find_spec(package)
     if spec is None or spec.submodule_search_locations is None:
         raise ValueError(f"there is no package {package!r} of suites; mend the framework's declaration")
-    found = pkgutil.iter_modules(spec.submodule_search_locations)
-    return {module.name: f"{package}.{module.name}" for module in found if not module.name.startswith("_")}
+    modules = pkgutil.iter_modules(spec.submodule_search_locations)
+    return {module.name: f"{package}.{module.name}" for module in modules if not module.name.startswith("_")}

@@ -186,11 +186,11 @@ class PackWriter:
 
     def add(self, values: Array, dtype: str) -> str:
         """Keep an array, and return its digest; equal ones are kept once."""
-        kept = stored(values, dtype)
-        head = f"{dtype} {list(kept.shape)} ".encode()
-        digest = hashlib.sha256(head + kept.tobytes()).hexdigest()[:DIGEST_LENGTH]
+        stored_values = stored(values, dtype)
+        head = f"{dtype} {list(stored_values.shape)} ".encode()
+        digest = hashlib.sha256(head + stored_values.tobytes()).hexdigest()[:DIGEST_LENGTH]
         if digest not in self._arrays:
-            self._arrays[digest] = dtype, block_of(kept), kept.shape
+            self._arrays[digest] = dtype, block_of(stored_values), stored_values.shape
         return digest
 
     def add_tree(self, tree: Any) -> tuple[str, list[str]]:
@@ -225,7 +225,7 @@ class PackWriter:
 
     def leave_to(self, pack: Pack) -> None:
         """Forget the arrays that another file of the same suite has."""
-        self._arrays = {digest: kept for digest, kept in self._arrays.items() if digest not in pack}
+        self._arrays = {digest: entry for digest, entry in self._arrays.items() if digest not in pack}
 
     def write(self, path: Path, about: Mapping[str, Any]) -> None:
         """Write the file; ``about`` says where the cases come from."""
@@ -332,8 +332,8 @@ def packs_in(folder: Path) -> PackSet:
 
 def read_arrays() -> None:
     """Read the arrays of every file that has been opened: once in the zygote, and not in each of its children."""
-    for opened in _PACKS.values():
-        for pack in opened.packs:
+    for pack_set in _PACKS.values():
+        for pack in pack_set.packs:
             pack.arrays  # noqa: B018
 
 
@@ -443,7 +443,7 @@ def frozen_functions(package: str, call: Callable[[str], Prepare]) -> list[Funct
         function = functions.setdefault(case["function"], Function(case["function"]))
         arguments = FrozenArguments(package, tuple(case["arrays"]))
         in_place = tuple(case["in_place"]) if "in_place" in case else False
-        shared: dict[str, Any] = {
+        settings: dict[str, Any] = {
             "dtype": case["dtype"],
             "prepare": call(case["call"]),
             "in_place": in_place,
@@ -452,12 +452,14 @@ def frozen_functions(package: str, call: Callable[[str], Prepare]) -> list[Funct
         }
         if case["kind"] == "value":
             result = FrozenResult(package, case["result"], tuple(case["expected"]))
-            function.value(case["name"], arguments, reference=result, tolerance=Tolerance(*case["tolerance"]), **shared)
+            function.value(
+                case["name"], arguments, reference=result, tolerance=Tolerance(*case["tolerance"]), **settings
+            )
         elif "refuses" in case:
-            shared["prepare"] = Refusing(shared["prepare"])
-            function.behaviour(case["name"], arguments, FrozenRefusal(case["refuses"]), refuses=True, **shared)
+            settings["prepare"] = Refusing(settings["prepare"])
+            function.behaviour(case["name"], arguments, FrozenRefusal(case["refuses"]), refuses=True, **settings)
         else:
-            function.behaviour(case["name"], arguments, FrozenForm(case["result"]), **shared)
+            function.behaviour(case["name"], arguments, FrozenForm(case["result"]), **settings)
     return list(functions.values())
 
 

@@ -28,10 +28,10 @@ def nvidia_driver() -> str | None:
 
 def libraries(*names: str) -> dict[str, str]:
     """The versions of Python and of those of these distributions that are installed."""
-    found = {"python": platform.python_version()}
+    versions = {"python": platform.python_version()}
     for name in names:
         try:
-            found[name] = metadata.version(name)
+            versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return versions

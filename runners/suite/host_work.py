@@ -133,12 +133,12 @@ class _Ledger:
         self._on_host.clear()
 
     def fallbacks(self, returned: int) -> dict[str, int]:
-        arrays, picked = self._arrays(), self._picked()
+        arrays, picked_count = self._arrays(), self._count_picked()
         counts = dict(self._elsewhere)
-        if sum(arrays.values()) + picked > returned:
+        if sum(arrays.values()) + picked_count > returned:
             counts.update({f"host read by {member}": numbers for member, numbers in arrays.items()})
-            if picked:
-                counts["host read of an array by its numbers"] = picked
+            if picked_count:
+                counts["host read of an array by its numbers"] = picked_count
         if self._came_back:
             counts["host read of numbers that came back"] = self._came_back
         return counts
@@ -150,7 +150,7 @@ class _Ledger:
                 numbers[read.member] += read.numbers
         return numbers
 
-    def _picked(self) -> int:
+    def _count_picked(self) -> int:
         """The numbers read one by one of arrays of which most, or many, were read.
 
         Reads of what the same numbers of an array made tell the same of it, and are one.

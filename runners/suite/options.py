@@ -62,7 +62,7 @@ class _Call:
     receiver: _Array | None = None
 
 
-def options_of(case: Case, recorded: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def options_of(case: Case, options_by_hand: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The options of a case as a ``protocol.catalogue.CaseOptions`` is read; what is at its default is left out.
 
     ``recorded`` are those of a case whose calls only its author's code knows.
@@ -72,7 +72,7 @@ def options_of(case: Case, recorded: Mapping[str, Any] | None = None) -> dict[st
     options: dict[str, Any] = {"kind": case.kind}
     if not isinstance(case.prepare, FrozenExample):
         options["dtypes"] = sorted(dtypes or {case.dtype})
-    return options | (_written_calls(calls) if calls is not None else dict(recorded or {}))
+    return options | (_written_calls(calls) if calls is not None else dict(options_by_hand or {}))
 
 
 @dataclass(frozen=True)
@@ -85,16 +85,16 @@ class SeenCall:
     """Whether it is a method's, and its first argument the object whose method that is."""
 
 
-def recorded_options(case: Case, made: Iterable[SeenCall]) -> dict[str, Any]:
+def recorded_options(case: Case, seen_calls: Iterable[SeenCall]) -> dict[str, Any]:
     """The options of the calls that a case was seen to make. Of several that are written alike one is kept."""
-    calls = list(map(_seen, made))
+    calls = list(map(_read_call, seen_calls))
     arrays = _arrays_in([[call.receiver, list(call.arguments), dict(call.keywords)] for call in calls])
     different = {json.dumps(_written_call(call)): call for call in calls}
     dtypes = sorted({array.dtype for array in arrays} or {case.dtype})
     return {"dtypes": dtypes[:MAX_DTYPES], **_written_calls(list(different.values()))}
 
 
-def _seen(call: SeenCall) -> _Call:
+def _read_call(call: SeenCall) -> _Call:
     arguments, keywords = _as_seen([list(call.arguments), dict(call.keywords)])
     if not call.is_of_first:
         return _Call(arguments, keywords)
@@ -103,9 +103,9 @@ def _seen(call: SeenCall) -> _Call:
 
 
 def _written_calls(calls: Sequence[_Call]) -> dict[str, Any]:
-    written = [_written_call(call) for call in calls[:MAX_CALLS]]
-    options: dict[str, Any] = {"calls": [call for call, _ in written]}
-    if len(calls) > MAX_CALLS or any(is_shortened for _, is_shortened in written):
+    texts = [_written_call(call) for call in calls[:MAX_CALLS]]
+    options: dict[str, Any] = {"calls": [call for call, _ in texts]}
+    if len(calls) > MAX_CALLS or any(is_shortened for _, is_shortened in texts):
         options["shortened"] = True
     return options
 
@@ -134,19 +134,19 @@ def _calls(case: Case, dtypes: set[str]) -> list[_Call] | None:
     """The calls that a case makes of its function, None where only its author knows; adds the dtypes of its arrays."""
     if isinstance(case.prepare, FrozenExample):
         return list(example_calls(Example.read(case.prepare.example), case.function))
-    written = getattr(case.prepare, "written", None)
-    is_frozen = isinstance(case.arguments, (FrozenArguments, RecordedArguments)) and isinstance(written, str)
+    text = getattr(case.prepare, "written", None)
+    is_frozen = isinstance(case.arguments, (FrozenArguments, RecordedArguments)) and isinstance(text, str)
     if not is_frozen and case.prepare is not just_call:
         return None
     try:
-        given = _arguments(case)
+        arrays = _arguments(case)
     except Exception:
         # A mistake of an author's in making inputs is the case's own failure, not the catalogue's.
         return None
     if is_frozen:
-        parts = decode(json.loads(str(written)), lambda slot: _in_slot(given, slot, case.dtype))
+        parts = decode(json.loads(str(text)), lambda slot: _in_slot(arrays, slot, case.dtype))
     else:
-        parts = _on_device([list(given), dict(case.options)], case.dtype)
+        parts = _on_device([list(arrays), dict(case.options)], case.dtype)
     dtypes.update(array.dtype for array in _arrays_in(parts))
     return [_call(case.function, parts[0], parts[1])]
 
@@ -206,18 +206,18 @@ def _arrays_in(tree: Any) -> Iterator[_Array]:
 def _written_call(call: _Call) -> tuple[dict[str, Any], bool]:
     """A call in JSON's own types, and whether something of it was left out or shortened."""
     keywords = {
-        name[:MAX_KEYWORD]: _bounded(_written(value)) for name, value in list(call.keywords.items())[:MAX_KEYWORDS]
+        name[:MAX_KEYWORD]: _shorten(_to_json(value)) for name, value in list(call.keywords.items())[:MAX_KEYWORDS]
     }
-    written: dict[str, Any] = {"positional": len(call.arguments)}
+    record: dict[str, Any] = {"positional": len(call.arguments)}
     if keywords:
-        written["keywords"] = keywords
+        record["keywords"] = keywords
     if call.receiver is not None:
-        written["receiver"] = _written(call.receiver)
+        record["receiver"] = _to_json(call.receiver)
     is_cut = any(isinstance(value, dict) and SHORTENED in value for value in keywords.values())
-    return written, is_cut or len(call.keywords) > MAX_KEYWORDS
+    return record, is_cut or len(call.keywords) > MAX_KEYWORDS
 
 
-def _written(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     if value is None or isinstance(value, (bool, str)) or type(value) is int:
         return value
     if type(value) is float and math.isfinite(value):
@@ -227,9 +227,9 @@ def _written(value: Any) -> Any:
     if isinstance(value, ast.expr):
         return _literal(value)
     if isinstance(value, (list, tuple)):
-        return [_written(member) for member in value]
+        return [_to_json(member) for member in value]
     if isinstance(value, Mapping):
-        return {"mapping": [[_written(key), _written(member)] for key, member in value.items()]}
+        return {"mapping": [[_to_json(key), _to_json(member)] for key, member in value.items()]}
     return {OBJECT: _name(value)}
 
 
@@ -249,22 +249,22 @@ def _name(value: Any) -> str:
 
 def _literal(node: ast.expr) -> Any:
     try:
-        return _written(ast.literal_eval(node))
+        return _to_json(ast.literal_eval(node))
     except (ValueError, TypeError, MemoryError, RecursionError):
         return {EXPRESSION: ast.unparse(node)}
 
 
-def _bounded(value: Any) -> Any:
+def _shorten(value: Any) -> Any:
     text = json.dumps(value)
     # What no database can hold: NUL and halves of pairs.
     if "\\u0000" in text or "\\ud" in text:
         return {OBJECT: type(value).__name__}
-    bounded, length = value, MAX_VALUE
+    shortened_value, length = value, MAX_VALUE
     # A quotation mark of the text takes two characters in the JSON around it.
-    while len(json.dumps(bounded)) > MAX_VALUE:
+    while len(json.dumps(shortened_value)) > MAX_VALUE:
         length -= 10
-        bounded = {SHORTENED: text[:length]}
-    return bounded
+        shortened_value = {SHORTENED: text[:length]}
+    return shortened_value
 
 
 def example_calls(example: Example, function: str) -> Iterator[_Call]:
@@ -275,7 +275,7 @@ def example_calls(example: Example, function: str) -> Iterator[_Call]:
     """
     nodes = [node for statement in example.statements for node in ast.walk(ast.parse(statement.source))]
     own_names = frozenset(_bound_otherwise(nodes))
-    imported = frozenset(_imported(nodes))
+    imported_names = frozenset(_imported_names(nodes))
     name = function.rpartition(".")[2]
     for node in nodes:
         if not isinstance(node, ast.Call) or _is_spread(node):
@@ -283,15 +283,15 @@ def example_calls(example: Example, function: str) -> Iterator[_Call]:
         path = _path(node.func)
         if path is None or path[-1] != name:
             continue
-        if (is_member(function) and len(path) > 1) or _is_of_module(path, own_names, imported):
+        if (is_member(function) and len(path) > 1) or _is_of_module(path, own_names, imported_names):
             yield _Call(node.args, {str(keyword.arg): keyword.value for keyword in node.keywords})
 
 
-def _is_of_module(path: Sequence[str], own_names: frozenset[str], imported: frozenset[str]) -> bool:
+def _is_of_module(path: Sequence[str], own_names: frozenset[str], imported_names: frozenset[str]) -> bool:
     root = path[0]
     if root in own_names or root in _OTHER_PACKAGES or not root:
         return False
-    return len(path) > 1 or root in imported or not hasattr(builtins, root)
+    return len(path) > 1 or root in imported_names or not hasattr(builtins, root)
 
 
 def _is_spread(node: ast.Call) -> bool:
@@ -320,7 +320,7 @@ def _bound_otherwise(nodes: Iterable[ast.AST]) -> Iterator[str]:
             yield node.name
 
 
-def _imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
+def _imported_names(nodes: Iterable[ast.AST]) -> Iterator[str]:
     for node in nodes:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             for alias in node.names:

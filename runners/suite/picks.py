@@ -51,10 +51,10 @@ class Picks:
         """The numbers of which an array of one number was made; none where it is not known to be of any."""
         return self._behind.get(array) or frozenset()
 
-    def taken(self, array: Any, parts: Iterable[Any]) -> None:
+    def note_parts(self, array: Any, parts: Iterable[Any]) -> None:
         """Note what was taken out of an array: single numbers, parts of it, or the whole in another form."""
         if self._size(array) <= 1:
-            self.computed([array], list(parts))
+            self.note_results([array], list(parts))
             return
         source = self._source(array)
         for part in parts:
@@ -65,7 +65,7 @@ class Picks:
             else:
                 self._sources.set(part, Source(self._size(part), source))
 
-    def computed(self, inputs: Iterable[Any], results: Sequence[Any]) -> None:
+    def note_results(self, inputs: Iterable[Any], results: Sequence[Any]) -> None:
         """Note what was computed: single numbers that are made of picked ones."""
         behind = frozenset[Pick]().union(*map(self.behind, inputs))
         if behind and all(self._size(array) == 1 for array in results):

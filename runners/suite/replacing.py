@@ -8,17 +8,17 @@ from typing import Any
 
 
 @contextmanager
-def replaced(owner: Any, name: str, member: Any) -> Iterator[None]:
+def replacing(owner: Any, name: str, member: Any) -> Iterator[None]:
     """``owner`` has ``member`` under that name; afterwards its own again, or its parent's if it had none of its own.
 
     Raises ``TypeError`` for an owner whose members cannot be set.
     """
-    own = vars(owner).get(name, replaced)
+    own = vars(owner).get(name, replacing)
     setattr(owner, name, member)
     try:
         yield
     finally:
-        if own is replaced:
+        if own is replacing:
             delattr(owner, name)
         else:
             setattr(owner, name, own)

@@ -35,7 +35,7 @@ from runners.suite.cases import Case, Function, Inputs, seed_of
 from runners.suite.checks import compare
 from runners.suite.judgement import judge, judge_inputs, judge_later
 from runners.suite.rounding import rounded
-from runners.suite.source import SourceModule, children, free_names, written
+from runners.suite.source import SourceModule, children, free_names, syntax_text
 
 LENGTH = 12
 """Hexadecimal digits of a digest: 48 bits, so that two of a million cases agree by chance once in 500 suites."""
@@ -55,10 +55,10 @@ def revision_of(functions: Sequence[Function], package: str) -> SuiteRevision:
     """The revision of a suite whose cases stand in ``package``, and the digest of each of its cases."""
     reader = _SuiteReader(frozenset({__name__.partition(".")[0], package.partition(".")[0]}))
     cases = {case.id: reader.digest(case) for function in functions for case in function.cases}
-    return SuiteRevision(_hashed(sorted(cases.items())), cases)
+    return SuiteRevision(_digest_of(sorted(cases.items())), cases)
 
 
-def _hashed(content: Any) -> str:
+def _digest_of(content: Any) -> str:
     return hashlib.sha256(json.dumps(content, separators=(",", ":")).encode()).hexdigest()[:LENGTH]
 
 
@@ -86,13 +86,13 @@ class _SuiteReader:
         self._trees: dict[Any, tuple[str, frozenset[tuple[str, str]]]] = {}
         self._reached: dict[tuple[str, str], frozenset[str]] = {}
         self._shared = _ValueReader(self)
-        self._shared_digest = _hashed([self._shared.read(member) for member in _SHARED])
+        self._shared_digest = _digest_of([self._shared.read(member) for member in _SHARED])
 
     def digest(self, case: Case) -> str:
         values = _ValueReader(self)
         content = [[field.name, values.read(getattr(case, field.name))] for field in fields(case)]
-        used = values.definitions | self._shared.definitions
-        return _hashed([content, self._shared_digest, sorted(frozenset().union(*map(self._closure, used)))])
+        used_keys = values.definitions | self._shared.definitions
+        return _digest_of([content, self._shared_digest, sorted(frozenset().union(*map(self._closure, used_keys)))])
 
     def owns(self, module: str | None) -> bool:
         return module is not None and module.partition(".")[0] in self._packages
@@ -106,7 +106,10 @@ class _SuiteReader:
             names = {
                 name for name in free_names(node, defaults=False) if name.partition(".")[0] not in code.co_freevars
             }
-            self._trees[code] = _hashed([written(node), self._data(module, [node])]), self._resolved(module, names)
+            self._trees[code] = (
+                _digest_of([syntax_text(node), self._data(module, [node])]),
+                self._resolve_all(module, names),
+            )
         return self._trees[code]
 
     def class_(self, of: type) -> frozenset[tuple[str, str]]:
@@ -120,13 +123,13 @@ class _SuiteReader:
     def _closure(self, root: tuple[str, str]) -> frozenset[str]:
         """The digests of a definition and of everything that it leads to."""
         if root not in self._reached:
-            seen = {root}
+            visits = {root}
             pending = [root]
             while pending:
-                for used in self._definition(pending.pop()).uses - seen:
-                    seen.add(used)
-                    pending.append(used)
-            self._reached[root] = frozenset(self._definition(key).digest for key in seen)
+                for key in self._definition(pending.pop()).uses - visits:
+                    visits.add(key)
+                    pending.append(key)
+            self._reached[root] = frozenset(self._definition(key).digest for key in visits)
         return self._reached[root]
 
     def _definition(self, key: tuple[str, str]) -> _Definition:
@@ -137,25 +140,25 @@ class _SuiteReader:
 
     def _define(self, key: tuple[str, str], module: SourceModule, nodes: Sequence[Any]) -> None:
         names = frozenset().union(*map(free_names, nodes))
-        content = [key[1], [written(node) for node in nodes], self._data(module, nodes)]
-        self._definitions[key] = _Definition(_hashed(content), self._resolved(module, names))
+        content = [key[1], [syntax_text(node) for node in nodes], self._data(module, nodes)]
+        self._definitions[key] = _Definition(_digest_of(content), self._resolve_all(module, names))
 
-    def _resolved(self, module: SourceModule, names: Iterable[str]) -> frozenset[tuple[str, str]]:
+    def _resolve_all(self, module: SourceModule, names: Iterable[str]) -> frozenset[tuple[str, str]]:
         return frozenset(key for name in names for key in self._resolve(module, name))
 
-    def _resolve(self, module: SourceModule, dotted: str) -> Iterable[tuple[str, str]]:
+    def _resolve(self, module: SourceModule, path: str) -> Iterable[tuple[str, str]]:
         """The definitions behind a name: those of our own modules where it is imported from one."""
-        name, *attributes = dotted.split(".")
+        name, *attributes = path.split(".")
         for node in module.bindings.get(name, ()):
-            imported = _import(node, name, module)
-            if imported is None:
+            target = _import(node, name, module)
+            if target is None:
                 yield module.name, name
-            elif self.owns(imported):
-                yield from self._imported(imported, attributes)
+            elif self.owns(target):
+                yield from self._resolve_import(target, attributes)
 
-    def _imported(self, imported: str, attributes: Sequence[str]) -> Iterable[tuple[str, str]]:
+    def _resolve_import(self, target: str, attributes: Sequence[str]) -> Iterable[tuple[str, str]]:
         """``package.module.name`` and further attributes, of which the first after the module is a definition."""
-        path = [*imported.split("."), *attributes]
+        path = [*target.split("."), *attributes]
         for length in range(len(path) - 1, 0, -1):
             name = ".".join(path[:length])
             if _is_module(name):
@@ -165,9 +168,9 @@ class _SuiteReader:
     def _module(self, name: str, path: str | None = None, namespace: dict[str, Any] | None = None) -> SourceModule:
         if name not in self._modules:
             if path is None:
-                loaded = sys.modules.get(name)
-                path = getattr(loaded, "__file__", None)
-                namespace = vars(loaded) if loaded else None
+                loaded_module = sys.modules.get(name)
+                path = getattr(loaded_module, "__file__", None)
+                namespace = vars(loaded_module) if loaded_module else None
             if path is None:
                 spec = importlib.util.find_spec(name)
                 path = (spec.origin if spec else None) or name
@@ -217,9 +220,9 @@ class _ValueReader:
             return ["set", sorted(map(self.read, value), key=repr)]
         if isinstance(value, (list, tuple)):
             return [type(value).__name__, list(map(self.read, value))]
-        wrapped = inspect.unwrap(value) if callable(value) else value
-        if isinstance(wrapped, FunctionType) and self._suite.owns(wrapped.__module__):
-            return self._function(wrapped)
+        inner = inspect.unwrap(value) if callable(value) else value
+        if isinstance(inner, FunctionType) and self._suite.owns(inner.__module__):
+            return self._function(inner)
         if isinstance(value, type) and self._suite.owns(value.__module__):
             self.definitions |= self._suite.class_(value)
             return ["class", value.__name__]

@@ -56,12 +56,12 @@ class SourceModule:
             if getattr(node, "name", "<lambda>") == code.co_name and _takes(node, code)
         ]
         if len(candidates) > 1:
-            candidates = [node for node in candidates if _same_code(self._compiled(node, code), code)]
+            candidates = [node for node in candidates if _same_code(self._compile_lambda(node, code), code)]
         if not candidates:
             raise OSError(f"{function.__qualname__} is not at line {code.co_firstlineno} of {self.path}")
         return candidates[0]
 
-    def _compiled(self, node: Any, like: CodeType) -> CodeType:
+    def _compile_lambda(self, node: Any, like: CodeType) -> CodeType:
         """The code of a lambda where it stands in a function that has its free names."""
         names = [ast.arg(arg=name) for name in like.co_freevars]
         arguments = ast.arguments(posonlyargs=[], args=names, kwonlyargs=[], kw_defaults=[], defaults=[])
@@ -75,23 +75,23 @@ class SourceModule:
         return code
 
     def _bind(self, statement: ast.AST) -> None:
-        nested = [
+        nested_statements = [
             child for field in ("body", "orelse", "finalbody", "handlers") for child in getattr(statement, field, ())
         ]
-        if nested and not isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
+        if nested_statements and not isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
             # The header alone: what stands below binds names of its own.
-            header = [child for child in children(statement) if child not in nested]
+            header = [child for child in children(statement) if child not in nested_statements]
             for child in header:
                 for name in bound_names([child]):
                     self.bindings[name] += header
-            for child in nested:
+            for child in nested_statements:
                 self._bind(child)
             return
         for name in bound_names([statement]) | _changed_names(statement):
             self.bindings[name].append(statement)
 
 
-def written(node: Any) -> str:
+def syntax_text(node: Any) -> str:
     """The tree as a text without positions, equal for equal meanings in every version of Python."""
     if isinstance(node, ast.Constant):
         return f"{type(node.value).__name__}:{node.value!r}"
@@ -99,13 +99,13 @@ def written(node: Any) -> str:
         return f"JoinedStr({','.join(_pieces(node))})"
     if isinstance(node, ast.AST):
         parts = (
-            f"{field}={written(value)}"
+            f"{field}={syntax_text(value)}"
             for field, value in ast.iter_fields(node)
             if field not in _UNDECISIVE and value is not None and value != []
         )
         return f"{type(node).__name__}({','.join(parts)})"
     if isinstance(node, list):
-        return f"[{','.join(written(member) for member in node if not _is_docstring(member))}]"
+        return f"[{','.join(syntax_text(member) for member in node if not _is_docstring(member))}]"
     return repr(node)
 
 
@@ -119,7 +119,7 @@ def _pieces(node: ast.JoinedStr) -> Iterator[str]:
         if text:
             yield repr(text)
         text = ""
-        yield written(value)
+        yield syntax_text(value)
     if text:
         yield repr(text)
 
@@ -151,8 +151,14 @@ def free_names(node: ast.AST, *, defaults: bool = True) -> frozenset[str]:
         around = list(getattr(node, "decorator_list", ()))
         if defaults:
             around += [*arguments.defaults, *filter(None, arguments.kw_defaults)]
-        listed = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
-        parameters = {argument.arg for argument in listed if argument is not None}
+        declarations = [
+            *arguments.posonlyargs,
+            *arguments.args,
+            *arguments.kwonlyargs,
+            arguments.vararg,
+            arguments.kwarg,
+        ]
+        parameters = {argument.arg for argument in declarations if argument is not None}
         inside = node.body if isinstance(node.body, list) else [node.body]
     elif isinstance(node, ast.ClassDef):
         around = [*node.bases, *node.keywords, *node.decorator_list]
@@ -160,21 +166,21 @@ def free_names(node: ast.AST, *, defaults: bool = True) -> frozenset[str]:
     elif isinstance(node, _SCOPES):
         inside = list(children(node))
     inside = list(inside)
-    used: set[str] = set()
-    nested: set[str] = set()
+    used_names: set[str] = set()
+    nested_names: set[str] = set()
     outer: set[str] = set()
-    for found in _in_scope(inside):
-        if isinstance(found, _SCOPES):
-            nested |= free_names(found)
-        elif isinstance(found, (ast.Global, ast.Nonlocal)):
-            outer.update(found.names)
-        elif (name := _dotted(found)) is not None:
-            used.add(name)
+    for child in _in_scope(inside):
+        if isinstance(child, _SCOPES):
+            nested_names |= free_names(child)
+        elif isinstance(child, (ast.Global, ast.Nonlocal)):
+            outer.update(child.names)
+        elif (name := _dotted(child)) is not None:
+            used_names.add(name)
     bound = (bound_names(inside) | parameters) - outer
-    hidden = used if isinstance(node, ast.ClassDef) else used | nested
-    free = {name for name in hidden if name.partition(".")[0] not in bound}
+    candidates = used_names if isinstance(node, ast.ClassDef) else used_names | nested_names
+    free = {name for name in candidates if name.partition(".")[0] not in bound}
     # The names of a class are not seen by its methods.
-    free |= nested if isinstance(node, ast.ClassDef) else set()
+    free |= nested_names if isinstance(node, ast.ClassDef) else set()
     return frozenset(free.union(*(free_names(other) for other in around)))
 
 
@@ -195,13 +201,13 @@ def bound_names(nodes: Iterable[ast.AST]) -> set[str]:
 
 def _changed_names(statement: ast.AST) -> set[str]:
     """The names whose object a statement of a module changes: ``table["a"] = 1``, ``table.update(other)``."""
-    changed: list[ast.AST] = []
+    targets: list[ast.AST] = []
     if isinstance(statement, ast.Assign):
-        changed = [target.value for target in statement.targets if isinstance(target, (ast.Subscript, ast.Attribute))]
+        targets = [target.value for target in statement.targets if isinstance(target, (ast.Subscript, ast.Attribute))]
     elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        called = statement.value.func
-        changed = [called.value] if isinstance(called, ast.Attribute) else []
-    return {node.id for node in changed if isinstance(node, ast.Name)}
+        callee = statement.value.func
+        targets = [callee.value] if isinstance(callee, ast.Attribute) else []
+    return {node.id for node in targets if isinstance(node, ast.Name)}
 
 
 def _in_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:

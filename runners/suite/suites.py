@@ -33,11 +33,11 @@ class Suite:
     functions: Sequence[Function]
 
     def __post_init__(self) -> None:
-        seen: set[str] = set()
+        case_ids: set[str] = set()
         for case in self.cases:
-            if case.id in seen:
+            if case.id in case_ids:
                 raise ValueError(f"suite {self.name!r} has two cases {case.id!r}; rename one")
-            seen.add(case.id)
+            case_ids.add(case.id)
 
     @property
     def cases(self) -> list[Case]:
@@ -59,8 +59,8 @@ class Suite:
         home = getattr(sys.modules.get(self.module), "__file__", None)
         if home is None or not (place := Path(home).with_name(RECORDED)).exists():
             return {}
-        recorded: dict[str, dict[str, Any]] = json.loads(place.read_text(encoding="utf-8"))
-        return recorded
+        options: dict[str, dict[str, Any]] = json.loads(place.read_text(encoding="utf-8"))
+        return options
 
     @cached_property
     def _digested(self) -> SuiteRevision:

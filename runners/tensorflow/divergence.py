@@ -24,9 +24,9 @@ are several."""
 Compile = Callable[[Callable[[], Any]], Callable[[], Any]]
 
 
-def diverging(on_host: Callable[[], object], compiled: Compile, to_host: Callable[[Any], Any]) -> Operation | None:
+def diverging(on_host: Callable[[], object], compile_call: Compile, to_host: Callable[[Any], Any]) -> Operation | None:
     """Repeat a call on the host, and name the first operation that computes otherwise when it is ``compiled``."""
-    comparison = _Comparison(compiled, to_host)
+    comparison = _Comparison(compile_call, to_host)
     op_callbacks.add_op_callback(comparison.compare)
     try:
         on_host()
@@ -40,9 +40,9 @@ def diverging(on_host: Callable[[], object], compiled: Compile, to_host: Callabl
 class _Comparison:
     """Compiles each operation of the host beside it, until one differs or the time is up."""
 
-    def __init__(self, compiled: Compile, to_host: Callable[[Any], Any]) -> None:
+    def __init__(self, compile_call: Compile, to_host: Callable[[Any], Any]) -> None:
         self.found: Operation | None = None
-        self._compiled = compiled
+        self._compiled = compile_call
         self._to_host = to_host
         self._until = monotonic() + divergence.COMPARED_FOR_S
         self._busy = False
@@ -87,10 +87,10 @@ def _pairs(attributes: Any) -> Mapping[str, Any]:
 def _arguments(name: str, inputs: Sequence[Any], attributes: Any) -> Mapping[str, Any]:
     """The inputs by the names of the operation's arguments, some of which take several."""
     values, left = _pairs(attributes), iter(inputs)
-    return {argument.name: _taken(argument, values, left) for argument in op_def_registry.get(name).input_arg}
+    return {argument.name: _take_inputs(argument, values, left) for argument in op_def_registry.get(name).input_arg}
 
 
-def _taken(argument: Any, values: Mapping[str, Any], left: Iterator[Any]) -> Any:
+def _take_inputs(argument: Any, values: Mapping[str, Any], left: Iterator[Any]) -> Any:
     if argument.number_attr:
         return [next(left) for _ in range(values[argument.number_attr])]
     if argument.type_list_attr:

@@ -62,7 +62,7 @@ def failing(call: Callable[[], object], kind: str, compiled_kind: str | None) ->
 def _watch(failures: list[Begun]) -> Iterator[None]:
     """Keep in ``failures`` the operation that failed last, innermost first; one that begins after it clears it."""
 
-    def watched(original: Callable[..., Any], begun: Callable[..., Begun]) -> Callable[..., Any]:
+    def watching(original: Callable[..., Any], describe_operation: Callable[..., Begun]) -> Callable[..., Any]:
         def call(*arguments: Any, **options: Any) -> Any:
             failures.clear()
             try:
@@ -71,7 +71,7 @@ def _watch(failures: list[Begun]) -> Iterator[None]:
                 raise
             except BaseException:
                 with suppress(Exception):  # a form of the call that is not known has no name
-                    failures.append(begun(*arguments, **options))
+                    failures.append(describe_operation(*arguments, **options))
                 raise
 
         return call
@@ -83,8 +83,8 @@ def _watch(failures: list[Begun]) -> Iterator[None]:
         (op_def_library, "_apply_op_helper", _from_graph),
     )
     originals = [getattr(owner, name) for owner, name, _ in places]
-    for index, (owner, name, begun) in enumerate(places):
-        setattr(owner, name, watched(originals[index], begun))
+    for index, (owner, name, describe_operation) in enumerate(places):
+        setattr(owner, name, watching(originals[index], describe_operation))
     try:
         yield
     finally:
@@ -95,28 +95,28 @@ def _watch(failures: list[Begun]) -> Iterator[None]:
 def _from_fast_path(_: Any, name: str, __: Any, *arguments: Any) -> Begun:
     definition = op_def_registry.get(name)
     count = len(definition.input_arg) if definition else 0
-    return _begun(name, arguments[:count], arguments[count:])
+    return _operation_of(name, arguments[:count], arguments[count:])
 
 
 def _from_execute(_: Any, __: Any, name: Any, inputs: Sequence[Any], attributes: Any, *___: Any) -> Begun:
     text = name.decode() if isinstance(name, bytes) else str(name)
-    return _begun(text, _grouped(text, inputs), attributes or ())
+    return _operation_of(text, _group_inputs(text, inputs), attributes or ())
 
 
 def _from_graph(op: str, /, *_: Any, **given: Any) -> Begun:
     definition = op_def_registry.get(op)
     inputs = [given.get(argument.name) for argument in definition.input_arg] if definition else []
-    return _begun(op, inputs, [part for pair in given.items() for part in pair])
+    return _operation_of(op, inputs, [part for pair in given.items() for part in pair])
 
 
-def _grouped(name: str, inputs: Sequence[Any]) -> Sequence[Any]:
+def _group_inputs(name: str, inputs: Sequence[Any]) -> Sequence[Any]:
     """Inputs by argument; where one argument takes several arrays, their grouping is not known: the first is its."""
     definition = op_def_registry.get(name)
     single = definition is not None and not any(arg.number_attr or arg.type_list_attr for arg in definition.input_arg)
     return inputs if single or definition is None else inputs[: len(definition.input_arg)]
 
 
-def _begun(name: str, inputs: Sequence[Any], attributes: Sequence[Any]) -> Begun:
+def _operation_of(name: str, inputs: Sequence[Any], attributes: Sequence[Any]) -> Begun:
     definition = op_def_registry.get(name)
     types: dict[str, tuple[int, ...]] = {}
     dtypes: list[str] = []

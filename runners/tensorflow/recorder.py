@@ -34,7 +34,7 @@ from runners.suite.recording.book import Book
 from runners.suite.recording.recorder import Recorder, RecordingOptions, StandIn
 from runners.suite.recording.sites import Sites
 from runners.suite.recording.watcher import Watcher
-from runners.suite.recording.wrapping import FunctionLocation, Mode, wrapped
+from runners.suite.recording.wrapping import FunctionLocation, Mode, wrap_functions
 from runners.tensorflow.left_open import is_random
 from runners.tensorflow.recordable import ASSIGNMENTS, OPERATORS, READS, TENSOR, VARIABLE, functions_in, modules
 
@@ -48,7 +48,7 @@ _EAGER_BASE = EagerTensor.__mro__[1]
 def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Callable[[], None]]:
     """Record the calls of this process into the book; gives the way to stop."""
     recorder = Recorder(book, Sites(folder, FOLDERS), TensorFlowRecordingDialect(), options.with_values)
-    with wrapped(_places(), recorder, Mode(is_on=tf.executing_eagerly)), _functions_run_eagerly(True):
+    with wrap_functions(_places(), recorder, Mode(is_on=tf.executing_eagerly)), _functions_run_eagerly(True):
         yield recorder.stop
 
 
@@ -67,7 +67,7 @@ def watching(book: Book, folder: str, device: Device) -> Iterator[Callable[[], N
     places = [replace(place, as_called=_on(device, place)) for place in _places()]
     # Within a call TensorFlow's own functions, and that which compiles it, are what they always are.
     mode = Mode(lambda: _functions_run_eagerly(False), tf.executing_eagerly)
-    with wrapped(places, watcher, mode), _functions_run_eagerly(True):
+    with wrap_functions(places, watcher, mode), _functions_run_eagerly(True):
         yield watcher.stop
 
 
@@ -174,14 +174,14 @@ class TensorFlowRecordingDialect:
             raise UnfreezableError(f"an array of {dtype.name}")
         return str(dtype.name)
 
-    def described(self, array: Any, *, with_values: bool) -> RecordedArray:
+    def describe(self, array: Any, *, with_values: bool) -> RecordedArray:
         dtype = self.dtype_of(array)
         values = np.asarray(array if isinstance(array, (np.ndarray, np.generic)) else array.numpy())
         if dtype == BFLOAT16:
             values = values.astype(np.float32)
         if values.dtype.kind not in "biufc":
             raise UnfreezableError(f"NumPy has no {dtype}")
-        return recorded_arrays.described(values, dtype, with_values=with_values)
+        return recorded_arrays.describe(values, dtype, with_values=with_values)
 
     def slot(self, array: Any, number: int, dtype: str) -> Slot:
         return Slot(number, recorded_arrays.slot_dtype(self.dtype_of(array), dtype))

@@ -64,7 +64,7 @@ class _Comparison(TorchDispatchMode):  # type: ignore[misc]
         if self.found is not None or monotonic() > self._until or not self._is_comparable(func, args, kwargs):
             return func(*args, **kwargs)
         # Before it runs: it may write into its inputs.
-        copies = self._copied((args, kwargs))
+        copies = self._copy_to_host((args, kwargs))
         result = func(*args, **kwargs)
         if copies is not None and self._differs(func, result, (args, kwargs), copies):
             self.found = Operation(func._schema.name, dtypes_of((args, kwargs)))
@@ -80,7 +80,7 @@ class _Comparison(TorchDispatchMode):  # type: ignore[misc]
         on_device = any(device.type == self._device.type for device in there)
         return on_device and sum(tensor.numel() for tensor in own_tensors) <= divergence.MAX_ELEMENTS
 
-    def _copied(self, tree: Any) -> Any:
+    def _copy_to_host(self, tree: Any) -> Any:
         """The arguments for the same call on the host; ``None`` if they hold what cannot be copied there."""
         try:
             host_tree = mapped(self._to_host(tree), _tensor, Leaf)

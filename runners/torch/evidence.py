@@ -30,7 +30,7 @@ class _Noting:
 
     failed: tuple[Any, Any, Mapping[str, Any]] | None = None
 
-    def noted(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
+    def call_and_note(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
         self.failed = None
         try:
             return func(*args, **kwargs)
@@ -43,14 +43,14 @@ class _Functions(_Noting, TorchFunctionMode):  # type: ignore[misc]
     """Notes the function of torch that raises, where nothing was dispatched yet."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None) -> Any:
-        return self.noted(func, args, kwargs or {})
+        return self.call_and_note(func, args, kwargs or {})
 
 
 class _Operations(_Noting, TorchDispatchMode):  # type: ignore[misc]
     """Notes the operation that raises."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None) -> Any:
-        return self.noted(func, args, kwargs or {})
+        return self.call_and_note(func, args, kwargs or {})
 
 
 def failing(

@@ -186,9 +186,9 @@ class TorchRecordingDialect:
     def dtype_of(self, array: Any) -> str:
         return dtype_of(array)
 
-    def described(self, array: Any, *, with_values: bool) -> RecordedArray:
+    def describe(self, array: Any, *, with_values: bool) -> RecordedArray:
         values, own = numpy_of(array)
-        return recorded_arrays.described(values, own, with_values=with_values)
+        return recorded_arrays.describe(values, own, with_values=with_values)
 
     def slot(self, array: Any, number: int, dtype: str) -> Slot:
         return Slot(number, recorded_arrays.slot_dtype(dtype_of(array), dtype), strides_of(array))

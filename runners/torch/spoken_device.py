@@ -69,10 +69,10 @@ def in_float32(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any
     """
     dtypes: list[torch.dtype] = []
 
-    def widened(tensor: torch.Tensor) -> torch.Tensor:
+    def to_float32(tensor: torch.Tensor) -> torch.Tensor:
         dtypes.append(tensor.dtype)
         return tensor.float()
 
-    wide_args, wide_kwargs = mapped((list(args), dict(kwargs)), widened, torch.Tensor)
+    wide_args, wide_kwargs = mapped((list(args), dict(kwargs)), to_float32, torch.Tensor)
     result = func(*wide_args, **wide_kwargs)
     return mapped(result, lambda tensor: tensor.to(dtypes[0]) if tensor.is_floating_point() else tensor, torch.Tensor)

@@ -21,7 +21,7 @@ from jax._src.lib import xla_client
 from runners.jax.placement.host_copies import HostCopies
 from runners.suite.device import Proof
 from runners.suite.host_work import Brought, CallRecord, Elsewhere
-from runners.suite.replacing import replaced
+from runners.suite.replacing import replacing
 
 OnDevice = Callable[[str], bool]
 """Whether the device, or all devices that are named with commas, are the target's."""
@@ -43,9 +43,9 @@ def watch(proof: Proof, on_device: OnDevice, handle: jax.Device) -> Iterator[Non
     """Count the executions on the device meanwhile, and judge all that went elsewhere or by the host."""
     record, on_device = CallRecord(), cache(on_device)
     copies = HostCopies(record)
-    executions = _Executions(proof, record, on_device, copies.computed)
+    executions = _Executions(proof, record, on_device, copies.note_program)
     transfers = _Transfers(record, on_device, handle)
-    with copies.watched(), transfers.watched(), _callbacks(record), executions.counted():
+    with copies.watch(), transfers.watch(), _callbacks(record), executions.count():
         yield
         jax.effects_barrier()
     proof.judge(record.events)
@@ -55,7 +55,7 @@ def watch(proof: Proof, on_device: OnDevice, handle: jax.Device) -> Iterator[Non
 @contextmanager
 def count_executions(proof: Proof) -> Iterator[None]:
     """Count the executions alone, where the target is the host: there is nowhere to fall back to."""
-    with _Executions(proof, CallRecord(), lambda device: True, lambda program, given, made: None).counted():
+    with _Executions(proof, CallRecord(), lambda device: True, lambda program, given, made: None).count():
         yield
         jax.effects_barrier()
     proof.counted = True
@@ -69,40 +69,40 @@ class _Executions:
         proof: Proof,
         record: CallRecord,
         on_device: OnDevice,
-        computed: Callable[[str, Sequence[Any], Sequence[Any]], None],
+        note_program: Callable[[str, Sequence[Any], Sequence[Any]], None],
     ) -> None:
         proof.executions(0)
         self._proof = proof
         self._record = record
         self._on_device = on_device
-        self._computed = computed
+        self._note_program = note_program
 
     @contextmanager
-    def counted(self) -> Iterator[None]:
+    def count(self) -> Iterator[None]:
         execute = vars(pxla.ExecuteReplicated)["__call__"]
 
-        def executed(program: Any, *arguments: Any) -> Any:
+        def execute_and_note(program: Any, *arguments: Any) -> Any:
             outputs = execute(program, *arguments)
             self._note(program.name, program._local_devices, arguments, outputs)
             return outputs
 
-        def called(function: Any, arguments: Any, options: Any, output: Any) -> None:
+        def note_call(function: Any, arguments: Any, options: Any, output: Any) -> None:
             inputs = jax.tree_util.tree_leaves((arguments, options))
             outputs = _arrays(output)
             arrays = outputs or _arrays(inputs)
             name = getattr(function, "__name__", "")
             self._note(name, arrays[0].sharding.device_set if arrays else (), inputs, outputs)
 
-        with replaced(pxla.ExecuteReplicated, "__call__", executed), _post_hook(called):
+        with replacing(pxla.ExecuteReplicated, "__call__", execute_and_note), _post_hook(note_call):
             yield
 
     def _note(self, program: str, devices: Any, inputs: Any, outputs: Any) -> None:
-        name = _named(devices)
+        name = _names_of(devices)
         if name and self._on_device(name):
             for argument in inputs:
                 if isinstance(argument, np.ndarray):
                     self._record.add(Brought(argument.size, str(argument.dtype)))
-            self._computed(program, inputs, _arrays(outputs))
+            self._note_program(program, inputs, _arrays(outputs))
             self._proof.executions(1)
         elif name:
             self._record.add(Elsewhere(f"execution on {name}"))
@@ -123,7 +123,7 @@ def _post_hook(observe: Callable[[Any, Any, Any, Any], None]) -> Iterator[None]:
         if others.hook is not None:
             others.hook(function, arguments, options, output)
 
-    with replaced(api, "_post_hook_state", others):
+    with replacing(api, "_post_hook_state", others):
         everywhere = state.get_global()
         state.set_global(hook)
         here = state.swap_local(hook)
@@ -155,16 +155,16 @@ class _Transfers:
         self._memory = handle.default_memory().kind
 
     @contextmanager
-    def watched(self) -> Iterator[None]:
+    def watch(self) -> Iterator[None]:
         with ExitStack() as stack:
             for name in _PUTS:
-                stack.enter_context(replaced(xla_client, name, self._noting(getattr(xla_client, name))))
+                stack.enter_context(replacing(xla_client, name, self._noting(getattr(xla_client, name))))
             extend = vars(compute_on)["extend_compute_type"]
-            stack.enter_context(replaced(compute_on, "extend_compute_type", self._noting_host_compute(extend)))
+            stack.enter_context(replacing(compute_on, "extend_compute_type", self._noting_host_compute(extend)))
             yield
 
     def _noting(self, put: Callable[..., Any]) -> Callable[..., Any]:
-        def noted(*arguments: Any, **options: Any) -> Any:
+        def put_and_note(*arguments: Any, **options: Any) -> Any:
             parts = [
                 part
                 for argument in arguments
@@ -178,10 +178,10 @@ class _Transfers:
                     self._record.add(Brought(values.size, str(values.dtype)))
             return put(*arguments, **options)
 
-        return noted
+        return put_and_note
 
     def _note(self, sharding: jax.sharding.Sharding) -> None:
-        name = _named(sharding.device_set)
+        name = _names_of(sharding.device_set)
         if not self._on_device(name):
             self._record.add(Elsewhere(f"transfer to {name}"))
         elif sharding.memory_kind not in (None, self._memory):
@@ -190,19 +190,19 @@ class _Transfers:
     def _noting_host_compute(self, extend: Callable[..., Any]) -> Callable[..., Any]:
         """Part of a program that XLA runs on the host shows nowhere but where the function is traced."""
 
-        def noted(compute_type: str | None) -> Any:
+        def extend_and_note(compute_type: str | None) -> Any:
             if compute_type == "device_host":
                 self._record.add(Elsewhere("compute_on device_host"))
             return extend(compute_type)
 
-        return noted
+        return extend_and_note
 
 
 @contextmanager
 def _callbacks(record: CallRecord) -> Iterator[None]:
     """Note every host callback that runs meanwhile, whenever its function was compiled."""
 
-    def counted(name: str, implementation: Any) -> Any:
+    def counting_call(name: str, implementation: Any) -> Any:
         def call(*arguments: Any, **options: Any) -> Any:
             record.add(Elsewhere(name))
             return implementation(*arguments, **options)
@@ -211,7 +211,7 @@ def _callbacks(record: CallRecord) -> Iterator[None]:
 
     with ExitStack() as stack:
         for owner, attribute, name in _CALLBACKS:
-            stack.enter_context(replaced(owner, attribute, counted(name, getattr(owner, attribute))))
+            stack.enter_context(replacing(owner, attribute, counting_call(name, getattr(owner, attribute))))
         yield
 
 
@@ -219,5 +219,5 @@ def _arrays(tree: Any) -> Sequence[Any]:
     return [leaf for leaf in jax.tree_util.tree_leaves(tree) if isinstance(leaf, jax.Array)]
 
 
-def _named(devices: Any) -> str:
+def _names_of(devices: Any) -> str:
     return ",".join(sorted(map(str, devices)))

@@ -20,7 +20,7 @@ from jax._src.array import ArrayImpl
 from runners.suite.buffers import noted_buffers
 from runners.suite.host_work import WORKED, CallRecord, Read
 from runners.suite.picks import Picks
-from runners.suite.replacing import replaced
+from runners.suite.replacing import replacing
 
 _JAX = os.path.dirname(jax.__file__)
 _PICKS = frozenset(
@@ -55,7 +55,7 @@ class HostCopies:
         """Whether this thread picks numbers out of an array, which JAX does by programs."""
         return getattr(self._picking, "now", False)
 
-    def computed(self, program: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+    def note_program(self, program: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         """Note a program that ran: numbers picked out of an array, or made of such; else work of the device."""
         if self.is_picking:
             return
@@ -64,9 +64,9 @@ class HostCopies:
         apart = len(outputs) > 1 and any(array.size == len(outputs) for array in inputs)
         if apart or program.removeprefix("jit(").removesuffix(")") in _PICKS:
             if inputs:
-                self._picks.taken(max(inputs, key=lambda array: int(array.size)), outputs)
+                self._picks.note_parts(max(inputs, key=lambda array: int(array.size)), outputs)
             return
-        self._picks.computed(inputs, outputs)
+        self._picks.note_results(inputs, outputs)
         self._record.add(WORKED)
 
     def read(self, array: Any, caller: FrameType) -> None:
@@ -85,7 +85,7 @@ class HostCopies:
         return Read(member, array.size, str(array.dtype), by_framework=by_jax, picks=picks)
 
     @contextmanager
-    def watched(self) -> Iterator[None]:
+    def watch(self) -> Iterator[None]:
         """Replace, for so long, the members that give an array's values; in every thread."""
         value, dlpack, pointer, entry, entries = (vars(ArrayImpl)[name] for name in _MEMBERS)
 
@@ -104,7 +104,7 @@ class HostCopies:
         def pick(array: Any, place: Any) -> Any:
             with self._picking_now():
                 part = entry(array, place)
-            self._taken(array, part)
+            self._note_part(array, part)
             return part
 
         def pick_all(array: Any) -> Iterator[Any]:
@@ -117,7 +117,7 @@ class HostCopies:
         replacements = (property(read), export, point, pick, pick_all)
         with ExitStack() as stack:
             for name, replacement in zip(_MEMBERS, replacements):
-                stack.enter_context(replaced(ArrayImpl, name, replacement))
+                stack.enter_context(replacing(ArrayImpl, name, replacement))
             stack.enter_context(noted_buffers(ArrayImpl, give))
             yield
 
@@ -127,7 +127,7 @@ class HostCopies:
                 part = next(entries, None)
             if part is None:
                 return
-            self._taken(array, part)
+            self._note_part(array, part)
             yield part
 
     @contextmanager
@@ -138,10 +138,10 @@ class HostCopies:
         finally:
             self._picking.now = before
 
-    def _taken(self, array: Any, part: Any) -> None:
+    def _note_part(self, array: Any, part: Any) -> None:
         """Note a part of an array; of a tracer, as of one that a transformation follows, there is nothing to note."""
         if isinstance(part, ArrayImpl):
-            self._picks.taken(array, [part])
+            self._picks.note_parts(array, [part])
 
 
 _MEMBERS = ("_value", "__dlpack__", "unsafe_buffer_pointer", "__getitem__", "__iter__")

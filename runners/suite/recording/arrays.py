@@ -74,7 +74,7 @@ class RecordedArray:
         return drawn
 
 
-def described(values: Array, dtype: str, *, with_values: bool) -> RecordedArray:
+def describe(values: Array, dtype: str, *, with_values: bool) -> RecordedArray:
     """The description of an array: whole numbers, truths and what is not finite by their values, floats by their range.
 
     ``with_values`` keeps those of floats too. Of more than ``MOST_VALUES`` elements there is only the range, unless
@@ -83,7 +83,7 @@ def described(values: Array, dtype: str, *, with_values: bool) -> RecordedArray:
     is_whole = values.dtype.kind in "biu"
     keeps = with_values or (values.size <= MOST_VALUES and (is_whole or not np.isfinite(values).all()))
     if keeps:
-        return RecordedArray(dtype, values.shape, values=_packed(stored(values, dtype)))
+        return RecordedArray(dtype, values.shape, values=_pack(stored(values, dtype)))
     low, high = _range(values)
     return RecordedArray(dtype, values.shape, low, high)
 
@@ -99,8 +99,8 @@ def weight(shape: Sequence[int], dtype: str) -> RecordedArray:
     return RecordedArray(dtype, tuple(shape), -1.0, 1.0)
 
 
-def _packed(kept: Array) -> str:
-    return base64.b64encode(zlib.compress(kept.tobytes())).decode()
+def _pack(stored_values: Array) -> str:
+    return base64.b64encode(zlib.compress(stored_values.tobytes())).decode()
 
 
 def _stored_dtype(dtype: str) -> str:

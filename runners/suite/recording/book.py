@@ -105,7 +105,7 @@ class Book:
     def open(self, function: str, facts: dict[str, Any]) -> Entry:
         """Enter a new call."""
         self._calls += 1
-        return self._opened(CALL, {"function": function, **facts})
+        return self._open_entry(CALL, {"function": function, **facts})
 
     def add(self, entry: Entry, facts: dict[str, Any]) -> None:
         """Tell more of a call that was entered before."""
@@ -171,10 +171,10 @@ class Book:
     def _other(self, kind: str, facts: dict[str, Any]) -> Entry:
         key = (kind, *facts.values())
         if key not in self._others:
-            self._others[key] = self._opened(kind, facts)
+            self._others[key] = self._open_entry(kind, facts)
         return self._others[key]
 
-    def _opened(self, kind: str, facts: dict[str, Any]) -> Entry:
+    def _open_entry(self, kind: str, facts: dict[str, Any]) -> Entry:
         entry = Entry(len(self._entries), kind, tallies=self._tallies)
         self._entries.append(entry)
         self._tell({"entry": entry.number, "kind": kind, "facts": facts})

@@ -61,8 +61,8 @@ def functions_of(file: Path, framework: str, case_of: Callable[[RecordedCall], C
         raise SuiteError(f"{file} is a recording of {recording['framework']}: serve it with a runner of that framework")
     functions: dict[str, list[Case]] = defaultdict(list)
     try:
-        for written in recording["calls"]:
-            for call in _calls(written):
+        for call_facts in recording["calls"]:
+            for call in _calls(call_facts):
                 functions[call.function].append(case_of(call))
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise SuiteError(
@@ -89,22 +89,22 @@ def _read(file: Path) -> Mapping[str, Any]:
     return {"framework": None, "calls": None, **recording}
 
 
-def _calls(written: Mapping[str, Any]) -> list[RecordedCall]:
-    if list(written["call"]) != ["tuple"]:
+def _calls(call_facts: Mapping[str, Any]) -> list[RecordedCall]:
+    if list(call_facts["call"]) != ["tuple"]:
         # What is done with a function beside calling it, only this reader says.
         raise ValueError("a call has more than its arguments")
     call = RecordedCall(
-        function=str(written["function"]),
-        name=str(written["name"]),
-        dtype=str(written["dtype"]),
-        written=json.dumps(written["call"], separators=(",", ":")),
-        arrays=tuple(map(RecordedArray.read, written["arrays"])),
-        changes=tuple(map(int, written["changes"])),
-        is_random=bool(written["is_random"]),
+        function=str(call_facts["function"]),
+        name=str(call_facts["name"]),
+        dtype=str(call_facts["dtype"]),
+        written=json.dumps(call_facts["call"], separators=(",", ":")),
+        arrays=tuple(map(RecordedArray.read, call_facts["arrays"])),
+        changes=tuple(map(int, call_facts["changes"])),
+        is_random=bool(call_facts["is_random"]),
     )
-    if written["gradient"] is None:
+    if call_facts["gradient"] is None:
         return [call]
-    return [call, _gradient(call, written["call"]["tuple"], written["gradient"])]
+    return [call, _gradient(call, call_facts["call"]["tuple"], call_facts["gradient"])]
 
 
 def _gradient(call: RecordedCall, parts: Sequence[Any], gradient: Mapping[str, Any]) -> RecordedCall:
@@ -118,11 +118,11 @@ def _gradient(call: RecordedCall, parts: Sequence[Any], gradient: Mapping[str, A
             own = slot_dtype(weight.dtype, call.dtype)
             weights[-1] = {"array": len(arrays), **({} if own is None else {"dtype": own})}
             arrays.append(weight)
-    written = {"tuple": [*parts, list(map(int, gradient["wanted"])), weights], "way": "gradient"}
+    gradient_call = {"tuple": [*parts, list(map(int, gradient["wanted"])), weights], "way": "gradient"}
     return replace(
         call,
         name=f"{call.name}{GRADIENT_SUFFIX}",
-        written=json.dumps(written, separators=(",", ":")),
+        written=json.dumps(gradient_call, separators=(",", ":")),
         arrays=tuple(arrays),
         is_gradient=True,
     )

@@ -92,7 +92,7 @@ class RecordingDialect(Protocol):
     def dtype_of(self, array: Array) -> str:
         """Raises ``UnfreezableError`` for what is not a plain array."""
 
-    def described(self, array: Array, *, with_values: bool) -> RecordedArray:
+    def describe(self, array: Array, *, with_values: bool) -> RecordedArray:
         """Raises ``UnfreezableError`` for an array that cannot be made anew."""
 
     def slot(self, array: Array, number: int, dtype: str) -> Slot:
@@ -201,7 +201,7 @@ class Recorder:
         facts: dict[str, Any] = {}
         with dialect.quiet():
             try:
-                facts = self._described(name, args, kwargs)
+                facts = self._call_facts(name, args, kwargs)
             except UnfreezableError as error:
                 reason = str(error)
             except Exception as error:
@@ -244,7 +244,7 @@ class Recorder:
             self._book.leave_out(function, TOO_MANY).met(self._site())
         return result
 
-    def _described(self, name: str | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    def _call_facts(self, name: str | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """The facts of a call. Raises ``UnfreezableError`` with the reason why it has none."""
         if name is None:
             raise UnfreezableError(NO_NAME)
@@ -253,24 +253,24 @@ class Recorder:
         if reason := dialect.refusal(arrays, args, kwargs):
             raise UnfreezableError(reason)
         dtype = _case_dtype([dialect.dtype_of(array) for array in arrays])
-        described: list[RecordedArray] = []
+        descriptions: list[RecordedArray] = []
         slots: dict[int, Slot] = {}
 
         def leaf(array: Array) -> Slot:
             if id(array) not in slots:
-                described.append(dialect.described(array, with_values=self._with_values))
-                slots[id(array)] = dialect.slot(array, len(described) - 1, dtype)
+                descriptions.append(dialect.describe(array, with_values=self._with_values))
+                slots[id(array)] = dialect.slot(array, len(descriptions) - 1, dtype)
             return slots[id(array)]
 
         call = encode(dialect.plain((list(args), dict(kwargs)), leaf))
-        text = json.dumps([dtype, call, [[array.dtype, array.shape] for array in described]], separators=(",", ":"))
+        text = json.dumps([dtype, call, [[array.dtype, array.shape] for array in descriptions]], separators=(",", ":"))
         if len(text) > MOST_TEXT:
             raise UnfreezableError(f"its arguments beside arrays have more than {MOST_TEXT:,} characters")
         return {
             "name": f"{dtype}-{hashlib.sha256(text.encode()).hexdigest()[:8]}",
             "dtype": dtype,
             "call": call,
-            "arrays": [array.written for array in described],
+            "arrays": [array.written for array in descriptions],
         }
 
     def _watch_backward(self, call: _DistinctCall, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> None:
@@ -280,8 +280,8 @@ class Recorder:
             return
         call.looks += 1
         call.may_differentiate = call.looks < MOST_LOOKS
-        given, results = list(self._arrays((args, kwargs))), list(self._arrays(result))
-        wanted = [place for place, array in enumerate(given) if dialect.is_differentiated(array)]
+        inputs, results = list(self._arrays((args, kwargs))), list(self._arrays(result))
+        differentiated_places = [place for place, array in enumerate(inputs) if dialect.is_differentiated(array)]
         weights = [
             recorded_arrays.weight(tuple(array.shape), dialect.dtype_of(array)).written
             if dialect.is_differentiated(array)
@@ -292,9 +292,9 @@ class Recorder:
         def went() -> None:
             if not call.is_differentiated and self._is_on:
                 call.is_differentiated, call.may_differentiate = True, False
-                self._book.add(call.entry, {"gradient": {"wanted": wanted, "results": weights}})
+                self._book.add(call.entry, {"gradient": {"wanted": differentiated_places, "results": weights}})
 
-        if wanted and any(weights):
+        if differentiated_places and any(weights):
             dialect.on_backward(results, went)
 
     def _arrays(self, tree: Any) -> Iterator[Array]:

@@ -184,14 +184,14 @@ def refusal(framework: str, function: str) -> str | None:
     return None
 
 
-def argument_refusal(framework: str, written: Any) -> str | None:
+def argument_refusal(framework: str, value: Any) -> str | None:
     """The reason why a call may not have these arguments, as a recording has them written; None if it may."""
-    return next(_refused_values(framework, written), None)
+    return next(_refused_values(framework, value), None)
 
 
-def call_refusal(framework: str, function: str, written: Any) -> str | None:
+def call_refusal(framework: str, function: str, value: Any) -> str | None:
     """The reason why a recording may not make this call; None if it may."""
-    return refusal(framework, function) or argument_refusal(framework, written)
+    return refusal(framework, function) or argument_refusal(framework, value)
 
 
 def names_value(framework: str, kind: str, name: str) -> bool:
@@ -216,13 +216,13 @@ def refused_names(framework: str) -> frozenset[str]:
     return frozenset(chain.from_iterable(REFUSED[framework].values()))
 
 
-def _refused_values(framework: str, written: Any) -> Iterator[str]:
-    if isinstance(written, list):
-        for member in written:
+def _refused_values(framework: str, value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        for member in value:
             yield from _refused_values(framework, member)
-    elif isinstance(written, Mapping):
-        kind, content = next(iter(written.items()), ("", None))
-        if "named" in written:
+    elif isinstance(value, Mapping):
+        kind, content = next(iter(value.items()), ("", None))
+        if "named" in value:
             if not names_value(framework, str(kind), str(content)):
                 yield f"{NO_FUNCTION}, as this one does: {content}"
         elif kind not in _PLAIN:

@@ -35,7 +35,7 @@ class Sites:
             try:
                 name = names[file]
             except KeyError:
-                name = self._named(file)
+                name = self._shown_name(file)
                 if len(names) < MOST_FILES:
                     names[file] = name
             if name:
@@ -45,7 +45,7 @@ class Sites:
             frame = frame.f_back
         return in_package
 
-    def _named(self, file: str) -> str | None:
+    def _shown_name(self, file: str) -> str | None:
         """The name under which a file of the user's is shown; empty in an installed package, None in what is Python's,
         the framework's or ours."""
         if file.startswith("<"):

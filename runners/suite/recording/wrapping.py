@@ -58,7 +58,7 @@ class _Inside(threading.local):
 
 
 @contextmanager
-def wrapped(places: Iterable[FunctionLocation], caller: CallHandler, mode: Mode) -> Iterator[None]:
+def wrap_functions(places: Iterable[FunctionLocation], caller: CallHandler, mode: Mode) -> Iterator[None]:
     """Wrap the functions at these places."""
     inside, before = _Inside(), []
     try:
@@ -85,7 +85,7 @@ def _wrapper(
     last = place.name.rpartition(".")[2]
     as_called, own_folder = place.as_called or function, place.own_folder
 
-    def computed(*args: Any, **kwargs: Any) -> Any:
+    def compute(*args: Any, **kwargs: Any) -> Any:
         with mode.computing():
             return as_called(*args, **kwargs)
 
@@ -98,7 +98,7 @@ def _wrapper(
             return function(*args, **kwargs)
         inside.yes = True
         try:
-            return caller.call(computed, last, place.name, place.take_apart(args), kwargs)
+            return caller.call(compute, last, place.name, place.take_apart(args), kwargs)
         finally:
             inside.yes = False
 

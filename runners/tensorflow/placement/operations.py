@@ -58,14 +58,14 @@ def watch_operations(note: NoteOperation) -> Iterator[None]:
 
 
 def _noting(execute: Callable[..., Any], place: int, note: NoteOperation) -> Callable[..., Any]:
-    def noted(*arguments: Any) -> Any:
+    def execute_and_note(*arguments: Any) -> Any:
         result = execute(*arguments)
         name = arguments[place]
         inputs = [part for part in _arrays(arguments[place + 1 :]) if isinstance(part, ops.EagerTensor)]
         note(name.decode() if isinstance(name, bytes) else name, inputs, list(_arrays(result)))
         return result
 
-    return noted
+    return execute_and_note
 
 
 def _arrays(result: Any) -> Iterator[Any]:

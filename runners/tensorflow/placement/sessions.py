@@ -58,8 +58,8 @@ def watch_sessions(note: Note) -> Iterator[None]:
     def run(self: Any, options: Any, feed_dict: Any, fetch_list: Any, target_list: Any, run_metadata: Any) -> Any:
         if options is not None or run_metadata is not None:
             return original(self, options, feed_dict, fetch_list, target_list, run_metadata)
-        wanted = config_pb2.RunOptions(output_partition_graphs=True).SerializeToString()
-        request, answer = pywrap_tf_session.TF_NewBufferFromString(wanted), pywrap_tf_session.TF_NewBuffer()
+        request_options = config_pb2.RunOptions(output_partition_graphs=True).SerializeToString()
+        request, answer = pywrap_tf_session.TF_NewBufferFromString(request_options), pywrap_tf_session.TF_NewBuffer()
         try:
             result = original(self, request, feed_dict, fetch_list, target_list, answer)
             metadata = config_pb2.RunMetadata.FromString(pywrap_tf_session.TF_GetBuffer(answer))

@@ -75,9 +75,9 @@ class Watch:
     def _operation(self, name: str, inputs: list[Any], outputs: list[Any]) -> None:
         # A compiled function that returns as many numbers as it was given has taken an array apart.
         if inputs and (name in PICKS or 1 < len(outputs) == _size(inputs[0])):
-            self._picks.taken(inputs[0], outputs)
+            self._picks.note_parts(inputs[0], outputs)
         else:
-            self._picks.computed(inputs, outputs)
+            self._picks.note_results(inputs, outputs)
         self.operation(name, outputs)
 
     def operation(self, name: str, arrays: list[Any]) -> None:
@@ -170,7 +170,7 @@ class CompiledWatch(Watch):
     def operation(self, name: str, arrays: list[Any]) -> None:
         self.proof.devices.update(device_of(array.device) for array in arrays if not _is_of_host(array))
         if name not in self._holds:
-            self._holds[name] = self._held(name)
+            self._holds[name] = self._count_work(name)
         executions, beside = self._holds[name]
         for operation, count in beside.items():
             self.record.add(Elsewhere(operation, count))
@@ -186,7 +186,7 @@ class CompiledWatch(Watch):
         elif node.op not in WITHOUT_WORK:
             self.elsewhere(node.op)
 
-    def _held(self, name: str) -> tuple[int, Counter[str]]:
+    def _count_work(self, name: str) -> tuple[int, Counter[str]]:
         """The compiled executions in an operation or function, and the operations that it runs on the host."""
         if not is_function(name):
             return 0, Counter([name] if name not in {*WITHOUT_WORK, *CALLS} else [])
@@ -203,7 +203,7 @@ def watch_python(note: Callable[[str], None]) -> Iterator[None]:
     """Note each call of a body of ``numpy_function`` or ``py_function``: Python on the host, on any device."""
     registry, eagerly = FuncRegistry.__call__, script_ops.py_func_common
 
-    def called(self: Any, token: Any, device: Any, arguments: Any) -> Any:
+    def call_and_note(self: Any, token: Any, device: Any, arguments: Any) -> Any:
         note("EagerPyFunc" if isinstance(self.get(token), script_ops.EagerFunc) else "PyFunc")
         return registry(self, token, device, arguments)
 
@@ -213,7 +213,7 @@ def watch_python(note: Callable[[str], None]) -> Iterator[None]:
             note("PyFunc")
         return eagerly(*arguments, **options)
 
-    FuncRegistry.__call__, script_ops.py_func_common = called, common
+    FuncRegistry.__call__, script_ops.py_func_common = call_and_note, common
     try:
         yield
     finally:

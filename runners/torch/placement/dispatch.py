@@ -68,12 +68,12 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         own_tensors = list(tensors((args, kwargs)))
         if _name(func) in MOVES:
             result = func(*args, **kwargs)
-            self.transfers.moved(func._schema.name, (args, kwargs), result)
+            self.transfers.note_move(func._schema.name, (args, kwargs), result)
             return result
         if not (own_tensors or self._is_made_there(kwargs)):
             return func(*args, **kwargs)
-        result = self._followed(func, args, kwargs) if self._device.watches_kernels else func(*args, **kwargs)
-        self.transfers.computed(func._schema.name, (args, kwargs), result)
+        result = self._follow(func, args, kwargs) if self._device.watches_kernels else func(*args, **kwargs)
+        self.transfers.note_operation(func._schema.name, (args, kwargs), result)
         if own_tensors and _name(func) not in VIEWS:
             devices = {str(tensor.device) for tensor in (*own_tensors, *tensors(result)) if tensor.dim() > 0}
             self._proof.devices |= devices
@@ -81,7 +81,7 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
                 self.transfers.record.add(Elsewhere(f"{func._schema.name} (host arrays)"))
         return result
 
-    def _followed(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
+    def _follow(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
         """The operation's result, its kernel watched."""
         self._kernel_of, self._copied = func._schema.name, False
         try:
@@ -94,7 +94,7 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
 
     def _within_kernel(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
         """An operation that a kernel asks for: the values of a device's array must not go to the host by it."""
-        result = self._called(func, args, kwargs)
+        result = self._call(func, args, kwargs)
         self._copied |= self._goes_to_host((args, kwargs), result, arrays=True)
         # One number may be what a kernel decides by, or all that it works on.
         if not self._copied and self._goes_to_host((args, kwargs), result, arrays=False):
@@ -109,7 +109,7 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         )
         return any(there) and not all(back)
 
-    def _called(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
+    def _call(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
         """Followed into its kernel in turn, unless that can tell nothing new."""
         on_its_way = self._copied or _name(func) in MOVES | _WITHOUT_KERNEL
         from_nothing = next(tensors((args, kwargs)), None) is None and not self._is_made_there(kwargs)

@@ -16,7 +16,7 @@ from torch import overrides
 from torch.jit import _builtins
 from torch.utils import _device
 
-from runners.suite.replacing import replaced
+from runners.suite.replacing import replacing
 from runners.torch.placement.transfers import Transfers
 
 _READS = ("item", "tolist", "numpy", "__bool__", "__int__", "__float__", "__complex__", "__index__")
@@ -40,7 +40,7 @@ def watched_methods(transfers: Transfers) -> Iterator[None]:
         @wraps(method)
         def read(tensor: torch.Tensor, *arguments: Any, **options: Any) -> Any:
             result = method(tensor, *arguments, **options)
-            transfers.fetched(f"Tensor.{name}", tensor)
+            transfers.note_fetch(f"Tensor.{name}", tensor)
             return result
 
         return read
@@ -49,7 +49,7 @@ def watched_methods(transfers: Transfers) -> Iterator[None]:
         @wraps(method)
         def move(*arguments: Any, **options: Any) -> Any:
             result = method(*arguments, **options)
-            transfers.moved(f"Tensor.{name}", (arguments, options), result)
+            transfers.note_move(f"Tensor.{name}", (arguments, options), result)
             return result
 
         return move
@@ -58,12 +58,12 @@ def watched_methods(transfers: Transfers) -> Iterator[None]:
         @wraps(function)
         def make(*arguments: Any, **options: Any) -> Any:
             result = function(*arguments, **options)
-            transfers.brought(result)
+            transfers.note_arrival(result)
             return result
 
         return make
 
-    with _unremembered(), ExitStack() as stack:
+    with _caches_kept_clean(), ExitStack() as stack:
         for owner, names, watch in (
             (torch.Tensor, _READS, reading),
             (torch.Tensor, _MOVES, moving),
@@ -72,7 +72,7 @@ def watched_methods(transfers: Transfers) -> Iterator[None]:
             for name in names:
                 function = getattr(owner, name)
                 stand_in = watch(name, function)
-                stack.enter_context(replaced(owner, name, stand_in))
+                stack.enter_context(replacing(owner, name, stand_in))
                 stack.enter_context(_known_to_the_compiler(function, stand_in))
         yield
 
@@ -82,12 +82,12 @@ def watched_export(transfers: Transfers, owner: Any, name: str) -> Iterator[None
     """Have a function that gives a tensor's memory to others note whose it gave."""
     export = getattr(owner, name)
 
-    def exported(tensor: torch.Tensor) -> Any:
+    def export_and_note(tensor: torch.Tensor) -> Any:
         capsule = export(tensor)
-        transfers.fetched(name.strip("_"), tensor)
+        transfers.note_fetch(name.strip("_"), tensor)
         return capsule
 
-    with replaced(owner, name, exported):
+    with replacing(owner, name, export_and_note):
         yield
 
 
@@ -107,7 +107,7 @@ def _known_to_the_compiler(function: _Method, stand_in: _Method) -> Iterator[Non
 
 
 @contextmanager
-def _unremembered() -> Iterator[None]:
+def _caches_kept_clean() -> Iterator[None]:
     """Let torch keep no stand-in where it looks something up once among its own functions."""
     # A scope of a device asks these at each call; torch itself calls them, not what stands for them.
     _device._device_constructors()

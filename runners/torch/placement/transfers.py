@@ -47,7 +47,7 @@ class Transfers:
         self._operations_before = operations()
         self._picks = Picks(torch.Tensor.numel)
 
-    def moved(self, operation: str, inputs: Any, result: Any) -> None:
+    def note_move(self, operation: str, inputs: Any, result: Any) -> None:
         """Note an operation whose purpose is to carry values."""
         there = [tensor for tensor in tensors(inputs) if self._is_there(tensor)]
         arrivals = [tensor for tensor in tensors(result) if self._is_there(tensor)]
@@ -61,31 +61,31 @@ class Transfers:
         elif arrivals and not all(self._is_there(tensor) for tensor in tensors(inputs)):
             self._bring(arrivals)
         else:
-            self._picks.computed(there, arrivals)
+            self._picks.note_results(there, arrivals)
 
-    def fetched(self, operation: str, tensor: torch.Tensor) -> None:
+    def note_fetch(self, operation: str, tensor: torch.Tensor) -> None:
         """Note that the numbers of a tensor were asked for; a view of a single one is picked out of its array."""
         if not self._is_there(tensor):
             return
         whole = tensor._base
         if whole is not None and tensor.numel() == 1 and not self._picks.behind(tensor):
-            self._picks.taken(whole, [tensor])
+            self._picks.note_parts(whole, [tensor])
         self._read(operation, tensor)
 
-    def brought(self, tensor: torch.Tensor) -> None:
+    def note_arrival(self, tensor: torch.Tensor) -> None:
         """Note a tensor that was made of numbers on the host."""
         if self._is_there(tensor):
             self._bring([tensor])
 
-    def computed(self, operation: str, inputs: Any, result: Any) -> None:
+    def note_operation(self, operation: str, inputs: Any, result: Any) -> None:
         """Note any other operation: a number that it picks out of an array, or work of the device."""
         arrays = [tensor for tensor in tensors(inputs) if self._is_there(tensor)]
         outputs = [tensor for tensor in tensors(result) if self._is_there(tensor)]
         name = operation.partition("::")[2]
         if name in VIEWS and arrays:
-            self._picks.taken(arrays[0], outputs)
+            self._picks.note_parts(arrays[0], outputs)
         else:
-            self._picks.computed(arrays, outputs)
+            self._picks.note_results(arrays, outputs)
         if name not in VIEWS | ROOM:
             self.record.add(WORKED)
 

@@ -68,7 +68,7 @@ def demands(folder: Path) -> list[Stub]:
 def missing(present: Mapping[str, LibraryTables]) -> list[Stub]:
     """The stubs that make up for what these libraries need and do not have among them."""
     _require_own_folder(present)
-    defined = frozenset[str]().union(*(tables.defined for tables in present.values()))
+    defined_symbols = frozenset[str]().union(*(tables.defined for tables in present.values()))
     symbols: dict[str, set[ImportedSymbol]] = defaultdict(set)
     versions: dict[str, set[str]] = defaultdict(set)
     for tables in present.values():
@@ -79,7 +79,7 @@ def missing(present: Mapping[str, LibraryTables]) -> list[Stub]:
             if soname in absent:
                 versions[soname].add(version)
                 symbols[soname].update(ImportedSymbol(name, version) for name in names)
-        for name in sorted(tables.asked - defined):
+        for name in sorted(tables.asked - defined_symbols):
             if absent and OF_CUDA.fullmatch(name):
                 symbols[_home(name, absent)].add(ImportedSymbol(name))
     return [Stub(soname, tuple(sorted(symbols[soname])), tuple(sorted(versions[soname]))) for soname in sorted(symbols)]
@@ -111,8 +111,8 @@ def _home(name: str, sonames: Sequence[str]) -> str:
 def read(file: Path) -> LibraryTables:
     """The tables of a library's file. Raises ``StubError``."""
     try:
-        with file.open("rb") as opened:
-            return _tables(ELFFile(opened))
+        with file.open("rb") as stream:
+            return _tables(ELFFile(stream))
     except (ELFError, struct.error, ValueError, IndexError, KeyError) as error:
         raise StubError(f"{file.name} cannot be read as a library: {error}") from error
 
@@ -120,21 +120,21 @@ def read(file: Path) -> LibraryTables:
 def _tables(elf: ELFFile) -> LibraryTables:
     dynamic = _section(elf, ".dynamic", DynamicSection)
     strings: bytes = _section(elf, ".dynstr", Section).data()
-    needed = tuple(_texts(dynamic, "DT_NEEDED", strings))
+    needed_libraries = tuple(_texts(dynamic, "DT_NEEDED", strings))
     versions = _versions_needed(elf)
     asked_by_version: dict[tuple[str, str], set[str]] = {version: set() for version in versions.values()}
-    defined, asked = set(), set()
+    defined_symbols, asked_symbols = set(), set()
     for name, is_defined, is_weak, number in _symbols(elf, strings):
         if is_defined:
-            defined.add(name)
+            defined_symbols.add(name)
         elif number in versions:
             asked_by_version[versions[number]].add(name)
         elif not is_weak:
-            asked.add(name)
+            asked_symbols.add(name)
     return LibraryTables(
-        needed,
-        frozenset(defined),
-        frozenset(asked),
+        needed_libraries,
+        frozenset(defined_symbols),
+        frozenset(asked_symbols),
         {version: frozenset(names) for version, names in asked_by_version.items()},
         # DT_RPATH comes before LD_LIBRARY_PATH, and does not count beside DT_RUNPATH, which comes after it.
         any("$ORIGIN" in folders.split(":") for folders in _texts(dynamic, "DT_RPATH", strings))

@@ -75,10 +75,10 @@ def shared_object(stub: Stub, answers: dict[str, Answer]) -> bytes:
     texts = [_text_of(stub, symbol, answers) for symbol in stub.symbols]
     texts_at = [tables.add(text, 1) for text in texts]
     symbols_at = tables.end(8)
-    code_at = _aligned(symbols_at + _SYMBOL.size * (1 + len(names)), _PAGE)
+    code_at = _align(symbols_at + _SYMBOL.size * (1 + len(names)), _PAGE)
     code, entries = _code(stub.symbols, answers, [at - code_at for at in texts_at], [len(text) for text in texts])
     tables.add(_symbol_table(names, [code_at + entry for entry in entries]), 8)
-    dynamic_at = _aligned(code_at + len(code), _PAGE)
+    dynamic_at = _align(code_at + len(code), _PAGE)
     dynamic = b"".join(
         _DYNAMIC.pack(tag, value)
         for tag, value in (
@@ -115,7 +115,7 @@ class _Layout:
 
     def end(self, alignment: int) -> int:
         """Where a part would stand that is added next."""
-        return _aligned(len(self.content), alignment)
+        return _align(len(self.content), alignment)
 
     def add(self, part: bytes, alignment: int) -> int:
         """The place of a part."""
@@ -124,7 +124,7 @@ class _Layout:
         return place
 
 
-def _aligned(place: int, alignment: int) -> int:
+def _align(place: int, alignment: int) -> int:
     return -(-place // alignment) * alignment
 
 
@@ -138,9 +138,9 @@ def _headers(tables: int, code: tuple[int, int], dynamic: tuple[int, int]) -> by
         (_PT_DYNAMIC, _READ | _WRITE, *dynamic, 8),
         (_PT_GNU_STACK, _READ | _WRITE, 0, 0, 16),
     )
-    shared, current, program_headers_at = 3, 1, _HEADER.size
+    file_type, current, program_headers_at = 3, 1, _HEADER.size
     sizes = (_HEADER.size, _PROGRAM_HEADER.size, len(segments), 0, 0, 0)
-    header = _HEADER.pack(identity, shared, _EM_X86_64, current, 0, program_headers_at, 0, 0, *sizes)
+    header = _HEADER.pack(identity, file_type, _EM_X86_64, current, 0, program_headers_at, 0, 0, *sizes)
     return header + b"".join(
         _PROGRAM_HEADER.pack(kind, flags, at, at, at, size, size, alignment)
         for kind, flags, at, size, alignment in segments
@@ -199,7 +199,7 @@ def _code(
     code = bytearray(_END)
     entries = []
     for symbol, text, length in zip(symbols, texts, lengths):
-        code += b"\xcc" * (_aligned(len(code), _CODE_ALIGNMENT) - len(code))
+        code += b"\xcc" * (_align(len(code), _CODE_ALIGNMENT) - len(code))
         entries.append(len(code))
         code += _body(answers.get(symbol.name), len(code), text, length)
     return bytes(code), entries

@@ -17,7 +17,7 @@ from typing import Any
 
 from runners.suite.cases import Case
 from runners.suite.device import Device
-from runners.suite.replacing import replaced
+from runners.suite.replacing import replacing
 
 Signatures = Callable[[Any], Sequence[inspect.Signature]]
 """The signatures of a function, one for each of its overloads; none where nothing tells."""
@@ -81,7 +81,7 @@ class Recorder:
         if not self._is_patched(member):
             return self._noting(member)
         for method in self.reading.methods(member):
-            self._patches.enter_context(replaced(member, method, self._noting(getattr(member, method))))
+            self._patches.enter_context(replacing(member, method, self._noting(getattr(member, method))))
         return member
 
     def _is_patched(self, function: Any) -> bool:

@@ -62,7 +62,7 @@ NOUNS = re.compile("bed|bound|come|embed|feed|heed|hundred|need|read|seed|shed|s
 CEILINGS = {
     "protocol": (0.0, 0.0),
     "coordinator": (0.1, 0.0),
-    "runners": (6.2, 11.8),
+    "runners": (5.6, 9.7),
     "freezing": (0.5, 0.5),
     "portolan": (0.0, 0.0),
     "bench": (0.4, 0.0),

@@ -24,7 +24,7 @@ def tasks_of(kinds: list[tuple[str, TimingPolicy]]) -> list[Task]:
 def test_nothing_is_lost_and_nothing_overtakes(kinds: list[tuple[str, TimingPolicy]]) -> None:
     queue, tasks, taken_tasks = TaskQueue(), tasks_of(kinds), []
     queue.extend(tasks)
-    while stretch := queue.take(timed=True):
+    while stretch := queue.take(takes_timed=True):
         assert len({(task.group, task.is_untimed) for task in stretch}) == 1
         taken_tasks.extend(stretch)
     assert taken_tasks == tasks
@@ -35,7 +35,7 @@ def test_nothing_is_lost_and_nothing_overtakes(kinds: list[tuple[str, TimingPoli
 def test_who_takes_no_timed_task_takes_nothing_past_one(kinds: list[tuple[str, TimingPolicy]]) -> None:
     queue, tasks, taken_tasks = TaskQueue(), tasks_of(kinds), []
     queue.extend(tasks)
-    while stretch := queue.take(timed=False):
+    while stretch := queue.take(takes_timed=False):
         taken_tasks.extend(stretch)
     assert all(task.is_untimed for task in taken_tasks)
     assert queue.first is None or not queue.first.is_untimed

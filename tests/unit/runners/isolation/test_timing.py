@@ -55,8 +55,8 @@ def test_steady_samples_stop_early() -> None:
 
 
 def test_steady_samples_of_one_moment_do_not_stop_early() -> None:
-    assert not timing.enough([1.0] * 10, budget_used=False, spanned=False)
-    assert timing.enough([1.0] * timing.MAX_SAMPLES, budget_used=False, spanned=False)
+    assert not timing.enough([1.0] * 10, budget_used=False, spans_enough=False)
+    assert timing.enough([1.0] * timing.MAX_SAMPLES, budget_used=False, spans_enough=False)
 
 
 def test_scattered_samples_go_on_up_to_a_limit() -> None:

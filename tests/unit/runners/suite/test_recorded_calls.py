@@ -19,7 +19,7 @@ from runners.errors import SuiteError
 from runners.suite.cases import Case, Inputs
 from runners.suite.checks import TOLERANCES
 from runners.suite.recording import sites
-from runners.suite.recording.arrays import MOST_VALUES, RecordedArray, described
+from runners.suite.recording.arrays import MOST_VALUES, RecordedArray, describe
 from runners.suite.recording.book import Book
 from runners.suite.recording.reading import RecordedArguments, RecordedCall, functions_of
 
@@ -65,19 +65,19 @@ def write_recording(folder: Path, **changes: Any) -> Path:
     ],
 )
 def test_whole_numbers_and_what_is_not_finite_are_kept(values: Any, dtype: str) -> None:
-    drawn_array = RecordedArray.read(described(values, dtype, with_values=False).written).made(inputs())
+    drawn_array = RecordedArray.read(describe(values, dtype, with_values=False).written).made(inputs())
     assert np.array_equal(drawn_array, values)
     assert drawn_array.shape == values.shape
 
 
 def test_floats_are_drawn_from_their_range_unless_their_values_are_asked_for() -> None:
     values = np.linspace(2.0, 3.0, 50, dtype=np.float32)
-    array = described(values, "float32", with_values=False)
+    array = describe(values, "float32", with_values=False)
     drawn_array = array.made(inputs())
     assert array.values is None
     assert drawn_array.shape == (50,)
     assert 2.0 <= drawn_array.min() < drawn_array.max() <= 3.0
-    assert np.array_equal(described(values, "float32", with_values=True).made(inputs()), values)
+    assert np.array_equal(describe(values, "float32", with_values=True).made(inputs()), values)
 
 
 def test_values_unpack_to_no_more_than_their_shape_has() -> None:
@@ -92,7 +92,7 @@ def test_values_unpack_to_no_more_than_their_shape_has() -> None:
 
 
 def test_of_a_large_array_of_whole_numbers_there_is_the_range() -> None:
-    array = described(np.arange(MOST_VALUES + 1), "int64", with_values=False)
+    array = describe(np.arange(MOST_VALUES + 1), "int64", with_values=False)
     assert (array.values, array.low, array.high) == (None, 0, MOST_VALUES)
     assert array.made(inputs()).dtype == np.int64
 

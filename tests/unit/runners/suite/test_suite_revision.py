@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.suite.source import free_names, written
+from runners.suite.source import free_names, syntax_text
 from tests.interpreters import bare_environment, find, of_version
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -262,7 +262,7 @@ def test_two_versions_of_python_write_the_same_source_alike(tmp_path: Path) -> N
 
 def test_source_is_written_without_the_words_of_one_version_of_python() -> None:
     (function,) = ast.parse("def f(x: int = -1) -> str:\n    'Doc.'\n    return f'{{{x!r:>{w}}' 'b' + u'c'").body
-    assert written(function) == (
+    assert syntax_text(function) == (
         "FunctionDef(name='f',args=arguments(args=[arg(arg='x')],defaults=[UnaryOp(op=USub(),operand=int:1)]),"
         "body=[Return(value=BinOp(left=JoinedStr('{',FormattedValue(value=Name(id='x'),conversion=114,"
         "format_spec=JoinedStr('>',FormattedValue(value=Name(id='w'),conversion=-1))),'b'),op=Add(),right=str:'c'))])"
