@@ -7,42 +7,70 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
-Document = Mapping[str, Any]
-"""A report of ``portolan assess --format json``."""
+from coordinator.assess.evidence import TargetEvidence
+from coordinator.assess.findings import Assessment
+from coordinator.assess.verdicts import KINDS, Kind, Weight
+from coordinator.assess.whole_run import KINDS as EVENT_KINDS
+from protocol.recording_format import GRADIENT_SUFFIX
+from protocol.watched_run import WatchedRun
 
-SEEN_KINDS = ("fails", "falls-back")
-"""The kinds of findings that a whole run shows of a function."""
 BACKWARD = "torch.Tensor.backward"
 """The one call in which a whole run sees all that a program computes backward."""
 COMMAND = "the command"
 VALUES = "the values"
+PREDICTING = (Kind.wrong, Kind.fails, Kind.falls_back)
 
 
 @dataclass(frozen=True, order=True)
-class Key:
-    """What is predicted, or happens: a function and its kind of bad end."""
+class Event:
+    """A function that ended badly in a whole run, and how."""
 
     function: str
-    kind: str
+    kind: Kind
+
+
+@dataclass(frozen=True, order=True)
+class Prediction:
+    """A finding: a function that is said to end badly."""
+
+    function: str
+    kind: Kind
+    is_backward: bool
+    """Whether it ends so in cases with a gradient, which a whole run sees as a backward pass."""
+
+    def is_of(self, event: Event) -> bool:
+        if event.kind != self.kind:
+            return False
+        return (self.is_backward and event.function == BACKWARD) or plain(event.function) == plain(self.function)
 
 
 @dataclass(frozen=True)
 class Score:
     """The events of one model, and the predictions for it."""
 
-    events: frozenset[Key]
-    predicted_events: frozenset[Key]
-    predictions: frozenset[Key]
+    events: frozenset[Event]
+    missed_events: frozenset[Event]
+    """Those that nothing predicted."""
+    predictions: frozenset[Prediction]
     """Of a run that ended early those alone that came true: the others had no chance to."""
-    met_predictions: frozenset[Key]
+    unmet_predictions: frozenset[Prediction]
 
     @property
-    def missed_events(self) -> frozenset[Key]:
-        return self.events - self.predicted_events
+    def predicted(self) -> int:
+        return len(self.events) - len(self.missed_events)
 
     @property
-    def unmet_predictions(self) -> frozenset[Key]:
-        return self.predictions - self.met_predictions
+    def met(self) -> int:
+        return len(self.predictions) - len(self.unmet_predictions)
+
+
+def score(events: AbstractSet[Event], predictions: Iterable[Prediction], *, ended_early: bool) -> Score:
+    all_predictions = frozenset(predictions)
+    unmet = frozenset(one for one in all_predictions if not any(map(one.is_of, events)))
+    missed = frozenset(event for event in events if not any(one.is_of(event) for one in all_predictions))
+    if ended_early:
+        return Score(frozenset(events), missed, all_predictions - unmet, frozenset())
+    return Score(frozenset(events), missed, all_predictions, unmet)
 
 
 def plain(function: str) -> str:
@@ -50,61 +78,36 @@ def plain(function: str) -> str:
     return function.rpartition(".")[2].replace("_", "").lower()
 
 
-def events_of(whole: Document, *, has_wrong_values: bool) -> frozenset[Key]:
-    """What went wrong in a whole run.
-
-    An early end without a call that raised is an event of the command itself.
-    """
-    keys = {Key(event["function"], event["kind"]) for event in whole["events"]}
-    if whole["exit_code"] != 0 and all(key.kind != "fails" for key in keys):
-        keys.add(Key(COMMAND, "fails"))
+def events_of(run: WatchedRun, *, has_wrong_values: bool) -> frozenset[Event]:
+    """What went wrong in a whole run. An early end without a call that raised is an event of the command itself."""
+    events = {Event(event.function, EVENT_KINDS[event.kind]) for event in run.events}
+    if run.exit_code != 0 and all(event.kind is not Kind.fails for event in events):
+        events.add(Event(COMMAND, Kind.fails))
     if has_wrong_values:
-        keys.add(Key(VALUES, "wrong"))
-    return frozenset(keys)
+        events.add(Event(VALUES, Kind.wrong))
+    return frozenset(events)
 
 
-def findings_of(report: Document, files: AbstractSet[str] | None = None) -> list[Document]:
-    """The findings of a report that a whole run could show, with a place in one of the files; None: anywhere."""
-    return [
-        finding
-        for finding in report["findings"]
-        if finding["weight"] == "finding"
-        and finding["kind"] in (*SEEN_KINDS, "wrong")
-        and (files is None or any(place["path"] in files for place in finding["places"]))
-    ]
+def predictions_of_recording(assessment: Assessment, replays: TargetEvidence) -> Iterable[Prediction]:
+    """All findings of wrong values are one prediction: that the values of the model are wrong."""
+    for finding in assessment.of_weight(Weight.finding):
+        kind, function = finding.verdict.kind, finding.verdict.function
+        if kind in PREDICTING:
+            failing_cases = filter(KINDS[kind], replays.functions[function])
+            is_backward = any(case.case.endswith(GRADIENT_SUFFIX) for case in failing_cases)
+            yield prediction(function, kind, is_backward=is_backward)
 
 
-def score(events: AbstractSet[Key], findings: Iterable[Document], *, ended_early: bool) -> Score:
-    """Match events and findings by kind and by the plain name of the function.
-
-    The findings of wrong values are one prediction, that the values of the model are wrong. What happens in the
-    backward pass is predicted by a finding whose case has a gradient, and meets it.
-    """
-    predictions: set[Key] = set()
-    met_predictions: set[Key] = set()
-    predicted_events: set[Key] = set()
-    for finding in findings:
-        prediction = _prediction(finding)
-        matching = {event for event in events if _shows(event, prediction, finding)}
-        predictions.add(prediction)
-        predicted_events |= matching
-        if matching:
-            met_predictions.add(prediction)
-    return Score(
-        events=frozenset(events),
-        predicted_events=frozenset(predicted_events),
-        predictions=frozenset(met_predictions if ended_early else predictions),
-        met_predictions=frozenset(met_predictions),
-    )
+def predictions_of_source(report: Mapping[str, Any], files: AbstractSet[str]) -> Iterable[Prediction]:
+    """Of a report as JSON: the findings with a place in one of the files, likewise."""
+    for finding in report["findings"]:
+        is_inside = any(place["path"] in files for place in finding["places"])
+        if is_inside and finding["weight"] == Weight.finding and finding["kind"] in PREDICTING:
+            is_backward = "gradient" in finding["case"]
+            yield prediction(finding["function"], Kind(finding["kind"]), is_backward=is_backward)
 
 
-def _prediction(finding: Document) -> Key:
-    return Key(VALUES if finding["kind"] == "wrong" else finding["function"], finding["kind"])
-
-
-def _shows(event: Key, prediction: Key, finding: Document) -> bool:
-    if event.kind != prediction.kind:
-        return False
-    if event.function == BACKWARD:
-        return "gradient" in finding["case"]
-    return plain(event.function) == plain(prediction.function)
+def prediction(function: str, kind: Kind, *, is_backward: bool) -> Prediction:
+    if kind is Kind.wrong:
+        return Prediction(VALUES, kind, is_backward=False)
+    return Prediction(function, kind, is_backward)

@@ -1,80 +1,121 @@
-"""Events of a whole run are matched with findings by function and kind, and the list of models is whole."""
+"""Events of a whole run are matched with predictions by function and kind; the models and their draw."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 import pytest
 
-from bench.assess import PROGRAMS, relative_error
 from bench.assess.models import drawn, read_models
-from bench.assess.scoring import BACKWARD, COMMAND, VALUES, Key, events_of, findings_of, plain, score
+from bench.assess.scoring import (
+    BACKWARD,
+    COMMAND,
+    VALUES,
+    Event,
+    Prediction,
+    events_of,
+    plain,
+    predictions_of_recording,
+    predictions_of_source,
+    score,
+)
+from bench.assess.trial import PROGRAMS, relative_error
+from coordinator.assess.replayed import assess_replays
+from coordinator.assess.verdicts import SLOW, Kind
+from protocol.recording import RecordedSite
+from protocol.watched_run import WatchedEvent, WatchedRun
+from tests.unit.coordinator.assess.cases import target
+from tests.unit.coordinator.assess.test_recorded_runs import call, outcome, recording
 
 
-def finding(
-    function: str, kind: str, *, case: str = "a", weight: str = "finding", path: str = "a.py"
-) -> dict[str, Any]:
-    return {"function": function, "kind": kind, "case": case, "weight": weight, "places": [{"path": path}]}
+def whole(*events: tuple[str, Any], exit_code: int | None = 0) -> WatchedRun:
+    sites = [RecordedSite(file="train.py", line=1, count=1)]
+    return WatchedRun(
+        portolan="0.1.0",
+        framework="torch",
+        version="2.9.0",
+        device="xla",
+        command=["python", "train.py"],
+        watched_at=datetime(2026, 11, 28, tzinfo=UTC),
+        seconds=1.0,
+        exit_code=exit_code,
+        notes=[],
+        events=[WatchedEvent(function=name, kind=kind, said="it", sites=sites) for name, kind in events],
+    )
 
 
-def whole(*events: tuple[str, str], exit_code: int | None = 0) -> dict[str, Any]:
-    return {"exit_code": exit_code, "events": [{"function": name, "kind": kind} for name, kind in events]}
+def prediction(function: str, kind: Kind = Kind.fails, *, is_backward: bool = False) -> Prediction:
+    return Prediction(function, kind, is_backward)
 
 
-def test_events_and_findings_of_one_function_and_kind_match() -> None:
-    events = events_of(whole(("torch.sort", "falls-back"), ("torch.mm", "fails")), has_wrong_values=False)
-    findings = [
-        finding("torch.Tensor.sort", "falls-back"),
-        finding("torch.mm", "falls-back"),
-        finding("torch.sin", "fails"),
-    ]
-    result = score(events, findings, ended_early=False)
-    assert result.missed_events == {Key("torch.mm", "fails")}
-    assert result.unmet_predictions == {Key("torch.mm", "falls-back"), Key("torch.sin", "fails")}
-    assert result.met_predictions == {Key("torch.Tensor.sort", "falls-back")}
+def test_events_and_predictions_of_one_function_and_kind_match() -> None:
+    events = events_of(whole(("torch.sort", "fell_back"), ("torch.mm", "raised")), has_wrong_values=False)
+    unmet_predictions = {prediction("torch.mm", Kind.falls_back), prediction("torch.sin")}
+    result = score(events, {prediction("torch.Tensor.sort", Kind.falls_back), *unmet_predictions}, ended_early=False)
+    assert result.missed_events == {Event("torch.mm", Kind.fails)}
+    assert result.unmet_predictions == unmet_predictions
+    assert (result.predicted, len(result.events), result.met, len(result.predictions)) == (1, 2, 1, 3)
 
 
 def test_after_an_early_end_only_predictions_that_came_true_count() -> None:
-    events = events_of(whole(("torch.mm", "fails"), exit_code=1), has_wrong_values=False)
-    result = score(events, [finding("torch.mm", "fails"), finding("torch.sin", "fails")], ended_early=True)
-    assert result.predictions == {Key("torch.mm", "fails")}
+    events = events_of(whole(("torch.mm", "raised"), exit_code=1), has_wrong_values=False)
+    result = score(events, {prediction("torch.mm"), prediction("torch.sin")}, ended_early=True)
+    assert result.predictions == {prediction("torch.mm")}
+    assert not result.missed_events | result.unmet_predictions
+
+
+@pytest.mark.parametrize("exit_code", [1, -11])
+def test_an_early_end_that_no_call_raised_is_an_event_of_its_own(exit_code: int) -> None:
+    events = events_of(whole(("torch.sort", "fell_back"), exit_code=exit_code), has_wrong_values=False)
+    assert Event(COMMAND, Kind.fails) in events
+    raising = events_of(whole(("torch.mm", "raised"), exit_code=exit_code), has_wrong_values=False)
+    assert raising == {Event("torch.mm", Kind.fails)}
+
+
+def test_an_event_of_the_backward_pass_is_met_by_a_prediction_for_a_gradient() -> None:
+    events = events_of(whole((BACKWARD, "fell_back")), has_wrong_values=False)
+    forward = prediction("torch.b", Kind.falls_back)
+    result = score(events, {prediction("torch.a", Kind.falls_back, is_backward=True), forward}, ended_early=False)
     assert not result.missed_events
+    assert result.unmet_predictions == {forward}
 
 
-@pytest.mark.parametrize("exit_code", [1, -11, None])
-def test_an_early_end_that_no_call_raised_is_an_event_of_its_own(exit_code: int | None) -> None:
-    events = events_of(whole(("torch.sort", "falls-back"), exit_code=exit_code), has_wrong_values=False)
-    assert Key(COMMAND, "fails") in events
-    assert Key(COMMAND, "fails") not in events_of(whole(("torch.mm", "fails"), exit_code=1), has_wrong_values=False)
+def test_a_recording_predicts_its_findings_and_says_which_have_a_gradient() -> None:
+    calls = recording(call("torch.sort", "a", 3), call("torch.mm", "a", 5), call("torch.sin", "a", 6))
+    replays = target(
+        {
+            "torch.sort": [outcome("torch.sort/a"), outcome("torch.sort/a-gradient", "fell_back")],
+            "torch.mm": [outcome("torch.mm/a", "failed")],
+            "torch.sin": [outcome("torch.sin/a")],
+        }
+    )
+    assert set(predictions_of_recording(assess_replays(calls, replays, SLOW), replays)) == {
+        prediction("torch.sort", Kind.falls_back, is_backward=True),
+        prediction("torch.mm"),
+    }
 
 
-def test_wrong_values_of_functions_are_one_prediction_of_the_models_values() -> None:
-    findings = [finding("torch.sort", "wrong"), finding("torch.mm", "wrong")]
-    result = score(events_of(whole(), has_wrong_values=True), findings, ended_early=False)
-    assert result.predictions == result.met_predictions == result.events == {Key(VALUES, "wrong")}
-    assert score(frozenset(), findings, ended_early=False).unmet_predictions == {Key(VALUES, "wrong")}
+def test_a_source_predicts_its_findings_in_the_files_of_the_model() -> None:
+    def finding(function: str, kind: str, *, weight: str = "finding", path: str = "a.py") -> dict[str, Any]:
+        case = f"{function}/gradient"
+        return {"function": function, "kind": kind, "case": case, "weight": weight, "places": [{"path": path}]}
 
-
-def test_an_event_of_the_backward_pass_is_predicted_by_a_case_with_a_gradient() -> None:
-    events = events_of(whole((BACKWARD, "falls-back")), has_wrong_values=False)
-    findings = [finding("torch.a", "falls-back", case="torch.a/x-gradient"), finding("torch.b", "falls-back")]
-    result = score(events, findings, ended_early=False)
-    assert not result.missed_events
-    assert result.unmet_predictions == {Key("torch.b", "falls-back")}
-
-
-def test_only_findings_that_a_whole_run_shows_predict_and_only_those_in_the_files() -> None:
     report = {
         "findings": [
             finding("torch.a", "fails"),
             finding("torch.b", "slow"),
             finding("torch.c", "fails", weight="note"),
             finding("torch.d", "fails", path="b.py"),
+            finding("torch.e", "wrong"),
+            finding("torch.f", "wrong"),
         ]
     }
-    assert [one["function"] for one in findings_of(report)] == ["torch.a", "torch.d"]
-    assert [one["function"] for one in findings_of(report, {"a.py"})] == ["torch.a"]
+    assert set(predictions_of_source(report, {"a.py"})) == {
+        prediction("torch.a", is_backward=True),
+        prediction(VALUES, Kind.wrong),
+    }
 
 
 def test_a_layer_its_function_and_its_method_have_one_plain_name() -> None:
@@ -93,12 +134,7 @@ def test_an_error_is_relative_and_infinite_for_other_shapes_and_for_no_numbers()
 def test_sixty_models_are_listed_each_for_a_program_that_is_there() -> None:
     models = read_models()
     assert len(models) == 60
-    assert {package for model in models for package in [model.package.name]} == {
-        "torchvision",
-        "timm",
-        "transformers",
-        "keras",
-    }
+    assert {model.package.name for model in models} == {"torchvision", "timm", "transformers", "keras"}
     assert all(PROGRAMS[model.package.framework].is_file() for model in models)
 
 

@@ -1,0 +1,173 @@
+"""The trial of a model: recorded on the CPU, its calls replayed on the target, and run there as a whole.
+
+These are the steps of ``portolan assess --run COMMAND --whole``, but for the times: nothing is timed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.assess.models import Model, Package
+from bench.assess.scoring import Score, events_of, predictions_of_recording, predictions_of_source, score
+from bench.place import CannotRunError
+from coordinator.assess.bundled import from_bundles
+from coordinator.assess.recordings import read_recording
+from coordinator.assess.replayed import assess_replays
+from coordinator.assess.verdicts import SLOW
+from protocol.watched_run import WatchedRun
+from runners.cli import environments
+
+INSTALL = "PORTOLAN_BENCH_INSTALL"
+LIMIT_S = 240.0
+"""Seconds for each step of a trial."""
+STOP_S = 20.0
+MOST_ERROR = 1e-3
+"""Of values, relative to the CPU's. Another order of sums makes about a hundredth of it in float32."""
+RECORDING, SOURCE = "recording", "source"
+PROGRAMS: Mapping[str, Path] = {
+    framework: Path(__file__).parent / "programs" / f"{program}_model.py"
+    for framework, program in (("torch", "torch"), ("tensorflow", "keras"))
+}
+Report = Mapping[str, Any]
+"""Of ``portolan assess --format json``."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A model that ran, with the score of each way to predict."""
+
+    model: Model
+    scores: Mapping[str, Score]
+
+
+class UnfinishedError(Exception):
+    """A step did not come to its end; the message says why, in one line."""
+
+
+def try_model(model: Model, source: Report | None, place: Path, package_folder: Path) -> Trial:
+    """Run a model and score what was predicted of it. Raises ``UnfinishedError``."""
+    out = place / "trials" / model.name
+    values = out / "values"
+    values.mkdir(parents=True)
+    package, recording_file, bundle, run_file = model.package, out / "recording.json", out / "xla.bundle", out / "run"
+    device = package.target.rpartition("/")[2]
+    words = ["--", "python", "-W", "ignore", str(PROGRAMS[package.framework]), model.name, str(values)]
+    run = partial(_run, out, package_folder)
+    runner = ["-m", "runners"]
+    run([*runner, "record", package.framework, "--target", device, "--out", str(recording_file), *words])
+    replaying = [*runner, "run", package.framework, device, "--suite", str(recording_file), "--out", str(bundle)]
+    run([*replaying, "--runs", "1", "--timing", "off", "--timeout-s", f"{LIMIT_S / 2:g}"])
+    run(
+        [*runner, "watch", package.framework, device, "--out", str(run_file), "--timeout-s", f"{LIMIT_S:g}", *words],
+        may_fail=True,
+    )
+    if not run_file.exists():
+        raise UnfinishedError("the whole command could not be run on the target")
+    whole = WatchedRun.model_validate_json(run_file.read_bytes())
+    if whole.exit_code is None:
+        raise UnfinishedError(f"the whole command took more than {LIMIT_S:g} s on the target")
+    ended_early = whole.exit_code != 0
+    events = events_of(whole, has_wrong_values=not ended_early and has_wrong_values(values))
+    recording = read_recording(recording_file.read_bytes(), model.name)
+    (replays,) = from_bundles([bundle])
+    predictions = predictions_of_recording(assess_replays(recording, replays, SLOW), replays)
+    scores = {RECORDING: score(events, predictions, ended_early=ended_early)}
+    if source is not None:
+        files = _files(values, package_folder / package.name)
+        scores[SOURCE] = score(events, predictions_of_source(source, files), ended_early=ended_early)
+    return Trial(model, scores)
+
+
+def read_source(package: Package, place: Path, package_folder: Path) -> Report:
+    """The report on the source of a package, from the evidence that ships."""
+    report = place / f"{package.name}.json"
+    options = ["--on", package.target, "--format", "json", "--output", str(report)]
+    try:
+        _run(place, package_folder, ["-m", "coordinator", "assess", str(package_folder / package.name), *options])
+    except UnfinishedError as error:
+        raise CannotRunError(f"the source of {package.name} cannot be read: {error}") from error
+    document: Report = json.loads(report.read_bytes())
+    return document
+
+
+def has_wrong_values(values: Path) -> bool:
+    """Whether the values of the last run, on the target, differ from those of the first, on the CPU."""
+    return any(
+        relative_error(np.load(values / "1" / name), np.load(values / "0" / name)) > MOST_ERROR
+        for name in ("forward.npy", "gradient.npy")
+    )
+
+
+def relative_error(values: np.ndarray[Any, Any], expected_values: np.ndarray[Any, Any]) -> float:
+    """The distance of two arrays, relative to the length of the second; infinite if their shapes differ."""
+    if values.shape != expected_values.shape:
+        return float("inf")
+    length = float(np.linalg.norm(expected_values.astype(np.float64))) or 1.0
+    distance = float(np.linalg.norm(values.astype(np.float64) - expected_values))
+    return distance / length if np.isfinite(distance) else float("inf")
+
+
+def install(place: Path, package: Package) -> Path:
+    """Install what the package needs beside its framework into a folder of its own."""
+    place.mkdir()
+    if not package.requirements:
+        return place
+    uv = shutil.which("uv", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
+    if uv is None or os.environ.get(INSTALL) != "1":
+        raise CannotRunError(f"set {INSTALL}=1 where uv is: it installs the packages into a folder that is deleted")
+    environment = environments.find(package.framework)
+    if environment is None:
+        raise CannotRunError(f"{package.framework} is not set up; run: portolan-runner setup {package.framework}")
+    python = str(environment / "bin" / "python")
+    command = [uv, "pip", "install", "--quiet", "--no-deps", "--compile-bytecode", "--python", python]
+    if subprocess.run([*command, "--target", str(place), *package.requirements], stdout=sys.stderr).returncode:
+        raise CannotRunError(f"uv could not install {' '.join(package.requirements)}: its words are above")
+    return place
+
+
+def _files(values: Path, package: Path) -> set[str]:
+    """The files of a model's classes as a report of its package names them."""
+    files = map(Path, json.loads((values / "0" / "files.json").read_text()))
+    return {file.relative_to(package).as_posix() for file in files if file.is_relative_to(package)}
+
+
+def _run(out: Path, package_folder: Path, arguments: Sequence[str], *, may_fail: bool = False) -> None:
+    """Run a command of Portolan's to its end, with what it says in a file. Raises ``UnfinishedError``."""
+    # No coordinator is asked: its evidence may be of anything.
+    variables = {**os.environ, "PYTHONPATH": str(package_folder), "PORTOLAN_DATA": str(out / "data")}
+    with (out / "log.txt").open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-P", *arguments], env=variables, cwd=package_folder, stdout=log, stderr=log
+        )
+        try:
+            code = process.wait(LIMIT_S + STOP_S)
+        except subprocess.TimeoutExpired as error:
+            raise UnfinishedError(f"{arguments[2]} took more than {LIMIT_S:g} s") from error
+        finally:
+            _end(process)
+    if code and not may_fail:
+        lines = (out / "log.txt").read_text(errors="replace").strip().splitlines() or ["it said nothing"]
+        raise UnfinishedError(f"{arguments[2]} ended with exit code {code}: {lines[-1]}")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End it as Ctrl-C does, so that it ends what it started."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
