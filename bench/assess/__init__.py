@@ -1,7 +1,7 @@
 """``assess``: how much of what goes wrong with real models on a device is predicted, and how much of that comes true.
 
-The truth is a whole run: each model makes a forward pass and a training step on the target, as under ``assess --whole``.
-Its events are, once a model each, a function that raised or fell back there, an early end of the command without
+The truth is a whole run: each model makes a forward pass and a training step on the target, as ``assess --whole`` has
+it. Its events are, once a model each, a function that raised or fell back there, an early end of the command without
 either, and values (of the forward pass, or the gradient) that are further from the CPU's than ``MOST_ERROR``.
 
 There are two predictions. That of the recording is the findings of the same command, replayed. That of the source is
