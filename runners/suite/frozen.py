@@ -390,8 +390,7 @@ class FrozenForm:
 class Refusing:
     """Prepares a call that has to be refused: it gives the name of the error that it raised, or None.
 
-    The result and the arrays that the call may have changed are brought to the host, because a device may raise only
-    where their values are asked for.
+    The result is brought to the host, because a device may raise only where its values are asked for.
     """
 
     prepare: Prepare
@@ -406,7 +405,7 @@ class Refusing:
             try:
                 result = self.prepare(context, *arrays)()
                 with context.surroundings():
-                    context.to_host([result, *arrays])
+                    context.to_host(result)
             except Exception as error:
                 return type(error).__name__
             return None

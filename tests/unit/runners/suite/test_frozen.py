@@ -245,18 +245,6 @@ def test_a_refusal_may_come_with_the_call_or_with_its_values(late: bool) -> None
     FrozenRefusal("ValueError")(error)
 
 
-def test_a_refusal_may_come_when_a_changed_argument_is_read() -> None:
-    def to_host(tree: Any) -> Any:
-        if "broken" in tree:
-            raise IndexError
-        return tree
-
-    context = Context(None, "there", "toy", None, lambda tree: tree, to_host=to_host)
-    refusing = Refusing(lambda context, *arrays: lambda: 1)
-    assert refusing(context, "whole", "broken")() == "IndexError"
-    assert refusing(context, "whole")() is None
-
-
 def test_a_call_that_returns_is_accepted_and_not_merely_wrong() -> None:
     context = Context(None, "there", "toy", None, lambda tree: tree)
     returned = Refusing(lambda context, *arrays: lambda: 1)(context)()
