@@ -73,15 +73,15 @@ def build(builder: str, options: Mapping[str, Any]) -> torch.nn.Module:
 
 def load_weights(model: torch.nn.Module) -> None:
     """Weights in the usual ranges, drawn from a seed of their name; counters and running means stay."""
-    weights = {}
+    state = model.state_dict()
     for name, parameter in model.named_parameters():
         noise = np.random.default_rng(zlib.crc32(name.encode())).standard_normal(tuple(parameter.shape))
         if parameter.ndim < 2:
             values = 0.1 * noise + name.endswith("weight")
         else:
             values = noise / np.sqrt(np.prod(parameter.shape[1:]))
-        weights[name] = torch.from_numpy(values.astype(np.float32))
-    model.load_state_dict(weights, strict=False)
+        state[name] = torch.from_numpy(values.astype(np.float32))
+    model.load_state_dict(state)
 
 
 def arrays(shapes: Mapping[str, Sequence[int]]) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
