@@ -1,8 +1,7 @@
-"""The contract between coordinator and runners: models and words, nothing else.
+"""The contract between coordinator and runners: message models and enumerations, nothing else.
 
-Both sides import this package; it imports neither of them. Whoever writes a runner in
-another language needs only what these models say (their JSON Schema is served by every
-runner at ``/openapi.json``).
+Both sides import this package, and it imports neither of them. An author of a runner in another language needs only
+these models. Every runner serves their JSON Schema at ``/openapi.json``.
 """
 
 PROTOCOL_VERSION = 1

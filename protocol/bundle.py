@@ -1,8 +1,8 @@
-"""A bundle: a suite charted away from any coordinator, as one file that a coordinator imports.
+"""A bundle: the outcomes of a suite that was charted without a coordinator, in one file that a coordinator can import.
 
-Newline-delimited JSON in UTF-8: a ``BundleHeader``, one ``BundledOutcome`` for every case and
-run, a ``BundleEnd``. The end holds the SHA-256 over all bytes before its own line, so that a
-file that is cut off or was changed is noticed; that digest is also what tells bundles apart.
+The file is newline-delimited JSON in UTF-8: a ``BundleHeader``, one ``BundledOutcome`` for every case and run, and a
+``BundleEnd``. The end holds the SHA-256 of all bytes before its own line. A truncated or changed file therefore fails
+the check, and the digest identifies the bundle.
 """
 
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Enrolment, by which a runner puts itself on the chart: the body of ``POST /api/v1/runners/enrol``, and its answer."""
+"""Enrolment: the request by which a runner registers itself (``POST /api/v1/runners/enrol``), and its answer."""
 
 import re
 from urllib.parse import urlsplit

@@ -1,9 +1,9 @@
-"""Enrolment tokens: the right of one runner to join, under one name and for one target.
+"""Enrolment tokens: each permits one runner to join, under one name and for one target.
 
-A coordinator keeps one key and no list: a token says whose it is, and its code shows that it was made with the key.
-Whoever reads a token can be that runner and no other, and cannot find the key. A ``+`` in a token's name stands for a
-number: the replicas of one service share one token.
-Standard library only: the scripts that make secrets use it where nothing is installed.
+The coordinator stores one key and no list of tokens. A token states its runner, and its code proves that it was made
+with the key. Somebody who reads a token can join as that runner only, and cannot compute the key. A ``+`` in a token's
+name stands for a number, so that the replicas of one service can share one token.
+Standard library only, because the scripts that make secrets run where nothing is installed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The events of a runner: ``GET /v1/events``, newline-delimited JSON, and their acknowledgement.
 
-``started`` and ``finished`` are numbered from 1 in each boot, without gaps. A heartbeat
-takes no number of its own: ``n`` repeats the number of the event before it on the same
-stream (or that from which the stream began), and nothing needs storing.
+``started`` and ``finished`` are numbered from 1 in each boot, without gaps. A heartbeat has no number of its own: its
+``n`` repeats the number of the last event on the stream, or the number after which the stream began. Heartbeats are not
+stored.
 """
 
 from typing import Annotated, Literal

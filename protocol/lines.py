@@ -1,7 +1,7 @@
-"""Lines out of chunks of bytes: the newline-delimited JSON of events, and of the channel to a case's process.
+"""Splits chunks of bytes into lines: for the newline-delimited JSON of events, and for the channel to a case's process.
 
-Only ``\\n`` ends a line. A splitter of text would also cut at U+2028 and U+0085, which may stand in a message.
-Standard library only: a framework's own interpreter reads with it too.
+Only ``\\n`` ends a line. ``str.splitlines`` would also split at U+2028 and U+0085, which may occur in a message.
+Standard library only: a framework's interpreter uses this module too.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The base of every message: frozen, strict about unknown fields, tolerant of nothing.
+"""The base class of every message: frozen, rejects unknown fields and numbers that are not finite.
 
-What its numbers, texts and lists may be stands in ``limits.py``.
+The limits of numbers, texts and lists are in ``limits.py``.
 """
 
 from pydantic import BaseModel, ConfigDict, ValidationError

@@ -1,7 +1,7 @@
 """The report of a runner about a finished attempt: observations, never a cause.
 
-The runner reports how the attempt ended and gives the evidence; the coordinator's rules name
-the cause, so that a better rule can be applied to old outcomes without running them again.
+The runner reports how the attempt ended, with the evidence. The coordinator's rules decide the cause, so that a better
+rule can be applied to stored outcomes without running them again.
 """
 
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""RFC 9457 problem details: the body of every error over HTTP, on both sides, and in both descriptions."""
+"""RFC 9457 problem details: the body of every HTTP error of coordinator and runner, and its OpenAPI description."""
 
 from http import HTTPStatus
 from typing import Any

@@ -1,6 +1,6 @@
-"""A recording: the distinct calls of a framework that a command made, as data; ``docs/reference/recording.md``.
+"""A recording: the distinct framework calls of a user's command, as data (``docs/reference/recording.md``).
 
-``portolan-runner record`` writes one, a runner replays it as a suite, ``portolan assess --run`` reads it.
+``portolan-runner record`` writes it, a runner replays it as a suite, and ``portolan assess --run`` reads it.
 """
 
 from typing import Annotated, Literal

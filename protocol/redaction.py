@@ -1,9 +1,10 @@
-"""Secrets in text: those that are known by their value, and those that are known by their form.
+"""Removes secrets from text: those that are registered by value, and those that are recognized by their form.
 
-Logs of both sides go through ``redact``. What a case printed goes through ``mask`` alone: rules read it for the
-cause of a failure, and a text that merely has the form of a secret must stay. Pure, standard library only.
+Both sides pass their logs through ``redact``. The output of a case passes through ``mask`` only: rules read it to find
+the cause of a failure, so text that merely looks like a secret must stay. Pure, standard library only.
 
-Anybody can bring a line into a log, so a line is cut first, and every expression takes time in proportion to its text.
+An attacker can bring any line into a log. So a line is truncated first, and every expression takes time proportional
+to the length of the text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The public surface of a framework's release as a file: lines of JSON, a header first, then an entry a line."""
+"""The public surface of a framework's release as a file of JSON lines: a header, then one entry per line."""
 
 from __future__ import annotations
 

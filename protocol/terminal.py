@@ -1,8 +1,8 @@
-"""Text of others for a terminal: no character of it moves the cursor, changes a colour or turns the order of writing.
+"""Makes foreign text safe to print: no character moves the cursor, changes a color or reverses the writing direction.
 
-Names, messages and what a case printed come from runners and cases, and an escape sequence in them could write over
-lines, rename a window or answer for the person who reads. Each such character is shown as ``\\u001b``: its escape in
-JSON, so that JSON for a person and for a program mean the same. Standard library only.
+Names, messages and the output of cases come from runners. An escape sequence in them could overwrite lines, rename the
+window or send input in the user's place. Each such character is printed as its JSON escape, such as ``\\u001b``, so
+that the output for people and for programs agrees. Standard library only.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The runner: one small HTTP service that owns one device for one framework.
+"""The runner: a small HTTP service that owns one device for one framework.
 
-Supervisor and workers live here; each framework's folder says how its device is forced,
-waited for and verified, and holds its cases. Never imports the coordinator.
+The folder of each framework contains its cases, and the code that places work on its device, waits for it and verifies
+where it ran. The runner never imports the coordinator.
 """

@@ -1,7 +1,7 @@
-"""Charting: a whole suite on one device, without a coordinator, into a bundle.
+"""Charting: runs a whole suite on one device into a bundle, without a coordinator.
 
-Every case goes the same way as a posted job, and in the coordinator's order: run 1 of all
-cases before run 2 of any. Progress goes to standard error.
+Every case runs like a posted job, in the coordinator's order: run 1 of all cases before run 2 of any. Progress goes to
+standard error.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """``portolan-runner enumerate``: the public surface of an installed framework, as lines of JSON.
 
-The framework is imported in a child. A module that ends the child, or makes it silent, is named and skipped by the
-next child, so that no module costs more than itself.
+A child process imports the framework. If a module ends the child or makes it hang, the module is reported, and the next
+child skips it. So one bad module loses only its own entries.
 """
 
 from __future__ import annotations

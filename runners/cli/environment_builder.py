@@ -1,4 +1,4 @@
-"""The builder of one environment: it installs, checks and marks, and reports its progress."""
+"""The builder of one environment: it installs and checks the packages, marks the result complete, reports progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lock files: packages with their versions and hashes, as uv and pip read them. Pure text in, text out."""
+"""Lock files: packages with their versions and hashes, in the format of uv and pip. Pure: text in, text out."""
 
 from __future__ import annotations
 

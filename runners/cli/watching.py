@@ -1,4 +1,4 @@
-"""``portolan-runner watch``: a user's command on the device itself, and which of its calls fall back or raise there."""
+"""``portolan-runner watch``: runs a user's command on the device, and lists the calls that fall back or raise there."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A watchdog ends a runner whose event loop hangs, so that whatever started the runner starts it again.
+"""A watchdog: it ends a runner whose event loop hangs, so that it is restarted.
 
-A runner in that state answers nobody, its health check included, and the coordinator has quarantined it
-long before. The thread that waits is the interpreter's own: it fires though Python code holds every lock.
+A hung runner answers no request, not even its health check, and the coordinator quarantines it long before the watchdog
+acts. The waiting thread belongs to the interpreter, so it runs even if Python code holds every lock.
 """
 
 from __future__ import annotations

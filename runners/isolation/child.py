@@ -1,6 +1,6 @@
-"""The handle of one forked process: its channel, its output and the events that it tells of.
+"""The handle of one forked process: its channel, its output and the events that it reports.
 
-Which cases it is given, and what its end means, is decided in ``slot_state.py``.
+``slot_state.py`` decides which cases it gets, and what its end means.
 """
 
 from __future__ import annotations

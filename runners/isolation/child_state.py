@@ -1,4 +1,4 @@
-"""One child as its slot knows it: the cases that it was given, and whether it can take another. Pure."""
+"""One child from the view of its slot: the cases that it got, and whether it can take another. Pure."""
 
 from __future__ import annotations
 

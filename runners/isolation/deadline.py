@@ -1,4 +1,4 @@
-"""The clock of one job: from the beginning of its case, waits for the timing lock taken off. Pure."""
+"""The clock of one job: the time since its case began, without waits for the timing lock. Pure."""
 
 from __future__ import annotations
 

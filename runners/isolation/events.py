@@ -1,7 +1,7 @@
 """The event log: the numbered events of this boot, each kept until it is acknowledged.
 
-Events are serialised once, when they happen, and read by any number of streams. The log is
-bounded: when nobody acknowledges, ``room`` makes the execution wait; nothing is dropped.
+Each event is serialized once, when it happens, and any number of streams can read it. The log is bounded: if nobody
+acknowledges events, ``room`` makes the execution wait, and no event is dropped.
 """
 
 from __future__ import annotations

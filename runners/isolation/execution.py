@@ -1,6 +1,6 @@
-"""The task that a slot executes now, from its start to its outcome: its clock and what is known of its failure. Pure.
+"""The task that a slot executes, from start to outcome: its clock, and the evidence of a failure. Pure.
 
-It may be run twice, to confirm a failure: then both runs share one deadline.
+A task may run twice, to confirm a failure. Both runs then share one deadline.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The fork server of a supervisor, begun anew when it has died.
+"""The fork server of a supervisor, which is started again after it died.
 
-It also looks at the device, once: what that shows decides whether processes may be made beside a case.
+It also checks the device once, to decide whether processes may be forked while a case runs.
 """
 
 from __future__ import annotations

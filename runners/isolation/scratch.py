@@ -1,8 +1,7 @@
-"""Scratch: where temporary files of a runner's processes stand, so that they go when the processes go.
+"""Scratch: the folder for temporary files of a runner's processes, removed when the processes end.
 
-Frameworks clean up as they exit, and a runner's processes do not exit: they are killed. Left in the
-host's own temporary folder, what they wrote would fill it, and the next case would fail for lack of
-room, which is no fault of its device.
+Frameworks delete their temporary files at exit, but a runner's processes are killed and never exit. In the host's own
+temporary folder these files would fill the disk, and the next case would fail for a reason that is not its device's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The secrets of a runner before its cases: out of what they can read of its process, and out of what they report."""
+"""Hides a runner's secrets from its cases: from the process memory that they can read, and from their reports."""
 
 from __future__ import annotations
 

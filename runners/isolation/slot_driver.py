@@ -1,4 +1,4 @@
-"""The driver of the slots: it carries out what their state decides, and tells it what came of that."""
+"""The driver of the slots: it carries out the instructions of their state, and reports the results back to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The events that the state of a supervisor's slots handles: orders from outside, news of children and the zygote."""
+"""The events for the state of a supervisor's slots: orders from outside, and reports of children and the zygote."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """The state machine of one slot: events in, instructions out, no I/O and no clock of its own.
 
 A ``SlotState`` takes one task after another from the queue to its outcome: it waits for the lock, gets a primed child,
-has it run the case, ends the child where it must, and has a suspect outcome confirmed in a fresh child. ``Shared`` is
-what the slots share. ``supervisor_state.py`` hands events to the slots and lets each go on as far as it can.
+has it run the case, ends the child if necessary, and has a suspect outcome confirmed in a fresh child. All slots use
+one ``SharedSlotState``. ``supervisor_state.py`` hands events to the slots and lets each go on as far as it can.
 
 Two rules hold everywhere. A forked child leaves the state only by ``End``, so that each one is ended. And
-nothing goes on while a child has to be gone first (``_dying``), because the next child may need what it
+a slot waits until its dying child (``_dying``) has ended, because the next child may need what that one
 holds, such as an accelerator.
 """
 

@@ -1,7 +1,7 @@
-"""The queue of a supervisor's tasks, and which of them a slot takes next.
+"""The queue of a supervisor's tasks, and the rule for which tasks a slot takes next.
 
-Tasks leave it in the order in which they came. A slot takes a stretch at once: what follows of the same group, as such
-tasks share a process, and none but them.
+Tasks leave the queue in the order of arrival. A slot takes a *stretch* at once: the next tasks of the same group, which
+can share a process.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The time of one call: one policy on every backend, and the statistics that it needs.
+"""The time of one call: one policy for every backend, and its statistics.
 
-wait → start → call → wait for every array in the result → stop. A call on a lazy or
-asynchronous framework returns before its work is done, so every call is waited for; on the
-host that wait costs nothing.
+wait → start → call → wait for every array in the result → stop. On a lazy or asynchronous framework a call returns
+before its work is done, so the clock stops only when the result is ready. On the host that wait costs nothing.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The warm-up: the harness runs two empty cases once while a child is primed.
+"""The warm-up: the harness runs two empty cases while a child is primed.
 
-A forked child copies every page that it writes to first, and what the harness, NumPy and the
-inputs touch is the same for all cases: some 900 pages, 8 ms. Copied here, they are charged
-to no case and stand in no cold time. No function under test is called.
+A forked child copies every memory page before its first write to it. The harness, NumPy and the inputs write to the
+same pages in all cases: about 900 pages, 8 ms. The warm-up copies them early, so that no case's cold time includes
+them. It calls no function under test.
 """
 
 from __future__ import annotations

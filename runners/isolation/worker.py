@@ -1,7 +1,7 @@
 """The worker: a forked child that primes its device and runs cases one by one, as the supervisor orders.
 
-Runs in the child only. It is the one place where a framework's device is touched; all it
-says goes over its channel, all it prints over a pipe to the supervisor.
+This code runs in the child only. Nothing else touches the framework's device. The child sends its reports over
+its channel, and its output goes to a pipe that the supervisor reads.
 """
 
 from __future__ import annotations

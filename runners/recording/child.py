@@ -1,6 +1,6 @@
-"""The child in which a user's command runs under a recorder: in the framework's interpreter, which it has to itself.
+"""The child process that runs a user's command under a recorder, in the framework's interpreter.
 
-It says on a pipe what it records, as lines of JSON. Its standard streams are the command's own.
+It writes its records to a pipe, as lines of JSON. Its standard streams are those of the command.
 """
 
 from __future__ import annotations

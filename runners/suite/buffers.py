@@ -1,7 +1,7 @@
-"""Reads of an array by the buffer protocol (``memoryview``, ``bytes``, NumPy), which Python cannot watch otherwise.
+"""Watches reads of an array by the buffer protocol (``memoryview``, ``bytes``, NumPy), which no Python method shows.
 
-A type of C offers its buffer in a slot that no method stands for. While it is watched, the slot holds a function of
-ours that notes the read and hands it on, so that every reader gets what it would have got.
+A C type provides its buffer through a slot of its type object. During the watch the slot holds our function, which
+notes the read and calls the original, so every reader gets the same result.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Numbers that were picked out of arrays on the device: each by its array, whatever was computed of it since.
+"""Tracks numbers that were picked out of arrays on the device, also through later computations.
 
-The rule of ``host_work.py`` asks how many numbers of one array the host reads one by one. Two arrays of one size are
-two, and what several numbers make together is one number. A framework's watch says what is picked and computed; arrays
-are known by their identity, and nothing is kept of those that are gone.
+The rule in ``host_work.py`` asks how many numbers of one array the host reads one by one. Two arrays of equal size
+count separately, and a number that was computed from several numbers counts once. The watch of a framework reports
+picks and computations. Arrays are identified by object identity, and entries of deleted arrays are dropped.
 """
 
 from __future__ import annotations

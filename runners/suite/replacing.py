@@ -1,4 +1,4 @@
-"""A member of a class or a module, replaced for the time of a ``with``."""
+"""Replaces a member of a class or a module within a ``with`` statement."""
 
 from __future__ import annotations
 

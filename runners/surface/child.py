@@ -1,4 +1,4 @@
-"""The child that walks: imports the framework, walks it, and says on a pipe what it does and finds."""
+"""The child process that imports the framework, walks its public surface, and reports entries on a pipe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public modules of a framework: found on disk and by attributes, and imported with what they print contained."""
+"""Finds the public modules of a framework, on disk and by attributes, and imports them with their output captured."""
 
 from __future__ import annotations
 

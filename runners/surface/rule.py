@@ -1,4 +1,4 @@
-"""The rule of enumeration: which names are public, which of an object's names is its own, what is deprecated. Pure."""
+"""The rule of enumeration: which names are public, which name of an object is its own, and what is deprecated. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments of a call in float64: what the CPU computes of them judges what a device does in a narrower type."""
+"""Converts the arguments of a call to float64. The CPU's result judges that of a device in a narrower type."""
 
 from __future__ import annotations
 

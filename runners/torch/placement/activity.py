@@ -1,4 +1,4 @@
-"""Kernels that ran on a GPU, told from the events of torch's profiler."""
+"""Kernels that ran on a GPU, from the events of torch's profiler."""
 
 from __future__ import annotations
 

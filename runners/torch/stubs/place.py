@@ -1,4 +1,4 @@
-"""Puts the stubs that torch's libraries need beside them."""
+"""Puts stubs of missing CUDA libraries next to torch's own libraries."""
 
 from __future__ import annotations
 

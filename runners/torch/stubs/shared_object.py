@@ -1,7 +1,7 @@
-"""A shared library that has nothing but names: what the loader asks for is there, and a call says what it called.
+"""Writes a shared library of stubs: the loader finds each symbol that it needs, and a call of one reports its name.
 
-The file is ELF for x86-64 Linux, made as the generic ABI and the GNU symbol versions describe it: tables that are
-read, code, and the dynamic section. It needs no relocation and no other library. Pure: bytes come out.
+The file is ELF for x86-64 Linux, in the format of the generic ABI and of GNU symbol versions: read-only tables, code,
+and the dynamic section. It needs no relocation and no other library. Pure: returns bytes.
 """
 
 from __future__ import annotations
