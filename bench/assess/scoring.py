@@ -10,12 +10,11 @@ from typing import Any
 from coordinator.assess.evidence import TargetEvidence
 from coordinator.assess.findings import Assessment
 from coordinator.assess.verdicts import KINDS, Kind, Weight
+from coordinator.assess.whole_run import BACKWARD
 from coordinator.assess.whole_run import KINDS as EVENT_KINDS
 from protocol.recording_format import GRADIENT_SUFFIX
 from protocol.watched_run import WatchedRun
 
-BACKWARD = "torch.Tensor.backward"
-"""The one call in which a whole run sees all that a program computes backward."""
 COMMAND = "the command"
 VALUES = "the values"
 PREDICTING = (Kind.wrong, Kind.fails, Kind.falls_back)

@@ -9,10 +9,13 @@ from functools import cached_property
 from coordinator.assess.findings import Finding
 from coordinator.assess.recorded_run import place_of
 from coordinator.assess.verdicts import Kind
+from protocol.recording_format import GRADIENT_SUFFIX
 from protocol.watched_run import WatchedEvent, WatchedRun
 
 KINDS: Mapping[str, Kind] = {"raised": Kind.fails, "fell_back": Kind.falls_back}
 """The kinds of findings that predict each event. A whole run shows neither wrong values nor times."""
+BACKWARD = "torch.Tensor.backward"
+"""The one call in which a whole run sees all that a program computes backward."""
 
 
 @dataclass(frozen=True)
@@ -58,18 +61,23 @@ class WholeRun:
         for event in self.run.events:
             by_key.setdefault((event.function, KINDS[event.kind]), []).append(event)
         return tuple(
-            WholeEvent(function, kind, events[0].said, _places(events), (function, kind) in self.predicted)
+            WholeEvent(
+                function,
+                kind,
+                events[0].said,
+                _places(events),
+                any(_is_shown(finding, function, kind) for finding in self.predicted.values()),
+            )
             for (function, kind), events in by_key.items()
         )
 
     @cached_property
     def unmet(self) -> tuple[Prediction, ...]:
         """The predictions that the run did not show."""
-        met = {(event.function, event.kind) for event in self.events}
         return tuple(
             Prediction(*key, f"{finding.places[0].path}:{finding.places[0].line}")
             for key, finding in self.predicted.items()
-            if key not in met
+            if not any(_is_shown(finding, event.function, event.kind) for event in self.events)
         )
 
     @property
@@ -90,11 +98,19 @@ class WholeRun:
     def score_line(self) -> str:
         """``of 3 that fell back or raised, 3 were predicted; of 4 predicted, 3 did``"""
         events, findings = self.events, self.predicted
-        met = sum(event.is_predicted for event in events)
+        predicted_count = sum(event.is_predicted for event in events)
         line = (
-            f"of {len(events)} that fell back or raised, {met} were predicted; of {len(findings)} predicted, {met} did"
+            f"of {len(events)} that fell back or raised, {predicted_count} were predicted; "
+            f"of {len(findings)} predicted, {len(findings) - len(self.unmet)} did"
         )
         return line if self.run.exit_code == 0 else f"{line}, and what comes after its early end had no chance to"
+
+
+def _is_shown(finding: Finding, function: str, kind: Kind) -> bool:
+    """Whether an event is what a finding predicts; one of a call's gradient is shown by the backward pass."""
+    verdict = finding.verdict
+    is_own = verdict.function == function or (function == BACKWARD and verdict.case.endswith(GRADIENT_SUFFIX))
+    return is_own and verdict.kind is kind
 
 
 def _places(events: Iterable[WatchedEvent]) -> tuple[str, ...]:

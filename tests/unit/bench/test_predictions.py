@@ -10,7 +10,6 @@ import pytest
 
 from bench.assess.models import drawn, read_models
 from bench.assess.scoring import (
-    BACKWARD,
     COMMAND,
     VALUES,
     Event,
@@ -24,6 +23,7 @@ from bench.assess.scoring import (
 from bench.assess.trial import PROGRAMS, relative_error
 from coordinator.assess.replayed import assess_replays
 from coordinator.assess.verdicts import SLOW, Kind
+from coordinator.assess.whole_run import BACKWARD
 from protocol.recording import RecordedSite
 from protocol.watched_run import WatchedEvent, WatchedRun
 from tests.unit.coordinator.assess.cases import target

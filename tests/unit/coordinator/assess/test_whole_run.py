@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from coordinator.assess.findings import Finding
 from coordinator.assess.formats.as_json import json_of
 from coordinator.assess.formats.terminal import WIDTH, text_of
 from coordinator.assess.recordings import source_of
@@ -36,7 +38,9 @@ def event(function: str, kind: Any, said: str, *lines: int) -> WatchedEvent:
     return WatchedEvent(function=function, kind=kind, said=said, sites=sites)
 
 
-def whole(*events: WatchedEvent, exit_code: int | None = 0) -> WholeRun:
+def whole(
+    *events: WatchedEvent, exit_code: int | None = 0, findings: Sequence[Finding] = FINDINGS.findings
+) -> WholeRun:
     run = WatchedRun(
         portolan="0.1.0",
         framework="torch",
@@ -49,7 +53,7 @@ def whole(*events: WatchedEvent, exit_code: int | None = 0) -> WholeRun:
         notes=[],
         events=list(events),
     )
-    return WholeRun(run, FINDINGS.findings, RECORDING.seconds)
+    return WholeRun(run, tuple(findings), RECORDING.seconds)
 
 
 def text(of: WholeRun | None, **changes: Any) -> list[str]:
@@ -70,6 +74,17 @@ def test_an_event_that_a_finding_names_was_predicted_whatever_its_operations() -
         ("torch.sin", Kind.fails, ("train.py:6",), False),
     ]
     assert [(one.function, one.kind, one.place) for one in of.unmet] == [("torch.mm", Kind.fails, "train.py:5")]
+
+
+def test_what_falls_back_in_the_backward_pass_was_predicted_by_the_gradient_of_a_call() -> None:
+    replays = target({"torch.sort": [outcome("torch.sort/a"), outcome("torch.sort/a-gradient", "fell_back")]})
+    findings = assess_replays(recording(call("torch.sort", "a", 3, gradient=True)), replays, SLOW).findings
+    of = whole(event("torch.Tensor.backward", "fell_back", "aten::index_put", 7), findings=findings)
+    assert [one.is_predicted for one in of.events] == [True]
+    assert of.unmet == ()
+    assert of.score_line == "of 1 that fell back or raised, 1 were predicted; of 1 predicted, 1 did"
+    forward_only = whole(event("torch.Tensor.backward", "fell_back", "aten::index_put", 7))
+    assert [one.is_predicted for one in forward_only.events] == [False]
 
 
 def test_the_text_says_what_happened_beside_what_was_predicted() -> None:
