@@ -247,7 +247,7 @@ def test_two_versions_of_python_write_the_same_source_alike(tmp_path: Path) -> N
         f"for path in sorted(pathlib.Path({str(ROOT / 'runners')!r}).rglob('suites/**/*.py')):\n"
         "    for node in ast.walk(ast.parse(path.read_text())):\n"
         "        if isinstance(node, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):\n"
-        "            digest.update(repr((source.written(node), sorted(source.free_names(node)))).encode())\n"
+        "            digest.update(repr((source.syntax_text(node), sorted(source.free_names(node)))).encode())\n"
         "print(digest.hexdigest())\n"
     )
     shutil.copy(ROOT / "runners/suite/source.py", tmp_path)
