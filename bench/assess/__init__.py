@@ -21,7 +21,7 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.assess.models import drawn, read_models
+from bench.assess.models import draw, read_models
 from bench.assess.scoring import Event, Prediction
 from bench.assess.trial import RECORDING, SOURCE, Trial, UnfinishedError, install, read_source, try_model
 from bench.figure import Figure
@@ -36,10 +36,10 @@ LEAST: Mapping[str, tuple[float, float]] = {RECORDING: (0.95, 0.9), SOURCE: (0.8
 
 def run() -> Iterator[Figure]:
     models, seed = read_models(), int(os.environ.get(SEED) or random.SystemRandom().randrange(10_000))
-    chosen_models = models if os.environ.get(WHOLE) else drawn(models, DRAWN, seed)
+    chosen_models = models if os.environ.get(WHOLE) else draw(models, DRAWN, seed)
     say("assess", f"{len(chosen_models)} of {len(models)} models, seed {seed}")
     trials: list[Trial] = []
-    unfinished: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     with folder() as place:
         for package in {model.package.name: model.package for model in chosen_models}.values():
             package_folder = install(place / package.name, package)
@@ -49,33 +49,35 @@ def run() -> Iterator[Figure]:
                     trials.append(try_model(model, source, place, package_folder))
                     say("assess", _line(trials[-1]))
                 except UnfinishedError as error:
-                    unfinished[model.name] = str(error)
+                    reasons[model.name] = str(error)
                     say("assess", f"{model.name}: {error}")
     for way in (RECORDING, SOURCE):
-        yield from _figures(way, trials, unfinished)
+        yield from _figures(way, trials, reasons)
 
 
-def _figures(way: str, trials: Sequence[Trial], unfinished: Mapping[str, str]) -> Iterator[Figure]:
+def _figures(way: str, trials: Sequence[Trial], reasons: Mapping[str, str]) -> Iterator[Figure]:
     scores = {trial.model.name: trial.scores[way] for trial in trials if way in trial.scores}
-    models = {"models": sorted(scores), "unfinished": unfinished}
+    models = {"models": sorted(scores), "unfinished": reasons}
     least_predicted, least_met = LEAST[way]
-    missed = {name: _words(score.missed_events) for name, score in scores.items() if score.missed_events}
+    missed_events = {name: _words(score.missed_events) for name, score in scores.items() if score.missed_events}
     yield _share(
         f"predicted_by_{way}",
         sum(score.predicted for score in scores.values()),
         sum(len(score.events) for score in scores.values()),
         "of what raised, was wrong or fell back",
         least_predicted,
-        {**models, "missed": missed},
+        {**models, "missed": missed_events},
     )
-    unmet = {name: _words(score.unmet_predictions) for name, score in scores.items() if score.unmet_predictions}
+    unmet_predictions = {
+        name: _words(score.unmet_predictions) for name, score in scores.items() if score.unmet_predictions
+    }
     yield _share(
         f"met_of_{way}",
         sum(score.met for score in scores.values()),
         sum(len(score.predictions) for score in scores.values()),
         "of the predictions",
         least_met,
-        {**models, "unmet": unmet},
+        {**models, "unmet": unmet_predictions},
     )
 
 

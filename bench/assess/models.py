@@ -38,7 +38,7 @@ def read_models() -> list[Model]:
     return [Model(name, packages[entry["package"]]) for name, entry in document["models"].items()]
 
 
-def drawn(models: Sequence[Model], number: int, seed: int) -> list[Model]:
+def draw(models: Sequence[Model], number: int, seed: int) -> list[Model]:
     """A part of the models, in the order of the list."""
     places = random.Random(seed).sample(range(len(models)), min(number, len(models)))
     return [models[place] for place in sorted(places)]

@@ -65,11 +65,11 @@ class Score:
 
 def score(events: AbstractSet[Event], predictions: Iterable[Prediction], *, ended_early: bool) -> Score:
     all_predictions = frozenset(predictions)
-    unmet = frozenset(one for one in all_predictions if not any(map(one.is_of, events)))
-    missed = frozenset(event for event in events if not any(one.is_of(event) for one in all_predictions))
+    unmet_predictions = frozenset(one for one in all_predictions if not any(map(one.is_of, events)))
+    missed_events = frozenset(event for event in events if not any(one.is_of(event) for one in all_predictions))
     if ended_early:
-        return Score(frozenset(events), missed, all_predictions - unmet, frozenset())
-    return Score(frozenset(events), missed, all_predictions, unmet)
+        return Score(frozenset(events), missed_events, all_predictions - unmet_predictions, frozenset())
+    return Score(frozenset(events), missed_events, all_predictions, unmet_predictions)
 
 
 def plain(function: str) -> str:

@@ -70,28 +70,28 @@ def array(name: str, shape: Sequence[int]) -> np.ndarray[Any, Any]:
 
 
 def recurrent_convolution(inputs: Any) -> keras.Model:
-    hidden = layers.ConvLSTM2D(4, 3, padding="same")(inputs)
-    return keras.Model(inputs, layers.Dense(CLASSES)(layers.GlobalAveragePooling2D()(hidden)))
+    features = layers.ConvLSTM2D(4, 3, padding="same")(inputs)
+    return keras.Model(inputs, layers.Dense(CLASSES)(layers.GlobalAveragePooling2D()(features)))
 
 
 def dense_blocks(inputs: Any) -> keras.Model:
-    hidden = layers.Conv2D(8, 3, strides=2, padding="same")(inputs)
+    features = layers.Conv2D(8, 3, strides=2, padding="same")(inputs)
     for _ in range(3):
-        features = layers.Activation("relu")(layers.BatchNormalization()(hidden))
-        features = layers.Conv2D(4, 3, padding="same")(features)
-        hidden = layers.Concatenate()([hidden, features])
-    hidden = layers.AveragePooling2D()(hidden)
-    return keras.Model(inputs, layers.Dense(CLASSES)(layers.GlobalMaxPooling2D()(hidden)))
+        branch = layers.Activation("relu")(layers.BatchNormalization()(features))
+        branch = layers.Conv2D(4, 3, padding="same")(branch)
+        features = layers.Concatenate()([features, branch])
+    features = layers.AveragePooling2D()(features)
+    return keras.Model(inputs, layers.Dense(CLASSES)(layers.GlobalMaxPooling2D()(features)))
 
 
 def gated_recurrence(inputs: Any) -> keras.Model:
-    hidden = layers.GRU(8, return_sequences=True)(layers.LayerNormalization()(inputs))
-    return keras.Model(inputs, layers.Dense(CLASSES)(layers.GRU(8)(hidden)))
+    features = layers.GRU(8, return_sequences=True)(layers.LayerNormalization()(inputs))
+    return keras.Model(inputs, layers.Dense(CLASSES)(layers.GRU(8)(features)))
 
 
 def bidirectional_lstm(inputs: Any) -> keras.Model:
-    hidden = layers.Bidirectional(layers.LSTM(8))(layers.Masking()(inputs))
-    return keras.Model(inputs, layers.Dense(CLASSES)(hidden))
+    features = layers.Bidirectional(layers.LSTM(8))(layers.Masking()(inputs))
+    return keras.Model(inputs, layers.Dense(CLASSES)(features))
 
 
 def mobilenet(inputs: Any) -> keras.Model:
@@ -107,17 +107,17 @@ def mobilenet_v2(inputs: Any) -> keras.Model:
 
 
 def separable_convolution(inputs: Any) -> keras.Model:
-    hidden = layers.SeparableConv2D(8, 3, activation="swish")(layers.RandomFlip("horizontal")(inputs))
-    hidden = layers.UpSampling2D(interpolation="bilinear")(layers.MaxPooling2D()(hidden))
-    hidden = layers.Conv2DTranspose(8, 3, strides=2)(layers.GroupNormalization(4)(hidden))
-    return keras.Model(inputs, layers.Dense(CLASSES)(layers.Flatten()(layers.AveragePooling2D(8)(hidden))))
+    features = layers.SeparableConv2D(8, 3, activation="swish")(layers.RandomFlip("horizontal")(inputs))
+    features = layers.UpSampling2D(interpolation="bilinear")(layers.MaxPooling2D()(features))
+    features = layers.Conv2DTranspose(8, 3, strides=2)(layers.GroupNormalization(4)(features))
+    return keras.Model(inputs, layers.Dense(CLASSES)(layers.Flatten()(layers.AveragePooling2D(8)(features))))
 
 
 def attention(inputs: Any) -> keras.Model:
-    hidden = layers.Embedding(64, 32)(inputs)
-    hidden = layers.LayerNormalization()(hidden + layers.MultiHeadAttention(2, 16)(hidden, hidden))
-    hidden = layers.Dense(32)(layers.Dense(64, activation="gelu")(hidden)) + hidden
-    return keras.Model(inputs, layers.Dense(CLASSES)(layers.GlobalAveragePooling1D()(hidden)))
+    features = layers.Embedding(64, 32)(inputs)
+    features = layers.LayerNormalization()(features + layers.MultiHeadAttention(2, 16)(features, features))
+    features = layers.Dense(32)(layers.Dense(64, activation="gelu")(features)) + features
+    return keras.Model(inputs, layers.Dense(CLASSES)(layers.GlobalAveragePooling1D()(features)))
 
 
 BUILDERS: Mapping[str, Callable[[Any], keras.Model]] = {

@@ -35,7 +35,7 @@ def main(name: str, folder: str) -> None:
     torch.manual_seed(0)
     model = build(entry["builder"], {**package["options"], **entry.get("options", {})})
     load_weights(model)
-    (out / "files.json").write_text(json.dumps(sorted(source_files(model))))
+    (out / "files.json").write_text(json.dumps(sorted(set(source_files(model)))))
     device = next(model.parameters()).device
     inputs = {key: torch.from_numpy(value).to(device) for key, value in arrays(entry.get("inputs", package["inputs"]))}
     model.eval()

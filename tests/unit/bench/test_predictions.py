@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.assess.models import drawn, read_models
+from bench.assess.models import draw, read_models
 from bench.assess.scoring import (
     COMMAND,
     VALUES,
@@ -140,7 +140,7 @@ def test_sixty_models_are_listed_each_for_a_program_that_is_there() -> None:
 
 def test_a_draw_is_repeated_by_its_seed() -> None:
     models = read_models()
-    part = drawn(models, 6, 3)
-    assert part == drawn(models, 6, 3) != drawn(models, 6, 4)
+    part = draw(models, 6, 3)
+    assert part == draw(models, 6, 3) != draw(models, 6, 4)
     assert part == [model for model in models if model in part]
-    assert drawn(models, 100, 1) == models
+    assert draw(models, 100, 1) == models
