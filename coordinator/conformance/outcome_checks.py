@@ -47,7 +47,7 @@ async def output(subject: Subject) -> None:
 
 
 async def lines(subject: Subject) -> None:
-    """An event is one JSON object that ends at \n; a line contains nothing else."""
+    """An event is one JSON object that ends at \\n; a line contains nothing else."""
     # After one more job, so that no ending goes unread.
     await subject.run()
     for line in subject.lines:
@@ -64,8 +64,7 @@ async def lines(subject: Subject) -> None:
 
 
 async def valid(subject: Subject) -> None:
-    """An outcome has exactly its members, valid numbers and text, the verdict of its ending, and the requested
-    times."""
+    """An outcome has exactly its members, valid values, the verdict of its ending, and the requested times."""
     await subject.run()
     for event in subject.history.outcomes:
         if fault := subject.find_fault(event):
