@@ -154,7 +154,7 @@ def test_what_cannot_be_published_is_said_in_one_line_and_nothing_is_written(
     assert "there is no evidence of torch/tpu to publish" in portolan.refused(
         "publish", str(tmp_path / "site"), "--on", "torch/tpu"
     )
-    assert "thesis.tex: this is no bundle" in portolan.refused(
+    assert "thesis.tex: this is not a bundle" in portolan.refused(
         "publish", str(tmp_path / "site"), str(tmp_path / "thesis" / "thesis.tex")
     )
     assert not (tmp_path / "site").exists()
