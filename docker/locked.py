@@ -13,12 +13,12 @@ import sys
 from pathlib import Path
 
 from runners.cli import locks
-from runners.frameworks import spared
+from runners.frameworks import packages_to_spare
 
 
 def main(framework: str, device: str, lock: str, folder: str) -> None:
     content, target = Path(lock).read_text(), Path(folder)
-    left_out = spared(framework, device, whole=bool(os.environ.get("WITH_CUDA")))
+    left_out = packages_to_spare(framework, device, whole=bool(os.environ.get("WITH_CUDA")))
     target.mkdir()
     if left_out is not None:
         content = locks.without(content, left_out.packages)
