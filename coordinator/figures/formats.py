@@ -75,7 +75,7 @@ def join_words(words: Sequence[str], most: int | None = None) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else ""
 
 
-VERDICT_WORDS = {"success": "passes", "partial": "fails some", "complete": "fails all", "unknown": "not tried"}
+VERDICT_WORDS = {"success": "passes", "partial": "fails some", "complete": "fails all", "unknown": "no verdict"}
 """How pages say the verdict of a function, by the word that is stored."""
 
 

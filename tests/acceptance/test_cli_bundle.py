@@ -83,7 +83,7 @@ def test_a_bundle_is_imported_and_shown_like_any_campaign(portolan: Portolan, bu
     for content, words in (
         (whole[:-400], "cut off in line"),
         (whole.replace(b'"passed"', b'"failed"', 1), "checksum does not match"),
-        (b"hello\n", "this is no bundle"),
+        (b"hello\n", "this is not a bundle"),
     ):
         bad = tmp_path / "bad"
         bad.write_bytes(content)
