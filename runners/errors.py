@@ -173,6 +173,10 @@ class FrameworkBrokenError(FrameworkError):
     """The framework cannot be imported or forked from."""
 
 
+class NoScratchError(FrameworkBrokenError):
+    """No folder for temporary files can be made: the disk is full, or cannot be written to."""
+
+
 class SuiteError(FrameworkError):
     """A suite of one's own cannot be served."""
 

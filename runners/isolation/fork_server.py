@@ -26,7 +26,7 @@ from protocol.catalogue import CatalogueSuite
 from protocol.limits import MAX_CATALOGUE_BYTES
 from protocol.model import first_fault
 from protocol.redaction import without_own_secrets
-from runners.errors import ChannelLostError, FrameworkBrokenError, FrameworkError, UnknownFrameworkError
+from runners.errors import ChannelLostError, FrameworkBrokenError, FrameworkError, NoScratchError, UnknownFrameworkError
 from runners.isolation import processes, scratch
 from runners.isolation.channel import UNREADABLE, Message
 from runners.isolation.child import Child, Hear
@@ -97,7 +97,7 @@ class ForkServer:
         try:
             self._scratch = scratch.Scratch()
         except OSError as error:
-            raise FrameworkBrokenError(
+            raise NoScratchError(
                 f"there is no space for temporary files ({error}); make some, or set {scratch.VARIABLE}"
             ) from error
         ours, theirs = socket.socketpair()

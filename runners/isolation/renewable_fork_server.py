@@ -6,16 +6,21 @@ It also checks the device once, to decide whether processes may be forked while 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Any
 
 from protocol.enums import DeviceClass
-from runners.errors import FrameworkBrokenError
+from runners.errors import FrameworkBrokenError, NoScratchError
 from runners.isolation.child import Child, Hear
 from runners.isolation.fork_server import ForkServer, Interpreter
 from runners.isolation.offer import Offer
 from runners.isolation.slot_events import ChannelLostEvent, ExitedEvent, MessageEvent
 from runners.isolation.slot_state import PRIME_LIMIT_S
+
+ROOM_LIMIT_S = 900.0
+"""How long a new zygote waits for a disk that is full or cannot be written to, before the runner ends."""
+ROOM_POLL_S = 1.0
 
 
 class RenewableForkServer:
@@ -49,16 +54,27 @@ class RenewableForkServer:
         """
         await self._server.close()
         self.on_death()
-        server = self._new_server()
         try:
-            if _revisions(await server.start()) != self._revisions:
+            if _revisions(await self._start_with_room()) != self._revisions:
                 raise FrameworkBrokenError("a suite's source has changed since the runner started; start it again")
         except FrameworkBrokenError as error:
             self.failure = str(error)
             raise
-        finally:
-            # One that cannot start is to be closed, too.
-            self._server = server
+
+    async def _start_with_room(self) -> Offer:
+        """Start a new server, as soon as its temporary files have room."""
+        give_up_at = time.monotonic() + ROOM_LIMIT_S
+        while True:
+            server = self._new_server()
+            try:
+                return await server.start()
+            except NoScratchError:
+                if time.monotonic() > give_up_at:
+                    raise
+                await asyncio.sleep(ROOM_POLL_S)
+            finally:
+                # One that cannot start is to be closed, too.
+                self._server = server
 
     async def fork(self, number: int, hear: Hear) -> Child:
         """Fork a child. Raises ``FrameworkBrokenError``, after ``on_death`` if the zygote has ended."""
