@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import chain
@@ -15,7 +16,7 @@ import pytest
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
-from freezing.common.parts import LISTED_VARIANTS
+from freezing.common.parts import LISTED, LISTED_VARIANTS
 from freezing.common.variants import OFFSET, Call
 from freezing.torch.gradients import SecondOrderGradient
 from freezing.torch.operators import functions_of
@@ -56,6 +57,9 @@ def test_each_is_named_by_the_case_that_it_is_made_of(variants: list[Case]) -> N
     names: dict[str, list[str]] = defaultdict(list)
     for case in Pack(FOLDER / PACK).cases:
         names[case["function"]].append(f"{case['function']}/{case['name']}-")
+    # A variant stays where only the case that it is made of was left out by a later rule.
+    for function, samples in json.loads((FOLDER / LISTED).read_text())["left_out"]["not determined"].items():
+        names[function] += [f"{function}/{name}-" for name in samples]
     assert [case.id for case in variants if not case.id.startswith(tuple(names[case.function]))] == []
 
 
@@ -68,7 +72,7 @@ def test_every_kind_is_of_hundreds_of_functions(variants: list[Case], tag: str) 
     assert len({case.function for case in variants if tag in case.tags}) >= LEAST[tag]
 
 
-@pytest.mark.parametrize(("dtype", "least"), [("float16", 800), ("bfloat16", 800), ("int8", 600), ("uint8", 600)])
+@pytest.mark.parametrize(("dtype", "least"), [("float16", 750), ("bfloat16", 750), ("int8", 600), ("uint8", 600)])
 def test_small_dtypes_are_of_hundreds_of_functions(variants: list[Case], dtype: str, least: int) -> None:
     assert len({case.function for case in variants if case.dtype == dtype}) >= least
 
