@@ -24,6 +24,7 @@ Each stands with the status of HTTP and the exit code that it becomes::
     ├── FrameworkError                    500  2
     │   ├── UnknownFrameworkError         500  2
     │   ├── FrameworkBrokenError          500  2
+    │   │   └── NoScratchError            500  2
     │   ├── SuiteError                    500  2
     │   └── DeviceUnavailableError        500  2
     ├── UntestedError                     500  2
