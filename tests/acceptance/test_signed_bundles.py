@@ -121,7 +121,7 @@ def test_an_operator_trusts_lists_and_revokes_keys_and_an_import_says_whose_the_
     assert "no key is trusted yet" in portolan.ask("signer", "list")
     lab.sign(lab.key)
     assert "portolan signer add NAME KEY.pub" in portolan.refused("import", str(lab.bundle))
-    assert "is no public key" in portolan.refused("signer", "add", LAB, str(lab.key))
+    assert "is not a public key" in portolan.refused("signer", "add", LAB, str(lab.key))
     fingerprint = subprocess.run(
         ["ssh-keygen", "-l", "-f", str(lab.key)], check=True, capture_output=True, text=True
     ).stdout.split()[1]
