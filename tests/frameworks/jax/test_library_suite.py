@@ -75,7 +75,9 @@ def test_it_charts_hundreds_of_functions_by_their_canonical_names(
     names = [function.name for function in functions]
     assert len(names) == len(set(names))
     assert len(names) >= 550
-    assert sorted(set(names) - set(public)) == []
+    # A surface lists no special methods: Python's operators call them, and users do not.
+    plain_names = {name for name in names if not name.rpartition(".")[2].startswith("__")}
+    assert sorted(plain_names - set(public)) == []
 
 
 def test_every_public_name_of_its_modules_is_charted_or_left_out(
