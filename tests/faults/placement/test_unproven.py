@@ -103,11 +103,11 @@ def test_the_pages_say_so(coordinator: CoordinatorProcess, visitor: Visitor, cam
     assert "4 cases passed with unknown placement" in matrix
     assert "4/4" in text(visitor.read(f"/campaigns/{campaign}/matrix?rule=anywhere"))
     function = text(visitor.read(f"/campaigns/{campaign}{ADDRESS}{FAILS_ONCE}"))
-    assert "partial 3/4 complete 0/1" in function
+    assert "fails some 3/4 fails all 0/1" in function
     assert "3 cases passed with unknown placement" in function
     past = text(visitor.read(f"/history/hazards/{PASSES}"))
-    assert "success 4/4" in past
-    assert "unknown 0/0 4 passed with unknown placement" in past
+    assert "passes 4/4" in past
+    assert "no verdict 0/0 4 passed with unknown placement" in past
     job = coordinator.outcomes(campaign, function=PASSES)[0]["job_id"]
     assert "Verdict on device unknown" in text(visitor.read(f"/campaigns/{campaign}/outcomes/{job}"))
 

@@ -169,10 +169,10 @@ def _without_last_byte_of_end(bundle: bytes) -> bytes:
 
 
 BAD: dict[str, tuple[Callable[[bytes], bytes], str]] = {
-    "empty": (lambda bundle: b"", "no bundle"),
-    "text": (lambda bundle: b"hello\n", "no bundle"),
-    "other JSON": (lambda bundle: b'{"type": "package"}\n', "no bundle"),
-    "binary": (lambda bundle: bytes(range(256)) * 100, "no bundle"),
+    "empty": (lambda bundle: b"", "not a bundle"),
+    "text": (lambda bundle: b"hello\n", "not a bundle"),
+    "other JSON": (lambda bundle: b'{"type": "package"}\n', "not a bundle"),
+    "binary": (lambda bundle: bytes(range(256)) * 100, "not a bundle"),
     "cut off within a line": (lambda bundle: bundle[: len(bundle) // 2], "cut off in line"),
     "cut off between lines": (lambda bundle: b"".join(bundle.splitlines(keepends=True)[:-1]), "cut off in line 16"),
     "end without a line break": (_without_last_byte_of_end, "cut off in line"),
@@ -185,7 +185,7 @@ BAD: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "an outcome twice": (_with_lines(lambda lines: lines.append(lines[1])), "already"),
     "an unknown case": (_with_lines(lambda lines: lines[1].update(case="hazards.add/9")), "header does not name"),
     "a run too many": (_with_lines(lambda lines: lines[1].update(run=3)), "header does not name"),
-    "an outcome with more": (_with_lines(lambda lines: lines[1]["outcome"].update(cause="type")), "no outcome"),
+    "an outcome with more": (_with_lines(lambda lines: lines[1]["outcome"].update(cause="type")), "not a valid outcome"),
     "a negative duration": (_with_lines(lambda lines: lines[1]["outcome"].update(duration_s=-1)), "duration_s"),
     "a newer format": (_with_lines(lambda lines: lines[0].update(format=2, portolan="9.0")), "made by portolan 9.0"),
     "another protocol": (_with_lines(lambda lines: lines[0]["runner"].update(protocol=2)), "protocol 2"),
