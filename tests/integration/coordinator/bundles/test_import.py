@@ -185,7 +185,10 @@ BAD: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "an outcome twice": (_with_lines(lambda lines: lines.append(lines[1])), "already"),
     "an unknown case": (_with_lines(lambda lines: lines[1].update(case="hazards.add/9")), "header does not name"),
     "a run too many": (_with_lines(lambda lines: lines[1].update(run=3)), "header does not name"),
-    "an outcome with more": (_with_lines(lambda lines: lines[1]["outcome"].update(cause="type")), "not a valid outcome"),
+    "an outcome with more": (
+        _with_lines(lambda lines: lines[1]["outcome"].update(cause="type")),
+        "not a valid outcome",
+    ),
     "a negative duration": (_with_lines(lambda lines: lines[1]["outcome"].update(duration_s=-1)), "duration_s"),
     "a newer format": (_with_lines(lambda lines: lines[0].update(format=2, portolan="9.0")), "made by portolan 9.0"),
     "another protocol": (_with_lines(lambda lines: lines[0]["runner"].update(protocol=2)), "protocol 2"),
