@@ -155,10 +155,9 @@ class ForeignHostError(RequestError):
 
 
 class ForeignSiteError(RequestError):
-    """A page of another site sent this request: open the page here and do it there. A proxy in front of the coordinator
-    has to pass on the original Host header.
+    """A page of another site sent this request: open the page here and do it there.
 
-    A proxy in front of the coordinator has to pass on the Host that it was asked by.
+    A proxy in front of the coordinator has to pass on the original Host header.
     """
 
     status = 403
@@ -166,10 +165,9 @@ class ForeignSiteError(RequestError):
 
 
 class ForgedFormError(RequestError):
-    """The form does not come from a page that your browser received here. Open the page again, allow its cookie, and
-    send the form from there.
+    """The form does not come from a page that your browser received here.
 
-    Open the page again, let it keep its cookie, and send it from there.
+    Open the page again, allow its cookie, and send the form from there.
     """
 
     status = 403

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 from types import ModuleType
 
@@ -81,3 +82,12 @@ def test_every_error_becomes_a_status_and_an_exit_code(module: ModuleType, base:
         assert 400 <= error.status <= 599  # type: ignore[attr-defined]
         assert error.exit_code == 2  # type: ignore[attr-defined]
         assert error.__doc__
+
+
+@pytest.mark.parametrize(("module", "base"), SIDES)
+def test_an_error_says_each_thing_once(module: ModuleType, base: type) -> None:
+    """Raised without a message, an error says its docstring, all of it."""
+    for _, error in tree(base):
+        sentences = [set(sentence.lower().split()) for sentence in (error.__doc__ or "").split(".")]
+        for one, other in combinations(filter(None, sentences), 2):
+            assert 2 * len(one & other) <= max(len(one), len(other)), f"{error.__name__} repeats itself"
