@@ -86,7 +86,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         try:
             yield
         finally:
-            # Not bounded from here: each of its parts is.
+            # No time limit here: each of these has one.
             dispatching.cancel()
             await asyncio.wait([dispatching])
             await end(keeping)
@@ -102,7 +102,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         version=version("portolan"),
         description="Charts which functions of an ML framework reach which accelerators, and how well.",
         lifespan=lifespan,
-        # Theirs ask other machines for their scripts; ours is web/rest.py.
+        # FastAPI's own pages load scripts from other machines; ours is web/rest.py.
         docs_url=None,
         redoc_url=None,
     )
@@ -127,7 +127,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         assessment,
     ):
         app.include_router(router, prefix="/api/v1", dependencies=[needs(Role.viewer)], responses=responses)
-    # One of its routes is for runners, which have no role: each names its own.
+    # Runners, which have no role, call one of its routes; so each route names its own role.
     app.include_router(runners, prefix="/api/v1", responses=responses)
     app.include_router(health.router)
     site.install(app)

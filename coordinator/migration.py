@@ -54,10 +54,10 @@ async def require_upgraded(dsn: str) -> None:
 
 
 async def upgrade(dsn: str, *, require_roles: bool = False) -> str | None:
-    """Bring the database to ``head()``, its views, references and privileges to what the code says of them.
+    """Bring the database to ``head()``, with the views, references and privileges that the code declares.
 
-    In one transaction, and nothing is done where all of it is there. Returns what is missing of the roles, in one
-    line; with ``require_roles`` that is an error.
+    All of it is one transaction, which writes nothing if the database is up to date. Returns in one line what is
+    missing of the roles; with ``require_roles`` that is an error.
     """
     return await run_once(dsn, lambda connection: _upgrade(connection, require_roles))
 

@@ -1,1 +1,1 @@
-"""Access: who may do what, how much of it, from where a request may come, and in what form."""
+"""Access control: roles and tokens, limits on requests, and the origins that requests may come from."""

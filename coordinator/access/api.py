@@ -1,4 +1,4 @@
-"""Tokens, the caller and the record of changes over HTTP."""
+"""Tokens, the caller and the audit over HTTP."""
 
 from __future__ import annotations
 

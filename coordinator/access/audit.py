@@ -1,8 +1,8 @@
-"""The record of changes: who did what, when and from where; written beside the requests.
+"""The audit: who changed what, when and from where.
 
-An entry is logged and queued as its request ends, and stored within moments by one task. While the database is away
-entries wait; the oldest go, with a warning, only where more wait than memory is meant for. What a process that is
-killed had queued is in its log alone.
+An entry is logged and queued when its request ends, and one task stores the queue within moments. While the database is
+away, entries wait in memory; past a limit the oldest are dropped with a warning. Entries that were still queued when
+the process is killed are only in its log.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Bodies of requests, bounded before anything reads them: in bytes, in seconds, in depth and in members.
+"""Limits on request bodies: bytes, seconds, nesting and number of values.
 
-A body is read whole here and handed on in one piece; only a bundle streams through, with its own limit of bytes.
+A body is read whole here and then passed on in one piece. Only a bundle is streamed, with a byte limit of its own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from coordinator.http.routers import API
 
 
 class BodyBounds:
-    """ASGI middleware. A request without a body passes at the cost of a look at its headers."""
+    """ASGI middleware. Of a request without a body it only reads the headers."""
 
     def __init__(self, app: ASGIApp, bounds: Bounds) -> None:
         self._app = app

@@ -26,7 +26,7 @@ SIGN_IN = (
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The sender of a request, with its role; without one it may only sign in."""
+    """The sender of a request and its role. Without a role it may only sign in."""
 
     name: str
     role: Role | None
@@ -42,7 +42,7 @@ class Caller:
 
     @property
     def may_change(self) -> bool:
-        """Whether it may send anything but reading requests; which of them, its role says."""
+        """Whether it may send requests that change something. Its role decides which."""
         return self.is_known or self.role is Role.admin
 
     def may(self, role: Role) -> bool:

@@ -1,7 +1,7 @@
-"""Connections of clients, bounded: how many there are, how long each may take for its headers, and for an answer.
+"""Limits on client connections: their number, the time for headers, and the time for reading a response.
 
-The protocol of the server keeps a few facts for each connection, and one look a second at all of them does the rest:
-a request costs three assignments.
+The server's protocol class keeps a few fields per connection, and one check a second looks at all of them. So a request
+costs only three assignments.
 """
 
 from __future__ import annotations
@@ -35,18 +35,19 @@ def allow_connections(count: int) -> None:
 
 
 class BoundedProtocol(H11Protocol):
-    """One connection. The bounds and the timer of all of them are of the class that ``bounded_protocol`` makes."""
+    """One connection. The limits and the timer are shared: they belong to the subclass that ``bounded_protocol``
+    makes."""
 
     bounds: Bounds
     runners_port: int | None
     timer: asyncio.TimerHandle | None = None
 
     since = 0.0
-    """When it began to wait for a request, or the first byte of one came."""
+    """Since when it has waited for a request, or when the first byte of one came."""
     begun = False
     """Whether a part of a request's headers has arrived."""
     unsent = 0
-    """Bytes that the client had not taken when they were last looked at, and since when it has taken none."""
+    """Bytes of the response that the client had not read at the last check, and since when it has read none."""
     unsent_since = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -141,9 +142,9 @@ def _look(kind: type[BoundedProtocol], connections: set[Any], loop: asyncio.Abst
 
 
 def _make_room(connections: Iterable[BoundedProtocol]) -> bool:
-    """End one of these: that has never asked anything, that is idle, or whose request has not come whole.
+    """Close one of these: one without any request so far, else an idle one, else one with an incomplete request.
 
-    In this order, and of each kind the oldest.
+    Of several, the one that has waited longest.
     """
     could = [
         connection
@@ -154,7 +155,7 @@ def _make_room(connections: Iterable[BoundedProtocol]) -> bool:
         return False
     oldest = min(could, key=lambda one: (one.is_unfinished, one.cycle is not None, one.since))
     oldest.transport.abort()
-    # Its end is told only after this; until then it would be counted.
+    # ``connections`` forgets it only later; until then it would be counted.
     oldest.connections.discard(oldest)
     return True
 

@@ -1,4 +1,4 @@
-"""The guard around the application: refuses what comes from elsewhere, and gives every answer its headers."""
+"""The outermost layer: refuses requests from other sites, and sets the security headers of every response."""
 
 from __future__ import annotations
 

@@ -7,12 +7,12 @@ PAGE = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     f"form-action 'self'; {NOWHERE}"
 )
-"""A page loads what is served here and nothing else, and no text of a runner or a case can become a script."""
+"""A page loads only what is served here, and no text of a runner or a case can run as a script."""
 PICTURE = f"default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; {NOWHERE}"
 """A drawing that is opened directly has inline styles for its marks."""
 DOCUMENT = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'"
-"""The report runs no script and loads nothing, as a file too. Its drawings hold the styles of their marks, and a hash
-can name no attribute."""
+"""The report runs no script and loads nothing, also as a file. Its drawings have ``style`` attributes, which a policy
+cannot allow by hash, so inline styles are allowed."""
 REPORT = f"{DOCUMENT}; frame-ancestors 'none'"
 """The same policy for the report over HTTP; only a header can restrict framing."""
 

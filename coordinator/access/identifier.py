@@ -1,7 +1,7 @@
-"""The caller of a request by its token or its session, which are looked up at most once a second each.
+"""The caller of a request, by its token or its session.
 
-A token that was revoked is refused within ``HELD_S`` by every coordinator on the database, and at once by the one
-that revoked it.
+A lookup is cached for ``HELD_S``. The coordinator that revokes a token refuses it at once, every other one on the
+database within that time.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Identifier:
     async def identify(self, headers: Iterable[tuple[bytes, bytes]], cookie: str) -> Caller:
         """Return the caller. Raises ``UnauthorizedError`` for a wrong token, ``TokenEndedError`` for an old one.
 
-        A session that is over is nobody's: its reader may go on as anybody can.
+        A request with an ended session counts as one without a session.
         """
         bearer, session = _credentials(headers, cookie)
         if bearer is not None:

@@ -12,7 +12,10 @@ _OPENING, _CLOSING, _COMMA = b"[{", b"]}", b","
 
 
 def require_modest_json(body: bytes, most_members: int, deepest: int) -> None:
-    """Raises ``RequestError``. A text that is no JSON passes: its reader says so better."""
+    """Raises ``RequestError`` for JSON that is too deep or has too many values.
+
+    Invalid JSON passes, because its parser gives the better message.
+    """
     depth = members = 0
     for match in _MARK.finditer(body):
         mark = body[match.start() : match.start() + 1]

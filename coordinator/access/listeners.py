@@ -1,8 +1,8 @@
-"""The listeners of the coordinator, and the requests that each of them serves.
+"""The coordinator's listeners, and the requests that each of them serves.
 
-Runners have to reach the coordinator to enrol, and so does every case on their network. They get a listener that serves
-enrolment and nothing else, and where REST listens beside it, it answers only at an address that their network does not
-lead to. Health is open everywhere.
+Runners have to reach the coordinator to enroll, and so can every case on their network. They get a listener that serves
+only enrollment. REST is then served only at an address that their network does not reach. Health checks are served
+everywhere.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ log = get_logger(__name__)
 
 READING = SAFE | {"OPTIONS"}
 OPEN = frozenset({"/healthz", "/readyz", "/metrics", "/openapi.json", "/login", "/logout", ENROLMENT})
-"""Paths that nobody needs a token for. They say whether the process is well and what its API looks like, sign in and
-out, and enrol runners, which have secrets of their own for that."""
+"""Paths that need no token: health, metrics, the description of the API, signing in and out, and enrollment, for which
+runners have secrets of their own."""
 OPEN_FOLDER = "/static/"
 LOGIN = "/login"
 

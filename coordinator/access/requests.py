@@ -1,8 +1,8 @@
-"""From where a request comes, as a browser tells it, and whether it is answered. Pure.
+"""Decides from the headers of a browser's request whether it is answered. Pure.
 
-A page of another site can make its reader's browser ask this coordinator for anything. It cannot choose what the
-browser says of the request: the name in ``Host``, where it came from, and the type of a body that a form can send.
-Clients that are no browsers say nothing of the kind, and pass: what they may do is not decided here.
+A page of another site can make a browser send any request to this coordinator. It cannot change what the browser says
+about the request: the name in ``Host``, the origin, and the types of body that a form can send. Clients that are not
+browsers send none of this and pass; their rights are not decided here.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ SHOWN = 100
 
 
 def fields(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Return the headers that decide. One given twice is joined, as HTTP has it, and so is no value that is known."""
+    """Return the headers that decide. One that occurs twice is joined, as HTTP defines, and so matches no known
+    value."""
     values: dict[str, str] = {}
     for name, value in headers:
         if name in READ:
@@ -72,18 +73,18 @@ def refusal(method: str, path: str, headers: Mapping[str, str], names: Set[str])
 
 
 def is_known(host: str, names: Set[str]) -> bool:
-    """Whether a Host header names this coordinator, on whatever port.
+    """Whether a Host header names this coordinator, on any port.
 
-    An address is no name: nobody can make it lead elsewhere, and the page that a browser has from there is ours.
+    IP addresses are always accepted: nobody can make one lead elsewhere, so a page from there is ours.
     """
     name = _name(host)
     return name is not None and (name in names or _is_address(name))
 
 
 def is_foreign(host: str, headers: Mapping[str, str]) -> bool:
-    """Whether a browser says that a page of another origin made it send the request.
+    """Whether the browser says that a page of another origin made it send the request.
 
-    ``Sec-Fetch-Site`` counts where there is one: behind a proxy the Host may be another than the page's.
+    ``Sec-Fetch-Site`` decides if it is there, because behind a proxy the Host can differ from the page's.
     """
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     if origin == "null":
@@ -104,7 +105,7 @@ def is_link(method: str, headers: Mapping[str, str]) -> bool:
 
 
 def accepted_types(path: str) -> Set[str]:
-    """The types of body of an address. No form of another site can send one of those under ``/api``."""
+    """The types of body that an address accepts. No form of another site can send those of ``/api``."""
     if not path.startswith(API):
         return FORM
     return BUNDLE if path == BUNDLES else JSON

@@ -13,9 +13,9 @@ class Role(StrEnum):
     submitter = "submitter"
     """Submits campaigns, and cancels those of its own name."""
     operator = "operator"
-    """Runners, bundles, causes, and everybody's campaigns."""
+    """Manages runners, bundles and causes, and everybody's campaigns."""
     admin = "admin"
-    """Tokens, and the record of changes."""
+    """Manages tokens and reads the audit."""
 
     def includes(self, other: Role) -> bool:
         return _RANK[self] >= _RANK[other]

@@ -1,4 +1,4 @@
-"""Slots: so many pieces of work of one kind at a time, more that wait, not all of them one caller's, and no further."""
+"""Slots: a limit on concurrent work of one kind, with a queue of limited length and a limit for each caller."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from coordinator.errors import TooManyError
 class Slots:
     """``async with slots.hold("ann"): …``.
 
-    Raises ``TooManyError`` where there is no room, or none within ``patience_s``, or where the caller has ``each``.
+    Raises ``TooManyError`` if the queue is full, if no slot is free within ``patience_s``, or if the caller has
+    ``each`` slots and waiting requests already.
     """
 
     def __init__(self, noun: str, at_once: int, waiting: int = 0, *, each: int, patience_s: float = 60.0) -> None:

@@ -52,7 +52,7 @@ async def revoke_token(connection: AsyncConnection, token_id: int, by: str) -> R
 
 
 async def create_session(connection: AsyncConnection, sha256: bytes, token_sha256: bytes, lasts: timedelta) -> datetime:
-    """Return when it ends. Those that have ended already go."""
+    """Store a session, delete the ended ones, and return when it ends."""
     await connection.execute(delete(sessions).where(sessions.c.expires_at < func.now()))
     result = await connection.execute(
         insert(sessions)
@@ -67,7 +67,7 @@ async def end_session(connection: AsyncConnection, sha256: bytes) -> None:
 
 
 async def list_sessions(connection: AsyncConnection, token_sha256: bytes) -> Sequence[RowMapping]:
-    """Those that live, of one token, newest first."""
+    """The sessions of one token that have not ended, newest first."""
     result = await connection.execute(
         select(sessions.c.created_at, sessions.c.expires_at)
         .where(sessions.c.token_sha256 == token_sha256, sessions.c.expires_at > func.now())
@@ -81,7 +81,7 @@ async def end_sessions(connection: AsyncConnection, token_sha256: bytes) -> None
 
 
 async def create_link(connection: AsyncConnection, sha256: bytes, token_sha256: bytes, lasts: timedelta) -> datetime:
-    """Return when it ends. Those that have ended already go."""
+    """Store a link, delete the ended ones, and return when it ends."""
     await connection.execute(delete(login_links).where(login_links.c.expires_at < func.now()))
     result = await connection.execute(
         insert(login_links)

@@ -1,8 +1,8 @@
-"""How tokens, sessions and links are made and recognised: pure, but for the randomness.
+"""How tokens, sessions and links are made and recognized. Pure, except for randomness.
 
-Only their SHA-256 is stored. A slow hash protects passwords, which people choose and which can be guessed; these
-have 256 random bits, and nobody guesses those at any speed. What is looked up is the hash, in an index or a table of
-hashes, so how long a comparison takes says nothing about a secret.
+Only their SHA-256 is stored. Passwords need a slow hash, because people choose ones that can be guessed; these secrets
+have 256 random bits, which nobody guesses at any speed. Lookups use the hash, so the time of a comparison reveals
+nothing about a secret.
 """
 
 from __future__ import annotations

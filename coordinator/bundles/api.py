@@ -58,7 +58,7 @@ async def import_bundle(
     name: Annotated[Text | None, Query(min_length=1, max_length=200)] = None,
     signature: Signature = None,
 ) -> CampaignDetail:
-    """Store a bundle, the body of the request, as a campaign that is done. The same bundle is stored once.
+    """Store a bundle, the body of the request, as a finished campaign. The same bundle is stored once.
 
     One with a signature is refused unless a trusted key made it; one without is stored as unsigned.
     """
@@ -96,5 +96,5 @@ async def add_signer(request: SignerRequest, caller: CurrentCaller, context: Con
 
 @router.delete("/signers/{signer_id}", dependencies=[needs(Role.operator)], responses=problem_responses(404))
 async def revoke_signer(signer_id: SignerId, caller: CurrentCaller, context: Context) -> Signer:
-    """Trust a key no more: bundles that it signed are refused, and those that are stored count as unsigned."""
+    """Revoke a key: bundles that it signed are refused from now on, and stored ones count as unsigned."""
     return await signer_service.revoke_signer(context.engine, signer_id, caller.name)

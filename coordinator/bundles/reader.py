@@ -1,7 +1,7 @@
-"""Reading a bundle: checked to its last byte before anything of it is used.
+"""Reads bundles; each is checked to its last byte before any of it is used.
 
-The first pass, ``check``, refuses with one line whatever is not a whole, unchanged bundle of
-a known format. ``outcomes`` then reads a checked one again, without holding it in memory.
+``check`` refuses anything but a complete, unchanged bundle of a known format, with a reason of one line. ``outcomes``
+then reads a checked bundle again, without holding it in memory.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _entry(line: bytes, number: int) -> BundledOutcome | BundleEnd:
     try:
         return _LINE.validate_json(line)
     except ValidationError as error:
-        # Of a union the first part of the place is the member's name, which is also that of one of its fields.
+        # The location begins with the name of the union's member, which is also the name of one of its fields.
         fault = first_fault(error).removeprefix("outcome.").removeprefix("end.")
         raise BundleError(
             f"line {number} of the bundle is not a valid outcome: {fault}; it was changed, or its writer is wrong"

@@ -27,7 +27,7 @@ from coordinator.registry.suites import lock_revision, require_agreement, store_
 from protocol.bundle import MAX_BYTES, BundledOutcome
 
 IN_MEMORY_BYTES = 8 << 20
-"""A larger upload waits on the disk."""
+"""Larger uploads wait on the disk."""
 BATCH = 500
 
 
@@ -53,7 +53,7 @@ async def import_bundle(
     bundle = await asyncio.to_thread(reader.check, file)
     try:
         async with engine.begin() as connection:
-            # An import of a bundle that is being imported waits for that.
+            # If the same bundle is being imported, this waits for that import.
             await allow_long_statements(connection)
             earlier_id = await store.campaign_of(connection, bundle.sha256)
             if earlier_id is None:
@@ -85,7 +85,7 @@ async def _fill(connection: AsyncConnection, campaign_id: int, bundle: Bundle, f
     header = bundle.header
     framework, device = header.runner.framework, header.runner.device
     suite_id = await store_bundled_suite(connection, framework, header.suite)
-    # Now, because it may be a long file; and again at the end, when nobody else can store this revision.
+    # Checked now, because the file may be long, and again at the end, when nobody else can store this revision.
     await require_agreement(connection, suite_id, framework, header.suite)
     cases = await store.cases_of(connection, suite_id)
     target_id = await store_target(connection, header.runner, registering=False)

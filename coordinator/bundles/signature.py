@@ -10,7 +10,7 @@ from typing import BinaryIO
 from coordinator.errors import BundleError
 
 NAMESPACE = "portolan-bundle"
-"""A signature for another purpose, such as of a commit, is none of a bundle."""
+"""The purpose of a signature: one for another purpose, such as a commit, is not one of a bundle."""
 FIRST_LINE = "-----BEGIN SSH SIGNATURE-----"
 LAST_LINE = "-----END SSH SIGNATURE-----"
 SIGNATURE = "Portolan-Signature"
@@ -87,9 +87,9 @@ def find_principal(signature: Path, signers: Path) -> str | None:
 def verify(
     content: BinaryIO, signature: Path, signers: Path, principal: str, revoked_keys: Path | None = None
 ) -> str | None:
-    """Return why a signature is none of the content by the key of a principal; None if it is.
+    """Return why the signature is not one of this content by a key of this principal; None if it is.
 
-    ``content`` is read from where it is. Raises ``BundleError`` where that cannot be said.
+    ``content`` is read from its current position. Raises ``BundleError`` if the check itself fails.
     """
     options = ("-f", str(signers), "-I", principal, "-n", NAMESPACE, "-s", str(signature))
     verification = _ssh_keygen(

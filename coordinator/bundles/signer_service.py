@@ -78,7 +78,7 @@ def _signer_of(signers: Sequence[Signer], bundle: BinaryIO, signature: str) -> S
                 "ask for one that is signed with a new key"
             )
         bundle.seek(0)
-        # A description of its own: what ssh-keygen reads must not move the place from which the import reads.
+        # A file description of its own: what ssh-keygen reads must not move the position of the import.
         with open(f"/proc/self/fd/{bundle.fileno()}", "rb") as content:
             complaint = verify(content, signature_file, signers_file, principal)
     if complaint is not None:

@@ -1,7 +1,7 @@
-"""An imported campaign in the database: its rows are those that a dispatched one would leave.
+"""Imported campaigns in the database: the same rows as those of a dispatched campaign, with two differences.
 
-But for two: it has no attempts, because nothing was dispatched, and its outcomes no runner.
-So there is no runner that could be claimed for, probed or shown.
+They have no attempts, because nothing was dispatched, and their outcomes have no runner. So no runner is shown, probed
+or given jobs because of an import.
 """
 
 from __future__ import annotations

@@ -41,9 +41,9 @@ async def submit(
     caller: CurrentCaller,
     idempotency_key: SubmissionKey = None,
 ) -> CampaignDetail | DryRun:
-    """Plan and queue a campaign; with `dry_run`, say what would be planned and store nothing.
+    """Plan and queue a campaign; with `dry_run`, return the plan and store nothing.
 
-    Sent again with the same `Idempotency-Key`, as after an answer that got lost, it makes no second campaign.
+    A request that is repeated with the same `Idempotency-Key`, as after a lost response, makes no second campaign.
     """
     if request.dry_run:
         response.status_code = status.HTTP_200_OK

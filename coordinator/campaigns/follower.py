@@ -1,6 +1,6 @@
-"""Following campaigns: one reader asks for all that are watched, and every watcher gets what it read.
+"""Follows campaigns: one reader asks the database about all watched campaigns, for every watcher.
 
-However many watchers there are, a look costs one statement, and a campaign that has changed is read once.
+A poll costs one statement, however many watch, and a campaign that has changed is read once.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ STILL_HERE = format_sse_event(comment="still here")
 
 @dataclass
 class _Topic:
-    """A campaign that is watched: its latest event, and who waits for the next one.
+    """A watched campaign: its latest event, and the watchers that wait for the next one.
 
-    A watcher that is slow finds the latest event only: nothing is kept for it.
+    A slow watcher gets only the latest event: nothing is queued for it.
     """
 
     event: bytes = b""

@@ -73,11 +73,11 @@ class Campaign(BaseModel):
     created_at: datetime
     finished_at: datetime | None
     imported_at: datetime | None
-    """When it came in a bundle; all its other times are by the clock of the machine that ran it."""
+    """When its bundle was imported; all its other times are by the clock of the machine that ran it."""
     created_by: str | None
-    """The name of the caller who submitted or imported it; null if nobody's name was known."""
+    """The name of the caller who submitted or imported it; null if the caller had none."""
     signed_by: str | None = None
-    """The name of the trusted key that signed its bundle; null: it was dispatched or unsigned, or the key is
+    """The name of the trusted key that signed its bundle; null if it was dispatched or unsigned, or the key is
     revoked."""
     counters: Counters
     estimate: TimeEstimate
@@ -118,7 +118,7 @@ class DryRun(BaseModel):
 
 
 class VerdictCount(BaseModel):
-    """Functions of one target that have the same verdict and cause by a counting rule, by how many there are."""
+    """How many functions of one target have the same verdict and cause by a counting rule."""
 
     target_id: int
     rule: str

@@ -37,7 +37,8 @@ class CampaignRequest(BaseModel):
     timing: TimingPolicy = TimingPolicy.steady
     """The default depends on the suite: off for a suite of a whole library."""
     timed_cases: TimedCases = TimedCases.all
-    """Of each function all, or one, and the others run for their verdict. Unless given, one of a whole library's."""
+    """Time all cases of a function, or one and run the others only for their verdict. The default is one for a suite of
+    a whole library, else all."""
     verdicts_first: bool = False
     """Do not time run 1, so that the verdicts of all targets are known before anything is timed."""
     rerun: Rerun | None = None

@@ -43,10 +43,11 @@ ENOUGH_JOBS = 5
 async def submit(
     engine: AsyncEngine, request: CampaignRequest, bounds: Bounds, created_by: str | None, key: str | None = None
 ) -> tuple[CampaignDetail, bool]:
-    """Plan and store it, within the bounds; returns what is stored, and whether it is new.
+    """Plan a campaign and store it, within the limits; return it, and whether it is new.
 
-    ``created_by`` is the submitter's name, if there is access control. With a ``key`` that a request of theirs had
-    before, it is that one's campaign. The answer is read before the commit: a failure after it would hide a campaign.
+    ``created_by`` is the submitter's name, if there is access control. If the submitter has sent the ``key`` before,
+    return the campaign of that request. The answer is read before the commit, because a failure after it would hide a
+    stored campaign.
     """
     submission = None if key is None else store.Submission.of(key, request, created_by)
 
@@ -188,7 +189,7 @@ async def failures(engine: AsyncEngine, campaign_id: int, most: int) -> list[Rec
 
 
 async def incomplete(engine: AsyncEngine, campaign_id: int, functions: int) -> list[RecentFailure]:
-    """The incomplete outcomes of so many functions, as far as the matrix counts them."""
+    """The incomplete outcomes of at most so many functions, as the matrix has them."""
     async with engine.connect() as connection:
         rows = await store.incomplete(connection, campaign_id, functions)
     return [RecentFailure.model_validate(row._mapping) for row in rows]

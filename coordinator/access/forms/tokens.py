@@ -1,7 +1,7 @@
-"""Tokens of forms: each is made from a browser's cookies with a key that only coordinators have. Pure.
+"""CSRF tokens of forms, made from a browser's cookies with a key that only coordinators have. Pure.
 
-Pages of another port of this host share its cookies and can set them, so the cookie of forms alone proves nothing: with
-one that somebody else was given comes a token that is right for it. So the session is part of the token.
+Pages on another port of this host share its cookies and can set them. So somebody could plant their own form cookie
+together with the token that is right for it. That is why the token depends on the session, too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def is_cookie(value: str | None) -> bool:
 
 
 def token_of(key: bytes, cookie: str, session: str) -> str:
-    """Return the token of this browser's forms in this session, of which it has the secret; empty without one."""
+    """Return the token of a browser's forms; ``session`` is the secret of its session, empty without one."""
     return hmac.digest(key, f"form\n{cookie}\n{session}".encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
