@@ -20,7 +20,7 @@ NAMED = 20
 
 
 def coverage(suite: str, functions: Collection[str], release: Release, instead_of: str | None = None) -> Coverage:
-    """Set the functions that are charted beside the release."""
+    """Compare the charted functions with a release."""
     entries_by_name = {name: release.surface.resolve(name) for name in sorted(set(functions))}
     entry_names = {entry.name for entry in entries_by_name.values() if entry is not None}
     run = {plain_name(name) for name in entries_by_name}

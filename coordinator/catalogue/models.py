@@ -75,7 +75,7 @@ class Share(BaseModel):
 class Coverage(BaseModel):
     """The part of one release that a suite or a campaign charts.
 
-    What never touches a device is in no share, nor are the classes of arrays, which programs name in annotations.
+    Names that never touch a device are in no share. Nor are the classes of arrays, which programs name in annotations.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -101,7 +101,7 @@ class Coverage(BaseModel):
     array_uses: int
     """Certain uses of the classes of arrays themselves."""
     removed: tuple[str, ...]
-    """Functions charted that the release does not have."""
+    """Charted functions that the release does not have."""
     unresolved_uses: int
     """Certain uses of names that the release does not have, or that name a module or a value."""
 
@@ -143,7 +143,7 @@ Count = Annotated[int, Field(ge=0, le=LARGEST_BIGINT)]
 
 
 class DrawnFunction(BaseModel):
-    """A function of a sample, and what it was drawn from."""
+    """A function of a sample, and how it was drawn."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -159,7 +159,7 @@ class DrawnFunction(BaseModel):
 
 
 class FunctionSample(BaseModel):
-    """Functions drawn from a release, and how they were: the same surface, counts, numbers and seed draw the same."""
+    """Functions drawn from a release, and how: the same surface, counts, numbers and seed draw the same functions."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -1,5 +1,7 @@
-"""Releases: a framework's public surface with the uses of its names, which samples are drawn from and coverage is set
-against. Those that come with Portolan are read once."""
+"""Releases: a framework's public surface with how often its names are used.
+
+Samples are drawn from a release, and coverage is measured against it. Those that come with Portolan are read once.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,15 @@ from coordinator.catalogue.usage.counts import UsageCounts, open_counts, resolve
 from protocol.host_only import HostOnly, load_host_only
 
 FUNCTIONS = CHARTABLE - {"method", "classmethod", "staticmethod", "property"}
-"""The kinds that modules hold; the others are members of classes."""
+"""Kinds of entries of modules; the others are members of classes."""
 
 Uses = Mapping[str, Mapping[str, int]]
-"""How often an object is used, by its canonical name and then by the name under which it was."""
+"""How often an object is used, by its canonical name and then by the name that was used."""
 
 
 @dataclass(frozen=True)
 class Release:
-    """A release, ready to be set beside functions that are charted."""
+    """A release, prepared for comparisons with charted functions."""
 
     surface: Surface
     kinds: Mapping[str, str]
@@ -30,7 +32,7 @@ class Release:
     arrays: frozenset[str]
     """The classes of arrays."""
     corpus: str | None
-    """Without counts None, and nothing is used."""
+    """None without counts; then no name counts as used."""
     certain: Uses
     guessed: Uses
     unresolved_uses: int

@@ -47,9 +47,9 @@ def draw(
 ) -> Selection:
     """Draw the most used functions, and some of each decile at random.
 
-    A function in ``replacements`` is left out for the reason there, and the next of its decile is drawn instead; no
-    other changes by that. The most used functions are not replaced, as there is no other like them: they are left
-    out. What is among them is not drawn a second time from its decile.
+    A function in ``replacements`` is left out for the reason given there, and the next of its decile is drawn instead;
+    all other draws stay the same. One of the most used functions is left out without a replacement, as there is no
+    other like it, and is not drawn from its decile.
     """
     reasons = dict(replacements or {})
     if unknown := sorted(set(reasons) - set(uses)):
@@ -77,7 +77,7 @@ def draw(
 def _of_stratum(
     order: Sequence[tuple[str, int]], size: int, stratum: str, reasons: Mapping[str, str]
 ) -> list[DrawnFunction]:
-    """Take the first ones of an order; for each that is refused, the first one behind them."""
+    """Take the first functions of an order; for each refused one, take the next in the order."""
     reserve = iter(row for row in order[size:] if row[0] not in reasons)
     functions = []
     for name, count in order[:size]:

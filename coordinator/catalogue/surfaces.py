@@ -54,7 +54,7 @@ class Surface:
         return by_alias | {entry.name: entry for entry in self.entries}
 
     def resolve(self, name: str) -> SurfaceEntry | None:
-        """The entry of a name, also of a member of a class by another of its names, or inherited from a public one."""
+        """The entry of a name. A member may be named by any name of its class, or be inherited from a public one."""
         name = plain_name(name)
         if name in self.by_name:
             return self.by_name[name]
@@ -70,7 +70,7 @@ class Surface:
 
 
 def plain_name(name: str) -> str:
-    """The name without the module that only holds it once more."""
+    """The name without a module that only repeats the names of another."""
     for prefix, replacement in ECHOES.items():
         if name.startswith(prefix):
             return replacement + name.removeprefix(prefix)
@@ -97,7 +97,7 @@ def shipped_surface(release: str) -> Surface:
 
 
 def read_shipped_surface(release: str) -> Surface:
-    """The surface of a release that comes with Portolan, for whoever does not keep it."""
+    """Read the surface of a release that comes with Portolan, without keeping it."""
     return read_surface((SHIPPED / f"{release.replace('@', '-', 1)}{SUFFIX}").read_bytes(), release)
 
 
@@ -139,7 +139,7 @@ _COMMAND = "portolan catalogue enumerate FRAMEWORK --out FILE"
 
 
 def unpack(content: bytes) -> bytes:
-    """The content itself, or what is packed in it, which may not be larger than any surface is."""
+    """The content, unpacked if it is packed. Raises ``CatalogueError`` if it is larger than any surface."""
     if not content.startswith(b"\x1f\x8b"):
         return content
     decompressor = zlib.decompressobj(wbits=31)

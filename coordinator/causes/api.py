@@ -46,9 +46,9 @@ async def overrides(campaign_id: CampaignId, context: Context) -> OverrideList:
 async def override(
     campaign_id: CampaignId, request: OverrideRequest, context: Context, caller: CurrentCaller
 ) -> Override:
-    """Name the cause of a case on a target, for all its runs that did not pass; replaces an earlier word on it.
+    """Set the cause of a case on a target, for all its runs that did not pass, in the name of the caller.
 
-    It bears the name of the caller.
+    It replaces an earlier override.
     """
     return await service.override(context.engine, campaign_id, request, caller.name)
 

@@ -1,8 +1,8 @@
 """Regular expressions over text that runners wrote, in time linear in that text.
 
-Python's own engine backtracks: a pattern that looks harmless takes minutes on a text that
-suits it, and holds the interpreter meanwhile. RE2 cannot, and lets other threads run; a
-pattern that would need backtracking (a look-around, a back-reference) does not compile.
+Python's own engine backtracks: a pattern that looks harmless can take minutes on some texts, and blocks the interpreter
+meanwhile. RE2 does not, and lets other threads run. A pattern that needs backtracking (a look-around, a back-reference)
+does not compile.
 """
 
 from __future__ import annotations

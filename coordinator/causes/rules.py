@@ -1,10 +1,9 @@
-"""Why an outcome did not pass: ordered rules over its stored evidence, the first match wins.
+"""Why an outcome did not pass: ordered rules over its stored evidence; the first match wins.
 
-The rules stand in ``rules.toml``, beside this file; those over the words that only one
-vendor's libraries print stand in ``vendors``, one file a vendor, and apply to that vendor's
-devices alone. Here they are read, checked, compiled once, when a failure is first classified,
-and applied; nothing here looks at anything but the outcome and its target, so that a better
-rule can be applied to old outcomes without running them again.
+The rules are in ``rules.toml``, beside this file. Rules over words that only one vendor's libraries print are in
+``vendors``, one file per vendor, and apply only to that vendor's devices. This module reads, checks and applies them;
+they are compiled when a failure is first classified. A rule sees only the outcome and its target, so that a better rule
+can be applied to old outcomes without running them again.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ _UNCUT_HEAD, _UNCUT_TAIL = 32_768, 4_096
 _HEAD, _TAIL = 1_500, 500
 """Characters of a long message that are searched, at both ends: the reason comes first, or last after a traceback."""
 EVERY_LOWERED = f"*{LOWERED}"
-"""The word of a rule for every device whose programs are lowered and not run."""
+"""A rule's word for all devices whose programs are lowered and not run."""
 LOG_TAIL = 2_000
 """Characters at the end of the log that are searched."""
 
@@ -141,7 +140,7 @@ _WHOLE = frozenset({"exception", "operation", "dtypes"})
 _PATTERNS = ("message", "frames", "mismatch", "log", *sorted(_WHOLE))
 _KEYS = frozenset((*_NAMING, *_WORDS, *_PATTERNS, "right_at"))
 _VENDORS_PLACE = {"vendors": True}
-"""The table of the file of rules that the rules of all vendors replace."""
+"""The place in the file of rules where the rules of all vendors are inserted."""
 _VENDOR_PATTERNS = ("message", "log")
 _VENDOR_KEYS = frozenset((*_NAMING, *_VENDOR_PATTERNS))
 _VENDOR_CAUSES = frozenset(

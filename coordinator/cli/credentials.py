@@ -1,8 +1,8 @@
-"""The token that a command sends, and to whom: each belongs to one origin and is sent to no other.
+"""The token that a command sends. Each token belongs to one origin, and is sent to no other.
 
-In this order: ``$PORTOLAN_TOKEN`` and ``$PORTOLAN_TOKEN_FILE``, which belong to the address that the command is given;
-the admin token of the local instance that runs at that address; what ``portolan login`` stored for it; the admin token
-of the containers that ``compose.yaml`` starts there. Redirects are not followed.
+The first of these is sent: ``$PORTOLAN_TOKEN`` or ``$PORTOLAN_TOKEN_FILE``, which belong to the address that the
+command is given; the admin token of the local instance that runs at that address; the one that ``portolan login``
+stored for it; the admin token of the containers that ``compose.yaml`` starts there. Redirects are not followed.
 """
 
 from __future__ import annotations

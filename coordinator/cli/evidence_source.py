@@ -28,11 +28,11 @@ def find_evidence(
 ) -> EvidenceSet:
     """The evidence of bundles or of a file if they are given, else a coordinator's, else what ships with Portolan.
 
-    Where there are ``signers``, one of them must have signed each bundle. A coordinator's evidence ``is_completed`` by
-    what ships. One that has none of the target leaves it to what ships in any case.
+    With ``signers``, one of them must have signed each bundle. If ``is_completed``, what ships fills the gaps in a
+    coordinator's evidence. Of a coordinator without evidence for the target, what ships is taken in any case.
     """
     if bundles:
-        # It brings the reader of bundles and what stores outcomes.
+        # It imports the reader of bundles and the code that stores outcomes.
         from coordinator.assess.bundled import from_bundles
 
         targets = tuple(target for target in from_bundles(bundles, signers) if selector.matches(target))

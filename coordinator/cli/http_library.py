@@ -15,8 +15,8 @@ __all__ = ["authorities", "httpx"]
 
 
 def authorities(url: str) -> ssl.SSLContext | bool:
-    """The authorities that vouch for what answers at ``url``: httpx's own, whose reading takes longer than a request.
+    """The certificate authorities for ``url``: httpx's own, or none without TLS.
 
-    Without TLS there are none; and the client is of one origin, as it follows no redirects.
+    Reading them takes longer than a request. ``url`` decides alone, as the client follows no redirects.
     """
     return True if urlsplit(url).scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -1,4 +1,4 @@
-"""Ctrl-C that means something else than the end of the program."""
+"""A first Ctrl-C that does not end the program."""
 
 from __future__ import annotations
 

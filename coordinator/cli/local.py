@@ -162,8 +162,8 @@ def _coordinator(settings: Settings, listeners: list[socket.socket], log: Path) 
 class LocalInstance:
     """``instance.serve([…]); while …: instance.tend()``.
 
-    Everything happens in the caller's thread, which must be the one that stays, but for the
-    coordinator, which has a thread to itself.
+    The coordinator has a thread of its own. Everything else happens in the caller's thread, which must live as long as
+    the instance.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Whether containers answer at a port of this machine: told by who listens there, before anything is sent to it."""
+"""Whether a container answers at a port of this machine, judged by who listens there, before anything is sent to it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ _TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 
 
 def is_published(port: int) -> bool:
-    """Whether what listens at the port hands connections on to a container.
+    """Whether the listener at the port passes connections on to a container.
 
-    Of a listener that is root's, as Docker's is, others cannot see which program it is: root reads their files anyway.
-    Where nobody listens the kernel itself may hand on. Where the tables of the kernel cannot be read, nothing is known.
+    Also true if root listens, as Docker does, because other users cannot see root's programs, and root reads their
+    files anyway; and if nobody listens, because the kernel itself may pass on. False if the kernel's tables cannot be
+    read.
     """
     try:
         owners = set(_owners(port))
@@ -37,7 +38,7 @@ def _owners(port: int) -> Iterator[int]:
 
 
 def _programs(port: int) -> Iterator[str]:
-    """The names of the programs that listen at the port; of another user's, nothing that is a name."""
+    """The names of the programs that listen at the port; an empty name for another user's."""
     import psutil  # Not for commands that have a token of their own.
 
     for connection in psutil.net_connections("tcp"):

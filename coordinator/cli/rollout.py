@@ -1,6 +1,6 @@
-"""A rollout brings the containers of a fleet to their specifications, and their runners on the chart.
+"""A rollout: makes the containers of a fleet as specified, and registers their runners.
 
-It lasts for one call: the scheduler starts again what ends later, at the same URL and with the same
+It lasts for one call. If a container ends later, the scheduler starts it again at the same URL and with the same
 secret, and the coordinator finds it there.
 """
 
@@ -164,8 +164,8 @@ def _answers(url: str) -> bool:
 def _secret(file: Path) -> str:
     """The secret in the file, made on the first call.
 
-    The folder keeps every other user of the host out. The file itself can be read by all, because the
-    user in the container is another one than this one, whose id the image chooses.
+    The folder keeps every other user of the host out. The file itself is readable by all, because the container runs as
+    another user, whose id the image chooses.
     """
     try:
         file.parent.mkdir(mode=0o700, exist_ok=True)

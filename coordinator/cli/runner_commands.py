@@ -54,7 +54,7 @@ def list_runners(client: Client, as_json: AsJson = False) -> None:
 
 
 def environment_of(runner: Runner) -> str:
-    """The hash of its packages, with those that others stand in for."""
+    """The hash of the runner's packages, and the declared libraries that are not installed."""
     libraries: dict[str, str] = runner.fingerprint.get("libraries", {})
     lacking = [f"{name} {version}" for name, version in libraries.items() if version.startswith("not installed")]
     return "; ".join([runner.environment, *lacking])

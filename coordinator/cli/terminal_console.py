@@ -16,7 +16,7 @@ WIDTH_OF_A_PIPE = 200
 
 
 class TerminalConsole(Console):
-    """Writes escape sequences of its own, and shows those that stand in what it is given."""
+    """Writes its own escape sequences, and makes those in the given texts visible."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
         for segment in super().render(renderable, options):

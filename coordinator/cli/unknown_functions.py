@@ -24,7 +24,7 @@ NAMED = 5
 
 
 def chart_unknown(client: Client, unknown: Collection[str], selector: Selector) -> None:
-    """Chart those of the functions that a live runner of the target has cases of, and say of how many none has.
+    """Chart the functions for which a live runner of the target has cases, and report how many have none.
 
     Raises ``AssessmentError`` if no runner of the target is live.
     """

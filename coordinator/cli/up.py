@@ -103,7 +103,7 @@ def _what_next(instance: LocalInstance, data_dir: Path | None) -> str:
 
 
 def _say(line: str) -> None:
-    """Print a line; that its reader has gone (``up | tee`` is interrupted) ends no instance."""
+    """Print a line. If nobody reads it any more (``up | tee`` is interrupted), the instance goes on."""
     try:
         print(line, flush=True)
     except BrokenPipeError:

@@ -1,7 +1,8 @@
-"""The count of a corpus: files are read and told apart here, and parsed in worker processes, in bounded batches.
+"""Counts a corpus: this process reads the files, and worker processes parse them in batches of limited size.
 
-Batches are added up in the order of the corpus, and the state is written with each, so that an interrupted count goes
-on behind the last one. A file that ends its worker is found by parsing its batch file by file, and costs itself.
+Batches are added up in the order of the corpus, and the state is written with each, so that an interrupted count
+resumes behind the last one. If a worker crashes, the files of its batch are parsed one by one, and only the file that
+caused it is lost.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Report = Callable[[Tally], None]
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some files in a row: the ones to parse, and what came of all the others."""
+    """Consecutive files of a corpus: those to parse, and the results of all the others."""
 
     files: Sequence[SourceFile]
     tally: Tally
@@ -70,7 +71,7 @@ def _finish(batch: Batch, pending_tally: Future[Tally], pool: Workers[Tally], st
 
 
 def batches(sources: Iterator[SourceFile], state: CountState) -> Iterator[Batch]:
-    """Take files together, without those that another equals and those that name no framework."""
+    """Group files into batches, without duplicates and files that name no framework."""
     files: list[SourceFile] = []
     tally, digests, size, number = Tally(), [], 0, 0
     pending: set[bytes] = set()
@@ -92,7 +93,7 @@ def batches(sources: Iterator[SourceFile], state: CountState) -> Iterator[Batch]
                 tally.files["without_framework"] += 1
         if len(files) >= BATCH_FILES or size >= BATCH_BYTES or len(digests) >= 20 * BATCH_FILES:
             yield Batch(files, tally, digests, number)
-            # What is pending is known to the state only once its batch is counted.
+            # The state knows a pending file only once its batch is counted.
             pending = {digest for digest in pending if not state.knows(digest)}
             files, tally, digests, size = [], Tally(), [], 0
     if number > state.position:

@@ -18,7 +18,7 @@ from coordinator.errors import CatalogueError
 from protocol.model import first_fault
 
 FORMAT: Literal[1] = 1
-"""The number of this form, and of the rule by which a use is counted."""
+"""The version of this format, and of the rule by which uses are counted."""
 DEFAULT = files("coordinator.catalogue") / "data" / "counts.json.gz"
 """The counts that come with Portolan, of packages that use the frameworks."""
 
@@ -56,7 +56,7 @@ class UseCount(_Model):
 
 
 class FileCounts(_Model):
-    """The files of a corpus by what came of them."""
+    """The files of a corpus by their result."""
 
     seen: NonNegativeInt
     duplicates: NonNegativeInt
@@ -119,7 +119,7 @@ class ResolvedCounts:
 
 
 def resolve_counts(counts: UsageCounts, surface: Surface, root: str) -> ResolvedCounts:
-    """Give every counted name to the entry that the release has for it. Pure."""
+    """Assign every counted name to its entry in a release. Pure."""
     by_name: dict[str, dict[str, UseCount]] = {}
     unresolved_counts: dict[str, UseCount] = {}
     framework = counts.frameworks.get(root)
@@ -129,7 +129,7 @@ def resolve_counts(counts: UsageCounts, surface: Surface, root: str) -> Resolved
             unresolved_counts[name] = count
             continue
         uses, written_name = by_name.setdefault(entry.name, {}), plain_name(name)
-        # A module that holds the same names once more gives no others.
+        # A module that only repeats names does not make another name of this one.
         uses[written_name] = uses[written_name] + count if written_name in uses else count
     return ResolvedCounts(by_name, unresolved_counts)
 

@@ -1,12 +1,12 @@
-"""The resolver: which names of a framework a source uses, followed through its imports and simple assignments. Pure.
+"""The resolver: which names of a framework a source uses. Pure.
 
-It follows a name through imports, aliases and assignments of a name, and a value through a call that makes it: a
-class makes an instance of itself, a function of the framework its array. A method is *typed* where the receiver was
-made by a class or by a function that only makes arrays, or is annotated; it is *guessed* where the receiver came from
-any other function of the framework, or where the method's name alone speaks for it.
+It follows a name through imports, aliases and simple assignments, and a value through the call that makes it: a class
+makes an instance of itself, a function of the framework its array. A use of a method is *typed* if the receiver was
+made by a class or by a function that only makes arrays, or is annotated. It is *guessed* if the receiver came from
+another function of the framework, or if only the method's name points to one.
 
-`Resolver` follows names and tells its subclass of every use. `uses_of` counts them; an assessment, which needs places
-and knows more of values, extends the same walk.
+`Resolver` follows names and reports every use to its subclass. `uses_of` counts them. An assessment needs places and
+knows more of values, and extends the same walk.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Instance(Value):
 
 
 class _Other(Value):
-    """A value that is none of a framework. There is one, also after it went from one process to another."""
+    """A value that is not of a framework. There is one such object, also after it was pickled."""
 
     __slots__ = ()
 
@@ -58,7 +58,7 @@ class _Other(Value):
 
 OTHER = _Other()
 Binding = str | Value | None
-"""A dotted public name, a value, or nothing that is known."""
+"""A dotted public name, a value, or None if nothing is known."""
 
 
 @dataclass
@@ -96,7 +96,7 @@ _LITERALS = (
 
 
 class Resolver:
-    """Walks a tree once, with a scope for each function and class. A subclass is told of uses and of what they make."""
+    """Walks a tree once, with a scope for each function and class, and reports uses to its subclass."""
 
     HANDLERS: ClassVar[Mapping[type, str]] = {
         ast.Import: "_import",
@@ -286,7 +286,8 @@ class Resolver:
         """Record a use of a framework's name that imports resolve."""
 
     def _member(self, owner: Binding, node: ast.Attribute, outer: bool) -> Binding:
-        """Return a member of a value; unless ``outer``, a call or a further member takes note of it."""
+        """Return a member of a value. It is recorded as a use if it is the ``outer`` one: not called, and without a
+        further member."""
         if type(owner) is str:
             name = f"{owner}.{node.attr}"
             if outer:

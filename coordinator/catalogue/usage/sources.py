@@ -1,7 +1,7 @@
-"""The Python files of a corpus or a project: a folder, an archive or lines of JSON, read one by one and within bounds.
+"""The Python files of a corpus or a project: a folder, an archive or lines of JSON, read one by one and within limits.
 
-Nothing is extracted and no link is followed. A file that cannot be read is a refusal with its reason, and costs itself.
-The order is the same every time, so that a count can go on where it was interrupted.
+Nothing is extracted and no link is followed. A file that cannot be read is reported with its reason, and the others are
+read. The order is always the same, so that an interrupted count can resume.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import IO, Any
 from coordinator.errors import CatalogueError
 
 LARGEST_FILE = 4_000_000
-"""A larger file holds data and no program that a person wrote."""
+"""A larger file holds data, not a program that a person wrote."""
 LARGEST_LINE = 3 * LARGEST_FILE
 """The longest line of a .jsonl file: one source file with its JSON escapes."""
 MOST_EXPANDED = 300

@@ -14,7 +14,7 @@ from coordinator.errors import CatalogueError
 
 
 class CountState:
-    """Holds the tally, the position in the corpus and the digests of the files so far, all of one moment."""
+    """Holds the tally, the position in the corpus and the digests of the files so far, always written together."""
 
     def __init__(self, path: Path | None, corpus: Path) -> None:
         self._path = path
@@ -29,7 +29,7 @@ class CountState:
 
     def _open(self) -> None:
         with self._connection as connection:
-            # Loss of the last batches costs their time alone.
+            # If the last batches are lost, they are counted again.
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute("CREATE TABLE IF NOT EXISTS digests (digest BLOB PRIMARY KEY) WITHOUT ROWID")

@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 MEMORY_BYTES = 3_000_000_000
 """Address space of a worker: a file whose tree needs more is refused."""
 NESTING = 3_000
-"""How deep expressions may be nested: more is made by programs."""
+"""Maximum nesting of expressions; deeper ones were written by programs."""
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 """Errors that parsing a file raises."""
 
@@ -64,7 +64,7 @@ class Workers(Generic[Result]):
         try:
             return [batch_result.result()]
         except BrokenProcessPool:
-            # Any of the batches that were under way may hold the file that did it.
+            # Any of the batches in progress may contain the file that ended the worker.
             return list(self._one_by_one(files))
 
     def _one_by_one(self, files: Sequence[SourceFile]) -> Iterator[Result]:
@@ -92,14 +92,14 @@ def _start(prepare: Callable[..., None], arguments: tuple[Any, ...]) -> None:
 
 
 def bound_parser() -> None:
-    """Bound this process, which parses code of others: in memory and in depth."""
+    """Limit the memory and the depth of this process, because it parses other people's code."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    # A crash of a parser is counted; its core would fill the disk.
+    # A crash of a parser is counted; its core dump would fill the disk.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     sys.setrecursionlimit(NESTING)
-    # Sources warn of themselves: escapes that are none, comparisons with literals.
+    # Parsing warns about the source: invalid escapes, comparisons with literals.
     warnings.simplefilter("ignore")
-    # Trees have no circles, and looking for some costs a third of the time.
+    # Trees have no cycles, and looking for some costs a third of the time.
     gc.disable()
 
 
