@@ -10,11 +10,11 @@ from coordinator.errors import RunnerError
 
 
 async def run_until_one_fails(*coroutines: Coroutine[Any, Any, None]) -> None:
-    """Run all of these, none of which returns; raises the first error and cancels the others.
+    """Run coroutines none of which returns; when one fails, cancel the others and raise its error.
 
-    Of several errors one that is not the runner's goes first. This is not a ``TaskGroup``: on Python 3.11 a
-    group that fails while it is cancelled forgets the cancellation, and then a session that is waited for
-    would go on for ever.
+    Of several errors, one that is not the runner's is raised. This is not a ``TaskGroup``: on Python 3.11 a group that
+    fails while it is cancelled forgets the cancellation, and whoever waits for the end of the session would wait for
+    ever.
     """
     tasks = [asyncio.create_task(coroutine) for coroutine in coroutines]
     try:

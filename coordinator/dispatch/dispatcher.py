@@ -93,8 +93,8 @@ class Dispatcher:
     async def announce(self, kind: Literal["jobs", "cancel", "runners"]) -> None:
         """Tell every coordinator: there is work, a campaign was cancelled, or the fleet changed.
 
-        What is announced is stored already, so that a failure to tell the others fails no request:
-        they look for themselves every few seconds.
+        The change itself is stored already. So a failure here fails no request: the other coordinators look every few
+        seconds.
         """
         await self._handle_notice(kind)
         await self._safely(lambda: self._notify(kind))

@@ -1,7 +1,8 @@
-"""The installation: one database in one place. A copy of it, or a backup restored elsewhere, is another installation.
+"""The installation: one database in one place.
 
-Its mark begins the token of every lease, so that a job at a runner says whose it is: a job of another installation's is
-left alone. A copy begins without leases, and without the runners of this machine, which work for the original.
+A copy of it, or a backup restored elsewhere, is another installation. The token of every lease begins with the
+installation's mark, which shows whose a job at a runner is; jobs of another installation are left alone. A copy begins
+without leases, and without the runners of this machine, which work for the original.
 """
 
 from __future__ import annotations
@@ -56,9 +57,9 @@ async def settle_at(dsn: str, directory: str | None) -> Installation:
 
 
 async def settle(connection: AsyncConnection, directory: str | None = None) -> Installation:
-    """Read the installation's mark; if the database is in another place than before, it becomes another one.
+    """Read the installation's mark; a database in another place than before becomes another installation.
 
-    ``directory`` tells an embedded database from its copies, which cannot be told apart from inside.
+    ``directory`` tells an embedded database from its copies, which look the same from inside.
     """
     cluster: str = (await connection.execute(_CLUSTER)).scalar_one()
     here = {"mark": token_hex(MARK_BYTES), "cluster": cluster, "directory": directory}

@@ -55,7 +55,7 @@ class Stop(Instruction):
 class GiveBack(Instruction):
     """Requeue these jobs, which never started.
 
-    Counted as refused, a job is requeued only so often: its runners will not take it or never begin it.
+    If ``refused``, this counts as a refusal: a job that runners refuse or do not begin is requeued only so often.
     """
 
     keys: tuple[Key, ...]

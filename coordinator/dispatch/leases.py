@@ -11,9 +11,8 @@ from coordinator.configuration.times import Times
 class Key(NamedTuple):
     """One attempt of one job, as it was leased to one boot of one runner.
 
-    ``token`` is drawn anew each time that jobs are claimed. It is part of the job's id on the wire,
-    so an id is unique beyond this database, its copies and its restores, also under a coordinator
-    that goes on through a restore, and names its lease by itself.
+    ``token`` is drawn anew for each claim and is part of the job's id on the wire. So an id names its lease, and stays
+    unique beyond copies and restores of this database, even if a coordinator runs through a restore.
     """
 
     job: int

@@ -17,7 +17,7 @@ from protocol.enums import Cause, Ending, Verdict
 MOST = 3
 """The job ends with this many lost started attempts."""
 MOST_REFUSALS = 3
-"""The job ends after this many refusals, or stays at runners that do not start it."""
+"""The job ends after so many refusals, or so many runners that did not start it."""
 MOST_ATTEMPTS = 1_000
 """The most attempts of a job for any reason: a backstop against loops that no other limit ends."""
 
@@ -32,8 +32,8 @@ _OUTCOMES = {
 def consequence(reasons: Iterable[str]) -> Consequence:
     """The consequence of losses for these reasons.
 
-    Three times a restart is a crash (``lose`` checks that the runners did well on other jobs since). Silence says
-    nothing of the case: a network that is away looks the same.
+    Three restarts are a crash of the case (``lose`` checks that the runners did well on other jobs since). Silence says
+    nothing about the case: a network outage looks the same.
     """
     reasons = list(reasons)
     if len(reasons) < MOST:

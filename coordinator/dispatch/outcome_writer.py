@@ -1,7 +1,7 @@
-"""The one place that stores what runners report: batched, fenced, the cursor in the same statement.
+"""The only place that stores reports of runners: in batches, fenced, with the stream's cursor in the same statement.
 
-There is exactly one outcome writer per coordinator. Two could let a stream's cursor pass outcomes
-that are not yet committed, and a crash between them would lose those.
+There is one outcome writer per coordinator. With two, a cursor could pass outcomes that are not committed yet, and a
+crash would lose those.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ class RunnerReport(NamedTuple):
 
 
 class OutcomeWriter:
-    """``write`` takes reports; ``run`` stores them until cancelled, and drains on the way out.
+    """``write`` takes reports; ``run`` stores them until it is cancelled, and then stores the rest.
 
-    ``run`` can be started again after a failure: what it had taken and not stored is kept.
+    ``run`` can be started again after a failure: reports that were taken and not stored are kept.
     """
 
     def __init__(
@@ -83,10 +83,10 @@ class OutcomeWriter:
         self._taken = asyncio.Event()
 
     async def write(self, reports: Sequence[RunnerReport], *, can_wait: bool = False) -> None:
-        """Take these on; returns when there is room for more.
+        """Take reports; return when there is room for more.
 
-        What a stream repeats after a break, because it was not stored by then, is taken on once. Reports that can
-        wait are stored with those that follow within ``Times.store_apart_s`` of the batch before.
+        A report that a stream repeats after a break is taken once. Reports that are not urgent are stored with those
+        that follow within ``Times.store_apart_s`` of the last batch.
         """
         self._reports.extend([report for report in reports if self._is_new(report.cursor)])
         self._hurried |= bool(reports) and not can_wait
@@ -97,10 +97,10 @@ class OutcomeWriter:
             await self._taken.wait()
 
     def resume(self, cursor: Cursor) -> None:
-        """A stream is about to be read on from what the database has stored of it.
+        """Prepare for a stream that is read again from the database's cursor.
 
-        If nothing waits to be stored and the database knows less than was stored, it is not the
-        database that it was: what the stream repeats is new to it.
+        If nothing waits to be stored and the database still has fewer events than were stored, it was restored from an
+        earlier time. Then what the stream repeats is new to it.
         """
         waiting = any(report.cursor.runner_id == cursor.runner_id for report in (*self._storing, *self._reports))
         if not waiting:
@@ -258,10 +258,10 @@ class OutcomeWriter:
 
 
 def _first_finishes(batch: Sequence[RunnerReport]) -> tuple[dict[Key, tuple[Finish, RunnerReport]], list[RunnerReport]]:
-    """The first finish of each attempt, and the reports that cannot count: further ones, and those that come late.
+    """The first finish of each attempt, and the reports that cannot count, because they are late or repeated.
 
-    What follows a late one is a further one too, though the stream was opened anew in between and reports it as if
-    it were the first.
+    A report after a late one is a repetition, even if the stream was opened anew in between and reports it as the
+    first.
     """
     first: dict[Key, tuple[Finish, RunnerReport]] = {}
     second: list[RunnerReport] = []

@@ -30,9 +30,9 @@ def _timing_of(run: str) -> str:
 
 
 def _next(which: str) -> str:
-    """Queued jobs in their order, read and locked one by one as far as they are asked for.
+    """SQL for queued jobs in their order, read and locked one by one as they are needed.
 
-    Of each open campaign one range of an index: what it may not begin yet is not looked at, however much that is.
+    It reads one range of an index per open campaign. Jobs that may not begin yet are not read, however many there are.
     """
     return f"""
            SELECT queued.id
@@ -45,11 +45,11 @@ def _next(which: str) -> str:
 
 
 def open_campaigns(which: str) -> str:
-    """The campaigns of some targets that have work to begin, and up to which priority.
+    """SQL for the campaigns of some targets that have work to begin, and up to which priority.
 
-    Run 1 of all targets goes before run 2 of any, so that slow drift hits all alike: a campaign is open up to the first
-    run that any of its targets with a live runner has still queued. Where run 1 is for verdicts alone, up to run 1
-    while a live runner has any of it to begin: a timed call would wait beside it for cores.
+    Run 1 of all targets goes before run 2 of any, so that slow drift affects all alike: a campaign is open up to the
+    first run that any of its targets with a live runner still has queued. If run 1 is for verdicts alone, the campaign
+    is open up to run 1 while a live runner has any of it to begin, because a timed call would have to share its cores.
     """
     return f"""
     SELECT ours.campaign_id, ours.target_id, ours.suite_id,
@@ -79,8 +79,8 @@ def open_campaigns(which: str) -> str:
      WHERE {which} AND c.state = 'running'"""
 
 
-# The runners of a target share what is left of it, those that wait for work and those that have some. What a runner
-# has refused goes last, so that a runner that refuses some cases still runs the others.
+# The runners of a target share its remaining jobs, whether they are idle or not. Jobs that a runner has refused go
+# last, so that it still runs the others.
 _CLAIM = text(f"""
 WITH open AS MATERIALIZED ({open_campaigns("ours.target_id = :target AND ours.suite_id = ANY(CAST(:suites AS int[]))")}
 ), fair AS MATERIALIZED (
@@ -232,7 +232,10 @@ async def claim(
     held_count: int = 0,
     times: Times = DEFAULT_TIMES,
 ) -> list[HeldJob]:
-    """Lease up to ``limit`` jobs, at most the runner's share of the rest; ``held_count`` jobs of that share it has."""
+    """Lease up to ``limit`` jobs, but no more than the runner's share of the remaining ones.
+
+    ``held_count`` is the number of jobs that it has already.
+    """
     of_runner = {"runner": runner_id, "boot": boot_id, "token": token, "target": target_id}
     rows = await connection.execute(
         _CLAIM, {**of_runner, "suites": list(suites), "limit": limit, "held": held_count, "lease_s": times.lease_s}

@@ -1,8 +1,8 @@
-"""The reaper: it looks now and then for abandoned leases and for finished campaigns that no event announced.
+"""The reaper: looks now and then for abandoned leases, and for finished campaigns that no event announced.
 
-A claim can be committed while its runner is quarantined or removed, and then nobody holds what
-it leased. Two coordinators that settle the last targets of a campaign at the same moment each
-see the other's as unsettled. Both are rare, and cheap to look for.
+A claim can be committed while its runner is quarantined or removed, and then nobody holds the leases. Two coordinators
+that settle the last targets of a campaign at the same moment each see the other's as unsettled. Both are rare, and
+cheap to look for.
 """
 
 from __future__ import annotations

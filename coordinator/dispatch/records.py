@@ -109,8 +109,8 @@ def summary(samples_ms: Sequence[float]) -> tuple[float | None, float | None]:
 
 
 def _proven(outcome: Outcome, device: str) -> tuple[Placement, PlacementProof]:
-    """The placement that a runner reports, as far as its proof bears it: on a device that is not the host, nothing ran
-    of which no execution was counted."""
+    """The placement that a runner reports, corrected by its proof: a device other than the host needs counted
+    executions."""
     proof = outcome.proof
     if outcome.placement is not Placement.on_device or device == HOST:
         return outcome.placement, proof

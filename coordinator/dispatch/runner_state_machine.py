@@ -196,8 +196,8 @@ class RunnerState:
     def _on_restart(self, leases: tuple[Lease, ...]) -> list[Instruction]:
         """A new boot: all attempts of the old one are gone.
 
-        If none is known to have started, the head of the queue counts as started: a job that
-        kills its runner before the event gets out must not go round for ever.
+        If none is known to have started, the head of the queue counts as started: a job that kills its runner before
+        the event is sent must not be requeued for ever.
         """
         if not leases:
             return []
@@ -407,10 +407,11 @@ class RunnerState:
         return [*out, *self._refill(now)]
 
     def _past_deadline(self, now: float, key: Key) -> list[Instruction]:
-        """It is a timeout if the runner itself names the job as running after its deadline.
+        """Time out the job, or count it as lost.
 
-        A runner that has answered the DELETE, tells of other things and neither names the job nor ends it has lost
-        the report of its end: whatever that was, nothing says that the case ran for so long.
+        It is a timeout if the runner itself names the job as running after its deadline. If the runner has answered the
+        DELETE, sends other events, and neither names the job nor ends it, the report of its end is lost, and nothing
+        shows that the case ran for so long.
         """
         flight = self._flights[key]
         if flight.stopped is None:

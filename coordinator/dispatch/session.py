@@ -323,11 +323,11 @@ class RunnerSession:
                 await self._perform(instruction, client)
 
     async def _acknowledge(self, client: RunnerClient) -> None:
-        """Let the runner forget what is stored, as far as the present stream has delivered it.
+        """Acknowledge stored events, as far as the present stream has delivered them.
 
-        After a break, events of the stream before are still being stored while the new one is requested after fewer;
-        acknowledged by then, they would be missing from it, and every attempt be lost with them. Beside another
-        coordinator nothing is: it may not have read its own events yet.
+        After a break, the new stream may begin after fewer events than are stored by now. Acknowledging the later ones
+        would remove them from it, and every attempt in them would be lost. While the runner serves another coordinator
+        as well, nothing is acknowledged: that one may not have read its own events yet.
         """
         if self._state.serves_another or self._state.cautious:
             return

@@ -1,7 +1,7 @@
-"""The jobs that wait, and which sessions are to ask for them.
+"""The jobs that wait, and which idle sessions are to claim them.
 
-One look for all runners of a coordinator, whenever work is announced and every few seconds: if each of a thousand idle
-runners looked for itself, that would be all that the database does.
+One query serves all runners of a coordinator, whenever work is announced and every few seconds. If each of a thousand
+idle runners asked for itself, the database would do nothing else.
 """
 
 from __future__ import annotations

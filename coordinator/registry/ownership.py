@@ -1,7 +1,7 @@
 """The ownership of runners in the database: one coordinator at a time posts to a runner, reads and acknowledges.
 
-Every time here is set and compared by the clock of the database. A time further ahead than anybody sets one was set
-before that clock went back (a virtual machine restored, a host that booted with a wrong time), and stands for nothing.
+Every time here is set and compared by the clock of the database. A time further ahead than any that is set was set
+before that clock went back (a restored virtual machine, a host that booted with a wrong time), and does not count.
 """
 
 from __future__ import annotations

@@ -44,11 +44,11 @@ async def enter(engine: AsyncEngine, registration: RunnerRegistration, info: Run
 
 
 async def refresh(engine: AsyncEngine, runner: OwnedRunner, info: RunnerInfo, catalogue: Catalogue) -> OwnedRunner:
-    """A new boot may serve another version, environment or revision: the registration follows it.
+    """Update a registration to a new boot, which may serve another version, environment or revision.
 
-    Not its address, which may be another by now: the runner enrolled again elsewhere. Raises a
-    ``RunnerError`` if it serves another framework or device, says a boot that is another registration's, or
-    serves other cases than are stored under the revision; then the registration, and its old boot, stay as they are.
+    The address stays, because the runner may have enrolled again at another one by now. Raises a ``RunnerError`` if it
+    serves another framework or device, has a boot id of another registration, or serves other cases than are stored
+    under the revision. Then the registration and its old boot stay as they are.
     """
     was, now = f"{runner.framework}/{runner.device}", f"{info.framework}/{info.device}"
     if was != now:

@@ -1,12 +1,12 @@
 """Suites and their cases in the database: stored once under a revision, and never changed.
 
-Runners serve one suite a revision, whole. Bundles, which may bring a part of it, have suites of their
-own, so that no import ever adds to what is dispatched. All contents under one revision agree about
-the cases that they share: that is what makes their cells comparable.
+A runner serves whole suites, one per revision. A bundle may bring a part of a suite, so bundles have suites of their
+own, and no import adds to what is dispatched. All contents under one revision agree about the cases that they share,
+which makes their cells comparable.
 
-A transaction that stores a suite writes its rows, locks its revision and then looks for a disagreement,
-so that of two at once the second sees the first. Targets and fingerprints come before that lock: an
-import holds those that are new for as long as it takes.
+A transaction that stores a suite writes its rows, locks its revision and then looks for a disagreement, so that of two
+at once the second sees the first. Targets and fingerprints come before that lock, because an import holds those that
+are new until it ends.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The addresses at which a runner may be: decided of the address that a connection is made to, never of a name.
+"""The addresses at which a runner may be, decided for the address of a connection and never for a name.
 
-Some are refused whatever is allowed: a service of the link answers there (of clouds, with the machine's own keys),
-nobody, everybody, or another address in disguise.
+Those in ``NEVER`` are refused whatever is allowed.
 """
 
 from __future__ import annotations

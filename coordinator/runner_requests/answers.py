@@ -19,7 +19,7 @@ from coordinator.text.plain_text import plain_text
 from protocol.problems import Problem
 
 _NO_CONNECTION = "All connection attempts failed"
-"""So says the library, of all addresses of a name."""
+"""The library's message if none of a name's addresses answered."""
 
 
 def unreachable(url: str, error: Exception, answer_s: float) -> RunnerUnreachableError:

@@ -1,10 +1,10 @@
-"""The way of every request to a runner: to a checked address, and with an answer that has an end in all that it costs.
+"""The transport of requests to runners: to checked addresses only, and with limits on every part of the answer.
 
-A name is resolved once for a connection, each address that it stands for is checked, and the connection is made to
-such an address and no other: what the name stands for a moment later does not matter. No redirect is followed and no
-proxy of the environment is used.
+A name is resolved once per connection, each of its addresses is checked, and the connection goes to one of these; what
+the name means a moment later does not matter. No redirect is followed, and no proxy of the environment is used.
 
-The answer is bounded in total, not for each read: a byte a second is too slow as well. It is never unpacked.
+The time limit is for the whole answer, not for each read: a byte a second is too slow as well. An answer is never
+unpacked.
 """
 
 from __future__ import annotations
