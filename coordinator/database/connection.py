@@ -108,9 +108,10 @@ def _mark_fresh(_connection: Any, entry: ConnectionPoolEntry) -> None:
 
 
 def _ping(connection: Any, entry: ConnectionPoolEntry, _proxy: Any) -> None:
-    """Whether a connection from the pool still has a server, within a limit, which SQLAlchemy's own ping lacks.
+    """Whether a connection from the pool still reaches the server.
 
-    If it has none, no other of the pool has: all are made anew.
+    SQLAlchemy's own ping has no time limit; this one has. If one connection does not, no other of the pool does: all
+    are made anew.
     """
     if entry.info.pop("fresh", False):
         return

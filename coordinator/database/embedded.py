@@ -265,8 +265,8 @@ def _password(directory: Path, user: str) -> Path:
 def stop_leftovers(directory: Path) -> None:
     """End every PostgreSQL process that still works in ``directory``, whoever started it.
 
-    Called with the lock held: the portolan that these belonged to is dead. They are told by
-    their working directory, which the server sets to its data; the pid file may say anything.
+    Call it with the lock held: then the portolan that started them is dead. They are recognized by their working
+    directory, which the server sets to its data, because the pid file may be wrong.
     """
     for number, limit_s in STOP_LIMITS_S:
         left = list(_working_in(directory))
@@ -297,8 +297,8 @@ def _working_in(directory: Path) -> Iterator[psutil.Process]:
 def _forget_strangers(pid_file: Path) -> None:
     """Remove a pid file that names a living process which is not our server.
 
-    PostgreSQL refuses to start if that pid exists at all, be it a zombie or another program's
-    by now; that no server is left has just been made sure of. A dead pid it handles itself.
+    PostgreSQL refuses to start if that pid exists, even as a zombie or another program. The caller has made sure that
+    no server is left. The pid of a dead process PostgreSQL handles itself.
     """
     with contextlib.suppress(FileNotFoundError, IndexError, ValueError):
         if psutil.pid_exists(int(pid_file.read_text().split()[0])):

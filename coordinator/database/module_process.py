@@ -1,7 +1,7 @@
-"""A module of ours in a process of its own, for work that would hold the coordinator up or take its memory for good.
+"""Runs a module of ours in its own process, for work that would block the coordinator or keep its memory.
 
-``run_module`` starts it, reads what it writes and says how it ended. The module itself calls ``run_work``, so that a
-database that went away stays an outage.
+``run_module`` starts it, reads its output and says how it ended. The module calls ``run_work``, which reports an
+unreachable database as an outage.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from coordinator.operating_system.exec_with_parent_death_signal import die_with
 DATABASE_AWAY_CODE = os.EX_TEMPFAIL
 """Exit code of a module when the database is unreachable."""
 COMPLAINT_BYTES = 16_384
-"""So much of the end of a module's stderr is kept: its last line says why it failed."""
+"""Bytes of the end of a module's stderr that are kept; its last line says why it failed."""
 
 
 async def run_module(
@@ -68,7 +68,7 @@ async def _module_process(module: str, dsn: str, pass_fds: Sequence[int]) -> Asy
     finally:
         if process.returncode is None:
             process.kill()
-            # ``wait`` alone never returns where a pipe has more than anybody read.
+            # ``wait`` alone does not return while a pipe has unread output.
             await process.communicate()
 
 
@@ -98,7 +98,7 @@ def _check_end(process: Process, complaint: bytes, failure: str) -> None:
 
 
 def run_work(work: Coroutine[None, None, None]) -> None:
-    """Do the work of this process to its end, or to that of the coordinator."""
+    """Do the work of this process; end early if the coordinator ends."""
     die_with(os.getppid(), signal.SIGKILL)
     try:
         asyncio.run(work)

@@ -44,9 +44,9 @@ class Notices:
         self._some.set()
 
     async def take(self, timeout_s: float | None = None) -> list[Notice]:
-        """All notices so far, waiting for the first; none if ``timeout_s`` passes without one.
+        """Return all notices so far; wait for the first one, but not longer than ``timeout_s``.
 
-        Raises what ended the listening, if it is over: a wait for notices that cannot come has no end.
+        If the listening has ended, raise its error, because no notice can come any more.
         """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
@@ -66,10 +66,10 @@ class Notices:
 
 @contextlib.asynccontextmanager
 async def listening(dsn: str, *channels: str, times: DatabaseTimes = DEFAULT_DATABASE_TIMES) -> AsyncIterator[Notices]:
-    """Notices sent by ``NOTIFY`` on ``channels``; every one that is committed inside the block.
+    """Yield the notices that ``NOTIFY`` sends on ``channels``, every one that is committed inside the block.
 
-    Has a connection of its own. If that breaks it is made anew, and then every channel gets a
-    notice without payload, because something may have been said in between.
+    They have their own connection. If it breaks, it is made anew and every channel gets a notice without payload,
+    because notices may have been missed.
     """
     notices = Notices()
     connection = await _listen(dsn, channels, notices, times)

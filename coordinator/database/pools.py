@@ -1,7 +1,7 @@
-"""The connections of one coordinator, apart by who uses them: none can take another's.
+"""The connection pools of one coordinator, one per kind of use, so that no use can exhaust another's.
 
-Requests come as many at once as somebody sends, and dispatch must go on beside them; what renews
-ownership must not wait for runners, and the outcome writer for nobody.
+Dispatch goes on however many requests arrive. Renewals of ownership do not wait for runners, and the outcome writer
+waits for nobody.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Making the three roles: what each is, apart from the privileges on tables, which are in ``grants.py``.
+"""Makes the three roles. Their privileges on tables are in ``grants.py``.
 
-Making them takes a superuser, or the owner of the database with CREATEROLE. Everything here can be done again, and
-writes nothing where it is done already but passwords.
+This takes a superuser, or the owner of the database with CREATEROLE. It can be repeated, and then writes nothing but
+passwords.
 """
 
 from __future__ import annotations
@@ -111,9 +111,9 @@ async def provide(dsn: str, passwords: Mapping[str, str]) -> None:
 
 
 def become_owner(connection: Connection) -> str | None:
-    """Make the roles if the connection's may, and be the migration role until the transaction ends.
+    """Make the roles if this connection may, and act as the migration role until the transaction ends.
 
-    Returns what is missing, in one line; then everything goes on with the role that the connection has.
+    Returns what is missing, in one line; then the connection keeps the role that it has.
     """
     user, superuser, creates_roles = connection.execute(_SELF).one()
     if superuser or creates_roles:

@@ -15,8 +15,8 @@ DEEPEST = 100
 def jsonable(value: Any, *, depth: int = DEEPEST) -> Any:
     """``value`` as JSONB can hold it.
 
-    NaN and infinities become the strings ``NaN``, ``Infinity``, ``-Infinity``; NUL and lone
-    surrogates U+FFFD, in keys too; an unknown type its text, what is nested too deeply ``…``.
+    NaN and infinities become the strings ``NaN``, ``Infinity`` and ``-Infinity``. NUL and lone surrogates become
+    U+FFFD, in keys, too. A value of an unknown type becomes its text, and too deep nesting becomes ``…``.
     """
     if value is None or isinstance(value, bool):
         return value

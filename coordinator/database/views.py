@@ -1,9 +1,9 @@
-"""The views: people with psql or pandas query them, and every report starts from them.
+"""The views: people query them with psql or pandas, and every report starts from them.
 
-Their names, columns and meanings are a promise: columns are added after the last one, and nothing
-else changes in place. So a changed text here is all that a change takes: ``define`` replaces the
-views of a database whenever it was made from another text, and whatever stands on them stays.
-A migration that alters a column below a view drops that view first.
+Their names, columns and meanings are a promise: columns are added after the last one, and nothing else changes in
+place. To change a view, change its text here: ``define`` replaces the views of a database if they were made from
+another text, and leaves in place what depends on them. A migration that alters a column below a view drops that view
+first.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ from protocol.enums import GRADIENT, REFUSES, Cause, Ending
 from protocol.limits import LEAST_MILLISECONDS
 
 NOISY = 1.2
-"""How many times its level a median is that is the host's more than the call's. Sampling that ended because the median
-was known to 1 % has quartiles within 9 % of each other, and so its median at most 12 % over this quantile; and no
-comparison counts a change by less."""
+"""A median over this many times its level is more the host's than the call's.
+
+Sampling that ended because the median was known to 1 % has quartiles within 9 % of each other, so its median is at most
+12 % over this quantile; and no comparison counts a smaller change.
+"""
 
 
 @dataclass(frozen=True)
@@ -60,9 +62,9 @@ def _indent(query: str, spaces: int) -> str:
 
 
 def low(outcomes: str) -> str:
-    """The level of a run: a low quantile of its samples, as what else a host does only ever makes a call longer.
+    """SQL for the level of a run: a low quantile of its samples, because other work on a host only makes calls longer.
 
-    Of a run whose samples were not kept it is the median.
+    It is the median if the run's samples were not kept.
     """
     return f"""\
 coalesce((SELECT CASE WHEN percentile_cont({LOW}) WITHIN GROUP (ORDER BY u.ms) < {LEAST_MILLISECONDS} THEN 0
@@ -79,7 +81,7 @@ CASE WHEN {cases}.tags @> '["{GRADIENT}"]' THEN '{CaseClass.gradient}'
 
 
 def failure_text(outcomes: str) -> str:
-    """The failure of a run in its own words, the same on every surface; null if it passed."""
+    """SQL for the error text of a run, the same wherever it is shown; null if it passed."""
     texts = [f"{outcomes}.evidence ->> '{name}'" for name in ("mismatch", "message", "signal", "reason")]
     return f"""\
 CASE WHEN {outcomes}.verdict <> 'passed'
@@ -297,7 +299,8 @@ SELECT n.campaign_id,
 
 
 def cases_measured(outcomes: str) -> str:
-    """A case's latencies on a target, of which every other latency and ratio is made, from rows of ``outcomes``."""
+    """SQL for a case's latencies on a target, from rows of ``outcomes``; all other latencies and ratios are made of
+    these."""
     return f"""\
 SELECT o.campaign_id,
        o.target_id,

@@ -1,9 +1,8 @@
-"""One connection to PostgreSQL, and how soon it is noticed that nobody is at its other end.
+"""A connection to PostgreSQL that soon notices that its server is gone.
 
-A firewall that forgets a connection drops its packets and says nothing. The kernel would go on
-sending for fifteen minutes, and wait for an answer for ever. So every connection has keepalives and a
-limit for what is not acknowledged, on both sides, and every statement a limit on our side: it
-lies over the server's own, so that it only meets a server that says nothing at all.
+A firewall that forgets a connection drops its packets silently. The kernel would then send for fifteen minutes, and
+wait for an answer for ever. So every connection has keepalives and a limit for unacknowledged data, on both sides.
+Every statement has a limit on our side as well, longer than the server's own, for a server that does not answer at all.
 """
 
 from __future__ import annotations
@@ -44,8 +43,8 @@ _SOCKET_OPTIONS = {
 class BoundedConnection(Connection):  # type: ignore[misc]
     """Closes itself if the server does not end a statement that was cancelled or took too long.
 
-    asyncpg waits for the end of a cancelled statement before it sends the next one, a rollback
-    say; without a bound of its own that takes as long as the statement was allowed to.
+    asyncpg waits for the end of a cancelled statement before it sends the next one, such as a rollback. Without its own
+    limit that wait lasts as long as the statement was allowed to.
     """
 
     _config: Any
@@ -64,10 +63,10 @@ class BoundedConnection(Connection):  # type: ignore[misc]
         self._config = self._made_with
 
     async def close(self, *, timeout: float | None = None) -> None:
-        """Close the connection, and wait for the server for ``DatabaseTimes.close_s`` at most.
+        """Close the connection, and wait for the server for at most ``DatabaseTimes.close_s``.
 
-        asyncpg itself would wait as long as a statement may take. Past the limit it drops the connection, which is then
-        as closed as it can be: no error.
+        asyncpg itself would wait as long as a statement may take. Past the limit it drops the connection, which is no
+        error.
         """
         limit_s = self.times.close_s if timeout is None else min(timeout, self.times.close_s)
         with suppress(TimeoutError):

@@ -1,7 +1,7 @@
-"""Whether something may be deleted, and deleting it with what hangs on it: between the API and the store.
+"""Decides whether a campaign or a suite may be deleted, and deletes it with what depends on it.
 
-A campaign has to be over, at its runners too, so that no event comes for a job that is gone. A suite goes when no
-campaign holds outcomes of it and no runner serves it: others keep what was measured under its name.
+A campaign must have ended, also at its runners, so that no event comes for a deleted job. A suite must have no outcomes
+in a campaign and no runner that serves it.
 """
 
 from __future__ import annotations
