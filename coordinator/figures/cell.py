@@ -1,7 +1,7 @@
-"""The figures of a cell of the matrix, one function on one target, written once.
+"""The figures of a cell of the matrix: one function on one target.
 
-The columns of ``matrix_cells``, the statement that fills them, REST and the csv are made from these fields. A field has
-the name that its view has, and its docstring is what REST says of it.
+The columns of ``matrix_cells``, the statement that fills them, REST and the CSV are made from these fields. A field has
+the name of its view's column, and its docstring is its description over REST.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class MeasuredFigures(BaseModel):
     steady_ms: float | None = None
     """The median beside it."""
     noisy: int | None = None
-    """Cases whose median parts from their level: it is the host's as much as the call's."""
+    """Cases whose median is far above their level: it is the host's as much as the call's."""
     unconfirmed: bool | None = None
-    """Of half of the cases or more no second run confirms the level; null if no case has a level."""
+    """True if at least half of the cases have a level that no second run confirms; null if no case has a level."""
     iqr_ms: float | None = None
     samples: int | None = None
     """Behind ``steady_ms``, over all cases and runs."""

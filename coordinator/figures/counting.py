@@ -161,7 +161,7 @@ Counted = dict[str, Counts]
 
 @lru_cache(maxsize=10_000)
 def counts_of(counts_text: str) -> Counted:
-    """The counts of a cell as the database has them. Many cells have the same, and share them."""
+    """The counts of a cell from the database's text. Many cells have the same counts, and share one object."""
     return {name: Counts(**counts) for name, counts in json.loads(counts_text).items()}
 
 
@@ -171,7 +171,7 @@ class CountedFunction:
     counts: Counted
 
     def by(self, rule: CountingRule) -> Counts | None:
-        """None of a rule by which the function has no verdict: on the device, if it never touches one."""
+        """None if the function has no verdict by the rule: on the device, if it never touches one."""
         return self.counts.get(rule.name)
 
     def verdict_by(self, rule: CountingRule) -> str | None:

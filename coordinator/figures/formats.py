@@ -59,7 +59,7 @@ def duration(seconds: float | None) -> str:
 
 
 def fraction(passes: int, total: int) -> str:
-    """Cases that passed, of those that count; of none there is no fraction."""
+    """Passed of counted cases: ``47/60``; unknown if none counts."""
     return f"{passes}/{total}" if total else UNKNOWN
 
 

@@ -129,9 +129,9 @@ async def of_functions(
     functions: Sequence[FunctionName],
     target_ids: Sequence[int] | None = None,
 ) -> dict[tuple[str, str, int], FunctionCondition]:
-    """The conditions by framework, function and target, in this order; of what no case counts of there is none.
+    """The conditions by framework, function and target, in this order; on all targets, or on some.
 
-    On all targets, or on some.
+    A function without a counted case has none.
     """
     rows = await connection.execute(
         _CASES,

@@ -1,7 +1,7 @@
-"""Conditions: of n of a function's m cases that fail, or fall back, the options that tell them from the others. Pure.
+"""Conditions: the options that distinguish the cases of a function that fail, or fall back, from its other cases. Pure.
 
-A condition is read off the cases, so it says no more than they do: each comes with its counts, the cases that have the
-option and those that have not. It is no cause, and no promise about a call that is like none of the cases.
+A condition says no more than the cases do, so it comes with its counts: the cases that have the option and those that
+have not. It is not a cause, and promises nothing about a call that is unlike all of the cases.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ from protocol.enums import GRADIENT, Cause, InputKind, Judge, Placement, Verdict
 MOST_OPTIONS = 4
 """The most options of a condition; with more, almost any set of cases could be separated."""
 MOST_BY_CHANCE = 0.05
-"""How likely a condition with exceptions may be if failures had nothing to do with options, all that were tried taken
-together. Cases have many options, so that some would fit nearly any failures."""
+"""The largest probability that a condition with exceptions may have by chance, over all that were tried.
+
+Cases have many options, so some would fit nearly any failures.
+"""
 
 USUAL_DTYPES = ("float32", "float16", "bfloat16", "float64", "int8", "uint8", "int32", "int64", "bool")
-"""The dtypes of which is said whether a function was tried in them."""
+"""The dtypes for which a sentence says whether a function was tried in them."""
 
 End = Literal["passed", "unproven", "fell_back", "failed", "accepted"]
 """The end of a case over its counted runs; ``unproven``: it passed with unknown placement; ``accepted``: it returned
@@ -48,7 +50,7 @@ def end_of_runs(runs: Sequence[tuple[Verdict, Placement, Cause | None]], *, host
 
 
 class Aspect(StrEnum):
-    """The aspect of a call that options differ in; of conditions that are equally exact the first is told."""
+    """The aspect of a call in which options differ. Of conditions that are equally exact the first is shown."""
 
     dtype = "dtype"
     positional = "positional"
@@ -94,7 +96,8 @@ def given_keywords(call: CallOptions) -> list[str]:
 
 
 def values_of(call: CallOptions) -> list[str]:
-    """The plain values of a call's keywords: ``mode='bilinear'``. Those of arrays are as many as cases."""
+    """The plain values of a call's keywords: ``mode='bilinear'``. Arrays are left out, because nearly every case has
+    another."""
     return [
         f"{name}={value!r}"
         for name, value in call.keywords.items()
@@ -331,7 +334,8 @@ class CallSite:
 
 
 class Unknown(Enum):
-    """A value that the source does not say. A member of an enumeration stays itself from one process to another."""
+    """A value that the source does not show. It is a member of an enumeration, which stays the same object when
+    pickled."""
 
     computed = auto()
 

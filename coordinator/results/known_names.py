@@ -38,9 +38,9 @@ async def check_filters(
     framework: str | None = None,
     device: str | None = None,
 ) -> None:
-    """Raises ``UnknownNameError``, with close names, for a filter that nothing of the campaign matches.
+    """Raises ``UnknownNameError``, with close names, for a filter that matches nothing of the campaign.
 
-    ``function`` is a glob. A campaign that is not there has no names to check: who asks has looked.
+    ``function`` is a glob. The caller makes sure that the campaign exists.
     """
     if framework is not None or device is not None:
         targets = await targets_store.of_campaign(connection, campaign_id)

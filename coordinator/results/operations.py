@@ -1,8 +1,8 @@
-"""Operations: which of a framework's own operations fell back, failed, computed otherwise or lack a lowering on a
-campaign's targets, and by which functions and cases this was met.
+"""Operations that fell back, failed, diverged or lack a lowering, with the functions and cases that met them.
 
-A function is what people call; an operation (``aten::isin``, ``Qr``, ``eigh``) is what a device has a kernel of or has
-not. An operation that nothing is said of here was met by no case that failed or fell back: that it ran is not recorded.
+People call functions; a device has kernels of a framework's own operations (``aten::isin``, ``Qr``, ``eigh``). An
+operation that is not listed was met by no case that failed or fell back. Operations that ran on the device are not
+recorded.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class OperationSummary(BaseModel):
     diverged: int
     not_lowered: int
     functions: list[str]
-    """All that met it so, by name."""
+    """All functions that met it, by name."""
 
 
 class CampaignOperations(BaseModel):

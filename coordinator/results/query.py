@@ -128,7 +128,7 @@ def check_targets(query: Query, targets: Sequence[NumberedTarget], text: str = "
 
 
 def matching_ids(term: OnTarget, targets: Sequence[NumberedTarget]) -> list[int]:
-    """Ids of the targets that a word speaks of."""
+    """Ids of the targets that a word names."""
     return [target.id for target in targets if term.target is None or term.target.matches(target)]
 
 

@@ -1,4 +1,4 @@
-"""The refreshing of the kept matrix: the one statement that writes it, and how far each campaign's is."""
+"""Refreshes the stored matrix: the one statement that writes it, and how far the matrix of each campaign is."""
 
 from __future__ import annotations
 
@@ -150,9 +150,9 @@ async def outdated_campaigns(connection: AsyncConnection) -> Sequence[Row[Any]]:
 
 
 async def lock_exclusively(connection: AsyncConnection, campaign_id: int, *, wait: bool) -> bool:
-    """Keep everybody else from refreshing the campaign in this transaction; False if somebody does so already.
+    """Lock the campaign's matrix for this transaction; False if somebody else has the lock.
 
-    The statements of the transaction may take long from here on: also the one that waits for another's refresh.
+    From here on the statements of the transaction may take long, including one that waits for another refresh.
     """
     await allow_long_statements(connection)
     function = "pg_advisory_xact_lock" if wait else "pg_try_advisory_xact_lock"

@@ -189,7 +189,7 @@ async def refresh_forever(engine: AsyncEngine) -> None:
 
 
 async def refresh_outdated(engine: AsyncEngine) -> None:
-    """Refresh each matrix that is behind. One that takes long while its campaign runs is given a rest in between."""
+    """Refresh each matrix that is behind. If that takes long while the campaign runs, it is done less often."""
     async with engine.connect() as connection:
         behind = await refresh_store.outdated_campaigns(connection)
     for matrix in behind:

@@ -28,7 +28,7 @@ class Figure:
     """Stable: ``scatter``."""
     title: str
     subtitle: tuple[str, ...]
-    """Over what it counts, over how many, and what must be known of the targets."""
+    """The counted cases, how many there are, and what must be known of the targets."""
     alternative: str
     """One sentence for a reader who cannot see it."""
     table: Table
@@ -40,7 +40,7 @@ class Figure:
 
     @property
     def spec(self) -> Spec | None:
-        """The whole figure, as it goes out alone."""
+        """The specification of the whole figure, for use by itself."""
         if self.bare is None:
             return None
         subtitle = [line for sentence in self.subtitle for line in textwrap.wrap(sentence, WIDE)]

@@ -1,4 +1,4 @@
-"""Figures become pictures in one pool process, and are kept on disk by a digest of their content."""
+"""Draws figures in one pool process, and keeps the pictures on disk by a digest of their content."""
 
 from __future__ import annotations
 

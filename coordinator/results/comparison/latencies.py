@@ -1,21 +1,20 @@
 """The change of latency between two campaigns, by function and by case. Pure.
 
-What disturbs a host only ever makes a call longer. So the level of a run is a low quantile of its
-samples, and the level of a case is its best run: what is left above the undisturbed time is the
-best run's own excess. How large that can be, the runs tell: the excesses over an undisturbed time
-are taken as exponential, and then the best of n runs exceeds it by at most what Fisher's F with 2
-and the spread's degrees of freedom says, times the spread over n (Epstein and Sobel 1954). Between
-that and the best run lies the interval of a side; a change counts where the intervals of the two
-sides part, and by more than ``LEAST``.
+Disturbances of a host only make a call longer. So the level of a run is a low quantile of its samples, and the level of
+a case is that of its best run. It exceeds the undisturbed time by the excess of that run. The runs show how large an
+excess can be: if excesses are exponential, the best of n runs exceeds the undisturbed time by at most the quantile of
+Fisher's F with 2 and the spread's degrees of freedom, times the spread over n (Epstein and Sobel 1954). The interval of
+a side lies between that bound and its best run. A change counts if the intervals of both sides do not meet, and differ
+by more than ``LEAST``. A few runs say little about their spread, so what is usual among the campaign's functions counts
+as a prior worth some degrees of freedom (Smyth 2004).
 
-A few runs say little of their spread, so what is usual among the campaign's functions is heard
-too, as a prior worth some degrees of freedom (Smyth 2004).
+A busy host disturbs this in three ways:
 
-A host that lets others run disturbs that in three ways, and each has its answer. A run is left out in
-which most samples waited for a core: three such runs agree, and say nothing of the call. Where many
-waited, the function's own runs alone say how they spread, for others share less of the work among
-threads, and a change has to be greater. And each campaign is set against itself, its best runs against
-its next best: no change counts that is not greater than what its halves show where nothing changed.
+- Runs in which most samples waited for a core agree with each other, and say nothing about the call. They are left out.
+- If many samples waited, only the function's own runs say how they spread, because others share less of their work
+  among threads. A change then has to be greater.
+- Each campaign is compared with itself, its best runs with its next best. A change counts only if it is greater than
+  the one between its halves, where nothing changed.
 """
 
 from __future__ import annotations
@@ -197,10 +196,10 @@ class ChangeScale(NamedTuple):
     """The change to detect."""
 
     def of(self, contended_share: float) -> ChangeScale:
-        """The scale of a function of which this share of the samples waited for a core.
+        """The scale of a function of whose samples this share waited for a core.
 
-        The samples that did not wait were longer, too, on caches that others had filled: on one side alone by up to as
-        much again as the share, past what two runs on one host differ by.
+        Those that did not wait were longer as well, because others had filled the caches: on one side by up to as much
+        again as the share, on top of what two runs on one host differ by.
         """
         usual = NOTHING_USUAL if contended_share > SHAKEN else self.usual
         return ChangeScale(usual, self.least + math.log1p(contended_share), self.factor)
@@ -219,11 +218,10 @@ def compare_latencies(
 
 
 def between_halves(measurements: Sequence[Measurement]) -> float | None:
-    """The change that a campaign's halves show where nothing changed; None where it has no halves.
+    """The change between the halves of a campaign, where nothing changed; None if it has no halves.
 
-    The runs of a case are dealt to two halves by turns, the best to one and the next best to the other, so the levels
-    of its halves are these two. A function differs by the median of its cases; all but one function in twenty by no
-    more than the ratio says.
+    The runs of a case are dealt to the halves in turn, so the levels of the halves are its best and its next best run.
+    A function differs by the median of its cases. 19 of 20 functions differ by no more than the returned ratio.
     """
     differences = []
     for cases in _by_function(measurements).values():
@@ -345,10 +343,11 @@ def _decide(estimate: LatencyDifference, own: Sequence[CaseLatencyChange], scale
 
 
 def _changed_cases(function: _Function, scale: ChangeScale) -> tuple[CaseLatencyChange, ...]:
-    """All cases are tested side by side, and no other case confirms a single one, so each needs a smaller error.
+    """The single cases that changed.
 
-    A call that lasts longer than a busy host lets anything run alone is disturbed in some runs and not in others, far
-    more than the usual spread says; so the runs of a case must part as well, every one.
+    All cases are tested side by side and none confirms another, so each needs a smaller error. A call that lasts longer
+    than a busy host lets anything run alone is disturbed in some runs and not in others, far more than the usual spread
+    says. So every run of one side must also be slower than every run of the other.
     """
     alpha = ALPHA / len(function.common)
     excesses = [_pool(spread, prior).excess for spread, prior in zip(function.spreads, scale.usual, strict=True)]

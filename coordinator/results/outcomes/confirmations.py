@@ -1,4 +1,4 @@
-"""Confirmations of an outcome: how else the same call was made, and how each of these ended. Pure."""
+"""Confirmations of an outcome: the same call made in other ways, and how each ended. Pure."""
 
 from __future__ import annotations
 
