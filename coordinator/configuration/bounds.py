@@ -1,6 +1,6 @@
-"""The bounds of what one coordinator does for others at a time, and of what one request may bring. Pure.
+"""Limits on what one coordinator does for clients at a time, and on what one request may contain. Pure.
 
-Limits of single fields stand at the fields, those of messages in ``protocol/limits.py``.
+Limits of single fields are at the fields, those of messages in ``protocol/limits.py``.
 """
 
 from __future__ import annotations

@@ -46,16 +46,16 @@ class Settings:
     runners_port: int | None = None
     """The port of the listener for runners, on which they enrol and REST is not served; None: there is none."""
     rest_address: str | None = None
-    """The name or address of this machine at which alone REST and pages are served; None: wherever it listens."""
+    """The only name or address of this machine at which REST and pages are served; None: wherever it listens."""
     admin_token: str | None = field(default=None, repr=False)
-    """The token that may do all, over an empty database too; the others are in the database."""
+    """The token with every right, which works with an empty database, too; other tokens are in the database."""
     admin_name: str = "admin"
     anonymous_role: AnonymousRole | None = None
     """The role of callers without a token. ``admin`` is no access control at all."""
     statement_timeout_s: float = field(default_factory=lambda: statement_timeout_s())
     """The time after which PostgreSQL ends a statement."""
     hosts: frozenset[str] = field(default_factory=lambda: host_names())
-    """The names under which this coordinator is asked; an address always may be."""
+    """The host names under which clients reach this coordinator; IP addresses are always accepted."""
     figures: Path = field(default_factory=lambda: cache() / "portolan" / "figures")
     """The folder of drawn figures; they can be drawn again."""
     bounds: Bounds = field(default_factory=lambda: Bounds.parse(variables().limits))

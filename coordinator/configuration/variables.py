@@ -36,7 +36,7 @@ class Variables(BaseModel):
     config: Path | None = Field(default=None, validation_alias="XDG_CONFIG_HOME")
     database_url: str | None = Field(default=None, validation_alias="PORTOLAN_DATABASE_URL")
     database_password_file: str | None = Field(default=None, validation_alias="PORTOLAN_DATABASE_PASSWORD_FILE")
-    # These two are not checked yet: a command that needs neither is not to fail for one that cannot be read.
+    # Checked later: a command that needs neither must not fail for one that cannot be read.
     statement_timeout_s: str | None = Field(default=None, validation_alias=STATEMENT_TIMEOUT)
     hosts: str = Field(default="", validation_alias="PORTOLAN_HOSTS")
     proxies: str = Field(default="", validation_alias="PORTOLAN_PROXIES")

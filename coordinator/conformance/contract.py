@@ -31,8 +31,10 @@ class Clause:
     check: Callable[[Subject], Awaitable[None]]
     level: Level = Level.probe
     essential: bool = False
-    """Whether outcomes would be lost, taken twice, or another's without it. What else is broken costs
-    order, comfort or time, and a person who registers a runner may decide to live with it."""
+    """Whether breaking it loses outcomes, or counts them twice or for another job.
+
+    Other broken promises cost order, comfort or time, and a person who registers a runner may accept that.
+    """
 
     @property
     def sentence(self) -> str:

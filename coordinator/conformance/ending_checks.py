@@ -78,10 +78,10 @@ async def kills(subject: Subject) -> None:
 
 
 async def _seconds_past_deadline(subject: Subject) -> float:
-    """Hang past a deadline; the seconds from it to the kill.
+    """Hang past a deadline; return the seconds from the deadline to the kill.
 
-    What is read late makes a case seem longer or shorter than it was, so the runner's own ``duration_s`` counts
-    as well: of the two the one that tells against it.
+    An event that is read late changes the measured time, so the runner's own ``duration_s`` counts as well: the worse
+    of the two.
     """
     posted_at = time.monotonic()
     key = await subject.hang(DEADLINE_S)

@@ -113,7 +113,7 @@ async def running(subject: Subject) -> None:
         hung = await subject.hang(subject.times.running_s)
         await subject.queue(subject.job())
         begun_at = (await stream.wait_started(hung)).at
-        # One may still be on its way that left before the case began.
+        # A heartbeat from before the case began may still be on its way.
         beat = await stream.heartbeat()
         if _misreport(beat, hung, begun_at, slack_s):
             beat = await stream.heartbeat()

@@ -69,12 +69,12 @@ async def _read(http: httpx.AsyncClient, path: str, url: str) -> dict[str, Any]:
 
 
 async def _find_position(subject: Subject, url: str) -> None:
-    """Up to where this boot's events were acknowledged; refuses a runner that somebody uses."""
+    """Find the number up to which this boot's events were acknowledged. Raises if somebody uses the runner."""
     try:
         await subject.find_position()
     except BrokenError as error:
         raise RunnerIncompatibleError(f"the runner at {url} cannot be followed: {error}; restart it") from error
-    # A boot of which nothing was acknowledged has been used all the same if number 1 exists.
+    # A boot without acknowledged events was used all the same if number 1 exists.
     if subject.acknowledged == 0 and await subject.events_status(1) != 200:
         return
     async with subject.stream() as stream:
@@ -87,7 +87,7 @@ async def _find_position(subject: Subject, url: str) -> None:
 
 
 def _require_ours(id: str, url: str) -> None:
-    # What an earlier check was kept from clearing away bears its prefix.
+    # Jobs that an interrupted check left behind have its prefix.
     if not id.startswith(Subject.PREFIX):
         raise RunnerIncompatibleError(
             f"the runner at {url} has events of job {id}, which another client posted: "

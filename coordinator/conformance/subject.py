@@ -250,7 +250,7 @@ class Subject:
         return left
 
     async def _is_free(self) -> bool:
-        """Whether a new job still runs after something never came, which is a finding already."""
+        """Whether a new job still runs after an expected event did not come, which is a finding already."""
         self.open.clear()
         try:
             await self.find_position()

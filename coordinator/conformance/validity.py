@@ -15,11 +15,11 @@ from protocol.outcomes import Outcome
 
 TAIL_BYTES = 64 << 10
 LATE_S = 5.0
-"""A case may be killed so long past its deadline: half of what a coordinator waits."""
+"""Maximum time from a deadline to the kill: half of what a coordinator waits."""
 CLOCK_S = 1.0
 """By how much the clocks of both sides may differ over a case."""
 EARLY = 0.95
-"""The part of ``timeout_s`` that a case has at least had when it is killed at its deadline."""
+"""The least part of ``timeout_s`` that a case has had when it is killed at its deadline."""
 SUM_SLACK = 1.05
 SUM_SLACK_MS = 5.0
 
@@ -85,7 +85,7 @@ def _contradictions(outcome: Outcome) -> Iterator[str]:
 
 
 def _claims_of_what_did_not_run(outcome: Outcome) -> Iterator[str]:
-    """Claims of a time or a place, which nothing has that did not run."""
+    """Times or a placement that are claimed for a case that did not run."""
     timing = outcome.timing
     if timing.cold_ms is not None or timing.samples_ms:
         yield f"its ending is {outcome.ending}, which runs nothing, and there are cold_ms or samples_ms"

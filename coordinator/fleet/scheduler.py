@@ -77,7 +77,8 @@ class Container:
 
     @property
     def trouble(self) -> str | None:
-        """The reason why it will not serve; None while it may. A person who has paused it has a reason."""
+        """The reason why it will not serve; None while it may. A paused container may: whoever paused it has a
+        reason."""
         if self.health == "unhealthy":
             return "it is unhealthy"
         return None if self.state in ("running", "restarting", "paused") else "it has ended"

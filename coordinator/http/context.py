@@ -1,6 +1,6 @@
-"""The context of request handlers: the engine of this process, and what of its other parts they use.
+"""The context of request handlers: the database engine and the other parts of this process that they use.
 
-Those parts are seen through protocols: every folder with handlers imports this module, and so it imports none of them.
+These parts are protocols here: every folder with handlers imports this module, so it can import none of them.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class HandlerContext:
 
 
 LOGGED = {"campaign_id": "campaign", "job_id": "job", "runner_id": "runner"}
-"""Parameters of paths, by the field of the log that they are."""
+"""Path parameters, by the field of the log that each becomes."""
 
 
 async def _shared_context(request: Request) -> HandlerContext:

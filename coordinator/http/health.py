@@ -15,7 +15,7 @@ router = APIRouter(tags=["health"])
 
 @router.get("/healthz")
 async def healthz() -> dict[str, str]:
-    """The process answers. It says nothing of the database, and a restart would not bring that back."""
+    """The process answers. The database is not checked, because a restart of this process would not bring it back."""
     return {"status": "alive"}
 
 

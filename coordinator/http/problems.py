@@ -50,7 +50,7 @@ def install(app: FastAPI, page: ProblemPage) -> None:
     async def _invalid(request: Request, error: RequestValidationError) -> Response:
         faults = error.errors()
         errors = [{"field": _location_text(fault["loc"]), "problem": plain_text(words_of(fault))} for fault in faults]
-        # That it is of the path, the query or the body says nothing to whoever wrote its name.
+        # Whether it is of the path, the query or the body means nothing to whoever wrote its name.
         place, *names = faults[0]["loc"]
         name = _location_text(names) if names and isinstance(names[0], str) else place
         return problem(request, 422, "The request is not valid", f"{name}: {errors[0]['problem']}", errors=errors)
@@ -103,7 +103,7 @@ def problem(
 
 
 class CancelledRequests:
-    """Answers the requests that a server cancels as it ends: they waited for longer than it waits for them."""
+    """Answers requests that the server cancels as it ends, because they take longer than it waits for them."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -128,7 +128,7 @@ class CancelledRequests:
 
 
 def _allowed_methods(request: Request) -> str:
-    """Name every method that the path knows: the framework names those of the first route of several."""
+    """Return every method of the path: the framework names only those of its first route."""
     routes, scope = request.app.routes, request.scope
     return ", ".join(m for m in METHODS if any(r.matches({**scope, "method": m})[0] is Match.FULL for r in routes))
 

@@ -1,5 +1,8 @@
-"""Routers of REST and of pages. Each knows by the beginning of an address that it is the other's: a request is compared
-with the routes of one side only, which is a tenth of what a small page costs."""
+"""Routers of REST and of pages.
+
+Each compares a request with its routes only if the address begins as theirs do. Comparing with the other side's as well
+would add a tenth to the cost of a small page.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 NAME = "lock"
 _held: set[FileLock] = set()
-"""The locks that this process holds. A forgotten one would let go, and the database be in two hands."""
+"""The locks that this process holds. Garbage collection of one would release it, and two processes would use the
+folder."""
 
 
 class FolderLock:

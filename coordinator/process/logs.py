@@ -1,12 +1,14 @@
 """The coordinator's log: each line is an event and its fields, as key=value text or as one JSON object.
 
-Ids are fields (``campaign``, ``job``, ``attempt``, ``runner``, ``boot``) and stand in no event's text. A field that
-holds for more than one line is bound where it becomes known: the runner where its session starts, the campaign where
-its request comes in. Tasks inherit what is bound when they start. Lines of other libraries, uvicorn among them, go the
-same way. No local variables and no parameters of SQL stand in a traceback: they may be secrets. What still gets into
-a line (a row that PostgreSQL refused, an address with a password) is taken out of the finished line, whoever logged it.
+Ids are fields (``campaign``, ``job``, ``attempt``, ``runner``, ``boot``) and not part of an event's text. A field of
+several lines is bound where it becomes known: the runner where its session starts, the campaign where its request comes
+in. Tasks inherit what is bound when they start. Lines of other libraries, uvicorn among them, go the same way.
 
-Lines are finished and written by a thread: a slow disk, or a pipe that nobody reads, holds up no request and no runner.
+A traceback has no local variables and no parameters of SQL, because they may be secrets. Secrets that still get into a
+line (a row that PostgreSQL refused, an address with a password) are removed from the finished line, whoever logged it.
+
+A thread finishes and writes the lines, so that a slow disk, or a pipe that nobody reads, delays no request and no
+runner.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from coordinator.configuration.settings import LogFormat
 from protocol.redaction import cut, redact
 
 LONGEST_FIELD = 16 * 1024
-"""In characters; a traceback has its place in it, and a header of 60 KB has none."""
+"""In characters: enough for a traceback, too few for a header of 60 KB."""
 
 
 def _bound_fields(_logger: Any, _method: str, fields: EventDict) -> EventDict:
@@ -98,7 +100,7 @@ class _Waiting(logging.Handler):
 
 
 class _Writer(Thread):
-    """Finishes and writes the lines of a queue; it outlasts ``end`` if its stream takes nothing."""
+    """Finishes and writes the lines of a queue. If its stream blocks, it outlives ``end``."""
 
     def __init__(self, lines: Queue[_Line | None], handler: logging.Handler) -> None:
         super().__init__(name="log", daemon=True)

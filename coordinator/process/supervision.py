@@ -1,8 +1,8 @@
-"""Long tasks that are started again when they end, and known to be down meanwhile.
+"""Long tasks: restarted when they end, and reported as down meanwhile.
 
-A task of asyncio that ends with an exception logs nothing by itself. So each task that lasts as
-long as the coordinator runs under a ``TaskSupervisor``: its end is logged and counted, it begins
-again after a pause that grows, and ``GET /readyz`` fails until it runs.
+asyncio logs nothing when a task ends with an exception. So each task that lasts as long as the coordinator runs under a
+``TaskSupervisor``: its end is logged and counted, it begins again after a pause that grows, and ``GET /readyz`` fails
+until it runs.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Pulse:
         self._due = self._beat_at + seconds
 
     def rest(self) -> None:
-        """There is nothing to do, and so no time within which it would be done."""
+        """The task has nothing to do, so no sign of life is due."""
         self._due = None
 
     @property
@@ -55,7 +55,7 @@ class Pulse:
 
     @property
     def overdue_since(self) -> float | None:
-        """On the monotonic clock, the last sign of life of a task that should have given another."""
+        """The time of the last sign of life, on the monotonic clock, if the next one is overdue; else None."""
         return self._beat_at if self._due is not None and time.monotonic() > self._due else None
 
 
@@ -69,7 +69,7 @@ class _Record:
     reason: str = ""
     running: bool = False
     expected: bool = False
-    """It does not run, and is to begin."""
+    """It should run and does not yet."""
     started_at: float = 0.0
     down_since: float | None = None
 
@@ -90,7 +90,8 @@ class TaskSupervisor:
         self._faults: dict[str, _Fault] = {}
 
     def note_fault(self, name: str, reason: str) -> None:
-        """Something that many tasks use has failed, and is down until it has not failed for ``Times.fault_s``."""
+        """Note that something which many tasks use has failed. It is down until ``Times.fault_s`` have passed without a
+        failure."""
         now = time.monotonic()
         earlier = self._faults.get(name)
         since = earlier.since if earlier is not None and now - earlier.last < self._times.fault_s else now
@@ -100,7 +101,7 @@ class TaskSupervisor:
         return self._record(name, name).pulse
 
     def start(self, name: str, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
-        """Run ``work`` again and again until the task is cancelled: none of it is meant to end."""
+        """Run ``work`` until the task is cancelled, and start it again whenever it ends."""
         return asyncio.create_task(self._keep(name, work), name=name)
 
     async def _keep(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
@@ -124,7 +125,7 @@ class TaskSupervisor:
         record.pulse.rest()
 
     def expect(self, name: str, kind: str, within_s: float) -> None:
-        """This task does not run and is to begin; it is down if it has not within so many seconds."""
+        """Note that this task should begin; it is down if it has not begun within so many seconds."""
         record = self._record(name, kind)
         record.running, record.expected = False, True
         if not record.pulse.is_due:
@@ -156,7 +157,7 @@ class TaskSupervisor:
             del self._records[name]
 
     def down(self) -> list[DownTask]:
-        """Tasks that ended and have not run for long since, and those that give no sign of life, or have not begun."""
+        """Tasks that ended and have not run for long since, that give no sign of life, or that have not begun."""
         now = time.monotonic()
         down_tasks = []
         for name, record in self._records.items():
@@ -184,10 +185,10 @@ def is_cancelled() -> bool:
 async def end(
     *tasks: asyncio.Task[None], within_s: float = END_WITHIN_S, again_s: float = CANCEL_AGAIN_S
 ) -> set[asyncio.Task[None]]:
-    """Cancel tasks and wait for their ends; returns those that have not ended in time.
+    """Cancel tasks and wait for their ends; return those that have not ended in time.
 
-    A cancellation can be lost: what fails at the same moment may take its place. So it is repeated
-    after ``again_s``, which is longer than anything that the tasks do on their way out.
+    A cancellation can be lost if another error is raised at the same moment. So it is repeated after ``again_s``, which
+    is longer than any task takes to end.
     """
     running, give_up_at = {task for task in tasks if not task.done()}, time.monotonic() + within_s
     while running and (left_s := give_up_at - time.monotonic()) > 0:
@@ -202,5 +203,5 @@ async def end(
 
 
 def _moment(at: float) -> datetime:
-    """A time on the monotonic clock as one of the calendar."""
+    """Convert a time of the monotonic clock into one of the calendar."""
     return datetime.now(UTC) - timedelta(seconds=time.monotonic() - at)
