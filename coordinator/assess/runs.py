@@ -9,7 +9,7 @@ from coordinator.assess.evidence import LONGEST_SAID, CaseEvidence
 from coordinator.causes.rules import readable
 from coordinator.results.conditions import End, end_of_runs
 from protocol.catalogue import CaseOptions
-from protocol.enums import JUDGED_BY, REFUSES, Cause, Ending, Judge, Placement, Verdict
+from protocol.enums import GRADIENT, JUDGED_BY, REFUSES, WITH_RECORDED_VALUES, Cause, Ending, Judge, Placement, Verdict
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,11 @@ class RunCase:
 
 def case_evidence(case: RunCase, runs: Sequence[Run], chart: int, ratio: float | None = None) -> CaseEvidence | None:
     """The evidence of the case; None if no run counts, or if the case only met the expected refusal."""
-    end = _end(runs, host_only=case.host_only)
+    end = "failed" if _raises_on_both(case, runs) else _end(runs, host_only=case.host_only)
     if end is None or is_met_refusal(case, runs):
         return None
-    failure = next(filter(_is_failure, runs), None) if end in ("failed", "accepted") else None
+    is_failure = _raises_on_host_too if _raises_on_both(case, runs) else _is_failure
+    failure = next(filter(is_failure, runs), None) if end in ("failed", "accepted") else None
     return CaseEvidence(
         end=end,
         options=case.options,
@@ -64,6 +65,21 @@ def _end(runs: Sequence[Run], *, host_only: bool) -> End | None:
     if any(run.cause is Cause.lowered for run in runs):
         return "unproven"
     return end_of_runs([(run.verdict, run.placement, run.cause) for run in runs], host_only=host_only)
+
+
+def _raises_on_both(case: RunCase, runs: Sequence[Run]) -> bool:
+    """Whether a recorded call raises on the target and on the CPU, with the values that the program passed.
+
+    The program did not stop at the call when it was recorded on the CPU. So a branch on the device makes this call on
+    the target only, and there the program stops. With drawn values, and in a gradient, the error may come from values
+    that the program never passed.
+    """
+    is_own_call = WITH_RECORDED_VALUES in case.tags and GRADIENT not in case.tags
+    return is_own_call and bool(runs) and all(map(_raises_on_host_too, runs))
+
+
+def _raises_on_host_too(run: Run) -> bool:
+    return run.cause is Cause.not_this_device and run.ending is Ending.raised
 
 
 def _is_failure(run: Run) -> bool:

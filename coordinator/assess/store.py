@@ -10,7 +10,7 @@ from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.database.views import case_latencies, cpu_bases, failure_text
-from protocol.enums import REFUSES
+from protocol.enums import GRADIENT, REFUSES, WITH_RECORDED_VALUES
 
 _CHARTS = text("""
 SELECT ct.campaign_id, ct.target_id, ct.suite_id, t.framework, t.version, t.device, t.device_class, t.hardware,
@@ -43,8 +43,11 @@ c.id AS case_id, c.name, c.function, c.host_only IS NOT NULL AS host_only,
        array_agg(o.ending ORDER BY o.run) AS endings,
 """
 _IN_FULL = f"c.tags, c.options, array_agg(left({failure_text('o')}, 2000) ORDER BY o.run) AS messages"
-# The one tag that decides how a case ends.
-_ENDS = f"""CASE WHEN c.tags @> '["{REFUSES}"]' THEN ARRAY['{REFUSES}'] ELSE '{{}}' END AS tags,
+# The tags that decide how a case ends.
+_ENDS = f"""CASE WHEN c.tags @> '["{REFUSES}"]' THEN ARRAY['{REFUSES}']
+            WHEN c.tags @> '["{WITH_RECORDED_VALUES}"]' AND NOT c.tags @> '["{GRADIENT}"]'
+            THEN ARRAY['{WITH_RECORDED_VALUES}']
+            ELSE '{{}}' END AS tags,
        NULL AS options, NULL AS messages"""
 _OF_ALL = """
   FROM outcomes o

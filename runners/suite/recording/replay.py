@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from protocol.enums import FORM_ONLY, GRADIENT, JUDGED_BY, Judge
+from protocol.enums import FORM_ONLY, GRADIENT, JUDGED_BY, WITH_RECORDED_VALUES, Judge
 from protocol.host_only import load_host_only
 from runners.errors import UntestedError
 from runners.suite.cases import Case, Context
@@ -69,6 +69,7 @@ def case_of(
         f"{JUDGED_BY}{judge}",
         *([FORM_ONLY] if openness.form_only else []),
         *([GRADIENT] if call.is_gradient else []),
+        *([] if call.is_drawn else [WITH_RECORDED_VALUES]),
     ]
     return Case(
         id=call.id,

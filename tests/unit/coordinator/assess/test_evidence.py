@@ -15,7 +15,7 @@ from coordinator.assess.merging import CaseIndex, Charted, TargetMerger, complet
 from coordinator.assess.runs import Run, RunCase, case_evidence
 from coordinator.errors import AssessmentError
 from coordinator.targets.selectors import Selector
-from protocol.enums import REFUSES, Cause, Ending, Judge, Placement, Verdict
+from protocol.enums import GRADIENT, REFUSES, WITH_RECORDED_VALUES, Cause, Ending, Judge, Placement, Verdict
 from tests.unit.coordinator.assess.cases import (
     CHARTED_AT,
     FUNCTION,
@@ -169,6 +169,17 @@ def test_what_did_not_run_and_a_refusal_that_was_met_are_no_evidence() -> None:
     assert evidence_of(Run(Verdict.incomplete, Placement.unknown)) is None
     assert evidence_of(PASSED, tags=frozenset({REFUSES})) is None
     assert evidence_of(FAILED, tags=frozenset({REFUSES})) is not None
+
+
+def test_a_recorded_call_that_raises_with_its_own_values_fails_even_if_the_cpu_raises_too() -> None:
+    raising_run = Run(Verdict.skipped, Placement.unknown, Cause.not_this_device, Ending.raised, "no Int")
+    own_values = frozenset({WITH_RECORDED_VALUES})
+    evidence = case_evidence(RunCase("c", own_values, None, False), [raising_run], 0)
+    assert evidence is not None
+    assert (evidence.end, evidence.said) == ("failed", "no Int")
+    assert evidence_of(raising_run) is None
+    assert evidence_of(raising_run, tags=own_values | {GRADIENT}) is None
+    assert evidence_of(replace(raising_run, ending=Ending.mismatched), tags=own_values) is None
 
 
 def test_a_failure_says_why_in_one_line_and_by_whom_it_was_judged() -> None:

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from protocol.enums import WITH_RECORDED_VALUES
 from protocol.recording_format import MAX_SITES, MAX_VARIANTS
 from runners.errors import SuiteError
 from runners.suite.cases import Case, Inputs
 from runners.suite.checks import TOLERANCES
-from runners.suite.recording import sites
+from runners.suite.recording import replay, sites
 from runners.suite.recording.arrays import MOST_VALUES, RecordedArray, describe
 from runners.suite.recording.book import Book
 from runners.suite.recording.reading import RecordedArguments, RecordedCall, functions_of
@@ -177,6 +178,17 @@ def test_a_recording_is_a_suite_with_a_case_for_each_call_and_for_its_gradient(t
     plain, gradient = function.cases
     assert (plain.id, gradient.id) == ("torch.foo/float32-1", "torch.foo/float32-1-gradient")
     assert [array.dtype for array in gradient.arguments.arrays] == ["float32", "float64"]  # type: ignore[attr-defined]
+
+
+def test_a_case_says_whether_it_has_the_values_of_the_program(tmp_path: Path) -> None:
+    whole_numbers = describe(np.array([3, 4], np.int32), "int32", with_values=False)
+    calls = [{**CALL, "arrays": [array], "gradient": None} for array in (ARRAY, whole_numbers.written)]
+    (function,) = functions_of(
+        write_recording(tmp_path, calls=calls),
+        "torch",
+        lambda call: replay.case_of(call, lambda _: dict, replay.Openness(), framework="torch", recordable=()),
+    )
+    assert [WITH_RECORDED_VALUES in case.tags for case in function.cases] == [False, True]
 
 
 @pytest.mark.parametrize(
