@@ -17,6 +17,7 @@ from coordinator.assess.bundled import from_bundles
 from coordinator.assess.evidence import EvidenceSet, TargetEvidence
 from coordinator.assess.evidence_file import FORMAT, read
 from coordinator.configuration.settings import Settings
+from protocol.enums import WITH_RECORDED_VALUES
 from tests import bundles
 from tests.admin import ADMIN_TOKEN, AS_ADMIN
 from tests.database_roles import application
@@ -136,6 +137,24 @@ async def test_an_older_campaign_in_which_a_case_ends_otherwise_disagrees(
     (number,) = disagreeing[failing]
     assert target.charts[number].campaign == older
     assert all(case.options is not None for own in target.functions.values() for case in own)
+
+
+async def test_an_older_campaign_in_which_a_recorded_call_raised_on_the_cpu_too_disagrees(
+    http: httpx.AsyncClient, lines: Lines
+) -> None:
+    (raising, *_) = [line["case"] for line in lines[1:] if line["outcome"]["ending"] == "raised"]
+    older_lines = copy.deepcopy([line for line in lines if line.get("case", raising) == raising])
+    suite = older_lines[0]["suite"]
+    (case,) = suite["cases"] = [case for case in suite["cases"] if case["id"] == raising]
+    case["tags"] = [*case["tags"], WITH_RECORDED_VALUES]
+    for line in older_lines[1:]:
+        if line.get("case") == raising:
+            line["outcome"]["evidence"]["on_host"] = "failed_alike"
+    newer_lines = change_case(older_lines, raising, 1, verdict="passed", ending="returned", evidence=None)
+    older = [await send(http, bundle) for bundle in (older_lines, newer_lines)][0]
+    (target,) = (await fetch_evidence(http)).targets
+    charts = {case.case: case.disagreeing for own in target.functions.values() for case in own}[raising]
+    assert [target.charts[number].campaign for number in charts] == [older]
 
 
 async def test_only_targets_that_the_selector_matches_are_sent(http: httpx.AsyncClient, lines: Lines) -> None:
