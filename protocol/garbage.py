@@ -14,8 +14,6 @@ from contextlib import contextmanager
 def garbage_collection_paused() -> Iterator[None]:
     """Pause the search for reference cycles during the block. If it was off before, it stays off. Nothing is collected
     first, because with a framework that takes 200 ms.
-
-    Nothing is collected first: with a framework imported that alone takes 200 ms.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -22,8 +22,6 @@ def advice(
 ) -> tuple[str, ...]:
     """Sentences about calls that pass: ``passes with mode='nearest' (4 of 4 cases)``; empty if none are known.
     ``usual`` are the cases that the call is compared with, ``cases`` all cases of its function.
-
-    ``usual`` are the cases that the call is set against, ``cases`` all of its function.
     """
     sentences = [*(_keywords(call, usual, is_failing) if call else ()), *_dtypes(call, cases, usual, is_failing)]
     return tuple(sentences[:MOST_ADVICE])

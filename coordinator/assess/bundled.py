@@ -59,9 +59,6 @@ class _Read:
 def from_bundles(paths: Iterable[Path], signers: Signers | None = None) -> tuple[TargetEvidence, ...]:
     """The evidence of all targets except the CPU, with latencies relative to the CPU. Raises ``BundleError``, which
     names the file, for an incomplete bundle, or, with ``signers``, for one that none of them signed.
-
-    Raises ``BundleError``, which names the file, for one that is not a whole bundle, or, where there are ``signers``,
-    that none of them signed.
     """
     bundles = [_read(path, signers) for path in paths]
     on_host: dict[_Suite, Mapping[str, float]] = {

@@ -33,9 +33,6 @@ LONGEST_SAID = 160
 class CaseEvidence(EndedCase):
     """A case of a function on a target, over the runs of the newest campaign with an outcome for it. On a target that
     only lowers programs, ``failed`` means a case without a lowering, and ``unproven`` a lowered one.
-
-    On a target whose programs are lowered and not run, ``failed`` is a case without a lowering, and ``unproven`` one
-    that was lowered.
     """
 
     tags: Annotated[frozenset[str], PlainSerializer(sorted, return_type=list[str])] = frozenset()
@@ -207,9 +204,6 @@ def choose(evidence: EvidenceSet, selector: Selector, installed_version: str | N
     """The target that the selector means: of several, that of the installed version, else the newest; of several
     hardware models, the one that was charted last. Raises ``AssessmentError`` if none is charted, or if the selector
     matches more than one framework.
-
-    Of several hardware models it is that which was charted last. Raises ``AssessmentError`` if nobody charted one, or
-    if it means more than one framework.
     """
     targets = [target for target in evidence.targets if selector.matches(target)]
     if not targets:

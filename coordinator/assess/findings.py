@@ -70,8 +70,6 @@ def assess(
 ) -> Assessment:
     """Compare every site of the source with the evidence for its function. ``host_only`` are functions that never touch
     a device and need no evidence.
-
-    ``host_only`` are functions that never touch a device: nothing has to be known of them.
     """
     places: dict[SiteVerdict, list[Site]] = defaultdict(list)
     charted_uses: dict[str, int] = defaultdict(int)

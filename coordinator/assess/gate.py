@@ -36,9 +36,6 @@ class Gate:
     def failing(self, assessment: Assessment) -> tuple[Finding, ...]:
         """The findings that fail the check. Places under a condition in the code, and uncharted functions, do not. The
         source does not show whether a call has arguments that the host refuses, so that kind has only conditions.
-
-        Whether a call has arguments that the host refuses its source does not say: of that kind there are only
-        conditions.
         """
         accepting = (finding for finding in assessment.conditional if finding.verdict.kind is Kind.accepts)
         return tuple(finding for finding in (*assessment.serious, *accepting) if finding.verdict.kind in self.kinds)

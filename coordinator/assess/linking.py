@@ -414,8 +414,6 @@ def _with_parents(modules: Iterable[str]) -> frozenset[str]:
 def _short_names(modules: frozenset[str], packages: Set[str]) -> dict[str, str]:
     """The modules by the names under which programs import them: ``src.package.module`` is ``package.module``. Imports
     may begin at a folder that is no package.
-
-    A folder that is no package may be where imports begin.
     """
     module_of: dict[str, str] = {}
     for module in sorted(modules, key=lambda name: (name.count("."), name)):

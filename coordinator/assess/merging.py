@@ -115,8 +115,6 @@ def merge_charts(charts: Iterable[Charted]) -> tuple[TargetEvidence, ...]:
 def extend(target: TargetEvidence, others: Iterable[TargetEvidence]) -> TargetEvidence:
     """The evidence, completed by that of another target of the same version and device class. For each function the
     newer one counts. Results of a function hardly differ between hardware models of one class.
-
-    On another hardware model of the same class a function ends alike.
     """
     alike = [other for other in others if _installation(other) == _installation(target)]
     if not alike:

@@ -74,8 +74,6 @@ async def each_evidence(engine: AsyncEngine, report: Callable[[int, int], None])
 async def assess_script(engine: AsyncEngine, script: Script, selector: Selector) -> AssessedScript:
     """Compare a script with the newest evidence of each matching target except the CPU. As on the command line, shipped
     evidence completes it. Raises ``RequestError``.
-
-    It is completed by the evidence that ships, as on the command line. Raises ``RequestError``.
     """
     source = await asyncio.to_thread(read_script, script)
     evidence = []

@@ -23,8 +23,6 @@ _COMMENT = re.compile(r"#[ \t]{0,8}portolan:[ \t]{0,8}ignore\[(?P<functions>[^\]
 def ignores(line: str, function: str) -> bool:
     """Whether a line has a comment that ignores the function: ``# portolan: ignore[torch.foo] why``. Commas separate
     several functions, each of which may be a glob.
-
-    Several functions are parted by commas; each may be a glob.
     """
     comment = _COMMENT.search(line)
     return comment is not None and any(fnmatchcase(function, name.strip()) for name in comment["functions"].split(","))
@@ -98,8 +96,6 @@ class Silenced:
 def silence(assessment: Assessment, line_of: Callable[[str, int], str], baseline: Baseline | None = None) -> Silenced:
     """Remove the places that a comment on their line or the baseline accepts. ``line_of`` gives a source line by path
     and number.
-
-    ``line_of`` gives a line of source by path and number.
     """
     left: dict[_Known, int] = {}
     for entry in baseline.findings if baseline else ():

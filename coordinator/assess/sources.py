@@ -84,8 +84,6 @@ def link_readings(
 def locate(name_or_path: str) -> Path:
     """The path if it exists, else the folder or file of the installed package of that name, which is not imported.
     Raises AssessmentError if there is neither.
-
-    The package is found, never imported. Raises AssessmentError if there is neither.
     """
     if not name_or_path:
         raise AssessmentError("the PATH is empty: name a folder, a .py file, a notebook or an installed package")

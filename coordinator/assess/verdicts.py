@@ -122,9 +122,6 @@ def verdicts_on(
     """The verdicts on a call, one for each kind that any case shows. ``call`` is None if the source does not show how
     the function is called, ``dtypes`` is empty if it does not show in which; ``slow`` is the factor for slow calls,
     relative to the target's usual ratio.
-
-    ``call`` is None where the source does not say how the function is called, ``dtypes`` is empty where it does not say
-    in which; ``slow`` is how many times the target's usual slowdown counts as slow.
     """
     every = target.functions[charted_as]
     cases = judged_cases(every)
@@ -150,8 +147,6 @@ def judged_cases(cases: Sequence[CaseEvidence]) -> list[CaseEvidence]:
 def usual_cases(cases: Sequence[CaseEvidence], dtypes: frozenset[str]) -> list[CaseEvidence]:
     """The usual cases for a call: in its dtypes, or else in the usual one. A function without usual cases gets all its
     cases.
-
-    Of a function that has no other they are all of its cases.
     """
     plain = [case for case in cases if not case.tags & UNUSUAL] or list(cases)
     own = [case for case in plain if _dtypes(case) & dtypes]
@@ -264,8 +259,6 @@ def _agreeing(call: CallSite, cases: Sequence[CaseEvidence]) -> tuple[list[CaseE
     """The cases that agree with the call in the value of a keyword and differ in none, and these keywords in words.
     They are used when the number of arguments differs, because a call may name an argument that a case gives by
     position.
-
-    A call may name what a case gives by its position, so that the two cannot be compared as a whole.
     """
     plain = {name: value for name, value in call.keywords.items() if _is_plain(value)}
     agreeing_cases = [

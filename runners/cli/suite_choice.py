@@ -30,8 +30,6 @@ class ChosenSuites:
     def searched(self) -> tuple[str, ...]:
         """The suites to search for a case; empty: all. A path adds a suite and excludes no other, so that one command
         repeats any case of a runner that has both.
-
-        A path brings a suite and leaves out no other, so that one command repeats any case of a runner that has both.
         """
         return self.names if self.by_name else ()
 

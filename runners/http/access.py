@@ -11,9 +11,6 @@ from collections.abc import Callable
 class Access:
     """Accepts one secret and, while the runner enrols, also the provisional one of its latest request. The first
     request with the new secret shows that the coordinator has it; from then on only the new one is accepted.
-
-    The first request with an adopted secret shows that the coordinator has it: from then on
-    it alone opens.
     """
 
     def __init__(self, secret: str) -> None:

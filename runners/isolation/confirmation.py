@@ -40,8 +40,6 @@ def is_suspect(outcome: Outcome, *, earlier: int, functions: int) -> bool:
 def is_crowded(outcome: Outcome) -> bool:
     """Whether a case that ran at the same time may have caused an outcome, by using up resources or by killing
     processes. It cannot cause a wrong value or a refusal of the framework.
-
-    A wrong value or a refusal of the framework is not.
     """
     if outcome.ending is not Ending.raised:
         return outcome.ending in CROWDED
