@@ -107,6 +107,8 @@ def plain_name(function: str, root: str) -> str:
     if not _is_operator(last):
         return last.rstrip("_") if root == "torch" else last
     method = last.strip("_")
+    if method in operators.HOST_VALUES:
+        return "item"
     operation = None
     if method in _UNARY:
         operation = operators.unary(root, _UNARY[method])

@@ -28,6 +28,7 @@ from coordinator.assess.arguments import (
 from coordinator.assess.guards import asks_for_device, guard_of, guard_of_handlers, one_line
 from coordinator.assess.knowledge import Knowledge
 from coordinator.assess.mentions import FileReading, Form, FunctionFact, Mention, Passed
+from coordinator.assess.operators import HOST_VALUES
 from coordinator.assess.sites import DeviceQuestion, Guard
 from coordinator.assess.values import (
     CALLED,
@@ -381,7 +382,7 @@ class SiteResolver(Resolver):
             self._returns[-1].append(value)
 
     def _if(self, node: ast.If | ast.While) -> None:
-        self._value(node.test, outer=False)
+        self._test(node.test)
         with self._under(guard_of(node.test)):
             before = dict(self._scopes[-1])
             with self._with_tested_class(node.test):
@@ -391,6 +392,20 @@ class SiteResolver(Resolver):
             self._visit_all(node.orelse)
             if not _leaves(node.body):
                 self._scopes[-1] = after_body if _leaves(node.orelse) else _merge_names(after_body, self._scopes[-1])
+
+    def _test(self, node: ast.expr) -> None:
+        """Read a condition. To decide it, Python takes the value of an array to the host."""
+        match node:
+            case ast.BoolOp(values=parts):
+                for part in parts:
+                    self._test(part)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                self._test(operand)
+            case _:
+                value = self._value(node, outer=False)
+                # ``if mask:`` also asks whether there is a mask.
+                if isinstance(value, Thing) and value.is_array and (value.certain or value.dtype == "bool"):
+                    self._note_operation(Form.unary, node, "bool", value)
 
     @contextmanager
     def _with_tested_class(self, test: ast.expr) -> Iterator[None]:
@@ -425,7 +440,8 @@ class SiteResolver(Resolver):
 
     def _generator(self, node: ast.comprehension) -> None:
         self._bind_target(node.target, element_of(self._value(node.iter, outer=False)))
-        self._visit_all(node.ifs)
+        for condition in node.ifs:
+            self._test(condition)
 
     def _try(self, node: ast.Try) -> None:
         before = dict(self._scopes[-1])
@@ -445,7 +461,7 @@ class SiteResolver(Resolver):
         self._visit_all(node.body)
 
     def _assert(self, node: ast.Assert) -> None:
-        self._value(node.test, outer=False)
+        self._test(node.test)
 
     # Definitions
 
@@ -622,6 +638,8 @@ class SiteResolver(Resolver):
         call = call_site(node, positional, keywords)
         if isinstance(node.func, ast.Name) and node.func.id == "range":
             self._count_by(node.args)
+        if callee is OTHER and isinstance(node.func, ast.Name) and node.func.id in HOST_VALUES and positional:
+            self._note_operation(Form.unary, node, node.func.id, positional[0])
         if isinstance(callee, Builtin):
             return self._built_in(callee.name, node, positional)
         if isinstance(callee, Wrapped):
@@ -807,7 +825,7 @@ class SiteResolver(Resolver):
         return either([self._value(value, outer=False) for value in node.values])
 
     def _choice(self, node: ast.IfExp) -> Binding:
-        self._value(node.test, outer=False)
+        self._test(node.test)
         with self._under(guard_of(node.test)):
             with self._with_tested_class(node.test):
                 value = self._value(node.body)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from coordinator.catalogue.surfaces import ARRAYS
 from coordinator.results.conditions import CallSite
 
 _UNARY: Mapping[str, str] = {"USub": "neg", "UAdd": "positive", "Invert": "bitwise_not", "abs": "abs"}
@@ -63,6 +64,8 @@ _REFLECTED: Mapping[str, str] = {"Sub": "__rsub__", "Pow": "__rpow__", "Div": "_
 _IN_PLACE = frozenset(
     {"add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "bitwise_and", "bitwise_or", "bitwise_xor"}
 )
+HOST_VALUES = frozenset({"bool", "complex", "float", "int"})
+"""Python's own types that take the value of an array: ``float(loss)``, ``if mask.any():``."""
 _INDEXING: Mapping[str, tuple[str, str]] = {
     "torch": ("torch.Tensor.__getitem__", "torch.Tensor.__setitem__"),
     "tf": ("tf.strided_slice", ""),
@@ -90,6 +93,8 @@ def _function(root: str, name: str) -> str:
 
 def unary(root: str, operator: str) -> OperatorCall | None:
     """The operation of a unary operator, by its class name in ``ast``; None for ``not``."""
+    if operator in HOST_VALUES:
+        return _host_value(root)
     name = _UNARY.get(operator)
     return None if name is None else OperatorCall(_function(root, name), 1)
 
@@ -100,6 +105,11 @@ def binary(root: str, operator: str, *, left_is_array: bool) -> OperatorCall | N
         return OperatorCall(f"torch.Tensor.{_REFLECTED[operator]}", 1)
     name = _BINARY.get(operator)
     return None if name is None else OperatorCall(_function(root, name), 2)
+
+
+def _host_value(root: str) -> OperatorCall | None:
+    """The method that reads the value of an array. TensorFlow has no public name for it."""
+    return None if root == "tf" else OperatorCall(f"{ARRAYS[root]}.item", 0)
 
 
 def in_place(root: str, operator: str, *, left_is_array: bool) -> OperatorCall | None:

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 
 from coordinator.results.conditions import CallSite
+
+HOST_READS = frozenset(
+    {
+        "jax.Array.item",
+        "jax.device_get",
+        "torch.Tensor.cpu",
+        "torch.Tensor.item",
+        "torch.Tensor.numpy",
+        "torch.Tensor.tolist",
+    }
+)
+"""Functions that carry values from the device to Python."""
 
 
 class Certainty(StrEnum):
@@ -108,3 +121,12 @@ class AssessedSource:
     """The user's functions that each user's function (``package.module.ResNet.forward``) calls."""
     modules: dict[str, str] = field(default_factory=dict)
     """The dotted module name by path; followed by ``Site.within`` it is a function's name in ``calls``."""
+
+    @cached_property
+    def host_reads(self) -> tuple[Site, ...]:
+        """The first site of each line that reads a value on the host. The program waits there for the device."""
+        by_line: dict[tuple[str, int], Site] = {}
+        for site in self.sites:
+            if site.function in HOST_READS:
+                by_line.setdefault((site.path, site.line), site)
+        return tuple(by_line.values())

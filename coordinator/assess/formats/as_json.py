@@ -51,6 +51,10 @@ def json_of(report: AssessmentReport) -> bytes:
                 "charted": report.assessment.charted,
                 "unknown": report.assessment.unknown,
                 "device_questions": [asdict(question) for question in report.source.device_questions],
+                "host_reads": [
+                    {"path": site.path, "line": site.line, "function": site.function}
+                    for site in report.source.host_reads
+                ],
                 "unread": [asdict(file) for file in report.source.unread],
                 "files": report.source.files,
                 "star_imports": report.source.star_imports,

@@ -188,10 +188,19 @@ def _around(report: AssessmentReport, whole: bool) -> Iterator[str]:
             yield f"  $ {report.chart_command}"
     if source.device_questions:
         questions = source.device_questions
-        yield from _wrap(f"{plural(len(questions), 'place')} ask for the device, so another way may be taken there:")
+        yield from _wrap(
+            f"The code asks for the device at {plural(len(questions), 'place')}, so another way may be taken there:"
+        )
         for question in questions if whole else questions[:SHOWN_QUESTIONS]:
             yield f"  {report.prefix}{question.path}:{question.line}: {question.text}"[:WIDTH]
         yield from _more(len(questions), SHOWN_QUESTIONS, whole)
+    if reads := source.host_reads:
+        yield from _wrap(
+            f"Values are read on the host at {plural(len(reads), 'place')}, where the program waits for the device:"
+        )
+        for site in reads if whole else reads[:SHOWN_QUESTIONS]:
+            yield f"  {_place(site, report)}: {site.function}"[:WIDTH]
+        yield from _more(len(reads), SHOWN_QUESTIONS, whole)
     if source.unread:
         reasons = Counter(file.reason for file in source.unread)
         counts = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common(4))

@@ -50,6 +50,8 @@ def test_a_site_whose_expression_did_not_run_is_no_site_that_ran() -> None:
         ("torch.Tensor.add_", "torch", "add"),
         ("torch.Tensor.__rsub__", "torch", "sub"),
         ("torch.Tensor.__getitem__", "torch", "getitem"),
+        ("torch.Tensor.__float__", "torch", "item"),
+        ("jax.Array.__bool__", "jax", "item"),
         ("jax.Array.__neg__", "jax", "negative"),
         ("jax.Array.__radd__", "jax", "add"),
         ("jax.lax.add", "jax", "add"),

@@ -55,6 +55,7 @@ def assessment() -> Assessment:
 def assessment_report(assessment: Assessment) -> AssessmentReport:
     code = source(
         *SITES,
+        site("torch.Tensor.item", line=9),
         device_questions=(DeviceQuestion("train.py", 4, "x.device.type"),),
         unread=(UnreadFile("broken.py", "does not parse"),),
         star_imports=1,
@@ -89,6 +90,8 @@ def test_the_terminal_says_all_that_stands_around_the_findings(assessment_report
     assert "Unknown, which is no finding: torch.unknown." in text
     assert "portolan submit --suite library --targets torch/xla --functions torch.unknown" in text
     assert "src/train.py:4: x.device.type" in text
+    assert "Values are read on the host at 1 place, where the program waits for the device:" in text
+    assert "src/train.py:9: torch.Tensor.item" in text
     assert "Not read: 1 file (1 does not parse)." in text
     assert "Silenced: 1 place by comments, 2 by the baseline." in text
     assert "only cases unlike this call" in " ".join(text_of(assessment_report, whole=True).split())
@@ -134,6 +137,7 @@ def test_json_has_every_finding_with_its_places(assessment_report: AssessmentRep
     assert len(places) == len(SITES) - 1
     assert {"path", "line", "column", "within", "certainty", "use", "reached", "guards"} == places[0].keys()
     assert document["unknown"] == {"torch.unknown": 1}
+    assert document["host_reads"] == [{"path": "train.py", "line": 9, "function": "torch.Tensor.item"}]
 
 
 def test_sarif_has_one_result_a_function_and_kind(assessment_report: AssessmentReport) -> None:

@@ -309,6 +309,50 @@ def test_places_that_ask_for_the_device_are_listed() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "float(x)",
+        "int(x.sum())",
+        "y = complex(x)",
+        "bool(torch.isnan(x))",
+        "if (x > 0).all():\n    pass",
+        "while not x.any() and steps:\n    pass",
+        "y = 1 if torch.equal and x.sum() == 0 else 2",
+        "assert x.max() < 3",
+        "y = [1 for _ in steps if x.any()]",
+    ],
+)
+def test_what_takes_a_value_to_python_reads_it_on_the_host(code: str) -> None:
+    source = read_code({"main.py": f"{IMPORTS}x = torch.zeros(3)\nsteps = [1]\n{code}\n"})
+    (site,) = source.host_reads
+    assert (site.function, site.use, site.call) == ("torch.Tensor.item", "operator", CallSite(0, {}))
+
+
+def test_of_each_framework_a_line_that_reads_on_the_host_is_listed_once() -> None:
+    code = "import torch, jax\nx = torch.zeros(3)\nprint(x.item(), x.cpu().numpy(), x.tolist())\n"
+    source = read_code({"main.py": f"{code}y = jax.numpy.zeros(3)\nfloat(y)\njax.device_get(y)\nx = x.cpu()\n"})
+    assert [(site.line, site.function) for site in source.host_reads] == [
+        (3, "torch.Tensor.item"), (5, "jax.Array.item"), (6, "jax.device_get"), (7, "torch.Tensor.cpu")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "float(x.shape[0])",
+        "if x is not None:\n    pass",
+        "if x.dtype == torch.float32 and x.ndim:\n    pass",
+        "float('inf')",
+        "int(x.size(0))",
+        "def f(mask):\n    mask.unsqueeze(0)\n    if mask:\n        pass",
+        "float = x.float\nfloat(x)",
+    ],
+)
+def test_what_asks_for_no_value_of_an_array_is_no_read(code: str) -> None:
+    assert read_code({"main.py": f"{IMPORTS}x = torch.zeros(3)\n{code}\n"}).host_reads == ()
+
+
 def test_names_are_followed_through_the_files_that_export_them() -> None:
     source = read_code(
         {
