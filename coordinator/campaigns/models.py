@@ -52,6 +52,11 @@ class CampaignTarget(BaseModel):
     counters: Counters
     estimate: TimeEstimate
 
+    @property
+    def waits(self) -> bool:
+        """Jobs are left, and no runner serves them."""
+        return not self.live_runners and self.counters.settled < self.counters.total
+
 
 class Campaign(BaseModel):
     id: int

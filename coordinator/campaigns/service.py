@@ -242,12 +242,12 @@ def estimate_of_part(part: TargetPlan, runs: int, durations: Mapping[int, tuple[
     return TimeEstimate(seconds=len(part.case_ids) * runs * mean_s, measured_jobs=jobs)
 
 
-def estimate_of_rest(counters: Counters, elapsed_s: float) -> TimeEstimate:
-    """Estimate the time left from the rate so far."""
+def estimate_of_rest(counters: Counters, elapsed_s: float, *, is_served: bool = True) -> TimeEstimate:
+    """Estimate the time left from the rate so far; it is unknown while no runner serves the rest."""
     left = counters.total - counters.settled
     if left == 0:
         return TimeEstimate(seconds=0.0, measured_jobs=counters.done)
-    if counters.done < ENOUGH_JOBS:
+    if counters.done < ENOUGH_JOBS or not is_served:
         return TimeEstimate(seconds=None, measured_jobs=counters.done)
     return TimeEstimate(seconds=left * elapsed_s / counters.done, measured_jobs=counters.done)
 
@@ -264,7 +264,7 @@ def _campaign(row: Row[Any]) -> dict[str, Any]:
 
 def _target(target: Target, row: Row[Any], elapsed_s: float) -> CampaignTarget:
     counters = _counters(row)
-    estimate = estimate_of_rest(counters, elapsed_s)
+    estimate = estimate_of_rest(counters, elapsed_s, is_served=row.live_runners > 0)
     return CampaignTarget.model_validate(
         {**row._mapping, **target.model_dump(), "counters": counters, "estimate": estimate}
     )

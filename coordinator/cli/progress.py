@@ -30,8 +30,12 @@ def tail(target: CampaignTarget, rate: float | None) -> str:
     if counters.settled < counters.total:
         if rate is not None:
             parts.append(f"{rate:.1f}/s")
-        parts.append(f"{duration(left_s)} left" if left_s is not None else "time left unknown")
+        parts.append("no runner serves it now" if target.waits else _time_left(left_s))
     return ", ".join(parts)
+
+
+def _time_left(left_s: float | None) -> str:
+    return "time left unknown" if left_s is None else f"{duration(left_s)} left"
 
 
 class Board:

@@ -243,9 +243,7 @@ def _line(
         functions=functions,
         answer=ports_in_short(functions[ANYWHERE.name], functions[ON_DEVICE.name]),
         lowering=lowering_sentence(lowering_rate(lowerings)) if is_lowered(target.device) else None,
-        waits=campaign.state == "running"
-        and not target.live_runners
-        and counters.done + counters.cancelled < counters.total,
+        waits=campaign.state == "running" and target.waits,
     )
 
 

@@ -22,18 +22,26 @@ def target(
     failed_jobs: int = 1,
     incomplete: int = 0,
     left_s: float | None = None,
+    live_runners: int = 1,
 ) -> CampaignTarget:
     counters = Counters.model_construct(
         done=done_jobs, total=total, failed=failed_jobs, incomplete=incomplete, cancelled=0
     )
     estimate = TimeEstimate(seconds=left_s, measured_jobs=0)
-    return CampaignTarget.model_construct(target=name, environment=environment, counters=counters, estimate=estimate)
+    return CampaignTarget.model_construct(
+        target=name, environment=environment, live_runners=live_runners, counters=counters, estimate=estimate
+    )
 
 
 def test_a_tail_says_failing_rate_and_time_left() -> None:
     assert tail(target(4, left_s=3.0), 2.0) == "1 failing, 2.0/s, 3 s left"
     assert tail(target(4), None) == "1 failing, time left unknown"
     assert tail(target(10), 2.0) == "1 failing"
+
+
+def test_a_target_without_a_runner_says_so_instead_of_a_time() -> None:
+    assert tail(target(4, live_runners=0), None) == "1 failing, no runner serves it now"
+    assert tail(target(10, live_runners=0), None) == "1 failing"
 
 
 def test_the_rate_is_of_late_and_unknown_at_first() -> None:
