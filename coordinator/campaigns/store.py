@@ -267,31 +267,50 @@ async def read_progress(connection: AsyncConnection, campaign_id: int) -> dict[i
     return {row.target_id: row for row in rows}
 
 
-async def earlier_durations(connection: AsyncConnection, plan: Plan) -> dict[int, tuple[float, int]]:
-    """By target: mean seconds of a job on it, from the newest outcomes of the planned cases, and how many.
+ESTIMATED_BY = 500
+"""So many of the planned cases, evenly spaced, stand for all in an estimate."""
 
-    Imported ones count: their cases are rows of their own.
+# By way of the jobs, whose key finds them: outcomes have no index of cases, and in the order of their key those of all
+# newer campaigns would be read. The planned cases of a bundle are rows of their own, of the same names.
+_EARLIER_DURATIONS = text("""
+SELECT avg(duration_s) AS mean, count(*) AS n FROM (
+    SELECT o.duration_s
+      FROM (SELECT ct.campaign_id
+              FROM campaign_targets ct
+              JOIN suites s ON s.id = ct.suite_id
+              JOIN suites planned ON planned.id = :suite AND planned.framework = s.framework
+               AND planned.name = s.name AND planned.revision = s.revision
+             WHERE ct.target_id = :target AND ct.done > 0
+             ORDER BY ct.campaign_id DESC LIMIT 20) chart
+     CROSS JOIN LATERAL (
+           SELECT id FROM jobs
+            WHERE campaign_id = chart.campaign_id AND target_id = :target AND case_id = ANY(ARRAY(
+                  SELECT alike.id
+                    FROM cases planned
+                    JOIN suites s ON s.id = planned.suite_id
+                    JOIN suites same ON same.framework = s.framework AND same.name = s.name
+                     AND same.revision = s.revision
+                    JOIN cases alike ON alike.suite_id = same.id AND alike.name = planned.name
+                   WHERE planned.id = ANY(CAST(:cases AS int[]))))) j
+      JOIN outcomes o ON o.job_id = j.id
+     LIMIT 2000) newest
+""")
+
+
+async def earlier_durations(connection: AsyncConnection, plan: Plan) -> dict[int, tuple[float, int]]:
+    """By target: mean seconds of a job over outcomes of some planned cases in its newest campaigns, and how many.
+
+    Imported ones count.
     """
     durations: dict[int, tuple[float, int]] = {}
     for target_plan in plan.targets:
-        row = (
-            await connection.execute(
-                text("""
-                SELECT avg(duration_s) AS mean, count(*) AS n FROM (
-                    SELECT duration_s FROM outcomes
-                     WHERE target_id = :target AND case_id = ANY(ARRAY(
-                           SELECT alike.id
-                             FROM cases planned
-                             JOIN suites s ON s.id = planned.suite_id
-                             JOIN suites same ON same.framework = s.framework AND same.name = s.name
-                              AND same.revision = s.revision
-                             JOIN cases alike ON alike.suite_id = same.id AND alike.name = planned.name
-                            WHERE planned.id = ANY(CAST(:cases AS int[]))))
-                     ORDER BY job_id DESC LIMIT 2000) newest
-                """),
-                {"target": target_plan.target.id, "cases": list(target_plan.case_ids)},
-            )
-        ).one()
+        step = max(1, -(-len(target_plan.case_ids) // ESTIMATED_BY))
+        values = {
+            "target": target_plan.target.id,
+            "suite": target_plan.suite_id,
+            "cases": list(target_plan.case_ids[::step]),
+        }
+        row = (await connection.execute(_EARLIER_DURATIONS, values)).one()
         if row.n:
             durations[target_plan.target.id] = (float(row.mean), row.n)
     return durations

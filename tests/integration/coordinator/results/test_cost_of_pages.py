@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
@@ -13,6 +11,7 @@ from bench.charted import Size
 from coordinator.results import service as matrix
 from coordinator.results import store
 from coordinator.results.outcomes import store as outcomes
+from tests.plans import rows_read
 
 EARLIER = Size("wide", functions=1_500, cases=4, runs=2, targets=4)
 LATER = Size("torch", functions=400, cases=4, runs=2, targets=4)
@@ -38,16 +37,3 @@ async def test_cells_of_a_function_are_read_alone(
     await matrix.ensure_fresh(engine, campaign, at_any_size=True)
     values = {"campaign": campaign, "frameworks": [LATER.framework], "functions": [LATER.names[7]]}
     assert await rows_read(owner, store._CELLS.text, values, "matrix_cells") == LATER.targets
-
-
-async def rows_read(owner: AsyncEngine, statement: str, values: dict[str, Any], table: str) -> float:
-    async with owner.connect() as connection:
-        explained = await connection.execute(text(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}"), values)
-        plan = explained.scalar_one()[0]["Plan"]
-    reads = [node for node in nodes(plan) if node.get("Relation Name") == table]
-    assert reads
-    return sum((node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"] for node in reads)
-
-
-def nodes(node: dict[str, Any]) -> list[dict[str, Any]]:
-    return [node, *(deeper for child in node.get("Plans", []) for deeper in nodes(child))]
