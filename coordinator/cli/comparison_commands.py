@@ -12,7 +12,7 @@ from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import AsJson, Rule, with_client
 from coordinator.errors import CoordinatorError
 from coordinator.figures.counting import ANYWHERE, Counts
-from coordinator.figures.formats import join_words, latency, level, plural, ratio
+from coordinator.figures.formats import join_words, latency, level, plural, ratio, verdict_words
 from coordinator.results.comparison.latencies import LatencyChange
 from coordinator.results.comparison.models import (
     Comparison,
@@ -129,7 +129,7 @@ def _half(half: SideVerdict | None) -> str:
     if half is None:
         return "no outcome"
     cause = f" ({half.cause})" if half.cause else ""
-    return f"{half.verdict} {half.passed}/{half.total}{cause}"
+    return f"{verdict_words(half.verdict)} {half.passed}/{half.total}{cause}"
 
 
 def _latency(change: LatencyChange) -> str:
@@ -175,4 +175,4 @@ def _history_row(cell: HistoryCell) -> tuple[str, ...]:
 
 
 def _verdict_text(counts: Counts) -> str:
-    return f"{counts.verdict} {counts.passed}/{counts.total}"
+    return f"{verdict_words(counts.verdict)} {counts.passed}/{counts.total}"

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from coordinator.figures.counting import ANYWHERE, ON_DEVICE, SIDE_BY_SIDE, CountingRule, rule_named
-from coordinator.figures.formats import latency, level, number, ratio
+from coordinator.figures.formats import latency, level, number, ratio, verdict_words
 from coordinator.figures.level import UNCONFIRMED
 from coordinator.reports.latencies import INTOLERABLE
 from coordinator.results.lowerings import lowering_rate, lowering_sentence
@@ -20,9 +20,9 @@ from coordinator.results.models import Cell, MatrixPage, MatrixRow
 from coordinator.results.summary import Section, ports_in_short
 from coordinator.targets.models import NOT_RUN, Target, notes
 
-STYLES = {"success": "green", "partial": "yellow", "complete": "red", "unknown": "dim", "lowered": "cyan"}
+STYLES = {"passes": "green", "fails some": "yellow", "fails all": "red", "no verdict": "dim", "lowered": "cyan"}
 LEGEND = (
-    "success: no case failed; partial: some did; complete: all did; unknown: none counted",
+    "passes: no case failed; fails some: some did; fails all: all did; no verdict: no case counts",
     "n/m: cases that passed, of those that count; then the main cause; cold: a user's first call, that of a process's "
     "first case; level: a call after warm-up, undisturbed; "
     f"~: {UNCONFIRMED}; ×: level against the CPU, over common cases",
@@ -45,7 +45,7 @@ def fields(cell: Cell | None, *, on_cpu: bool, rule: CountingRule = ANYWHERE) ->
     level_of_cell = level(cell.low_ms, unconfirmed=cell.unconfirmed)
     times = (latency(cell.first_cold_ms), level_of_cell) if has_times else ("", "")
     slower = "" if cell.ratio_to_cpu is None else ratio(cell.ratio_to_cpu)
-    head = (counts.verdict, f"{counts.passed}/{counts.total}", counts.cause or "")
+    head = (verdict_words(counts.verdict), f"{counts.passed}/{counts.total}", counts.cause or "")
     return (*head, *times, *(() if on_cpu else (slower,)))
 
 
@@ -54,8 +54,9 @@ def remark(cell: Cell | None) -> str:
     if cell is None:
         return ""
     on_device = cell.verdict_by(ON_DEVICE)
-    other = on_device not in (None, cell.anywhere.verdict)
-    return ", ".join([*([f"{ON_DEVICE.label}: {on_device}"] if other else []), *cell.remarks])
+    if on_device is None or on_device == cell.anywhere.verdict:
+        return ", ".join(cell.remarks)
+    return ", ".join([f"{ON_DEVICE.label}: {verdict_words(on_device)}", *cell.remarks])
 
 
 def print_matrix(matrix: MatrixPage, out: Console) -> None:

@@ -76,9 +76,9 @@ def join_words(words: Sequence[str], most: int | None = None) -> str:
 
 
 VERDICT_WORDS = {"success": "passes", "partial": "fails some", "complete": "fails all", "unknown": "no verdict"}
-"""How pages say the verdict of a function, by the word that is stored."""
+"""How pages and the terminal say the verdict of a function, by the word that is stored."""
 
 
 def verdict_words(verdict: str) -> str:
-    """The verdict of a function in the words of pages; that of a run is its own word."""
+    """The verdict of a function in words for people; that of a run is its own word."""
     return VERDICT_WORDS.get(verdict, verdict)

@@ -19,9 +19,9 @@ RULES: dict[Basis, str] = {
     "verdicts": "By verdict, a fallback to the host passes, as in the study. By verdict_on_device, a fallback fails "
     "with the cause placement, passing cases with unknown placement are excluded, and so are functions that never "
     "touch a device. By verdict_without_host_work, cases that failed because of data sets, strings, tables, files or "
-    "prints are excluded. A function is a success if no case failed, a complete failure if all failed, and partial "
-    "in between. Skipped cases (removed, not applicable) and incomplete ones (environment, infrastructure) are "
-    "excluded. A function without other cases is unknown and excluded from the rates.",
+    "prints are excluded. A function passes if no case failed; else it fails some or all of them, which the study "
+    "calls a partial or a complete failure. Skipped cases (removed, not applicable) and incomplete ones (environment, "
+    "infrastructure) are excluded. A function without other cases has no verdict and is excluded from the rates.",
     "latencies": "Only runs that passed and are proven to have run on the device count; measured is {measure}. A "
     "function's ratio is the geometric mean over the cases that both targets measured, and its latencies are medians "
     "over the same cases. Functions that never touch a device have no ratio. The study's ratio is one mean divided "

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from coordinator.figures.counting import CLASS_RULES, SIDE_BY_SIDE, WITHOUT_HOST_WORK, CountingRule
+from coordinator.figures.formats import verdict_words
 from coordinator.reference.models import TOP, Reference
 from coordinator.reports.identity import (
     IDENTITY,
@@ -34,7 +35,7 @@ def portability(data: ReportData) -> Table:
     for rate in data.reference.rates if data.reference else ():
         cells = (rate.pass_pct, rate.partial_pct, rate.complete_pct, Missing.not_published)
         rows += _published_rows(data, rate.framework, rate.device, cells)
-    columns = (*_rates(*VERDICTS), Column("unknown", "unknown", "number", "functions"))
+    columns = (*_rates(*VERDICTS), Column("unknown", verdict_words("unknown"), "number", "functions"))
     title = "Portability: functions by verdict"
     return _table(data, "portability", title, columns, rows, ("table-1", "table-3"))
 
@@ -50,8 +51,8 @@ def counts(data: ReportData) -> Table:
         cells = (count.partial, count.complete, count.success, count.total, Rate(count.failed, count.total))
         rows += _published_rows(data, count.framework, count.device, cells)
     columns = (
-        *(Column(word, word, "number", "functions") for word in (*words, "total")),
-        Column("failed", "failed in part or completely", "rate"),
+        *(Column(word, verdict_words(word), "number", "functions") for word in (*words, "total")),
+        Column("failed", "fails some or all", "rate"),
     )
     return _table(data, "counts", "Portability: counts of functions", columns, rows, ("table-8",))
 
@@ -102,7 +103,7 @@ def failures_in_top20(data: ReportData, reference: Reference) -> Table:
     ]
     rows += _not_published(data, *FAILURES)
     notes = (_no_numbers(5), *_unknown_strata(data, reference))
-    title = "Partial and complete failures among the 20 most used functions"
+    title = "Functions that fail some or all cases, among the 20 most used"
     return _table(data, "failures_in_top20", title, _rates(*FAILURES), rows, ("figure-5",), notes)
 
 
@@ -115,7 +116,7 @@ def failures_by_decile(data: ReportData, reference: Reference) -> Table:
     rows += _not_published(data, *FAILURES, every="every decile")
     columns = (Column("decile", "decile of use (decile10: rarest)"), *_rates(*FAILURES))
     notes = (_no_numbers(4), *_unknown_strata(data, reference))
-    title = "Partial and complete failures by how often functions are used"
+    title = "Functions that fail some or all cases, by how often they are used"
     return _table(data, "failures_by_decile", title, columns, rows, ("figure-4",), notes)
 
 
@@ -152,7 +153,7 @@ def _table(
 
 
 def _rates(*verdicts: str) -> tuple[Column, ...]:
-    return tuple(Column(verdict, verdict, "rate") for verdict in verdicts)
+    return tuple(Column(verdict, verdict_words(verdict), "rate") for verdict in verdicts)
 
 
 def _tallies(

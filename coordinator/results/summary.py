@@ -91,7 +91,7 @@ def _cancellation(campaign: CampaignDetail) -> list[str]:
 
 
 def _missing_cases(campaign: CampaignDetail, data: ReportData) -> list[str]:
-    """The first sentence of a summary: cases that ended without a result, and the functions that are unknown for it."""
+    """The first sentence of a summary: cases without a result, and the functions without a verdict because of them."""
     missing = [verdict for verdict in data.verdicts if verdict.incomplete]
     if not missing:
         return []
@@ -104,7 +104,7 @@ def _missing_cases(campaign: CampaignDetail, data: ReportData) -> list[str]:
     return [
         f"Results are missing: {plural(cases, 'case')} of {len(functions):,} of {plural(of, 'function')} ended without "
         f"one, {reasons}. They say nothing about a device. {len(unknown):,} of the functions "
-        f"{_are(len(unknown))} unknown because of them."
+        f"{_have(len(unknown))} no verdict because of them."
     ]
 
 
@@ -370,7 +370,7 @@ def _unknown(verdicts: Sequence[FunctionVerdict]) -> list[str]:
     missing = [verdict for verdict in unknown if verdict.is_missing_cases]
     reasons = ((without_run, "every case was skipped"), (missing, "a case is incomplete, and no case that ran failed"))
     return [
-        f"{plural(len(functions), 'function')} {_are(len(functions))} unknown: {reason} "
+        f"{plural(len(functions), 'function')} {_have(len(functions))} no verdict: {reason} "
         f"({_most_frequent(Counter(row.not_counted_cause or 'unknown' for row in functions))}), such as "
         f"{_names([row.function for row in functions])}."
         for functions, reason in reasons
@@ -448,6 +448,10 @@ def _names(functions: Sequence[str]) -> str:
 
 def _are(n: int) -> str:
     return "is" if n == 1 else "are"
+
+
+def _have(n: int) -> str:
+    return "has" if n == 1 else "have"
 
 
 def _times(n: int) -> str:

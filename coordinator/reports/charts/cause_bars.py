@@ -43,7 +43,7 @@ def causes(data: ReportData, table: Table) -> Figure:
             tuple(sorted(sorted(distinct(rows, "cause")), key=lambda cause: -greatest[cause,])),
             tuple(sorted(distinct(rows, "counted_by"))),
         ),
-        caption=f"Of the functions that failed in part or completely, the most frequent cause of their failed cases. "
+        caption=f"Of the functions that that fail some or all cases, the most frequent cause of their failed cases. "
         f"{COUNTED} {WILSON}",
         alternative="Main causes of failures: "
         + "; ".join(f"{row['target']} {row['counted_by']}: {row['cause']} {row['shown']}" for row in _main(rows))

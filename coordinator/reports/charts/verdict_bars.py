@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import altair as alt
 
+from coordinator.figures.formats import verdict_words
 from coordinator.reports.charts.figure import Figure, Record, Rows, distinct, figure, label, share_of
 from coordinator.reports.charts.specification import (
     ROWS,
@@ -23,7 +24,7 @@ from coordinator.reports.table import Table
 from coordinator.results.report_data import ReportData
 
 VERDICTS = {"success": SUCCESS, "partial": PARTIAL, "complete": COMPLETE}
-FAILURES = {verdict: VERDICTS[verdict] for verdict in ("partial", "complete")}
+FAILURES = ("partial", "complete")
 PLACED = {"ran on the device": SUCCESS, "fell back to the host": PARTIAL, "not proven": QUIET}
 """In the order of ``PLACEMENTS``."""
 COUNTED = (
@@ -39,16 +40,16 @@ NOTHING_COUNTED = (
 
 def portability(data: ReportData, table: Table) -> Figure:
     """Tables 1 and 3 as bars."""
-    rows = _parts(data, table, dict.fromkeys(VERDICTS), interval_of="success")
-    successes = [row for row in rows if row["verdict"] == "success"]
+    rows = _parts(data, table, _words(VERDICTS), interval_of="success")
+    passing = [row for row in rows if row["verdict"] == verdict_words("success")]
     return figure(
         data,
         table,
         "portability",
-        drawing=_stacked_bars(rows, distinct(rows, "who"), tuple(VERDICTS.items()), "functions"),
+        drawing=_stacked_bars(rows, distinct(rows, "who"), _colours(VERDICTS), "functions"),
         caption=f"{COUNTED} {WILSON}",
-        alternative="Functions that succeed: "
-        + "; ".join(f"{row['who']} {row['percent']:.0f} % of {row['n'] or 'unpublished n'}" for row in successes)
+        alternative="Functions that pass every case: "
+        + "; ".join(f"{row['who']} {row['percent']:.0f} % of {row['n'] or 'unpublished n'}" for row in passing)
         + ".",
         silent=NOTHING_COUNTED,
     )
@@ -56,7 +57,7 @@ def portability(data: ReportData, table: Table) -> Figure:
 
 def failures_by_decile(data: ReportData, table: Table) -> Figure:
     """Figure 4."""
-    rows = _parts(data, table, dict.fromkeys(FAILURES), also=("decile",))
+    rows = _parts(data, table, _words(FAILURES), also=("decile",))
     for row in rows:
         row["decile"] = int(str(row["decile"]).removeprefix("decile"))
     return figure(
@@ -65,7 +66,7 @@ def failures_by_decile(data: ReportData, table: Table) -> Figure:
         "failures_by_decile",
         drawing=_decile_panels(rows, distinct(rows, "who")),
         caption=f"{COUNTED} Over each bar stands n, the functions of that decile in the study's sample.",
-        alternative="Functions that fail in part or completely, by how often they are used: " + _worst(rows, "decile"),
+        alternative="Functions that fail some or all cases, by how often they are used: " + _worst(rows, "decile"),
         silent="No function of this campaign is in the study's sample with a case that passed or failed, so there "
         "are no deciles to draw: submit the suite `paper` to have them.",
     )
@@ -73,14 +74,14 @@ def failures_by_decile(data: ReportData, table: Table) -> Figure:
 
 def failures_in_top20(data: ReportData, table: Table) -> Figure:
     """Figure 5."""
-    rows = _parts(data, table, dict.fromkeys(FAILURES))
+    rows = _parts(data, table, _words(FAILURES))
     return figure(
         data,
         table,
         "failures_in_top20",
-        drawing=_stacked_bars(rows, distinct(rows, "who"), tuple(FAILURES.items()), "functions"),
+        drawing=_stacked_bars(rows, distinct(rows, "who"), _colours(FAILURES), "functions"),
         caption=COUNTED,
-        alternative="Functions among the 20 most used that fail in part or completely: " + _worst(rows, None),
+        alternative="Functions among the 20 most used that fail some or all cases: " + _worst(rows, None),
         silent="None of the 20 functions that the study found most used has a case here that passed or failed: submit "
         "the suite `paper` to have them.",
     )
@@ -142,7 +143,7 @@ def _decile_panels(targets: tuple[str, ...]) -> AnyChart:
             x=x,
             y=alt.Y("percent:Q", stack="zero", **axis),
             order=alt.Order("order:O"),
-            color=by_name(alt.Color, "verdict:N", tuple(FAILURES), tuple(FAILURES.values())),
+            color=by_name(alt.Color, "verdict:N", *zip(*_colours(FAILURES), strict=True)),
             tooltip=tooltips(who="target", decile="decile", verdict="verdict", shown="functions"),
         )
     )
@@ -156,10 +157,20 @@ def _decile_panels(targets: tuple[str, ...]) -> AnyChart:
     return panels(panel, "who:N", targets)
 
 
+def _words(verdicts: Iterable[str]) -> dict[str, str]:
+    """The words for people by the columns of the table."""
+    return {verdict: verdict_words(verdict) for verdict in verdicts}
+
+
+def _colours(verdicts: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """The words for people, each with its colour."""
+    return tuple((verdict_words(verdict), VERDICTS[verdict]) for verdict in verdicts)
+
+
 def _parts(
     data: ReportData,
     table: Table,
-    columns: Mapping[str, str | None],
+    columns: Mapping[str, str],
     *,
     interval_of: str | None = None,
     also: Iterable[str] = (),
@@ -175,7 +186,7 @@ def _parts(
             if column != interval_of:
                 share = {name: value for name, value in share.items() if name not in ("low", "high")}
             part = {"who": _bar_label(data, record), "published": record["source"] != data.name, **share}
-            part |= {"verdict": columns[column] or column, "failed": failed_percent, "order": order}
+            part |= {"verdict": columns[column], "failed": failed_percent, "order": order}
             rows.append(part | {name: record[name] for name in also})
     return rows
 

@@ -320,7 +320,7 @@ def test_a_regression_fails_the_build(
     portolan = Portolan(tmp_path, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}")
     process = portolan.call("compare", str(campaign), str(later), "--fail-on", "regression")
     assert process.returncode == 1, process.stdout
-    assert "regression: hazards.add: success 4/4 → partial 3/4" in process.stdout
+    assert "regression: hazards.add: passes 4/4 → fails some 3/4" in process.stdout
     assert "1 worse (hazards.add/wrong)" in process.stdout
     assert portolan.ask("compare", str(later), str(campaign), "--fail-on", "regression").count("1 fixed") == 1
     page_text = text_of(browser.get("/compare", params={"a": campaign, "b": later}))
@@ -338,7 +338,7 @@ def test_a_case_mended_and_a_case_broken_fail_the_build_although_the_counts_are_
     both = (str(campaign), str(later))
     process = portolan.call("compare", *both, "--fail-on", "regression")
     assert process.returncode == 1, process.stdout
-    assert "mixed: hazards.add: partial 3/4" in process.stdout
+    assert "mixed: hazards.add: fails some 3/4" in process.stdout
     assert "1 worse (hazards.add/wrong), 1 better (hazards.add/0)" in process.stdout
     assert portolan.call("compare", *both[::-1], "--fail-on", "regression").returncode == 1
 
@@ -354,7 +354,7 @@ def test_another_cause_fails_the_build_that_asks_for_any_change(
     assert portolan.call("compare", *both, "--fail-on", "regression").returncode == 0
     process = portolan.call("compare", *both, "--fail-on", "change")
     assert process.returncode == 1, process.stdout
-    assert "change: hazards.fail: complete 0/1" in process.stdout
+    assert "change: hazards.fail: fails all 0/1" in process.stdout
     assert "1 by another cause (hazards.fail/0)" in process.stdout
 
 

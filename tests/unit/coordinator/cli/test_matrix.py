@@ -1,4 +1,4 @@
-"""The matrix in the terminal holds the figures of its cells, in the words of the study."""
+"""The matrix in the terminal holds the figures of its cells, in the words of the pages."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ def matrix_text(matrix: MatrixPage, width: int) -> str:
 
 def test_a_cell_says_verdict_counts_cause_and_times() -> None:
     partial = cell("partial", 7, 9, cause="type", first_cold_ms=20.0, low_ms=0.05, ratio_to_cpu=5.0)
-    assert fields(partial, on_cpu=False) == ("partial", "7/9", "type", "20 ms", "50 µs", "×5")
-    assert fields(partial, on_cpu=True) == ("partial", "7/9", "type", "20 ms", "50 µs")
+    assert fields(partial, on_cpu=False) == ("fails some", "7/9", "type", "20 ms", "50 µs", "×5")
+    assert fields(partial, on_cpu=True) == ("fails some", "7/9", "type", "20 ms", "50 µs")
 
 
 def test_a_function_in_no_count_says_why() -> None:
     removed_cell = cell("unknown", 0, 0, skipped=1, not_counted_cause="removed")
-    assert fields(removed_cell, on_cpu=True) == ("unknown", "0/0", "removed", "", "")
+    assert fields(removed_cell, on_cpu=True) == ("no verdict", "0/0", "removed", "", "")
 
 
 def test_a_cell_without_outcome_is_a_dash() -> None:
@@ -85,7 +85,7 @@ def test_a_cell_without_outcome_is_a_dash() -> None:
 
 def test_a_fallback_is_said_beside_the_verdict() -> None:
     assert remark(cell("success", 3, 3, on_device=FELL_BACK, fell_back=3)) == (
-        "on device: complete, 3 cases fell back to the host"
+        "on device: fails all, 3 cases fell back to the host"
     )
     assert remark(cell("success", 3, 3)) == ""
     assert remark(cell("success", 3, 3, on_device=None)) == "", "a host-only function has no such verdict"
@@ -118,8 +118,8 @@ def test_a_name_and_a_cell_that_do_not_fit_beside_each_other_stand_below_each_ot
         }
     )
     lines = matrix_text(wide, 80).splitlines()
-    assert "  partial  100/128  not_implemented  123 ms  1.23 ms  ×12.3" in lines
-    assert lines[lines.index("  partial  100/128  not_implemented  123 ms  1.23 ms  ×12.3") - 1] == name
+    assert "  fails some  100/128  not_implemented  123 ms  1.23 ms  ×12.3" in lines
+    assert lines[lines.index("  fails some  100/128  not_implemented  123 ms  1.23 ms  ×12.3") - 1] == name
     assert all(len(line) <= 80 for line in lines)
 
 

@@ -121,7 +121,7 @@ def test_figures_of_the_studys_sample_come_with_the_study_only() -> None:
 
 
 def test_rates_show_both_ways_of_counting_with_n_and_interval() -> None:
-    rows = [each for each in values(figures_of(fleet())["portability"]) if each["verdict"] == "success"]
+    rows = [each for each in values(figures_of(fleet())["portability"]) if each["verdict"] == "passes"]
     both = {each["who"]: each for each in rows if "xla" in each["who"]}
     plain, strict = both["torch@2.9.0/xla by verdict"], both["torch@2.9.0/xla by verdict_on_device"]
     assert (plain["percent"], strict["percent"]) == (87.5, 75.0)
@@ -202,7 +202,7 @@ def test_a_campaign_in_which_everything_failed() -> None:
     figures = figures_of(
         report_data([CPU, XLA], [verdict(on, name, "complete", cause="crash") for on in (CPU, XLA) for name in names])
     )
-    assert {each["percent"] for each in values(figures["portability"]) if each["verdict"] == "complete"} == {100}
+    assert {each["percent"] for each in values(figures["portability"]) if each["verdict"] == "fails all"} == {100}
     assert {each["cause"] for each in values(figures["causes"])} == {"crash"}
     assert "nothing to compare" in figures["scatter"].silent
     assert "No case passed" in figures["placement"].silent

@@ -79,7 +79,7 @@ def test_a_target_says_what_ports_what_does_not_and_why() -> None:
     assert "2 of 4 functions pass every case (50 %, interval 15 to 85 %), 1 fails some, 1 fails all." in xla
     assert "The main causes of failure are not_implemented (1) and type (1)." in xla
     assert "No rule explains 1 of 2 failed cases." in xla
-    assert "1 function is unknown: every case was skipped (removed (1)), such as torch.e." in xla
+    assert "1 function has no verdict: every case was skipped (removed (1)), such as torch.e." in xla
 
 
 def test_functions_that_fail_in_part_or_fall_back_are_named_with_their_condition() -> None:
@@ -207,15 +207,15 @@ def test_a_campaign_that_misses_cases_says_so_first_and_bounds_its_rate() -> Non
     texts = summary_texts(of, campaign(passed=3, failed=1, incomplete=7, skipped=1))
     assert texts["in November"].startswith(
         "Results are missing: 7 cases of 3 of 5 functions ended without one, because a package or a runner was "
-        "missing. They say nothing about a device. 2 of the functions are unknown because of them."
+        "missing. They say nothing about a device. 2 of the functions have no verdict because of them."
     )
     cpu = texts["torch@2.9.0/cpu"]
     assert (
         "1 of 2 functions pass every case (50 %, interval 9 to 91 %), 1 fails some. 2 more lack results of some cases, "
         "so the rate over all 4 is between 25 and 75 %." in cpu
     )
-    assert "2 functions are unknown: a case is incomplete, and no case that ran failed (infrastructure (2))" in cpu
-    assert "1 function is unknown: every case was skipped (removed (1)), such as torch.e." in cpu
+    assert "2 functions have no verdict: a case is incomplete, and no case that ran failed (infrastructure (2))" in cpu
+    assert "1 function has no verdict: every case was skipped (removed (1)), such as torch.e." in cpu
 
 
 def test_a_target_whose_functions_all_miss_cases_has_no_rate() -> None:
