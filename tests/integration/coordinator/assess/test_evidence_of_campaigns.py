@@ -151,7 +151,8 @@ async def test_an_older_campaign_in_which_a_recorded_call_raised_on_the_cpu_too_
         if line.get("case") == raising:
             line["outcome"]["evidence"]["on_host"] = "failed_alike"
     newer_lines = change_case(older_lines, raising, 1, verdict="passed", ending="returned", evidence=None)
-    older = [await send(http, bundle) for bundle in (older_lines, newer_lines)][0]
+    older = await send(http, older_lines)
+    await send(http, newer_lines)
     (target,) = (await fetch_evidence(http)).targets
     charts = {case.case: case.disagreeing for own in target.functions.values() for case in own}[raising]
     assert [target.charts[number].campaign for number in charts] == [older]
