@@ -390,7 +390,9 @@ class FrozenForm:
 class Refusing:
     """Prepares a call that has to be refused: it gives the name of the error that it raised, or None.
 
-    The result is brought to the host, because a device may raise only where its values are asked for.
+    The result and the arguments are brought to the host, because a device may raise only where the values are asked for
+    that the call made or changed. Each call has arguments of its own: a device may be unable to compute anything while
+    those of a refused call exist.
     """
 
     prepare: Prepare
@@ -401,11 +403,15 @@ class Refusing:
         return getattr(self.prepare, "written", None)
 
     def __call__(self, context: Context, *arrays: Any) -> Callable[[], str | None]:
+        values = [array.values if isinstance(array, Leaf) else array for array in context.to_host(list(arrays))]
+
         def call() -> str | None:
+            with context.surroundings():
+                arguments = context.to_device(values)
             try:
-                result = self.prepare(context, *arrays)()
+                result = self.prepare(context, *arguments)()
                 with context.surroundings():
-                    context.to_host(result)
+                    context.to_host([result, arguments])
             except Exception as error:
                 return type(error).__name__
             return None

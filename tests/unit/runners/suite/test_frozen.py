@@ -237,12 +237,28 @@ def test_a_refusal_may_come_with_the_call_or_with_its_values(late: bool) -> None
     def raise_index_error(*_: Any) -> Any:
         raise IndexError("9 of 3")
 
-    to_host = raise_index_error if late else lambda tree: tree
+    def to_host(tree: list[Any]) -> list[Any]:
+        return raise_index_error() if late and tree else tree
+
     context = Context(None, "there", "toy", None, lambda tree: tree, to_host=to_host)
     refusing = Refusing(lambda context, *arrays: (lambda: 1) if late else raise_index_error)
     error = refusing(context)()
     assert error == "IndexError"
     FrozenRefusal("ValueError")(error)
+
+
+def test_a_refusal_may_come_with_an_argument_that_the_call_changed_and_leaves_the_others_as_they_are() -> None:
+    def to_host(tree: Any) -> Any:
+        for array in tree[1] if isinstance(tree[0], int) else tree:
+            if array.size == 0:
+                raise RuntimeError("its size cannot be computed")
+        return [Leaf(array.copy(), "float32", "there") for array in tree]
+
+    context = Context(None, "there", "toy", None, lambda values: [value.copy() for value in values], to_host=to_host)
+    array = np.ones(3, np.float32)
+    call = Refusing(lambda context, array: lambda: array.resize(0, refcheck=False) or 1)(context, array)
+    assert [call(), call()] == ["RuntimeError", "RuntimeError"]
+    assert array.tolist() == [1, 1, 1]
 
 
 def test_a_call_that_returns_is_accepted_and_not_merely_wrong() -> None:
