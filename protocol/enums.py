@@ -148,6 +148,7 @@ class Unproven(StrEnum):
     one_kernel = "one_kernel"
     tensor_subclass = "tensor_subclass"
     number_in_kernel = "number_in_kernel"
+    result_on_host = "result_on_host"
 
     @property
     def sentence(self) -> str:
@@ -169,6 +170,8 @@ _UNPROVEN = {
     Unproven.tensor_subclass: "the arrays are a tensor subclass that handles operations in Python and does not "
     "report what it executed",
     Unproven.number_in_kernel: "a kernel read a single number on the host: to decide something, or to compute there",
+    Unproven.result_on_host: "the function returns an array of NumPy, a text or a list of numbers on every device, and "
+    "the host read arrays for that",
 }
 
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from freezing.common.docstrings import Docstring, agrees
-from freezing.common.flow import Reseeded, places_that_use
+from freezing.common.flow import places_that_use
 from freezing.common.watch import FILES, ExampleGuard
 from runners.errors import LeftOutError, UnfreezableError
 from runners.suite.checks import Leaf, leaves
@@ -38,6 +38,7 @@ from runners.suite.examples import (
     with_those_of_python,
 )
 from runners.suite.frozen import Pack, PackWriter, Slot, as_text, decode, form
+from runners.suite.reseeding import Reseeded
 from runners.suite.trees import numbers_in
 
 MOST_VALUES = 2_000

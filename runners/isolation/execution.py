@@ -97,8 +97,8 @@ class Execution:
 
     def settle(self, outcome: Outcome) -> None:
         """The case has ended with this outcome. If it was being explained, the end of the explanation does not count,
-        and the failure stays the outcome."""
-        if self.failure is None or outcome.ending in (self.failure.ending, Ending.cancelled):
+        and the failure stays the outcome, unless another line of its example is to blame."""
+        if self.failure is None or outcome.ending in (self.failure.ending, Ending.not_applicable, Ending.cancelled):
             self.outcome = outcome
         else:
             self.outcome = self.failure

@@ -3,12 +3,12 @@
 The calls here repeat what has just failed, in the process where it failed: a fork would be an outcome's best
 protection, but no framework survives one once its device works (torch_xla hangs, TensorFlow and JAX lose their
 threads). So the outcome as it stood is reported first, and a repetition that kills, hangs or floods its process
-costs the explanation and nothing else. Nothing here raises.
+costs the rest of the explanation and nothing else. Nothing here raises.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,12 +31,20 @@ SINGLE = "float32"
 
 def add_explanation(device: Device, case: Case, observation: Observation) -> Observation:
     """The observation completed by repetitions of the failed call; unchanged if there is nothing to explain."""
+    explained = observation
+    for completed in explanations(device, case, observation):
+        explained = completed
+    return explained
+
+
+def explanations(device: Device, case: Case, observation: Observation) -> Iterator[Observation]:
+    """The observation, more complete after each repetition of the failed call."""
     evidence = observation.evidence
     if observation.ending not in EXPLAINED or evidence is None or case.host_only is not None:
-        return observation
-    for explain in (_operation, _on_host, _in_graph, _in_float32):
+        return
+    for explain in (_on_host, _in_graph, _operation, _in_float32):
         evidence = _or_else(evidence, explain, device, case, observation)
-    return replace(observation, evidence=evidence)
+        yield replace(observation, evidence=evidence)
 
 
 def _or_else(
@@ -64,7 +72,7 @@ def _operation(evidence: ObservedEvidence, device: Device, case: Case, observati
 
 
 def _diverging(device: Device, case: Case) -> Operation | None:
-    diverging, host = getattr(device, "diverging", None), _host_of(device)
+    diverging, host = getattr(device, "diverging", None), host_of(device)
     if diverging is None or host is None:
         return None
     # What moves the inputs is no part of it: arrays that are made under a framework's watch may take another way.
@@ -74,7 +82,7 @@ def _diverging(device: Device, case: Case) -> Operation | None:
 
 
 def _on_host(evidence: ObservedEvidence, device: Device, case: Case, observation: Observation) -> ObservedEvidence:
-    host = _host_of(device)
+    host = host_of(device)
     return evidence if host is None else replace(evidence, on_host=_repeat(host, case, observation))
 
 
@@ -86,7 +94,7 @@ def _in_graph(evidence: ObservedEvidence, device: Device, case: Case, observatio
     return replace(evidence, in_graph=_repeat(graph, case, observation))
 
 
-def _host_of(device: Device) -> Device | None:
+def host_of(device: Device) -> Device | None:
     """The host, where it is another device than this and can be reached."""
     host: Device | None = getattr(device, "host", lambda: None)() if not device.is_host else None
     return host

@@ -25,8 +25,9 @@ from typing import NoReturn, cast
 from protocol.enums import Ending, TimingPolicy, Verdict
 from runners.errors import ChannelLostError, TimingLockError
 from runners.isolation import processes, scratch
+from runners.isolation.attribution import accuses, attribute
 from runners.isolation.channel import CHANNEL_LOST, Channel, Message, encode
-from runners.isolation.explanation import EXPLAINED, add_explanation
+from runners.isolation.explanation import EXPLAINED, explanations
 from runners.isolation.harness import run_case
 from runners.isolation.installation import identity, stand_ins
 from runners.isolation.lowering import lower_case, lowers
@@ -171,16 +172,24 @@ class Worker:
         return {"type": "primed", "ms": self._init_ms}
 
     def _report(self, message: Message) -> Message:
-        """Run the case. A failure is reported before it is explained, because the explanation may crash the process."""
+        """Run the case. What accuses the function is reported before it is repeated, because a repetition may crash the
+        process."""
         case = self._cases[message["suite"], message["case"]]
         observation = as_storable(self._run(case, TimingPolicy(message["timing"]), message["timeout_s"]))
         report = as_message(observation)
         _flush()
-        if observation.ending not in EXPLAINED or not message["explain"]:
+        if not accuses(observation) or (observation.ending in EXPLAINED and not message["explain"]):
             return report
-        self._channel.send({"type": "failed", "at": monotonic(), "outcome": report})
+        self._send_failure(observation)
         with _silence():
-            return as_message(add_explanation(self._device, case, observation))
+            # Each step has its own time limit, and one that ends the process leaves the steps before it.
+            for explained in explanations(self._device, case, observation):
+                observation = explained
+                self._send_failure(observation)
+            return as_message(attribute(self._device, case, observation))
+
+    def _send_failure(self, observation: Observation) -> None:
+        self._channel.send({"type": "failed", "at": monotonic(), "outcome": as_message(observation)})
 
     def _run(self, case: Case, timing: TimingPolicy, timeout_s: float) -> Observation:
         began = monotonic()

@@ -12,7 +12,8 @@ from functools import partial
 from typing import Any
 
 from runners.suite.cases import Context
-from runners.suite.examples import FrozenExample, Setting, Text, no_plain_form
+from runners.suite.examples import Setting, Text, no_plain_form
+from runners.suite.frozen_example import FrozenExample
 
 
 class JaxDialect:

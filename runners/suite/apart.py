@@ -46,6 +46,13 @@ def is_apart(scope: str) -> bool:
     return scope.startswith("__expression_")
 
 
+def words_of(tree: ast.Module) -> dict[str, str]:
+    """The source of each expression that was set apart, by the name of its function."""
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and is_apart(node.name)]
+    returned = {function.name: function.body[0] for function in functions}
+    return {name: ast.unparse(node.value or node) for name, node in returned.items() if isinstance(node, ast.Return)}
+
+
 def named_in(tree: ast.AST) -> Iterator[str]:
     """The names that code speaks of. Those of arguments are the callee's, and in texts and comments nothing is used."""
     return _names_of(ast.walk(tree))

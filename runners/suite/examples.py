@@ -1,4 +1,4 @@
-"""Examples: the statements of a docstring as data, and a run of them on a device: the values that they give and leave.
+"""Examples: the statements of a docstring as data, and what each of them is: its function's, or another's.
 
 A docstring's example is frozen as its statements and the labels of the values to compare (``Example``); a framework's
 ``Dialect`` says which names they find, how the device is forced, which settings of the process they may turn, and
@@ -19,25 +19,18 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
-from functools import partial
-from itertools import groupby
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from types import CodeType
 from typing import Any, Protocol
 
 import numpy as np
 
-from runners.errors import OtherLineError, UnfreezableError
-from runners.suite.apart import AROUND, ASIDE, is_apart, named_in, read_by, set_apart
-from runners.suite.cases import Case, Context, TakenApart
-from runners.suite.checks import Expected, Mismatch, Tolerance, compare
-from runners.suite.frozen import FrozenForm
+from runners.errors import UnfreezableError
+from runners.suite.apart import AROUND, ASIDE, is_apart, named_in, read_by, set_apart, words_of
+from runners.suite.cases import Context
 from runners.suite.source import bound_names
 
-OWN, OTHERS, ENDED = "own", "others", "ended"
-_HOST = re.compile(r"""["']cpu(:\d+)?["']|\.cpu\(""")
-"""The words with which an example puts an array on the host."""
 MODULE = "__main__"
 """The module in which a statement of an example seems to stand, as at a prompt."""
 _PROMPT = "<module>"
@@ -135,6 +128,8 @@ class Step:
     body: CodeType
     value: CodeType | None
     bound: frozenset[str]
+    beside: frozenset[str]
+    """Of these names those that an import binds to anything but the function."""
     names_function: bool
     used: frozenset[str]
     """The names that it reads."""
@@ -143,6 +138,10 @@ class Step:
     tree: ast.Module
     name: str
     """The function's last name."""
+    has_only_rests: bool
+    """Whether more is computed of the result of each call of the function in it."""
+    apart: Mapping[str, str]
+    """The expressions in it that run apart, by the names of their code."""
 
     def innermost(self, line: int) -> ast.stmt:
         """The smallest statement within it that holds a line."""
@@ -182,6 +181,7 @@ def step_of(name: str, statement: Statement, rewritten: Callable[[ast.Module], a
     used = frozenset(read_by(tree))
     computes = any(isinstance(node, _COMPUTING) for node in ast.walk(tree))
     bound = frozenset(bound_names(tree.body)) - _CUSTOMARY
+    uses = list(named_in(tree)).count(last_name)
     tree = set_apart(tree, last_name, statement.place)
     *body, last = tree.body
     value = None
@@ -195,12 +195,23 @@ def step_of(name: str, statement: Statement, rewritten: Callable[[ast.Module], a
         code,
         value,
         bound,
+        beside=frozenset(_imported_beside(tree, last_name)),
         names_function=last_name in named_in(tree),
         used=used,
         computes=computes,
         tree=ast.parse(source),
         name=last_name,
+        has_only_rests=0 < uses == list(named_in(tree)).count(AROUND),
+        apart=words_of(tree),
     )
+
+
+def _imported_beside(tree: ast.Module, last_name: str) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                if alias.name.rpartition(".")[2] != last_name:
+                    yield alias.asname or alias.name.partition(".")[0]
 
 
 class Session:
@@ -252,6 +263,8 @@ class OwnStatements:
         self._objects: set[str] = set()
         self._values: dict[str, bool] = {}
         self._places: dict[int, bool] = {}
+        self._made_at: dict[str, Step | None] = {}
+        """By its label the statement that made a value; None of one that the function may have changed since."""
         self._ever: set[str] = set()
         """The objects that were bound at any time."""
         self._apart: set[str] = set()
@@ -284,11 +297,14 @@ class OwnStatements:
         is_own = self._places[step.place] = self.has(step)
         gave = is_own or (not step.computes and any(map(self.have_given, step.used)))
         self._values |= dict.fromkeys((str(step.place), *step.bound), gave)
+        self._made_at |= dict.fromkeys((str(step.place), *step.bound), step)
         self._objects -= step.bound
         if is_own:
-            changed = (name for name in step.used if self._may_change(names.get(name)))
+            changed = [name for name in step.used if self._may_change(names.get(name))]
             self._values |= dict.fromkeys(changed, True)
-            self._objects |= {name for name in step.bound if name in names and not self.is_value(names[name])}
+            self._made_at |= dict.fromkeys(set(changed) - step.bound, None)
+            bound = [name for name in step.bound - step.beside if name in names]
+            self._objects |= {name for name in bound if not self.is_value(names[name])}
             self._ever |= self._objects
 
     def _may_change(self, value: Any) -> bool:
@@ -300,6 +316,15 @@ class OwnStatements:
         """Whether the value of that label is the function's doing, by the last statement that bound or changed it."""
         return self._values.get(label, True)
 
+    def is_input(self, name: str) -> bool:
+        """Whether a name is bound to what another line of the example has made."""
+        return name in self._values and not self._values[name] and name not in self._objects
+
+    def is_made_beside(self, label: str) -> bool:
+        """Whether the value of that label is what a statement computed of the function's results, and no result."""
+        step = self._made_at.get(label)
+        return step is not None and step.has_only_rests
+
     def is_value(self, bound: Any) -> bool:
         """Whether a name is bound to an array or a plain value, or a container of such."""
         if isinstance(bound, Mapping):
@@ -307,55 +332,6 @@ class OwnStatements:
         if isinstance(bound, (list, tuple)):
             return all(map(self.is_value, bound))
         return bound is None or isinstance(bound, _PLAIN) or self._dialect.is_array(bound)
-
-
-def _part(case: Case, observed: Mapping[str, Any], expected: Any) -> tuple[Case, Any, Any]:
-    """The judgement of the values of some labels: by those that are expected, or by their form alone."""
-    if isinstance(case.check, FrozenForm):
-        return replace(case, check=case.check.of(observed)), observed, None
-    values = {label: expected[label] for label in observed}
-    return replace(case, check=FrozenValues(values, case.dtype, case.tolerance)), observed, None
-
-
-@dataclass(frozen=True)
-class FrozenValues:
-    """Checks the values of an example, by their labels, against those that it gave when it was frozen.
-
-    Both are sums of a framework, in an order that each machine has for itself: they may differ by roundings of the
-    largest value of an array, however small the sum is that is left of such values. So the absolute tolerance grows
-    with the largest.
-    """
-
-    expected: Mapping[str, Any]
-    dtype: str
-    tolerance: Tolerance
-
-    def __call__(self, observed: Mapping[str, Any], *arguments: Any, **options: Any) -> None:
-        wrong = list(filter(None, (self._difference(label, observed[label]) for label in self.expected)))
-        if wrong:
-            right_at = {mismatch.right_at for mismatch in wrong}
-            raise Mismatch("; ".join(map(str, wrong[:4])), right_at.pop() if len(right_at) == 1 else None)
-
-    def _difference(self, label: str, observed: Any) -> Mismatch | None:
-        wanted = self.expected[label]
-        absolute = max(self.tolerance.absolute, self.tolerance.relative * _largest(wanted))
-        try:
-            compare({label: observed}, {label: wanted}, self.dtype, replace(self.tolerance, absolute=absolute))
-        except Mismatch as mismatch:
-            return mismatch
-        return None
-
-
-def _largest(tree: Any) -> float:
-    """The largest finite size of a float in a tree of expected values; 0 of none."""
-    if isinstance(tree, Mapping):
-        return max(map(_largest, tree.values()), default=0.0)
-    if isinstance(tree, (list, tuple)):
-        return max(map(_largest, tree), default=0.0)
-    values = np.asarray(tree.values if isinstance(tree, Expected) else tree)
-    if values.dtype.kind not in "fc":
-        return 0.0
-    return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
 
 
 def names_for(function: Any, name: str, dialect: Dialect, device: Any) -> dict[str, Any]:
@@ -467,139 +443,9 @@ def _codes_of(function: Any) -> Iterator[CodeType]:
             waiting += code.co_consts
 
 
-def _failed(step: Step, error: Exception, scope: str = _PROMPT) -> str:
+def failure_at(step: Step, error: Exception, scope: str = _PROMPT) -> str:
     text = (str(error).strip().splitlines() or [""])[0]
     said = f"{type(error).__name__}: {text}"
     if is_apart(scope):
         return f"statement {step.place} of the example failed in an expression that does not call the function: {said}"
     return f"statement {step.place} of the example, which does not use the function, failed: {said}"
-
-
-def _values_so_far(session: Session, own: OwnStatements) -> list[Any]:
-    return [value for value in session.results().values() if own.is_value(value)]
-
-
-@dataclass(frozen=True)
-class FrozenExample:
-    """Prepares a frozen example: the call runs its statements and returns the wanted values by their labels.
-
-    It returns those that are the function's doing (``OWN``), the others (``OTHERS``), and the words of how the run
-    ended at a statement that is not the function's, or None (``ENDED``).
-    """
-
-    example: str
-    dialect: Dialect
-
-    def __call__(self, context: Context) -> Callable[[], Any]:
-        example = Example.read(self.example)
-        steps = [step_of(example.name, statement, self.dialect.rewritten) for statement in example.statements]
-        by_place = {step.place: step for step in steps}
-        owners: list[OwnStatements] = []
-
-        def call() -> Any:
-            with kept(self.dialect.settings()), self.dialect.forced(context.device):
-                session = Session(names_for(context.function, example.name, self.dialect, context.device))
-                own = OwnStatements(steps, self.dialect)
-                owners[:] = [own]
-                session.names[ASIDE] = partial(self._aside, context, session, own)
-                session.names[AROUND] = partial(self._around, context, session, own)
-                ended = self._run(context, session, steps, own)
-                results = session.results()
-                found: dict[str, Any] = {OWN: {}, OTHERS: {}, ENDED: ended}
-                for label in example.wanted:
-                    if ended is None or label in results:
-                        found[OWN if own.have_given(label) else OTHERS][label] = self._shown(results.get(label))
-                return found
-
-        run = self.dialect.compiled(context, call)
-
-        def charged() -> Any:
-            try:
-                return run()
-            except (OtherLineError, ImportError):
-                raise
-            except Exception as error:
-                lines = [line for line in lines_of(error, example.name) if line.place in by_place]
-                own = owners[0] if owners else OwnStatements(steps, self.dialect)
-                if not lines or is_called_by(error, context.function):
-                    raise
-                if any(own.uses(by_place[line.place], line) for line in lines):
-                    raise
-                raise OtherLineError(_failed(by_place[lines[0].place], error, lines[0].scope)) from error
-
-        return charged
-
-    @property
-    def names_host(self) -> bool:
-        """Whether the example itself asks for an array on the host: that one of its results is there is no fallback."""
-        return any(_HOST.search(statement.source) for statement in Example.read(self.example).statements)
-
-    def take_apart(self, case: Case, observed: Any, expected: Any) -> TakenApart:
-        """The values that are the function's doing, and those that are not, each with its judgement."""
-        return TakenApart(
-            _part(case, observed[OWN], expected), _part(case, observed[OTHERS], expected), observed[ENDED]
-        )
-
-    def _run(self, context: Context, session: Session, steps: Sequence[Step], own: OwnStatements) -> str | None:
-        """Run the statements; those that are not the function's are its surroundings.
-
-        Returns how the run ended before its time, at one of these after one of the function's own.
-        """
-        begun = False
-        # Whether a statement is the function's is asked when those before it have run.
-        for is_own, part in groupby(steps, own.has):
-            begun |= is_own
-            step = None
-            so_far = _values_so_far(session, own)
-            try:
-                with nullcontext() if is_own else context.surroundings(so_far):
-                    for step in part:
-                        session.run(step)
-                        own.ran(step, session.names)
-            except Exception as error:
-                if is_own or step is None or isinstance(error, ImportError):
-                    raise
-                told = _failed(step, error)
-                if not begun:
-                    # It cannot fail for the function's sake.
-                    raise OtherLineError(told) from error
-                return told
-        return None
-
-    def _aside(
-        self,
-        context: Context,
-        session: Session,
-        own: OwnStatements,
-        used: Sequence[str],
-        argument: Callable[[], Any],
-    ) -> Any:
-        """An argument of the function's call: its surroundings, unless it uses an object of the function's."""
-        if own.made_any_of(used):
-            return argument()
-        own.ran_apart(argument)
-        with context.surroundings(_values_so_far(session, own)):
-            return argument()
-
-    def _around(
-        self,
-        context: Context,
-        session: Session,
-        own: OwnStatements,
-        used: Sequence[str],
-        rest: Callable[[Any], Any],
-        value: Any,
-    ) -> Any:
-        """The rest of an expression, of the result of the function's call: its surroundings, if that is a value."""
-        if own.made_any_of(used) or not own.is_value(value):
-            return rest(value)
-        own.ran_apart(rest)
-        with context.surroundings([*_values_so_far(session, own), value]):
-            return rest(value)
-
-    def _shown(self, value: Any) -> Any:
-        """The value as it is compared; one of another kind than on the CPU as a text, which is equal to no value."""
-        try:
-            return comparable(value, self.dialect)
-        except UnfreezableError as error:
-            return str(error)

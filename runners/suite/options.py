@@ -26,8 +26,9 @@ import numpy as np
 
 from protocol.option_limits import MAX_CALLS, MAX_DTYPES, MAX_KEYWORD, MAX_KEYWORDS, MAX_VALUE
 from runners.suite.cases import Case, just_call
-from runners.suite.examples import Example, FrozenExample
+from runners.suite.examples import Example
 from runners.suite.frozen import FrozenArguments, Named, Slot, decode, pack_of
+from runners.suite.frozen_example import FrozenExample
 from runners.suite.recording.reading import RecordedArguments
 from runners.suite.rounding import dtype_on_device
 

@@ -258,7 +258,10 @@ def _host(value: Any) -> Any:
         return {"indices": _host(value.indices), "values": _host(value.values), "shape": _host(value.dense_shape)}
     if isinstance(value, tf.IndexedSlices):
         return {"indices": _host(value.indices), "values": _host(value.values)}
-    if not tf.executing_eagerly() or not hasattr(value, "numpy"):
+    if not tf.executing_eagerly():
+        # A later line may change a variable; what it holds by now stays.
+        return value.read_value() if isinstance(value, tf.Variable) else value
+    if not hasattr(value, "numpy"):
         return value
     array = np.asarray(value.numpy())
     dtype = value.dtype.name

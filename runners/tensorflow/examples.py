@@ -17,8 +17,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from runners.suite.cases import Context
-from runners.suite.examples import OTHERS, FrozenExample, Setting, Text, no_plain_form
+from runners.suite.examples import Setting, Text, no_plain_form
 from runners.suite.frozen import Slot
+from runners.suite.frozen_example import INPUTS, OTHERS, RESULTS, FrozenExample
 
 SHOWN = "__shown__"
 """The helper in place of ``.numpy()`` and ``.to_list()``."""
@@ -178,7 +179,8 @@ class TensorFlowDialect:
             with tf.variable_creator_scope(_outside(variables)):
                 values = call()
             # A program that is compiled returns no texts. Those of other lines are no reason to refuse it.
-            values[OTHERS] = {label: value for label, value in values[OTHERS].items() if not self._holds_texts(value)}
+            for part in {OTHERS, INPUTS, RESULTS}.intersection(values):
+                values[part] = {label: value for label, value in values[part].items() if not self._holds_texts(value)}
             beside[:] = [_slots(values, self.is_array, found)]
             return found
 

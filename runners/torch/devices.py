@@ -336,6 +336,8 @@ def _leaf(tensor: torch.Tensor) -> Leaf:
     host = tensor.detach()
     if host.layout is not torch.strided:
         host = host.to_dense()
+    if host.is_quantized:
+        host = host.dequantize()
     if dtype == "complex128" and host.device.type == "xla":
         # Mended, as ``Xla.mends`` declares: torch_xla's own copy leaves a zero for the imaginary part. There are
         # no parts where torch_xla computed real numbers under that name: those are copied as they are.

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from runners.suite.cases import Context
-from runners.suite.examples import FrozenExample, Setting, Text, no_plain_form
+from runners.suite.examples import Setting, Text, no_plain_form
+from runners.suite.frozen_example import FrozenExample
 
 MOVED = "__moved__"
 """The helper that moves an array to the device."""

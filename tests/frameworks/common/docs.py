@@ -19,9 +19,10 @@ from freezing.common.admission import (
 from protocol.enums import FORM_ONLY, JUDGED_BY, Ending, Judge, Verdict
 from runners.suite.cases import Case, Function
 from runners.suite.device import Device
-from runners.suite.examples import Example, FrozenExample, Statement
+from runners.suite.examples import Example, Statement
 from runners.suite.framework import Framework
 from runners.suite.frozen import PACK, Pack
+from runners.suite.frozen_example import FrozenExample
 from tests.frameworks.common import library
 from tests.frameworks.common.running import run
 

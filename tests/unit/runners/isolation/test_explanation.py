@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from protocol.enums import Ending, Kernels, Repetition, TimingPolicy, Verdict
-from runners.isolation.explanation import add_explanation, in_single
+from runners.isolation.explanation import add_explanation, explanations, in_single
 from runners.isolation.harness import Alone, run_case
 from runners.isolation.likeness import are_alike
 from runners.isolation.observations import LINE_LIMIT, MAX_DTYPES, Observation, ObservedEvidence
@@ -121,6 +121,17 @@ def test_a_failure_is_explained_by_its_operation_and_by_what_the_same_call_does_
     assert (explanation.operation, explanation.dtypes) == ("neg", ["float64"])
     assert (explanation.kernels, explanation.kernel_dtypes) == (Kernels.other_dtypes, ["float32"])
     assert (explanation.on_host, explanation.in_float32) == (Repetition.passed, Repetition.passed)
+
+
+def test_an_explanation_is_complete_step_by_step_and_begins_with_the_host() -> None:
+    device = Arrays("npu:0", refuses_double, Operation("neg"))
+    steps = [step.evidence for step in explanations(device, case(), observe(device, case()))]
+    assert [(step.on_host, step.operation, step.in_float32) for step in steps if step is not None] == [
+        (Repetition.passed, None, None),
+        (Repetition.passed, None, None),
+        (Repetition.passed, "neg", None),
+        (Repetition.passed, "neg", Repetition.passed),
+    ]
 
 
 def test_a_wrong_result_that_the_host_has_too_is_the_same_failure() -> None:

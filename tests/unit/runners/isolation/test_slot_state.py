@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from protocol.enums import Ending, Repetition, TimingPolicy, Verdict
-from protocol.outcomes import Outcome
+from protocol.outcomes import Evidence, Outcome
 from runners.isolation.channel import CHANNEL_LOST, NOT_JSON
 from runners.isolation.child_state import FUNCTIONS_PER_CHILD
 from runners.isolation.slot_events import (
@@ -250,6 +250,29 @@ def test_a_failure_that_was_reported_stands_however_its_explanation_ends() -> No
     assert number in world.ended
     world.answer_all()
     assert world.outcomes["0"].ending is Ending.raised
+
+
+def test_each_step_of_an_explanation_has_its_own_time_and_stands_if_the_next_does_not_end() -> None:
+    world = begin_cases("f")
+    number = only_child(world)
+    explained = RAISED.model_copy(update={"evidence": Evidence(on_host=Repetition.failed_alike)})
+    for outcome in (RAISED, explained):
+        world.say(number, {"type": "failed", "at": world.now, "outcome": outcome.model_dump()})
+        world.wait(EXPLAIN_LIMIT_S - 1)
+        assert number not in world.ended
+    world.wait(1)
+    assert number in world.ended
+    world.answer_all()
+    assert world.outcomes["0"].evidence == explained.evidence
+
+
+def test_a_failure_is_taken_back_if_its_explanation_finds_another_line_to_blame() -> None:
+    world = begin_cases("f")
+    number = only_child(world)
+    world.say(number, {"type": "failed", "at": world.now, "outcome": RAISED.model_dump()})
+    world.finish(number, Outcome(verdict=Verdict.skipped, ending=Ending.not_applicable, duration_s=0.5))
+    world.answer_all()
+    assert world.outcomes["0"].verdict is Verdict.skipped
 
 
 def test_a_failure_after_other_cases_is_confirmed_in_a_fresh_child() -> None:

@@ -13,7 +13,8 @@ from protocol.catalogue import CaseOptions
 from protocol.option_limits import MAX_CALLS, MAX_KEYWORDS, MAX_VALUE
 from runners.jax.suites import library as of_jax
 from runners.suite.cases import Case, Function
-from runners.suite.examples import Example, FrozenExample, Statement
+from runners.suite.examples import Example, Statement
+from runners.suite.frozen_example import FrozenExample
 from runners.suite.options import SeenCall, is_member, options_of, recorded_options
 from runners.tensorflow.suites import docs as of_tensorflow
 from runners.torch.suites import library as of_torch

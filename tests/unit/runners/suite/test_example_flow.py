@@ -7,8 +7,9 @@ import math
 
 import pytest
 
-from freezing.common.flow import Reseeded, find_reached, find_touched, last_names, places_that_use
+from freezing.common.flow import find_reached, find_touched, last_names, places_that_use
 from runners.suite.examples import Statement
+from runners.suite.reseeding import Reseeded
 
 
 def statements(*sources: str) -> list[Statement]:

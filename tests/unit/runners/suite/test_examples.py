@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,12 +15,7 @@ from runners.errors import OtherLineError, UnfreezableError
 from runners.suite.cases import Context, Function
 from runners.suite.checks import TOLERANCES, Leaf, Mismatch
 from runners.suite.examples import (
-    ENDED,
-    OTHERS,
-    OWN,
     Example,
-    FrozenExample,
-    FrozenValues,
     OwnStatements,
     Session,
     Statement,
@@ -27,6 +23,7 @@ from runners.suite.examples import (
     kept,
     step_of,
 )
+from runners.suite.frozen_example import ENDED, OTHERS, OWN, FrozenExample, FrozenValues
 from runners.suite.judgement import judge
 from tests.unit.runners.suite.toy_examples import Generator, ToyDialect, toy
 
@@ -211,13 +208,16 @@ def test_what_is_only_shown_is_whose_value_it_is() -> None:
         (("x = 1", "g = Generator()", "a = g.draw()", "a + x"), [1, 4]),
         (("g = Generator()", "h = g", "h.draw()", "h = 1", "h + 1"), [4, 5]),
         (("g = Generator()", "both = [g, 1]", "both[0].draw()"), []),
+        # An import binds other names beside the function's.
+        (("from operator import abs, double", "a = abs(1)", "double(a)"), [2]),
         # Where no statement names the function, as of an operator, all may be its own.
         (("a = 1", "a + 1"), []),
     ],
 )
 def test_statements_that_are_not_the_functions_are_its_surroundings(
-    sources: tuple[str, ...], surroundings: list[int]
+    sources: tuple[str, ...], surroundings: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(operator, "double", toy.double, raising=False)
     name = "toy.Generator" if "Generator" in "".join(sources) else "toy.double"
     steps = [step_of(name, Statement(place, source), lambda tree: tree) for place, source in enumerate(sources, 1)]
     session = Session({"toy": toy, "Generator": Generator})

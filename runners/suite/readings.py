@@ -1,0 +1,186 @@
+"""The readings of an example's run: what its function's statements take from other lines, and what its calls return.
+
+A function is accused only of what it does with inputs that its call on the host gets, too. So where something accuses
+it, its example is run again on both devices, and these readings are compared. They are taken in no watched run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from types import ModuleType
+from typing import Any, Protocol
+
+import numpy as np
+
+from runners.errors import UnfreezableError
+from runners.suite.checks import Leaf
+
+_DEPTH = 4
+"""How far the arrays of an object are looked for."""
+_NUMBERS = (bool, int, float, complex)
+
+
+class Arrays(Protocol):
+    """The part of a dialect that knows the framework's arrays."""
+
+    def is_array(self, value: Any) -> bool: ...
+
+    def plain(self, value: Any) -> Any: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Unread:
+    """An array that could not be read, and why."""
+
+    why: str
+
+
+class Readings:
+    """The readings of one run, by labels in words. An array is read at once: a later line may change it."""
+
+    def __init__(self, arrays: Arrays, to_host: Callable[[Any], Any]) -> None:
+        self.inputs: dict[str, Any] = {}
+        self.results: dict[str, Any] = {}
+        self._arrays = arrays
+        self._to_host = to_host
+
+    def take(self, label: str, value: Any) -> None:
+        """Read a value that another line of the example made for the function."""
+        self._add(self.inputs, label, value)
+
+    def give(self, label: str, value: Any) -> None:
+        """Read a result of the function, of which the same expression computes more."""
+        self._add(self.results, label, value)
+
+    def _add(self, readings: dict[str, Any], label: str, value: Any) -> None:
+        reading = self._read(value, _DEPTH)
+        if reading is not None:
+            number = sum(other == label or other.startswith(f"{label}, time ") for other in readings)
+            readings[f"{label}, time {number + 1}" if number else label] = reading
+
+    def _read(self, value: Any, depth: int) -> Any:
+        if value is None or isinstance(value, (*_NUMBERS, np.ndarray, np.generic)):
+            return value
+        if self._arrays.is_array(value):
+            return self._read_array(value)
+        if isinstance(value, (list, tuple)):
+            return [self._read(member, depth) for member in value]
+        if isinstance(value, Mapping):
+            return {str(key): self._read(member, depth) for key, member in value.items()}
+        if isinstance(value, (str, bytes, type, ModuleType)) or inspect.isroutine(value):
+            return None
+        try:
+            return self._read(self._arrays.plain(value), depth)
+        except UnfreezableError:
+            return self._read_members(value, depth - 1) if depth else None
+
+    def _read_array(self, array: Any) -> Any:
+        try:
+            return self._to_host(array)
+        except Exception as error:  # what a device cannot compute it raises here
+            return Unread(f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}")
+
+    def _read_members(self, value: Any, depth: int) -> Any:
+        """The arrays that an object holds: its numbers may count anything."""
+        members = {
+            name: reading
+            for name, member in getattr(value, "__dict__", {}).items()
+            if not isinstance(member, (*_NUMBERS, np.generic))
+            if (reading := self._read(member, depth)) is not None
+        }
+        return members or None
+
+
+def landed(tree: Any, to_host: Callable[[Any], Any]) -> Any:
+    """A tree of readings with all arrays on the host: those of a program are read when it has run."""
+    if isinstance(tree, Mapping):
+        return {key: landed(member, to_host) for key, member in tree.items()}
+    if isinstance(tree, list):
+        return [landed(member, to_host) for member in tree]
+    return tree if isinstance(tree, (Leaf, Unread)) else to_host(tree)
+
+
+def arrays_of(reading: Any) -> Iterator[Leaf]:
+    """The framework's arrays of a reading, those of NumPy left out."""
+    if isinstance(reading, Leaf) and reading.device != "host":
+        yield reading
+    elif isinstance(reading, Mapping):
+        for member in reading.values():
+            yield from arrays_of(member)
+    elif isinstance(reading, list):
+        for member in reading:
+            yield from arrays_of(member)
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """The comparison of readings with those of the host, ``there``.
+
+    ``again`` are the host's of another run from other seeds: what is another value there is random, and only its form
+    is compared.
+    """
+
+    there: Mapping[str, Any]
+    again: Mapping[str, Any]
+    judge: Callable[[str, Any, Any], str | None]
+    """Gives the difference of an observed array or number from the expected one, in words, or None."""
+
+    def first_difference(self, here: Mapping[str, Any]) -> str | None:
+        """The first reading that is another one than the host's, and the difference."""
+        both = (label for label in here if label in self.there)
+        found = (
+            text
+            for label in both
+            for text in self._differences(label, here[label], self.there[label], self.again.get(label))
+        )
+        return next(found, None)
+
+    def _differences(self, path: str, one: Any, other: Any, again: Any) -> Iterator[str]:
+        if isinstance(other, Mapping):
+            for key in other if isinstance(one, Mapping) else ():
+                if key in one:
+                    yield from self._differences(f"{path}, {key}", one[key], other[key], _member(again, key))
+        elif isinstance(other, list):
+            if not isinstance(one, list) or len(one) != len(other):
+                yield f"{path} has {len(one) if isinstance(one, list) else 'no'} members instead of {len(other)}"
+                return
+            for index, (member, expected) in enumerate(zip(one, other)):
+                yield from self._differences(f"{path}[{index}]", member, expected, _member(again, index))
+        elif isinstance(one, Unread) and not isinstance(other, Unread):
+            yield f"{path} cannot be read ({one.why})"
+        elif isinstance(other, (Leaf, np.ndarray, np.generic, *_NUMBERS)):
+            text = self._difference(path, one, other, again)
+            if text is not None:
+                yield f"{path}: {text}"
+
+    def _difference(self, path: str, one: Any, other: Any, again: Any) -> str | None:
+        is_array = isinstance(one, (Leaf, np.ndarray, np.generic))
+        if is_array is not isinstance(other, (Leaf, np.ndarray, np.generic)):
+            return f"{type(one).__name__} instead of {type(other).__name__}"
+        if is_array and _form(one) != _form(other):
+            return "{} {} instead of {} {}".format(*_form(one), *_form(other))
+        return self.judge(path, one, other) if _equal(other, again) else None
+
+
+def _member(again: Any, key: Any) -> Any:
+    try:
+        return again[key]
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
+def _form(array: Any) -> tuple[str, list[int]]:
+    if isinstance(array, Leaf):
+        return array.dtype, list(array.values.shape)
+    return str(array.dtype), list(array.shape)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two values are the same to the bit, NaN included."""
+    first, second = (value.values if isinstance(value, Leaf) else value for value in (one, other))
+    if second is None:
+        return False
+    first, second = np.asarray(first), np.asarray(second)
+    return first.dtype == second.dtype and first.shape == second.shape and first.tobytes() == second.tobytes()
