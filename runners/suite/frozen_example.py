@@ -32,7 +32,7 @@ from runners.suite.examples import (
     step_of,
 )
 from runners.suite.frozen import FrozenForm
-from runners.suite.readings import Comparison, Readings, landed
+from runners.suite.readings import ReadingComparison, Readings, landed
 from runners.suite.reseeding import Reseeded
 
 OWN, OTHERS, ENDED = "own", "others", "ended"
@@ -107,7 +107,7 @@ class ExampleRun:
         self._example = example
         self._steps = steps
         self._readings = readings
-        """What it reads of inputs and results; None in a run that is watched, timed or judged."""
+        """The readings that it takes; None in a run that is watched, timed or judged."""
         self._session = Session(names_for(context.function, example.name, dialect, context.device))
         self._session.names[ASIDE] = self._aside
         self._session.names[AROUND] = self._around
@@ -336,9 +336,9 @@ def _first_difference(
 ) -> str | None:
     """The first reading that is another one than the host's, unless it depends on random numbers alone."""
     judge = partial(_difference, case)
-    if Comparison(there, there, judge).first_difference(here) is None:
+    if ReadingComparison(there, there, judge).first_difference(here) is None:
         return None
-    return Comparison(there, reseed(), judge).first_difference(here)
+    return ReadingComparison(there, reseed(), judge).first_difference(here)
 
 
 def _difference(case: Case, label: str, observed: Any, expected: Any) -> str | None:

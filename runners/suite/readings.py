@@ -115,7 +115,7 @@ def arrays_of(reading: Any) -> Iterator[Leaf]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Comparison:
+class ReadingComparison:
     """The comparison of readings with those of the host, ``there``.
 
     ``again`` are the host's of another run from other seeds: what is another value there is random, and only its form
