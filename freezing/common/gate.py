@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from freezing.common import conversion, domain, processor
+from freezing.common import conversion, domain, per_device, processor
 from freezing.common.agreement import Reference, judge, tolerance_of
 from freezing.common.collision import collide
 from freezing.common.samples import NO_ARRAY, Sample, chosen_first
@@ -132,10 +132,13 @@ class SampleGate:
                     "kind": "behaviour",
                     "refuses": error,
                     "expected": [],
-                    "tags": list(sample.kinds),
+                    "tags": [*sample.kinds, *self._per_device_tags(sample)],
                 }
             )
         return count
+
+    def _per_device_tags(self, sample: Sample) -> list[str]:
+        return per_device.tags(self._subject.name, sample.name, per_device.docstring_of(self._subject.device.lookup))
 
     def refusal(self, sample: Sample) -> str | None:
         """The name of the error with which the CPU refuses the call from every seed, or None."""

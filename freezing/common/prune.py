@@ -3,8 +3,9 @@
 python -m freezing.common.prune FRAMEWORK
 
 It runs in the framework's environment and asks of each case of ``library`` what ``SampleGate`` asks of a sample:
-whether a number is outside of its function's domain, and whether another processor may give another result. The files
-and the lists of what was left out are written anew; all other cases stay as they are.
+whether a number is outside of its function's domain, and whether another processor may give another result. Refusals
+that documentation asks of the CPU alone are marked. The files and the lists of what was left out are written anew; all
+other cases stay as they are.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from freezing.common import domain, processor
+from freezing.common import domain, per_device, processor
 from freezing.common.kinds import mark_quick
 from freezing.common.parts import LISTED, LISTED_VARIANTS, Reason, add_left_out
 from freezing.common.variants import TAILS
+from protocol.enums import DOCUMENTED_PER_DEVICE
 from runners import frameworks
 from runners.isolation.harness import prepared_call
 from runners.suite.cases import Case
@@ -100,6 +102,15 @@ def choose_quick_anew(
     mark_quick(changed_cases, base)
 
 
+def mark_per_device(cases: Sequence[dict[str, Any]], docstring: per_device.Docstring) -> int:
+    """Tag the refusals that documentation leaves to each device; the number of those that have the tag now."""
+    for case in cases:
+        if "refuses" in case:
+            others = [tag for tag in case["tags"] if tag != DOCUMENTED_PER_DEVICE]
+            case["tags"] = [*others, *per_device.tags(case["function"], case["name"], docstring)]
+    return sum(DOCUMENTED_PER_DEVICE in case["tags"] for case in cases)
+
+
 def prune(framework: str) -> None:
     """Write the framework's frozen cases and lists without those that are no cases any more."""
     backend = frameworks.load(framework)
@@ -107,11 +118,13 @@ def prune(framework: str) -> None:
     cases = {case.id: case for case in backend.load_suites()[SUITE].cases}
     folder = FOLDER / framework / "suites" / SUITE
     packs = packs_in(folder)
-    pruner = Pruner(backend.load_device("cpu"), cases, packs)
+    device = backend.load_device("cpu")
+    pruner, docstring = Pruner(device, cases, packs), per_device.docstring_of(device.lookup)
     base: list[dict[str, Any]] = []
     for pack, name, list_name in zip(packs.packs, (PACK, VARIANTS_PACK), (LISTED, LISTED_VARIANTS)):
         staying, left_out = sift(pack.cases, pruner.reason)
         choose_quick_anew(pack.cases, staying, base)
+        print(f"{name}: documentation leaves {mark_per_device(staying, docstring)} refusals to each device")
         writer = PackWriter()
         for case in staying:
             writer.take(packs, case)

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from protocol.enums import Ending, TimingPolicy, Unproven, Verdict
+from protocol.enums import DOCUMENTED_PER_DEVICE, Ending, TimingPolicy, Unproven, Verdict
 from runners.errors import TimingLockError, UntestedError
 from runners.isolation import timing as clock
 from runners.isolation.observations import (
@@ -46,6 +46,10 @@ MAX_FRAMES = 40
 MARGIN = 2
 """Further calls are made only if this many times the previous duration is left, because other cases may slow the next
 one."""
+LEFT_TO_THE_DEVICE = (
+    "the function's documentation says that the CPU refuses this call, and that another device need not"
+)
+"""Why a case is not applicable where its call was accepted."""
 FEWEST_TIMED_CALLS = 2 + clock.FEWEST_SAMPLES
 """The calls of the shortest warm-up, and one a sample."""
 
@@ -258,6 +262,8 @@ class ObservedAttempt:
 
     def describe(self, error: BaseException) -> tuple[Ending, ObservedEvidence]:
         """The ending and the evidence of an exception, according to the stage in which it was raised."""
+        if self.case.refuses and isinstance(error, Accepted) and DOCUMENTED_PER_DEVICE in self.case.tags:
+            return Ending.not_applicable, make_evidence(stage=self.stage, reason=LEFT_TO_THE_DEVICE)
         if isinstance(error, Mismatch):
             is_accepted = self.case.refuses and isinstance(error, Accepted)
             return Ending.accepted if is_accepted else Ending.mismatched, make_evidence(

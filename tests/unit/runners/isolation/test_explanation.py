@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from protocol.enums import Ending, Kernels, Repetition, TimingPolicy, Verdict
+from protocol.enums import DOCUMENTED_PER_DEVICE, Ending, Kernels, Repetition, TimingPolicy, Verdict
 from runners.isolation.explanation import add_explanation, explanations, in_single
-from runners.isolation.harness import Alone, run_case
+from runners.isolation.harness import LEFT_TO_THE_DEVICE, Alone, run_case
 from runners.isolation.likeness import are_alike
 from runners.isolation.observations import LINE_LIMIT, MAX_DTYPES, Observation, ObservedEvidence
 from runners.suite.cases import Case, Context, Function
@@ -281,6 +281,20 @@ def test_a_call_that_had_to_be_refused_and_was_not_is_accepted_and_repeated_on_t
     assert observation.evidence is not None
     assert observation.evidence.on_host is repetition
     assert observation.evidence.mismatch == "the call was accepted, and had to be refused"
+
+
+def test_what_documentation_asks_of_the_cpu_alone_is_not_applicable_where_it_is_accepted() -> None:
+    of = replace(refusing_case(), tags=(*refusing_case().tags, DOCUMENTED_PER_DEVICE))
+    device = Arrays("npu:0", np.negative)
+    observation = add_explanation(device, of, observe(device, of))
+    assert (observation.verdict, observation.ending) == (Verdict.skipped, Ending.not_applicable)
+    assert observation.evidence is not None
+    assert observation.evidence.reason == LEFT_TO_THE_DEVICE
+
+
+def test_a_device_that_refuses_what_only_the_cpu_has_to_passes() -> None:
+    of = replace(refusing_case(), tags=(*refusing_case().tags, DOCUMENTED_PER_DEVICE))
+    assert observe(Arrays("npu:0", refuses_double), of).ending is Ending.returned
 
 
 def test_another_error_than_the_expected_one_is_no_acceptance() -> None:
