@@ -17,6 +17,8 @@ from runners.suite.frozen import decode
 
 Array = np.ndarray[Any, Any]
 OUTSIDE = "a number is outside of the function's domain, and nothing says what it returns there"
+_MOST_PLACES = 1_000_000
+"""With a larger index there are empty places below it."""
 Inside = Callable[..., Any]
 """Whether each number of its arguments, which are broadcast, is in the domain."""
 
@@ -86,14 +88,21 @@ _WHOLE_DIVISIONS = frozenset(
     }
 )  # fmt: skip
 """The functions that divide a whole number by another, if both are whole, and return whole numbers."""
+_STITCHES = frozenset({"dynamicstitch", "paralleldynamicstitch"})
+"""The functions that write rows to the places of ``indices``: what stands at a place without a row, nothing says."""
 
 
 def is_outside(name: str, call: str, arrays: Sequence[Array], results: Sequence[Array]) -> bool:
-    """Whether a written call of a function has a number for which nothing says what it returns."""
+    """Whether a written call of a function has a number for which nothing says what it returns.
+
+    A call that is refused has no results; nothing says either that a device has to refuse it.
+    """
     key = name.rpartition(".")[2].replace("_", "").lower()
-    if key not in _DOMAINS and key not in _SHIFTS and key not in _WHOLE_DIVISIONS:
+    if not any(key in keys for keys in (_DOMAINS, _SHIFTS, _WHOLE_DIVISIONS, _STITCHES)):
         return False
     arguments, options = json.loads(call)["tuple"][:2]
+    if key in _STITCHES:
+        return _has_empty_place(arguments, dict(options["mapping"]), arrays, is_parallel=key.startswith("parallel"))
     values = [_number(argument, arrays) for argument in arguments]
     if key in _SHIFTS:
         return len(values) > 1 and _is_wider_shift(values[0], values[1])
@@ -123,6 +132,21 @@ def _number(argument: Any, arrays: Sequence[Array]) -> Array | None:
     if isinstance(argument, Mapping) and "float" in argument:
         return np.asarray(decode(argument, lambda slot: None))
     return None
+
+
+def _has_empty_place(
+    arguments: Sequence[Any], options: Mapping[str, Any], arrays: Sequence[Array], *, is_parallel: bool
+) -> bool:
+    """Whether a place has no row; or more than one, of which a stitch in parallel may leave either."""
+    written = options.get("indices", arguments[0] if arguments else None)
+    if not isinstance(written, Sequence):
+        return False
+    indices = [_number(index, arrays) for index in written]
+    places = np.concatenate([np.ravel(index) for index in indices if index is not None] or [np.zeros(0, int)])
+    if not places.size or places.dtype.kind not in "iu" or places.min() < 0:
+        return False
+    counts = np.bincount(places.astype(np.int64)) if places.max() < _MOST_PLACES else np.zeros(1)
+    return bool((counts == 0).any() or (is_parallel and (counts > 1).any()))
 
 
 def _as_float(number: Array) -> Array:

@@ -77,6 +77,14 @@ class GatedFunction(ABC):
         """Another function that has to return the same, as that is the one that the samples are made for."""
         return None
 
+    def undetermined(self, call: Callable[[], Any]) -> str | None:
+        """Why nothing determines what a call gives, or that it is refused, as far as its framework shows that."""
+        return None
+
+    def refusing_operation(self, error: Exception) -> per_device.Refusal | None:
+        """The operation within the call that raised an error, where its framework names it."""
+        return None
+
     def is_refusal(self, error: Exception) -> bool:
         """Whether an error says that the function refuses the values, shapes or dtypes of its arguments."""
         return not isinstance(error, NO_REFUSALS)
@@ -138,15 +146,36 @@ class SampleGate:
         return count
 
     def _per_device_tags(self, sample: Sample) -> list[str]:
-        return per_device.tags(self._subject.name, sample.name, per_device.docstring_of(self._subject.device.lookup))
+        docstring = per_device.docstring_of(self._subject.device.lookup)
+        error = self._error(sample, 1)
+        return per_device.tags(
+            self._subject.name, sample.name, docstring, self._subject.refusing_operation(error) if error else None
+        )
 
     def refusal(self, sample: Sample) -> str | None:
         """The name of the error with which the CPU refuses the call from every seed, or None."""
-        errors = {self._error(sample, seed) for seed in range(1, 1 + SEEDS)}
-        return errors.pop() if len(errors) == 1 else None
+        errors = [self._error(sample, seed) for seed in range(1, 1 + SEEDS)]
+        names = {type(error).__name__ if error else None for error in errors}
+        return names.pop() if len(names) == 1 and not self._is_open(sample) else None
 
-    def _error(self, sample: Sample, seed: int) -> str | None:
-        """The name of the error with which the CPU refuses the call, without having changed what it may not change."""
+    def _is_open(self, sample: Sample) -> bool:
+        """Whether nothing determines that the call is refused."""
+        arrays = [self._pack.array(digest) for digest in sample.arrays]
+        if domain.is_outside(self._subject.name, sample.call, arrays, []):
+            return True
+        return self._undetermined(sample, sample.call) is not None
+
+    def _undetermined(self, sample: Sample, call: str) -> str | None:
+        device = self._subject.device
+        device.seed(1)
+        try:
+            arguments, options = self._fresh(sample, call)
+        except Exception:  # an array that cannot be made
+            return None
+        return self._subject.undetermined(lambda: self._subject.call(*arguments, **options))
+
+    def _error(self, sample: Sample, seed: int) -> Exception | None:
+        """The error with which the CPU refuses the call, without having changed what it may not change."""
         device = self._subject.device
         device.seed(seed)
         arrays = self._arrays(sample)
@@ -160,7 +189,7 @@ class SampleGate:
         except Exception as error:
             is_changed = not _equal(device.to_host(arrays), device.to_host(self._arrays(sample)))
             is_refusal = self._subject.is_refusal(error) and not (is_changed and not self._subject.in_place)
-            return type(error).__name__ if is_refusal else None
+            return error if is_refusal else None
         return None
 
     def _case(self, sample: Sample) -> dict[str, Any]:
@@ -194,6 +223,7 @@ class SampleGate:
         self._require_one_value_a_place(sample)
         self._require_convertible(sample, call, host_result)
         self._require_in_domain(sample, call, host_result)
+        self._require_determined(sample, call)
         self._require_any_zeros(sample, call, host_result)
         judgement = self._judge(sample, call, host_result)
         if "in_place" in case:
@@ -332,6 +362,10 @@ class SampleGate:
         arrays = [self._pack.array(digest) for digest in sample.arrays]
         if domain.is_outside(self._subject.name, call, arrays, _values_of(host_result)):
             raise LeftOutError("not determined", domain.OUTSIDE)
+
+    def _require_determined(self, sample: Sample, call: str) -> None:
+        if reason := self._undetermined(sample, call):
+            raise LeftOutError("not determined", reason)
 
     def _require_any_zeros(self, sample: Sample, call: str, host_result: Any) -> None:
         """The result of a call far out may not hang on the sign of a zero, which is chance in a computation."""

@@ -4,7 +4,7 @@ python -m freezing.common.prune FRAMEWORK
 
 It runs in the framework's environment and asks of each case of ``library`` what ``SampleGate`` asks of a sample:
 whether a number is outside of its function's domain, and whether another processor may give another result. Refusals
-that documentation asks of the CPU alone are marked. The files and the lists of what was left out are written anew; all
+that documentation leaves to each device are marked. The files and the lists of what was left out are written anew; all
 other cases stay as they are.
 """
 
@@ -16,8 +16,9 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, cast
 
 from freezing.common import domain, per_device, processor
 from freezing.common.kinds import mark_quick
@@ -29,35 +30,78 @@ from runners.isolation.harness import prepared_call
 from runners.suite.cases import Case
 from runners.suite.checks import Leaf, Tolerance, leaves
 from runners.suite.device import Device
-from runners.suite.frozen import PACK, QUICK, VARIANTS_PACK, Pack, PackSet, PackWriter, packs_in
+from runners.suite.frozen import PACK, QUICK, VARIANTS_PACK, Pack, PackSet, PackWriter, Refusing, packs_in
 
 SUITE = "library"
 FOLDER = Path(__file__).resolve().parents[2] / "runners"
+RULES = {"tensorflow": "freezing.tensorflow.rules"}
+"""By framework, the module with the rules that only it shows."""
 Frozen = Mapping[str, Any]
 """A case as its file has it."""
 Arrays = Sequence[Any]
 
 
+class FrameworkRules(Protocol):
+    """What only a framework shows of a call on the host."""
+
+    def undetermined(self, call: Callable[[], Any]) -> str | None:
+        """Why nothing determines the result of a call, or that it is refused."""
+
+    def refusing_operation(self, error: Exception) -> per_device.Refusal | None:
+        """The operation that raised an error, where the framework names it."""
+
+
+class NoRules:
+    """A framework that shows nothing more."""
+
+    def undetermined(self, call: Callable[[], Any]) -> str | None:
+        return None
+
+    def refusing_operation(self, error: Exception) -> per_device.Refusal | None:
+        return None
+
+
+def rules_of(framework: str) -> FrameworkRules:
+    if framework not in RULES:
+        return NoRules()
+    rules: Any = import_module(RULES[framework])
+    return cast(FrameworkRules, rules)
+
+
 class Pruner:
     """Says of each frozen case why it is no case any more, by running it on the host."""
 
-    def __init__(self, device: Device, cases: Mapping[str, Case], packs: PackSet) -> None:
+    def __init__(self, device: Device, cases: Mapping[str, Case], packs: PackSet, rules: FrameworkRules) -> None:
         self._device = device
         self._cases = cases
         self._packs = packs
+        self._rules = rules
 
     def reason(self, frozen_case: Frozen) -> str | None:
         """Why the case is left out, or None if it stays."""
-        if frozen_case["kind"] != "value":
+        if frozen_case["kind"] != "value" and "refuses" not in frozen_case:
             return None
         arrays = [self._packs.array(digest) for digest in frozen_case["arrays"]]
         references = [self._packs.array(digest) for digest in frozen_case["expected"]]
         if domain.is_outside(frozen_case["function"], frozen_case["call"], arrays, references):
             return domain.OUTSIDE
-        case, tolerance = (
-            self._cases[f"{frozen_case['function']}/{frozen_case['name']}"],
-            Tolerance(*frozen_case["tolerance"]),
-        )
+        case = self._case(frozen_case)
+        if reason := self._rules.undetermined(self._call(case)):
+            return reason
+        return None if "refuses" in frozen_case else self._reason_of_result(frozen_case, case, arrays, references)
+
+    def refusal(self, frozen_case: Frozen) -> per_device.Refusal | None:
+        """The operation within a call that refuses it."""
+        try:
+            self._run(self._case(frozen_case))
+        except Exception as error:
+            return self._rules.refusing_operation(error)
+        return None
+
+    def _reason_of_result(
+        self, frozen_case: Frozen, case: Case, arrays: Arrays, references: Sequence[Any]
+    ) -> str | None:
+        tolerance = Tolerance(*frozen_case["tolerance"])
         results = self._run(case)
         if processor.share_of(tolerance, results, references) > processor.LARGEST_SHARE:
             return processor.TOO_FAR
@@ -67,10 +111,20 @@ class Pruner:
                 return processor.BY_A_ZERO
         return None
 
-    def _run(self, case: Case) -> list[Leaf]:
+    def _case(self, frozen_case: Frozen) -> Case:
+        return self._cases[f"{frozen_case['function']}/{frozen_case['name']}"]
+
+    def _call(self, case: Case) -> Callable[[], object]:
+        """The case's call, which raises if the host refuses it."""
+        refusing = case.prepare
+        if isinstance(refusing, Refusing):
+            case = dataclasses.replace(case, prepare=lambda *parts: lambda: refusing.prepare(*parts)())
         call = prepared_call(self._device, case)
         assert call is not None, f"{case.id} has nothing to call"
-        return leaves(self._device.to_host(call()))
+        return call
+
+    def _run(self, case: Case) -> list[Leaf]:
+        return leaves(self._device.to_host(self._call(case)()))
 
 
 def sift(cases: Sequence[dict[str, Any]], reason_of: Callable[[Frozen], str | None]) -> tuple[list[Any], list[Reason]]:
@@ -102,12 +156,16 @@ def choose_quick_anew(
     mark_quick(changed_cases, base)
 
 
-def mark_per_device(cases: Sequence[dict[str, Any]], docstring: per_device.Docstring) -> int:
+def mark_per_device(
+    cases: Sequence[dict[str, Any]],
+    docstring: per_device.Docstring,
+    refusal_of: Callable[[Frozen], per_device.Refusal | None] = lambda case: None,
+) -> int:
     """Tag the refusals that documentation leaves to each device; the number of those that have the tag now."""
     for case in cases:
         if "refuses" in case:
             others = [tag for tag in case["tags"] if tag != DOCUMENTED_PER_DEVICE]
-            case["tags"] = [*others, *per_device.tags(case["function"], case["name"], docstring)]
+            case["tags"] = [*others, *per_device.tags(case["function"], case["name"], docstring, refusal_of(case))]
     return sum(DOCUMENTED_PER_DEVICE in case["tags"] for case in cases)
 
 
@@ -119,12 +177,13 @@ def prune(framework: str) -> None:
     folder = FOLDER / framework / "suites" / SUITE
     packs = packs_in(folder)
     device = backend.load_device("cpu")
-    pruner, docstring = Pruner(device, cases, packs), per_device.docstring_of(device.lookup)
+    pruner, docstring = Pruner(device, cases, packs, rules_of(framework)), per_device.docstring_of(device.lookup)
     base: list[dict[str, Any]] = []
     for pack, name, list_name in zip(packs.packs, (PACK, VARIANTS_PACK), (LISTED, LISTED_VARIANTS)):
         staying, left_out = sift(pack.cases, pruner.reason)
         choose_quick_anew(pack.cases, staying, base)
-        print(f"{name}: documentation leaves {mark_per_device(staying, docstring)} refusals to each device")
+        marked_count = mark_per_device(staying, docstring, pruner.refusal)
+        print(f"{name}: documentation leaves {marked_count} refusals to each device")
         writer = PackWriter()
         for case in staying:
             writer.take(packs, case)

@@ -14,8 +14,10 @@ from typing import Any
 import tensorflow as tf
 from freezing.common.agreement import Reference
 from freezing.common.gate import Arguments, GatedFunction
+from freezing.common.per_device import Refusal
 from freezing.tensorflow.definitions import RAW
 from freezing.tensorflow.references import rank
+from freezing.tensorflow.rules import refusing_operation, undetermined
 from runners.tensorflow.devices import Cpu
 from runners.tensorflow.frozen import FrozenCall
 from runners.tensorflow.left_open import FIRST_OF_EQUALS, NOT_UNIQUE, UNINITIALISED, is_random, normalised
@@ -65,6 +67,12 @@ class PublicFunction(GatedFunction):
     def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
         parts: Arguments = FrozenCall(call).parts(arrays)
         return parts
+
+    def undetermined(self, call: Callable[[], Any]) -> str | None:
+        return undetermined(call)
+
+    def refusing_operation(self, error: Exception) -> Refusal | None:
+        return refusing_operation(error)
 
     def is_refusal(self, error: Exception) -> bool:
         """Whether it is about an argument: an error about a kernel that is not there says nothing of the call."""

@@ -46,9 +46,7 @@ MAX_FRAMES = 40
 MARGIN = 2
 """Further calls are made only if this many times the previous duration is left, because other cases may slow the next
 one."""
-LEFT_TO_THE_DEVICE = (
-    "the function's documentation says that the CPU refuses this call, and that another device need not"
-)
+LEFT_TO_THE_DEVICE = "the function's documentation leaves it to each device whether this call is refused"
 """Why a case is not applicable where its call was accepted."""
 FEWEST_TIMED_CALLS = 2 + clock.FEWEST_SAMPLES
 """The calls of the shortest warm-up, and one a sample."""

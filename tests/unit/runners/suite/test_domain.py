@@ -19,6 +19,8 @@ BY_THREE = json.dumps({"tuple": [[{"array": 0}, 3], {"mapping": []}]})
 OF_ORDER = json.dumps({"tuple": [[2, {"array": 0}], {"mapping": []}]})
 METHOD_OF_ORDER = json.dumps({"tuple": [[{"array": 0}, 2], {"mapping": []}]})
 GRADIENT = json.dumps({"tuple": [[{"array": 0}], {"mapping": []}, [0], [{"array": 1}]], "way": "gradient"})
+STITCH = json.dumps({"tuple": [[[{"array": 0}, {"array": 1}], [{"array": 2}]], {"mapping": []}]})
+NAMED_STITCH = json.dumps({"tuple": [[], {"mapping": [["indices", [{"array": 0}, {"array": 1}]], ["data", []]]}]})
 INFINITE, NAN = float("inf"), float("nan")
 
 
@@ -42,6 +44,9 @@ INFINITE, NAN = float("inf"), float("nan")
     ("tf.bitwise.left_shift", POSITIONAL, [[1], [64]]),
     ("torch.Tensor.__lshift__", POSITIONAL, [[1], [-1]]),
     ("jax.numpy.floor_divide", POSITIONAL, [[1, 2], [1, 0]]),
+    ("tf.dynamic_stitch", STITCH, [[0, 3], 1, [2.0]]),
+    ("tf.raw_ops.DynamicStitch", NAMED_STITCH, [[0], [2_000_000]]),
+    ("tf.raw_ops.ParallelDynamicStitch", NAMED_STITCH, [[0, 1], [1]]),
 ])  # fmt: skip
 def test_a_number_outside_of_the_domain_makes_no_case(name: str, call: str, arrays: Sequence[Any]) -> None:
     assert is_outside(name, call, list(map(np.array, arrays)), [np.array([1])])
@@ -65,6 +70,10 @@ def test_a_number_outside_of_the_domain_makes_no_case(name: str, call: str, arra
     ("jax.numpy.floor_divide", POSITIONAL, [[1.0], [0.0]]),
     ("jax.numpy.floor_divide", BY_THREE, [[0, 1]]),
     ("jax.numpy.mod", POSITIONAL, [np.zeros((0, 2), int), [0]]),
+    ("tf.dynamic_stitch", STITCH, [[0, 3], [2, 1], [2.0]]),
+    ("tf.raw_ops.DynamicStitch", NAMED_STITCH, [[0, 1], [1]]),
+    ("tf.raw_ops.DynamicStitch", NAMED_STITCH, [np.zeros(0, int), np.zeros(0, int)]),
+    ("tf.dynamic_stitch", ONE, [[0, 3]]),
 ])  # fmt: skip
 def test_a_number_in_the_domain_or_of_which_a_standard_speaks_does(name: str, call: str, arrays: Sequence[Any]) -> None:
     assert not is_outside(name, call, list(map(np.array, arrays)), [np.array([1])])
@@ -72,3 +81,7 @@ def test_a_number_in_the_domain_or_of_which_a_standard_speaks_does(name: str, ca
 
 def test_a_division_of_whole_numbers_that_is_no_whole_number_follows_the_standard() -> None:
     assert not is_outside("torch.div", POSITIONAL, [np.array([1]), np.array([0])], [np.array([INFINITE])])
+
+
+def test_nothing_says_that_a_device_refuses_a_division_of_whole_numbers_by_zero() -> None:
+    assert is_outside("tf.math.floormod", POSITIONAL, [np.array([1]), np.array([0])], [])

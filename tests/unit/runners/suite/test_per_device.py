@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from freezing.common.per_device import docstring_of, statement, tags
+from freezing.common.per_device import Refusal, docstring_of, statement, tags
 from freezing.common.prune import mark_per_device
 from protocol.enums import DOCUMENTED_PER_DEVICE, REFUSES
 
@@ -33,6 +33,8 @@ DOCUMENTATION = {
     "torch.linalg.inv": """Raises an error if the matrix is not invertible.
 
     When inputs are on a CUDA device, this function synchronizes that device with the CPU.""",
+    "tf.raw_ops.MatrixInverse": """If a matrix is not invertible there is no guarantee what the op does. It
+    may raise an exception or it may simply return a garbage result.""",
     "torch.load": """An error is raised on the CPU if the file has zero bytes.
 
     A second paragraph.
@@ -76,6 +78,22 @@ def test_a_refusal_of_which_documentation_says_something_else_is_not(function: s
     assert statement(function, name, documentation) is None
 
 
+@pytest.mark.parametrize(
+    ("operation", "message", "is_left_open"),
+    [
+        ("tf.raw_ops.MatrixInverse", "Input is not invertible.", True),
+        ("tf.raw_ops.MatrixInverse", "Dimensions must be equal, but are 2 and 3.", False),
+        ("tf.gather_nd", "indices[1] = [9] does not index into param shape [4]", True),
+        ("tf.raw_ops.Range", "Requires start <= limit", False),
+    ],
+)
+def test_a_refusal_is_left_open_if_the_operation_that_refused_says_so_of_its_error(
+    operation: str, message: str, is_left_open: bool
+) -> None:
+    new_tags = tags("tf.keras.ops.any", "float32-0-option-far", documentation, Refusal(operation, message))
+    assert new_tags == [DOCUMENTED_PER_DEVICE] * is_left_open
+
+
 def test_documentation_is_read_through_the_frameworks_own_lookup() -> None:
     def lookup(name: str) -> object:
         if name != "textwrap.dedent":
@@ -94,3 +112,9 @@ def test_only_refused_cases_are_marked_and_marked_once() -> None:
     assert mark_per_device(cases, documentation) == 1
     assert mark_per_device(cases, documentation) == 1
     assert [case["tags"] for case in cases] == [[REFUSES, DOCUMENTED_PER_DEVICE], []]
+
+
+def test_a_case_is_marked_for_the_operation_that_refuses_too() -> None:
+    case = {"function": "tf.keras.ops.inv", "name": "float32-0-zeros", "refuses": "Error", "tags": [REFUSES]}
+    refusal = Refusal("tf.raw_ops.MatrixInverse", "Input is not invertible.")
+    assert mark_per_device([case], documentation, lambda case: refusal) == 1

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from freezing.common.parts import add_left_out, list_left_out
-from freezing.common.prune import choose_quick_anew, sift
+from freezing.common.prune import choose_quick_anew, rules_of, sift
 from runners.suite.frozen import QUICK
 
 
@@ -42,3 +42,9 @@ def test_what_is_left_out_later_is_listed_as_if_it_had_been_there_at_once() -> N
     together = list_left_out([*first, *later], "torch", "2.9.0")
     assert add_left_out(list_left_out(first, "torch", "2.9.0"), later, "torch") == together
     assert json.loads(together)["counts"] == {"enough of its function": 1, "large result": 2, "not determined": 1}
+
+
+def test_a_framework_that_shows_nothing_more_has_no_rules_of_its_own() -> None:
+    rules = rules_of("torch")
+    assert rules.undetermined(lambda: 1) is None
+    assert rules.refusing_operation(ValueError("index 9")) is None

@@ -129,6 +129,21 @@ def test_two_values_for_one_place_make_no_case(places: Sequence[int], reasons: S
     assert [reason for _, reason, _ in gate.left_out] == reasons
 
 
+class Unsure(Called):
+    """A function of which its framework shows that nothing determines its result."""
+
+    def undetermined(self, call: Callable[[], Any]) -> str | None:
+        return f"its result is {call()}"
+
+
+def test_what_only_the_framework_shows_makes_no_case_either() -> None:
+    pack = PackWriter()
+    digest = pack.add(np.array([2.0], np.float32), "float32")
+    gate = SampleGate(Unsure(lambda values: values), pack)
+    gate.admit([Sample("float32-0", "float32", "{}", (digest,), ("plain",), 1)], 1)
+    assert gate.left_out == [("float32-0", "not determined", "its result is [2.]")]
+
+
 class Named(Called):
     """A function of another name, with references of its own."""
 
