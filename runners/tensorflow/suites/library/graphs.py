@@ -325,12 +325,12 @@ def summarised(context: Context, values: Any) -> Callable[[], Any]:
 
 
 def _content(value: Any) -> Any:
-    """A number; the count, least, largest and sum of a histogram; or an image as an array."""
+    """A number; the count, least, largest and sum of a histogram; or the numbers of an image."""
     if value.HasField("histo"):
         return [value.histo.num, value.histo.min, value.histo.max, value.histo.sum]
     if value.HasField("image"):
         with tf.device("/device:CPU:0"):
-            return tf.io.decode_png(value.image.encoded_image_string).numpy()
+            return tf.io.decode_png(value.image.encoded_image_string).numpy().tolist()
     return value.simple_value
 
 
@@ -342,7 +342,7 @@ charted(
     lambda values: ["depth", [float(part) for part in (values.size, values.min(), values.max(), values.sum())]],
     summarised,
 ).value("float32-30", lambda inputs: [inputs.normal(30)], tags=TAGS)
-charted("tf.compat.v1.summary.image", lambda values: ["depth", values[0]], summarised).value(
+charted("tf.compat.v1.summary.image", lambda values: ["depth", values[0].tolist()], summarised).value(
     "uint8-4x5",
     lambda inputs: [inputs.integers(1, 4, 5, 3, low=0, high=256, dtype="uint8")],
     dtype="uint8",
