@@ -48,7 +48,7 @@ def check(file: BinaryIO) -> Bundle:
     header = _header(first)
     positions = {case.id: number for number, case in enumerate(header.suite.cases)}
     if not positions or len(positions) != len(header.suite.cases):
-        raise BundleError("the bundle's header names no case, or one twice: it is not whole, or was changed")
+        raise BundleError("the bundle's header names no case, or a case twice: take a fresh copy")
     digest = hashlib.sha256(first)
     there = bytearray(header.outcomes)
     ended_at = header.begun_at
@@ -61,10 +61,10 @@ def check(file: BinaryIO) -> Bundle:
             break
         position = positions.get(entry.case)
         if position is None or entry.run > header.runs:
-            raise BundleError(f"line {number} of the bundle is of a case or run that its header does not name")
+            raise BundleError(f"line {number} of the bundle has a case or run that its header lacks: take a fresh copy")
         place = (entry.run - 1) * len(positions) + position
         if there[place]:
-            raise BundleError(f"line {number} of the bundle holds an outcome that it has already")
+            raise BundleError(f"line {number} of the bundle repeats an outcome: take a fresh copy")
         there[place] = 1
         ended_at = max(ended_at, entry.finished_at)
         digest.update(line)
@@ -123,7 +123,7 @@ def _header(line: bytes) -> BundleHeader:
     except ValidationError as error:
         raise BundleError(
             f"line 1 of the bundle, its header, is not valid: {first_fault(error)}; "
-            "it was changed, or its writer is wrong"
+            "take a fresh copy, or correct the runner that wrote it"
         ) from None
     if header.runner.protocol != PROTOCOL_VERSION:
         raise BundleError(
@@ -140,5 +140,6 @@ def _entry(line: bytes, number: int) -> BundledOutcome | BundleEnd:
         # The location begins with the name of the union's member, which is also the name of one of its fields.
         fault = first_fault(error).removeprefix("outcome.").removeprefix("end.")
         raise BundleError(
-            f"line {number} of the bundle is not a valid outcome: {fault}; it was changed, or its writer is wrong"
+            f"line {number} of the bundle is not a valid outcome: {fault}; "
+            "take a fresh copy, or correct the runner that wrote it"
         ) from None

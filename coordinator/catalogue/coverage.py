@@ -138,9 +138,9 @@ def table_row(row: Coverage) -> tuple[str, ...]:
 def remark(row: Coverage) -> str:
     """A sentence about the names that are excluded from every share."""
     return (
-        f"In no share of {row.release}: {plural(row.host_only.of, 'name')} that never touch a device "
-        f"({plural(row.host_only_uses, 'use')}), and {plural(row.array_uses, 'use')} of the classes of arrays "
-        "themselves, which stand in annotations."
+        f"Excluded from every share of {row.release}: {plural(row.host_only.of, 'name')} that never touch a device "
+        f"({plural(row.host_only_uses, 'use')}), and {plural(row.array_uses, 'use')} of the classes of arrays, "
+        "which are mostly annotations."
     )
 
 

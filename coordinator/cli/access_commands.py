@@ -22,7 +22,8 @@ from coordinator.errors import CoordinatorError
 app = typer.Typer(no_args_is_help=True, help="Tokens: who may do what.")
 
 Address = Annotated[
-    str | None, typer.Argument(metavar="[URL]", help="The coordinator's; else $PORTOLAN_URL, else the local one's.")
+    str | None,
+    typer.Argument(metavar="[URL]", help="Address of the coordinator; default: $PORTOLAN_URL, else the local one."),
 ]
 
 

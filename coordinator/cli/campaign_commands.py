@@ -111,7 +111,7 @@ def cancel(
 @with_client
 def import_(
     client: Client,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `portolan-runner run … --out FILE` wrote.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file of `portolan-runner run … --out FILE`.")],
     name: Annotated[str | None, typer.Option(help="Name of the campaign.")] = None,
 ) -> None:
     """Store a bundle as a campaign; the same bundle is stored once, however often it is imported.

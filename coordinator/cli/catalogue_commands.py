@@ -37,7 +37,8 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 CountsFile = Annotated[
-    Path | None, typer.Option("--counts", help="Of `portolan catalogue count`; those that come with Portolan.")
+    Path | None,
+    typer.Option("--counts", help="A file of `portolan catalogue count`; default: the counts that come with Portolan."),
 ]
 SURFACE = "A release that comes with Portolan (torch@2.9.0), or a file of `enumerate`."
 
@@ -64,7 +65,7 @@ def enumerate_(
 @app.command()
 def compare(
     a: Annotated[str, typer.Argument(metavar="A", help=SURFACE)],
-    b: Annotated[str, typer.Argument(metavar="B", help="What to compare it with.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The release to compare with.")],
     as_json: AsJson = False,
 ) -> None:
     """Say what was added, removed, moved and deprecated from release A to release B."""
@@ -96,9 +97,10 @@ def count(
         Path | None, typer.Option(help="Output file; stdout unless given. A name that ends in .gz is compressed.")
     ] = None,
     state: Annotated[
-        Path | None, typer.Option(help="File from which an interrupted count resumes; else beside --out, else none.")
+        Path | None,
+        typer.Option(help="File from which an interrupted count resumes; default: beside --out."),
     ] = None,
-    processes: Annotated[int | None, typer.Option(min=1, help="All cores unless given.")] = None,
+    processes: Annotated[int | None, typer.Option(min=1, help="Worker processes; default: one per core.")] = None,
 ) -> None:
     """Count how often the Python files of a corpus use each function of each framework."""
     place = state or (out.with_name(f"{out.name}.state") if out is not None else None)
@@ -155,7 +157,7 @@ def sample(
     members: Annotated[bool, typer.Option("--members", help="Draw from members of classes, too.")] = False,
     with_guesses: Annotated[bool, typer.Option("--guessed", help="Count uses that were guessed, too.")] = False,
     out: Annotated[Path | None, typer.Option(help="Write the sample to this file, to submit it.")] = None,
-    name: Annotated[str | None, typer.Option(help="What to call it; else as the file.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the sample; default: that of the file.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Draw functions by how often they are used: their names, or with --out a file for `portolan submit --sample`."""

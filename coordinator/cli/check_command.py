@@ -18,7 +18,7 @@ from coordinator.errors import CoordinatorError, NotRunError
 
 
 def check(
-    address: Annotated[str, typer.Argument(metavar="URL", help="Where the runner listens.")],
+    address: Annotated[str, typer.Argument(metavar="URL", help="Address of the runner.")],
     secret_file: SecretFile = None,
     secret_stdin: SecretStdin = False,
     probe: Annotated[bool, typer.Option("--probe", help="Make only the checks without long waiting.")] = False,

@@ -38,7 +38,7 @@ LISTED = 20
 def compare(
     client: Client,
     a: Annotated[str, typer.Argument(metavar="A", help="A campaign's number, or one target of it: 3:torch/cpu.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="What to compare it with.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The campaign or target to compare with.")],
     rule: Rule = ANYWHERE.name,
     fail_on: Annotated[
         list[ComparisonGate] | None, typer.Option("--fail-on", help="Exit with 1 if there is one. Repeatable.")

@@ -116,7 +116,7 @@ def dump(
 
 @app.command("restore")
 def restore(
-    file: Annotated[Path, typer.Argument(help="What `portolan db dump` wrote.", exists=True, dir_okay=False)],
+    file: Annotated[Path, typer.Argument(help="A file of `portolan db dump`.", exists=True, dir_okay=False)],
     data_dir: DataDir = None,
 ) -> None:
     """Restore a dump into an empty database that no coordinator serves, completely or not at all."""

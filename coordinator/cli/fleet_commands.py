@@ -34,7 +34,7 @@ DEFAULT_CPUS = 2.0
 
 app = typer.Typer(no_args_is_help=True, help="Containers of runners on this host.")
 
-Name = Annotated[str, typer.Option("--name", help="The fleet of this host.")]
+Name = Annotated[str, typer.Option("--name", help="Name of the fleet on this host.")]
 
 
 @app.command("up")

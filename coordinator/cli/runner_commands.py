@@ -64,7 +64,7 @@ def environment_of(runner: Runner) -> str:
 @with_client
 def register(
     client: Client,
-    address: Annotated[str, typer.Argument(metavar="URL", help="Where the coordinator reaches the runner.")],
+    address: Annotated[str, typer.Argument(metavar="URL", help="Address at which the coordinator reaches the runner.")],
     secret_file: SecretFile = None,
     secret_stdin: SecretStdin = False,
 ) -> None:
@@ -103,7 +103,8 @@ def token(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The runner's --name; a + in it stands for any number.")],
     target: Annotated[str, typer.Argument(metavar="FRAMEWORK/DEVICE", help="The only target that it may serve.")],
     enrolment_key_file: Annotated[
-        Path | None, typer.Option(help="The coordinator's; else $PORTOLAN_ENROLMENT_KEY_FILE.")
+        Path | None,
+        typer.Option(help="File of the coordinator's enrolment key; default: $PORTOLAN_ENROLMENT_KEY_FILE."),
     ] = None,
 ) -> None:
     """Print the token with which one runner may enroll. The coordinator is not contacted and keeps no list."""

@@ -18,7 +18,8 @@ from coordinator.errors import InstanceError, SettingError
 
 NO_ADMIN = (
     "there is no admin token, so nobody could do anything: set PORTOLAN_ADMIN_TOKEN_FILE to a file that holds one "
-    "(`head -c 32 /dev/urandom | base64 > FILE`), or say --without-access-control: then whoever reaches it may do all"
+    "(`head -c 32 /dev/urandom | base64 > FILE`), "
+    "or pass --without-access-control to let everybody who reaches it do everything"
 )
 
 

@@ -207,6 +207,7 @@ def _flat(settings: Mapping[str, Mapping[str, str]]) -> list[tuple[str, str, str
 
 def _lacking(user: str, reason: str) -> str:
     return (
-        f"the database has no roles of less right than {user}, which can drop its tables: {reason}; "
-        "`portolan db roles` makes them, as a superuser or as the owner of the database with CREATEROLE"
+        f"the coordinator connects as {user}, which can drop tables: {reason}; "
+        "`portolan db roles` makes roles with fewer rights, "
+        "as a superuser or as the owner of the database with CREATEROLE"
     )

@@ -26,7 +26,7 @@ class Counts:
     total: int
     """``passed`` and ``failed``."""
     unknown: int
-    """Cases that passed without proof of where, which the rule counts as neither."""
+    """Cases that passed with unknown placement, which the rule counts as neither."""
     cause: str | None = None
     """The most frequent cause of the failed cases."""
 
@@ -64,7 +64,7 @@ class CountingRule:
     """The cases that count: a condition in SQL on a case's, or an outcome's, ``cause``, ``judged_by`` and
     ``case_class``."""
     on_device: bool = False
-    """A case that passed by falling back to the host failed, one without proof of where is unknown, and a function
+    """A case that passed by falling back to the host failed, one with unknown placement is unknown, and a function
     that never touches a device has no verdict."""
     least_cases: int = 1
     """With fewer counted cases than this a function is unknown."""
@@ -188,5 +188,5 @@ class CountedFunction:
 
     @property
     def unproven(self) -> int:
-        """Cases that passed without proof of where."""
+        """Cases that passed with unknown placement."""
         return self.on_device.unknown if self.on_device else 0

@@ -128,6 +128,6 @@ async def send_recording(runner_id: RunnerId, request: Request, context: Context
         recording = Recording.model_validate_json(await request.body())
     except ValidationError as error:
         raise RequestError(
-            f"this is no valid recording ({plain_text(first_fault(error))}): make one with `portolan-runner record`"
+            f"this is not a valid recording ({plain_text(first_fault(error))}): make one with `portolan-runner record`"
         ) from error
     return await recordings.send(context.engine, runner_id, recording, context.times)

@@ -84,9 +84,9 @@ def target_sentences(
         where = "the host CPU" if device_class == "cpu" else f"a device of class {device_class}"
         sentences.append(f"XLA on {where}, not a TPU")
     if is_lowered(device):
-        sentences.append(f"{NOT_RUN}: nothing of it passed or failed, and no figure of it is compared")
+        sentences.append(f"{NOT_RUN}: no case passed or failed, and its figures are not compared")
     if simulated:
-        sentences.append("simulated: no figure of it is compared")
+        sentences.append("simulated: its figures are not compared")
     return tuple(dict.fromkeys(sentences))
 
 

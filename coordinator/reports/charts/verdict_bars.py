@@ -28,8 +28,8 @@ FAILURES = ("partial", "complete")
 PLACED = {"ran on the device": SUCCESS, "fell back to the host": PARTIAL, "not proven": QUIET}
 """In the order of ``PLACEMENTS``."""
 COUNTED = (
-    "A fallback to the host passes by verdict and fails by verdict_on_device; skipped and incomplete cases are in no "
-    "denominator, nor by verdict_on_device are those that passed without proof of where."
+    "A fallback to the host passes by verdict and fails by verdict_on_device. Skipped and incomplete cases are "
+    "excluded; by verdict_on_device, so are passing cases with unknown placement."
 )
 WILSON = "Lines are Wilson intervals of 95 %."
 NOTHING_COUNTED = (

@@ -51,7 +51,7 @@ class SideCase(BaseModel):
     """One case on one side, over its runs."""
 
     verdict: Literal["passed", "failed", "flaky", "unproven", "skipped", "incomplete"]
-    """``flaky``: counted runs disagree; ``unproven``: it passed without proof of where, which counts nowhere on the
+    """``flaky``: counted runs disagree; ``unproven``: it passed with unknown placement, which counts nowhere on the
     device."""
     causes: list[str]
     """Causes of the failed runs; for a case without a counted run, why it does not count."""

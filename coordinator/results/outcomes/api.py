@@ -34,7 +34,7 @@ router = RestRouter(
 def _filters(
     rule: RuleParameter,
     verdict: Annotated[
-        VerdictFilter | None, Query(description="by the rule; `unknown`: it passed without proof of where")
+        VerdictFilter | None, Query(description="by the rule; `unknown`: it passed with unknown placement")
     ] = None,
     cause: Cause | None = None,
     placement: Annotated[
