@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from coordinator.assess.evidence import LONGEST_SAID, CaseEvidence
 from coordinator.causes.rules import readable
@@ -28,23 +29,25 @@ class RunCase:
     """The facts of a case from its suite."""
 
     name: str
-    tags: Set[str]
+    tags: frozenset[str]
     options: CaseOptions | None
     host_only: bool
 
 
 def case_evidence(case: RunCase, runs: Sequence[Run], chart: int, ratio: float | None = None) -> CaseEvidence | None:
     """The evidence of the case; None if no run counts, or if the case only met the expected refusal."""
-    end = "failed" if _raises_on_both(case, runs) else _end(runs, host_only=case.host_only)
-    if end is None or is_met_refusal(case, runs):
+    raises_on_both = _raises_on_both(case, runs)
+    end = "failed" if raises_on_both else _end(runs, host_only=case.host_only)
+    if end is None or _is_met(case, end):
         return None
-    is_failure = _raises_on_host_too if _raises_on_both(case, runs) else _is_failure
+    tags, judge = _judge_apart(case.tags)
+    is_failure = _raises_on_host_too if raises_on_both else _is_failure
     failure = next(filter(is_failure, runs), None) if end in ("failed", "accepted") else None
     return CaseEvidence(
         end=end,
         options=case.options,
-        tags=frozenset(tag for tag in case.tags if not tag.startswith(JUDGED_BY)),
-        judged_by=next((Judge(judge) for judge in Judge if f"{JUDGED_BY}{judge}" in case.tags), None),
+        tags=tags,
+        judged_by=judge,
         case=case.name,
         chart=chart,
         cause=failure.cause if failure else None,
@@ -56,13 +59,26 @@ def case_evidence(case: RunCase, runs: Sequence[Run], chart: int, ratio: float |
 
 def is_met_refusal(case: RunCase, runs: Sequence[Run]) -> bool:
     """Whether a case expects that a call is refused, and it was."""
-    return REFUSES in case.tags and _end(runs, host_only=case.host_only) not in (None, "failed", "accepted")
+    return _is_met(case, _end(runs, host_only=case.host_only))
+
+
+def _is_met(case: RunCase, end: End | None) -> bool:
+    return REFUSES in case.tags and end not in (None, "failed", "accepted")
+
+
+# A million cases have a few hundred sets of tags.
+@lru_cache(maxsize=4096)
+def _judge_apart(tags: frozenset[str]) -> tuple[frozenset[str], Judge | None]:
+    """The tags without those of judges, and the judge."""
+    judge = next((judge for judge in Judge if f"{JUDGED_BY}{judge}" in tags), None)
+    return frozenset(tag for tag in tags if not tag.startswith(JUDGED_BY)), judge
 
 
 def _end(runs: Sequence[Run], *, host_only: bool) -> End | None:
-    if any(run.cause is Cause.not_lowered for run in runs):
+    causes = {run.cause for run in runs}
+    if Cause.not_lowered in causes:
         return "failed"
-    if any(run.cause is Cause.lowered for run in runs):
+    if Cause.lowered in causes:
         return "unproven"
     return end_of_runs([(run.verdict, run.placement, run.cause) for run in runs], host_only=host_only)
 

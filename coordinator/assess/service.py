@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Row
@@ -172,10 +174,15 @@ def _target_of(chart: Row[Any], functions: Mapping[str, Sequence[CaseEvidence]])
 
 
 def _runs(row: Row[Any]) -> list[Run]:
-    messages = row.messages or [None] * len(row.verdicts)
+    runs = list(map(_run, row.verdicts, row.placements, row.causes, row.endings))
+    if row.messages is None:
+        return runs
     return [
-        Run(Verdict(verdict), Placement(placement), None if cause is None else Cause(cause), Ending(ending), message)
-        for verdict, placement, cause, ending, message in zip(
-            row.verdicts, row.placements, row.causes, row.endings, messages, strict=True
-        )
+        run if message is None else replace(run, said=message) for run, message in zip(runs, row.messages, strict=True)
     ]
+
+
+# A million runs end in a few hundred ways.
+@lru_cache(maxsize=4096)
+def _run(verdict: str, placement: str, cause: str | None, ending: str) -> Run:
+    return Run(Verdict(verdict), Placement(placement), None if cause is None else Cause(cause), Ending(ending))
