@@ -52,8 +52,8 @@ class Size:
         return self.functions * self.cases * self.runs * self.targets
 
 
-async def make(dsn: str, *sizes: Size) -> list[int]:
-    """Write the campaigns; their ids."""
+async def make(dsn: str, *sizes: Size, is_analyzed: bool = True) -> list[int]:
+    """Write the campaigns; their ids. If they are not analyzed, PostgreSQL's statistics lack them."""
     connection = await asyncpg.connect(dsn)
     try:
         # What is written is whole, so no row's keys are looked up one by one.
@@ -61,11 +61,13 @@ async def make(dsn: str, *sizes: Size) -> list[int]:
         await connection.execute(
             "INSERT INTO fingerprints (id, body) VALUES ('bench',"
             """ '{"hardware": "none", "environment": "bench", "host": "here", "system": "none"}')"""
+            " ON CONFLICT DO NOTHING"
         )
         campaigns = [await _campaign(connection, each) for each in sizes]
         await connection.execute("SET session_replication_role = origin")
         # As autovacuum does sooner or later.
-        await connection.execute("VACUUM ANALYZE")
+        if is_analyzed:
+            await connection.execute("VACUUM ANALYZE")
     finally:
         await connection.close()
     return campaigns
