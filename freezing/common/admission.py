@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from freezing.common.agreement import tolerance_of
-from freezing.common.flow import find_reached, find_touched, last_names
+from freezing.common.flow import asks_for_cpu, find_reached, find_touched, last_names
 from freezing.common.observation import ObservationFile, ObservedValue, Unit
 from freezing.common.parts import Reason
 from protocol.enums import FORM_ONLY, JUDGED_BY, Judge
@@ -41,6 +41,7 @@ NOT_USED = "its example does not use it"
 NOTHING_RUNS = "nothing of its example runs"
 SAME_EXAMPLE = "the same example as another"
 AT_TIMES = "a statement raises at times"
+ASKS_FOR_CPU = "its example asks for the CPU"
 
 
 @dataclass
@@ -80,6 +81,9 @@ def admit(
         admission.left_out += [(other, "", AT_TIMES, _first(second)) for other in unit.names]
         return admission
     statements = [statement for statement in unit.docstring.statements if statement.place not in first.dropped]
+    if asks_for_cpu(statements):
+        admission.left_out += [(other, "", ASKS_FOR_CPU, "") for other in unit.names]
+        return admission
     example_function = _function_of_example(unit, first)
     admission.left_out += _not_chosen(unit, first, example_function, nothing=not statements)
     owner = example_function or unit.names[0]

@@ -6,7 +6,8 @@ It errs on the side of reaching too much where that leaves a value out, and too 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -14,6 +15,8 @@ from runners.suite.examples import Statement
 from runners.suite.source import bound_names
 
 _IMPORTS = (ast.Import, ast.ImportFrom)
+_CPU = re.compile(r"/?(device:)?cpu(:\d+)?", re.IGNORECASE)
+"""A device's name, as calls take it."""
 
 
 def find_reached(
@@ -52,6 +55,17 @@ def _spread(
         if not all(isinstance(node, _IMPORTS) for node in tree.body):
             variables |= bound
     return labels
+
+
+def asks_for_cpu(statements: Iterable[Statement]) -> bool:
+    """Whether a statement calls something with the CPU's name: it wants that device, whatever the target."""
+    return any(
+        isinstance(value, ast.Constant) and isinstance(value.value, str) and _CPU.fullmatch(value.value)
+        for statement in statements
+        for node in ast.walk(ast.parse(statement.source))
+        if isinstance(node, ast.Call)
+        for value in (*node.args, *(keyword.value for keyword in node.keywords))
+    )
 
 
 def last_names(statement: Statement) -> Iterator[str]:

@@ -4,8 +4,8 @@ python -m freezing.common.prune FRAMEWORK
 
 It runs in the framework's environment and asks of each case of ``library`` what ``SampleGate`` asks of a sample:
 whether a number is outside of its function's domain, and whether another processor may give another result. Refusals
-that documentation leaves to each device are marked. The files and the lists of what was left out are written anew; all
-other cases stay as they are.
+that documentation leaves to each device are marked. Of ``docs`` it leaves out the examples that ask for the CPU. The
+files and the lists of what was left out are written anew; all other cases stay as they are.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from freezing.common import domain, per_device, processor
+from freezing.common.admission import ASKS_FOR_CPU
+from freezing.common.flow import asks_for_cpu
 from freezing.common.kinds import mark_quick
 from freezing.common.parts import LISTED, LISTED_VARIANTS, Reason, add_left_out
 from freezing.common.variants import TAILS
@@ -30,9 +32,11 @@ from runners.isolation.harness import prepared_call
 from runners.suite.cases import Case
 from runners.suite.checks import Leaf, Tolerance, leaves
 from runners.suite.device import Device
+from runners.suite.examples import Example
 from runners.suite.frozen import PACK, QUICK, VARIANTS_PACK, Pack, PackSet, PackWriter, Refusing, packs_in
 
 SUITE = "library"
+EXAMPLES = "docs"
 FOLDER = Path(__file__).resolve().parents[2] / "runners"
 RULES = {"tensorflow": "freezing.tensorflow.rules"}
 """By framework, the module with the rules that only it shows."""
@@ -195,9 +199,26 @@ def prune(framework: str) -> None:
         report(name, len(pack.cases), left_out)
 
 
+def prune_examples(framework: str) -> None:
+    """Write the framework's frozen examples and their list without those that ask for the CPU."""
+    folder = FOLDER / framework / "suites" / EXAMPLES
+    packs = packs_in(folder)
+    is_asking = {case["function"]: asks_for_cpu(Example.read(case["call"]).statements) for case in packs.cases}
+    staying = [case for case in packs.cases if not is_asking[case["function"]]]
+    left_out: list[Reason] = [(name, "", ASKS_FOR_CPU, "") for name, is_left_out in is_asking.items() if is_left_out]
+    if left_out:
+        writer = PackWriter()
+        for case in staying:
+            writer.take(packs, case)
+        writer.write(folder / PACK, packs.packs[0].about)
+        list_path = folder / LISTED
+        list_path.write_text(add_left_out(list_path.read_text(), left_out, framework))
+    report(EXAMPLES, len(packs.cases), left_out)
+
+
 def report(name: str, total: int, left_out: Sequence[Reason]) -> None:
     print(f"{name}: {len(left_out):,} of {total:,} cases are left out")
-    for why, count in Counter(why for *_, why in left_out).most_common():
+    for why, count in Counter(why or reason for *_, reason, why in left_out).most_common():
         print(f"  {count:,}: {why}")
 
 
@@ -206,6 +227,7 @@ def main(arguments: Sequence[str]) -> int:
         print("usage: python -m freezing.common.prune FRAMEWORK", file=sys.stderr)
         return 2
     warnings.simplefilter("ignore")
+    prune_examples(arguments[0])
     prune(arguments[0])
     return 0
 

@@ -171,3 +171,9 @@ def test_an_example_is_charted_for_the_first_function_that_it_uses(tmp_path: Pat
     assert decision.case is not None
     assert decision.case["function"] == "toy.double"
     assert decision.left_out == [("toy.gone", "", admission.SAME_EXAMPLE, "toy.double")]
+
+
+def test_an_example_that_asks_for_the_cpu_is_left_out(tmp_path: Path) -> None:
+    decision = admit_docstring(tmp_path, ">>> a = toy.double(2)\n>>> str('cpu')\n>>> a\n4.0\n")
+    assert decision.case is None
+    assert reasons(decision) == {admission.ASKS_FOR_CPU}

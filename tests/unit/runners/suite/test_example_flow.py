@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from freezing.common.flow import find_reached, find_touched, last_names, places_that_use
+from freezing.common.flow import asks_for_cpu, find_reached, find_touched, last_names, places_that_use
 from runners.suite.examples import Statement
 from runners.suite.reseeding import Reseeded
 
@@ -60,3 +60,15 @@ def test_a_function_is_used_by_any_of_its_names_and_a_member_by_its_own() -> Non
 )
 def test_seeds_of_the_framework_are_moved(source: str, reseeded_source: str) -> None:
     assert ast.unparse(Reseeded(1).visit(ast.parse(source))) == reseeded_source
+
+
+@pytest.mark.parametrize(
+    "source", ["f(device='cpu')", "x.to(toy.device('cpu:0'))", "with toy.device('/CPU:0'):\n    f()"]
+)
+def test_an_example_that_names_the_cpu_asks_for_it(source: str) -> None:
+    assert asks_for_cpu(statements("x = f()", source))
+
+
+@pytest.mark.parametrize("source", ["f(device='toy')", "f('cpu_count')", "x.cpu().numpy()", "name = 'cpu'"])
+def test_other_examples_do_not_ask_for_the_cpu(source: str) -> None:
+    assert not asks_for_cpu(statements("x = f()", source))
