@@ -1,11 +1,12 @@
 """Prune: leave out of a framework's frozen cases those that the gate does not admit any more, without a new draw.
 
-python -m freezing.common.prune FRAMEWORK
+python -m freezing.common.prune FRAMEWORK [CASE…]
 
 It runs in the framework's environment and asks of each case of ``library`` what ``SampleGate`` asks of a sample:
 whether a number is outside of its function's domain, and whether another processor may give another result. Refusals
 that documentation leaves to each device are marked. Of ``docs`` it leaves out the examples that ask for the CPU. The
-files and the lists of what was left out are written anew; all other cases stay as they are.
+files and the lists of what was left out are written anew; all other cases stay as they are, and so do those that are
+named because their calls end the process on this processor.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import os
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -75,15 +76,23 @@ def rules_of(framework: str) -> FrameworkRules:
 class Pruner:
     """Says of each frozen case why it is no case any more, by running it on the host."""
 
-    def __init__(self, device: Device, cases: Mapping[str, Case], packs: PackSet, rules: FrameworkRules) -> None:
+    def __init__(
+        self,
+        device: Device,
+        cases: Mapping[str, Case],
+        packs: PackSet,
+        rules: FrameworkRules,
+        deadly: Collection[str] = (),
+    ) -> None:
         self._device = device
+        self._deadly = deadly
         self._cases = cases
         self._packs = packs
         self._rules = rules
 
     def reason(self, frozen_case: Frozen) -> str | None:
         """Why the case is left out, or None if it stays."""
-        if frozen_case["kind"] != "value" and "refuses" not in frozen_case:
+        if (frozen_case["kind"] != "value" and "refuses" not in frozen_case) or self._is_deadly(frozen_case):
             return None
         arrays = [self._packs.array(digest) for digest in frozen_case["arrays"]]
         references = [self._packs.array(digest) for digest in frozen_case["expected"]]
@@ -96,6 +105,8 @@ class Pruner:
 
     def refusal(self, frozen_case: Frozen) -> per_device.Refusal | None:
         """The operation within a call that refuses it."""
+        if self._is_deadly(frozen_case):
+            return None
         try:
             self._run(self._case(frozen_case))
         except Exception as error:
@@ -115,8 +126,11 @@ class Pruner:
                 return processor.BY_A_ZERO
         return None
 
+    def _is_deadly(self, frozen_case: Frozen) -> bool:
+        return _id(frozen_case) in self._deadly
+
     def _case(self, frozen_case: Frozen) -> Case:
-        return self._cases[f"{frozen_case['function']}/{frozen_case['name']}"]
+        return self._cases[_id(frozen_case)]
 
     def _call(self, case: Case) -> Callable[[], object]:
         """The case's call, which raises if the host refuses it."""
@@ -129,6 +143,10 @@ class Pruner:
 
     def _run(self, case: Case) -> list[Leaf]:
         return leaves(self._device.to_host(self._call(case)()))
+
+
+def _id(frozen_case: Frozen) -> str:
+    return f"{frozen_case['function']}/{frozen_case['name']}"
 
 
 def sift(cases: Sequence[dict[str, Any]], reason_of: Callable[[Frozen], str | None]) -> tuple[list[Any], list[Reason]]:
@@ -173,7 +191,7 @@ def mark_per_device(
     return sum(DOCUMENTED_PER_DEVICE in case["tags"] for case in cases)
 
 
-def prune(framework: str) -> None:
+def prune(framework: str, deadly: Collection[str]) -> None:
     """Write the framework's frozen cases and lists without those that are no cases any more."""
     backend = frameworks.load(framework)
     os.environ.update(backend.devices["cpu"].variables)
@@ -181,7 +199,8 @@ def prune(framework: str) -> None:
     folder = FOLDER / framework / "suites" / SUITE
     packs = packs_in(folder)
     device = backend.load_device("cpu")
-    pruner, docstring = Pruner(device, cases, packs, rules_of(framework)), per_device.docstring_of(device.lookup)
+    pruner = Pruner(device, cases, packs, rules_of(framework), deadly)
+    docstring = per_device.docstring_of(device.lookup)
     base: list[dict[str, Any]] = []
     for pack, name, list_name in zip(packs.packs, (PACK, VARIANTS_PACK), (LISTED, LISTED_VARIANTS)):
         staying, left_out = sift(pack.cases, pruner.reason)
@@ -223,12 +242,12 @@ def report(name: str, total: int, left_out: Sequence[Reason]) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    if len(arguments) != 1:
-        print("usage: python -m freezing.common.prune FRAMEWORK", file=sys.stderr)
+    if not arguments:
+        print("usage: python -m freezing.common.prune FRAMEWORK [CASE…]", file=sys.stderr)
         return 2
     warnings.simplefilter("ignore")
     prune_examples(arguments[0])
-    prune(arguments[0])
+    prune(arguments[0], arguments[1:])
     return 0
 
 
