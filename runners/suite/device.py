@@ -218,8 +218,9 @@ class Explaining(Protocol):
         """The host as a device of this process's framework; ``None`` where the process cannot reach it."""
 
     def graph(self) -> Device | None:
-        """The host with every call in a graph, as this device demands, but without its compiler; ``None`` where calls
-        are not compiled as a whole."""
+        """The host with every call in a graph, as this device demands, but without its compiler; ``None`` where
+        ``compiled`` leaves calls as they are. A case that compiles a call itself, as by ``jax.jit``, does so on the
+        host too: its repetition there tells the same."""
 
     def failing(self, call: Callable[[], object]) -> Operation | None:
         """Repeat a call that failed and name the operation at which it does; ``None`` if none can be named."""

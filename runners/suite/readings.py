@@ -61,8 +61,10 @@ class Readings:
             readings[f"{label}, time {number + 1}" if number else label] = reading
 
     def _read(self, value: Any, depth: int) -> Any:
-        if value is None or isinstance(value, (*_NUMBERS, np.ndarray, np.generic)):
+        if value is None or isinstance(value, (*_NUMBERS, np.generic)):
             return value
+        if isinstance(value, np.ndarray):
+            return value.copy()
         if self._arrays.is_array(value):
             return self._read_array(value)
         if isinstance(value, (list, tuple)):
@@ -78,7 +80,7 @@ class Readings:
 
     def _read_array(self, array: Any) -> Any:
         try:
-            return self._to_host(array)
+            return _copied(self._to_host(array))
         except Exception as error:  # what a device cannot compute it raises here
             return Unread(f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}")
 
@@ -91,6 +93,13 @@ class Readings:
             if (reading := self._read(member, depth)) is not None
         }
         return members or None
+
+
+def _copied(tree: Any) -> Any:
+    """The same host arrays in memory of their own: the host's share theirs with what a later line may change."""
+    if isinstance(tree, Leaf):
+        return dataclasses.replace(tree, values=tree.values.copy())
+    return {key: _copied(member) for key, member in tree.items()} if isinstance(tree, Mapping) else tree
 
 
 def landed(tree: Any, to_host: Callable[[Any], Any]) -> Any:

@@ -123,6 +123,15 @@ def test_waiting_really_waits(cpu: Device, power: Any, nest: Any) -> None:
     assert ratio > 3, "the call itself waited: nothing is shown"
 
 
+@pytest.mark.parametrize("name", sorted(FRAMEWORK.devices))
+def test_no_device_compiles_more_than_the_host_beside_it(name: str) -> None:
+    """So a repetition on the host tells what a call does in a program there, and no other graph is needed."""
+    device, call = FRAMEWORK.load_device(name), object
+    host = device.host()  # type: ignore[attr-defined]
+    assert device.compiled(call) is host.compiled(call) is call
+    assert not hasattr(device, "graph")
+
+
 def test_calls_go_out_as_they_are(cpu: Device) -> None:
     def call() -> None:
         return None
