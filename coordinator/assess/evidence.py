@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from statistics import geometric_mean, median
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, cast
 
-from pydantic import PlainSerializer
+from pydantic import AfterValidator, PlainSerializer, ValidationInfo
 
 from coordinator.catalogue.releases import version_numbers
 from coordinator.errors import AssessmentError
@@ -22,6 +22,7 @@ from coordinator.results.conditions import EndedCase
 from coordinator.results.outcomes.repeat import repeat_command
 from coordinator.targets.models import target_sentences
 from coordinator.targets.selectors import Selector, target_name
+from protocol.catalogue import CaseOptions
 from protocol.enums import HOST, WRONG_ON_HOST, Cause, DeviceClass, Ending, is_lowered
 from protocol.function_names import did_you_mean
 
@@ -29,13 +30,29 @@ LONGEST_SAID = 160
 """Maximum length of a failure's text."""
 
 
+def _share_options(options: CaseOptions | None, info: ValidationInfo) -> CaseOptions | None:
+    if options is None or info.context is None:
+        return options
+    return cast("CaseOptions", info.context.setdefault(options.model_dump_json(), options))
+
+
+def _share_tags(tags: frozenset[str], info: ValidationInfo) -> frozenset[str]:
+    return tags if info.context is None else cast("frozenset[str]", info.context.setdefault(tags, tags))
+
+
 @dataclass(frozen=True, kw_only=True)
 class CaseEvidence(EndedCase):
     """A case of a function on a target, over the runs of the newest campaign with an outcome for it. On a target that
     only lowers programs, ``failed`` means a case without a lowering, and ``unproven`` a lowered one.
+
+    Most cases have the options and the tags of others. With a dictionary as the context of their validation, equal ones
+    become one object. Without it, the options of what ships take half of all memory of an assessment.
     """
 
-    tags: Annotated[frozenset[str], PlainSerializer(sorted, return_type=list[str])] = frozenset()
+    options: Annotated[CaseOptions | None, AfterValidator(_share_options)] = None
+    tags: Annotated[frozenset[str], AfterValidator(_share_tags), PlainSerializer(sorted, return_type=list[str])] = (
+        frozenset()
+    )
     case: str
     chart: int
     """The index of its chart in the target's list."""

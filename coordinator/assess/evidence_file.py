@@ -78,7 +78,7 @@ def read(content: bytes, name: str, origin: str) -> EvidenceSet:
             "upgrade it"
         )
     try:
-        document = _DOCUMENT.validate_json(plain)
+        document = _DOCUMENT.validate_json(plain, context={})
     except ValidationError as error:
         raise AssessmentError(
             f"{name} is not valid evidence: {first_fault(error)}; it was changed, make it anew with `{_MAKE}`"

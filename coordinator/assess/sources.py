@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from pathlib import Path, PurePosixPath
+from sys import intern
 
 from coordinator.assess.inference import read_file
 from coordinator.assess.knowledge import Knowledge, PublicNames, read_shipped
@@ -67,7 +68,7 @@ def link_readings(
     for reading in readings:
         for use in linker.uses(reading, public):
             if isinstance(use, CallEdge):
-                calls.setdefault(use.caller, set()).add(use.callee)
+                calls.setdefault(use.caller, set()).add(intern(use.callee))
             elif use.function.partition(".")[0] in roots:
                 sites.append(use)
     return AssessedSource(
@@ -76,7 +77,7 @@ def link_readings(
         unread=tuple(unread for reading in readings for unread in reading.unread),
         files=sum(reading.is_read for reading in readings),
         star_imports=sum(reading.star_imports for reading in readings),
-        calls={caller: frozenset(callees) for caller, callees in calls.items()},
+        calls={caller: frozenset(calls.pop(caller)) for caller in tuple(calls)},
         modules={reading.path: reading.module for reading in readings if reading.is_read},
     )
 

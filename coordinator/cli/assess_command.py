@@ -11,7 +11,6 @@ from typing import Annotated
 import typer
 
 from coordinator.assess import evidence_file, recordings
-from coordinator.assess.bundled import from_bundles
 from coordinator.assess.callers import callers
 from coordinator.assess.code import Code
 from coordinator.assess.evidence import EvidenceSet, TargetEvidence, choose
@@ -190,6 +189,9 @@ def _assess_code(
     evidence_set = evidence()
     version = installed_version(selector.framework, Path(path), variables().virtual_env)
     choice = choose(evidence_set, selector, version)
+    # The evidence of other frameworks is let go before the code is read.
+    versions = tuple(target for target in evidence_set.targets if target.framework == choice.chosen.framework)
+    evidence_set = replace(evidence_set, targets=versions)
     place = locate(path)
     source = read_sources(place, frameworks=[choice.chosen.framework])
     if not source.files:
@@ -260,6 +262,9 @@ def write_evidence(
 ) -> None:
     """Write the evidence about each function on each target to a file: from bundles, else from a coordinator."""
     if bundles:
+        # It brings the reader of bundles and what stores outcomes, which an assessment does without.
+        from coordinator.assess.bundled import from_bundles
+
         evidence = EvidenceSet(from_bundles(bundles), "bundles")
     else:
         with connect(url, data_dir) as client:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 
-from coordinator.assess.bundled import from_bundles
 from coordinator.assess.evidence import TargetEvidence
 from coordinator.cli.processes import ChildProcess
 from coordinator.configuration.variables import variables
@@ -67,6 +66,9 @@ def replay(recording: Path, framework: str, device: str) -> ReplayResult:
             if code != 0:
                 return ReplayResult(None, complaint)
             bundles.append(bundle)
+        # It brings the reader of bundles and what stores outcomes, which code that is read does without.
+        from coordinator.assess.bundled import from_bundles
+
         evidence = from_bundles(bundles)
     return (
         ReplayResult(evidence[0]) if evidence else ReplayResult(None, "the CPU is what other targets are compared to")

@@ -182,6 +182,16 @@ def test_a_recorded_call_that_raises_with_its_own_values_fails_even_if_the_cpu_r
     assert evidence_of(replace(raising_run, ending=Ending.mismatched), tags=own_values) is None
 
 
+def test_equal_options_and_tags_of_a_file_take_memory_once() -> None:
+    cases = [case("a", "passed", "plain"), case("b", "failed", "plain"), case("c", "passed", positional=2)]
+    content = evidence_file.compress((target({FUNCTION: cases}),), CHARTED_AT)
+    (read,) = evidence_file.read(content, "evidence.json.gz", "from a file").targets
+    one, equal, other = read.functions[FUNCTION]
+    assert one.options is equal.options
+    assert one.tags is equal.tags
+    assert other.options != one.options
+
+
 def test_a_failure_says_why_in_one_line_and_by_whom_it_was_judged() -> None:
     evidence = case_evidence(RunCase("c", frozenset({"judged-by-numpy", "plain"}), None, False), [PASSED, FAILED], 0)
     assert evidence is not None

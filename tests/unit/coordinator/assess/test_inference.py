@@ -353,6 +353,15 @@ def test_what_asks_for_no_value_of_an_array_is_no_read(code: str) -> None:
     assert read_code({"main.py": f"{IMPORTS}x = torch.zeros(3)\n{code}\n"}).host_reads == ()
 
 
+def test_equal_calls_of_several_files_take_memory_once() -> None:
+    code = f"{IMPORTS}torch.argmax(torch.zeros(3, dtype=torch.float16), dim=1)\n"
+    sites = [site for site in read_code({"a.py": code, "b.py": code}).sites if site.function == "torch.argmax"]
+    one, other = sites
+    assert one.call is other.call
+    assert one.dtypes is other.dtypes
+    assert one.dtypes == {"float16"}
+
+
 def test_names_are_followed_through_the_files_that_export_them() -> None:
     source = read_code(
         {
