@@ -77,7 +77,7 @@ class GatedFunction(ABC):
         """Another function that has to return the same, as that is the one that the samples are made for."""
         return None
 
-    def undetermined(self, call: Callable[[], Any]) -> str | None:
+    def reason_undetermined(self, call: Callable[[], Any]) -> str | None:
         """Why nothing determines what a call gives, or that it is refused, as far as its framework shows that."""
         return None
 
@@ -163,16 +163,16 @@ class SampleGate:
         arrays = [self._pack.array(digest) for digest in sample.arrays]
         if domain.is_outside(self._subject.name, sample.call, arrays, []):
             return True
-        return self._undetermined(sample, sample.call) is not None
+        return self._reason_undetermined(sample, sample.call) is not None
 
-    def _undetermined(self, sample: Sample, call: str) -> str | None:
+    def _reason_undetermined(self, sample: Sample, call: str) -> str | None:
         device = self._subject.device
         device.seed(1)
         try:
             arguments, options = self._fresh(sample, call)
         except Exception:  # an array that cannot be made
             return None
-        return self._subject.undetermined(lambda: self._subject.call(*arguments, **options))
+        return self._subject.reason_undetermined(lambda: self._subject.call(*arguments, **options))
 
     def _error(self, sample: Sample, seed: int) -> Exception | None:
         """The error with which the CPU refuses the call, without having changed what it may not change."""
@@ -364,7 +364,7 @@ class SampleGate:
             raise LeftOutError("not determined", domain.OUTSIDE)
 
     def _require_determined(self, sample: Sample, call: str) -> None:
-        if reason := self._undetermined(sample, call):
+        if reason := self._reason_undetermined(sample, call):
             raise LeftOutError("not determined", reason)
 
     def _require_any_zeros(self, sample: Sample, call: str, host_result: Any) -> None:

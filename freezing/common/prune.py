@@ -47,9 +47,9 @@ Arrays = Sequence[Any]
 
 
 class FrameworkRules(Protocol):
-    """What only a framework shows of a call on the host."""
+    """The rules for a call on the host that only a framework can answer."""
 
-    def undetermined(self, call: Callable[[], Any]) -> str | None:
+    def reason_undetermined(self, call: Callable[[], Any]) -> str | None:
         """Why nothing determines the result of a call, or that it is refused."""
 
     def refusing_operation(self, error: Exception) -> per_device.Refusal | None:
@@ -59,7 +59,7 @@ class FrameworkRules(Protocol):
 class NoRules:
     """A framework that shows nothing more."""
 
-    def undetermined(self, call: Callable[[], Any]) -> str | None:
+    def reason_undetermined(self, call: Callable[[], Any]) -> str | None:
         return None
 
     def refusing_operation(self, error: Exception) -> per_device.Refusal | None:
@@ -99,7 +99,7 @@ class Pruner:
         if domain.is_outside(frozen_case["function"], frozen_case["call"], arrays, references):
             return domain.OUTSIDE
         case = self._case(frozen_case)
-        if reason := self._rules.undetermined(self._call(case)):
+        if reason := self._rules.reason_undetermined(self._call(case)):
             return reason
         return None if "refuses" in frozen_case else self._reason_of_result(frozen_case, case, arrays, references)
 

@@ -66,9 +66,9 @@ class _Conversions:
         self._computed: set[int] = set()
         """Floats whose last digits are the processor's own."""
         self.by_digits: set[int] = set()
-        """What comes of a whole number that such digits decide."""
+        """Arrays computed of a whole number that such digits decide."""
         self.unconvertible: set[int] = set()
-        """What comes of a number that an integer type does not hold."""
+        """Arrays computed of a number that an integer type does not hold."""
         self._alive: list[Any] = []
         """The arrays themselves: the key of one that is gone may be another's."""
         self._is_busy = False

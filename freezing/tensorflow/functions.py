@@ -17,7 +17,7 @@ from freezing.common.gate import Arguments, GatedFunction
 from freezing.common.per_device import Refusal
 from freezing.tensorflow.definitions import RAW
 from freezing.tensorflow.references import rank
-from freezing.tensorflow.rules import refusing_operation, undetermined
+from freezing.tensorflow.rules import reason_undetermined, refusing_operation
 from runners.tensorflow.devices import Cpu
 from runners.tensorflow.frozen import FrozenCall
 from runners.tensorflow.left_open import FIRST_OF_EQUALS, NOT_UNIQUE, UNINITIALISED, is_random, normalised
@@ -68,8 +68,8 @@ class PublicFunction(GatedFunction):
         parts: Arguments = FrozenCall(call).parts(arrays)
         return parts
 
-    def undetermined(self, call: Callable[[], Any]) -> str | None:
-        return undetermined(call)
+    def reason_undetermined(self, call: Callable[[], Any]) -> str | None:
+        return reason_undetermined(call)
 
     def refusing_operation(self, error: Exception) -> Refusal | None:
         return refusing_operation(error)

@@ -13,7 +13,7 @@ from freezing.tensorflow.definitions import RAW
 _OPERATION = re.compile(r"\[Op:(\w+)\]")
 
 
-def undetermined(call: Callable[[], Any]) -> str | None:
+def reason_undetermined(call: Callable[[], Any]) -> str | None:
     """Why nothing determines the result of a call, or that it is refused."""
     return conversions.reason(call)
 

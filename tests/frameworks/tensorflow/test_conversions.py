@@ -14,7 +14,7 @@ from freezing.common.gate import SampleGate
 from freezing.common.rounding import BY_ROUNDING, UNCONVERTIBLE
 from freezing.common.samples import Sample
 from freezing.tensorflow.functions import PublicFunction
-from freezing.tensorflow.rules import refusing_operation, undetermined
+from freezing.tensorflow.rules import reason_undetermined, refusing_operation
 from protocol.enums import DOCUMENTED_PER_DEVICE, REFUSES
 from runners.suite.frozen import PackWriter
 from tests.each import check_each
@@ -47,7 +47,7 @@ def test_a_rounding_a_conversion_or_neither_decides_whole_numbers() -> None:
 
     def check(member: tuple[str, Callable[[], Any], str | None]) -> None:
         _, call, reason = member
-        assert undetermined(call) == reason
+        assert reason_undetermined(call) == reason
 
     members = [(name, call, reason) for calls, reason in expectations for name, call in calls.items()]
     check_each(members, check, name=lambda member: member[0])

@@ -46,5 +46,5 @@ def test_what_is_left_out_later_is_listed_as_if_it_had_been_there_at_once() -> N
 
 def test_a_framework_that_shows_nothing_more_has_no_rules_of_its_own() -> None:
     rules = rules_of("torch")
-    assert rules.undetermined(lambda: 1) is None
+    assert rules.reason_undetermined(lambda: 1) is None
     assert rules.refusing_operation(ValueError("index 9")) is None

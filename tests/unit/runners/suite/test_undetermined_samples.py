@@ -132,7 +132,7 @@ def test_two_values_for_one_place_make_no_case(places: Sequence[int], reasons: S
 class Unsure(Called):
     """A function of which its framework shows that nothing determines its result."""
 
-    def undetermined(self, call: Callable[[], Any]) -> str | None:
+    def reason_undetermined(self, call: Callable[[], Any]) -> str | None:
         return f"its result is {call()}"
 
 
