@@ -23,6 +23,7 @@ from runners.suite.cases import Case, Context
 from runners.suite.checks import leaves
 from runners.suite.device import Device
 from runners.suite.frozen_example import ExampleReadings, FrozenExample
+from runners.suite.placement import HOST_ARRAYS
 from runners.suite.readings import arrays_of
 from runners.suite.trees import numbers_in
 
@@ -70,7 +71,7 @@ def _others_fault(device: Device, host: Device, case: Case, observation: Observa
         reason = example.fault_of_others(case, here, there, partial(_readings, host, case, example, reseeded=True))
         if reason is not None:
             return reason
-    return next(_inputs_elsewhere(device, here), None)
+    return next(_inputs_elsewhere(device, here), None) or _device_not_asked(observation, here)
 
 
 def _readings(device: Device, case: Case, example: FrozenExample, *, reseeded: bool = False) -> ExampleReadings:
@@ -87,6 +88,17 @@ def _inputs_elsewhere(device: Device, readings: ExampleReadings) -> Iterator[str
         for array in arrays_of(reading):
             if not device.on_device(array.device):
                 yield f"an input of the function lies on {array.device}, where another line left it: {label}"
+
+
+def _device_not_asked(observation: Observation, readings: ExampleReadings) -> str | None:
+    """The reason if a function that takes no array makes its own on the host: on no device would it do otherwise."""
+    proof = observation.proof
+    is_host_alone = proof.executed == 0 and all(name.endswith(HOST_ARRAYS) for name in proof.fallbacks)
+    if observation.placement is not Placement.fell_back or not is_host_alone:
+        return None
+    if any(True for reading in readings.inputs.values() for _ in arrays_of(reading)):
+        return None
+    return "the function takes no array here and makes its own on the host; nothing was asked of the device"
 
 
 def _not_judged(observation: Observation, reason: str) -> Observation:

@@ -10,6 +10,9 @@ from runners.suite.cases import Case
 from runners.suite.checks import Leaf
 from runners.suite.device import Device, Proof
 
+HOST_ARRAYS = " (host arrays)"
+"""How the name of a fallback ends if the operation had arrays on the host to compute with."""
+
 
 @dataclass(frozen=True)
 class Place:

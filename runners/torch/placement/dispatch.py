@@ -17,6 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from runners.suite.device import Proof, Unproven
 from runners.suite.host_work import Elsewhere
+from runners.suite.placement import HOST_ARRAYS
 from runners.torch.placement.transfers import MOVES, ROOM, VIEWS, Transfers, tensors
 
 _WITHOUT_KERNEL = frozenset({"detach", "alias"})
@@ -78,7 +79,7 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
             devices = {str(tensor.device) for tensor in (*own_tensors, *tensors(result)) if tensor.dim() > 0}
             self._proof.devices |= devices
             if not all(map(self._device.on_device, devices)):
-                self.transfers.record.add(Elsewhere(f"{func._schema.name} (host arrays)"))
+                self.transfers.record.add(Elsewhere(f"{func._schema.name}{HOST_ARRAYS}"))
         return result
 
     def _follow(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:

@@ -226,9 +226,9 @@ def test_a_wrong_number_that_a_right_result_is_asked_for_stays_the_functions() -
     assert (observation.verdict, observation.ending) == (Verdict.failed, Ending.mismatched)
 
 
-def fell_back(case: Case, *fallbacks: str) -> Observation:
+def fell_back(case: Case, *fallbacks: str, executions: int = 1) -> Observation:
     observation = observe(case)
-    proof = ObservedProof(["npu:0"], dict.fromkeys(fallbacks, 1), 1)
+    proof = ObservedProof(["npu:0"], dict.fromkeys(fallbacks, 1), executions)
     return attribute(device("npu:0"), case, replace(observation, placement=Placement.fell_back, proof=proof))
 
 
@@ -241,6 +241,21 @@ def test_a_fallback_on_an_input_that_an_earlier_line_left_on_the_host_is_not_the
     )
     observation = fell_back(case_of("x = right()", "total(x)", **{"2": [6]}), "total (host arrays)")
     assert (observation.verdict, observation.placement) == (Verdict.passed, Placement.fell_back)
+
+
+@pytest.mark.parametrize("fallbacks", [(), ("fill (host arrays)",)])
+def test_a_function_that_takes_no_array_and_makes_its_own_on_the_host_asked_nothing_of_the_device(
+    fallbacks: tuple[str, ...],
+) -> None:
+    case = case_of("on_host()", name="arrays.on_host", **{"1": [1, 2, 3]})
+    observation = fell_back(case, *fallbacks, executions=0)
+    assert (observation.verdict, observation.placement) == (Verdict.skipped, Placement.unknown)
+    assert observation.evidence is not None
+    assert "nothing was asked of the device" in (observation.evidence.reason or "")
+    # What the device had to pass on to the host was asked of it, and so was what it did with an array of its own.
+    assert fell_back(case, *fallbacks, "fill", executions=0).placement is Placement.fell_back
+    taking = case_of("x = right()", "total(x)", **{"2": [6]})
+    assert fell_back(taking, *fallbacks, executions=0).placement is Placement.fell_back
 
 
 def reads(values: Any) -> Case:
