@@ -34,7 +34,6 @@ MOST_SUBMIT_CPU_S = 15.0
 TARGETS = 6
 CASES = 60_800
 """With six targets 364,800 outcomes: 3,800 functions of sixteen cases."""
-EMPTY_CLAIMS = 50
 
 
 @dataclass(frozen=True)

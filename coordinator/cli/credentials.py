@@ -52,9 +52,9 @@ class Origin:
 class TokenStore:
     """The tokens that ``portolan login`` stored: a file for each origin, for their owner's eyes only."""
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self) -> None:
         config = variables().config or Path("~/.config").expanduser()
-        self._folder = folder or config / "portolan" / "tokens"
+        self._folder = config / "portolan" / "tokens"
 
     def find(self, origin: Origin) -> str | None:
         return _read(self.file(origin))

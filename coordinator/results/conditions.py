@@ -344,15 +344,6 @@ UNKNOWN_VALUE = Unknown.computed
 """The value of a keyword that is computed in the call."""
 
 
-@dataclass(frozen=True)
-class MatchingCases:
-    """The cases that call a function as a caller does, and how many of them fail or fall back."""
-
-    failed: int
-    fell_back: int
-    of: int
-
-
 def matching(site: CallSite, cases: Iterable[Case]) -> list[Case]:
     """The cases all of whose calls are like the caller's: as many arguments, the same keywords, no other known value.
 
@@ -363,18 +354,6 @@ def matching(site: CallSite, cases: Iterable[Case]) -> list[Case]:
         for case in cases
         if case.options is not None and case.options.calls and all(_is_alike(site, call) for call in case.options.calls)
     ]
-
-
-def site_verdict(site: CallSite, cases: Iterable[EndedCase]) -> MatchingCases | None:
-    """The verdict of the cases that are like a caller's call; None if there are none."""
-    matches = matching(site, cases)
-    if not matches:
-        return None
-    return MatchingCases(
-        failed=sum(case.end == "failed" for case in matches),
-        fell_back=sum(case.end == "fell_back" for case in matches),
-        of=len(matches),
-    )
 
 
 def _is_alike(site: CallSite, call: CallOptions) -> bool:

@@ -68,12 +68,12 @@ def dot(value: float | None, scale: PlotScale | None, width: int = 120) -> Marku
     ).format(width, ROW, milliseconds(value), EDGE, width - EDGE, ROW / 2, scale.place(value, width))
 
 
-def thin(values: Sequence[float], most: int = MOST_DOTS) -> list[float]:
-    """In order of size; never more than ``most``, the least and the greatest among them."""
+def thin(values: Sequence[float]) -> list[float]:
+    """In order of size; never more than ``MOST_DOTS``, the least and the greatest among them."""
     by_size = sorted(values)
-    if len(by_size) <= most:
+    if len(by_size) <= MOST_DOTS:
         return by_size
-    return [by_size[round(step * (len(by_size) - 1) / (most - 1))] for step in range(most)]
+    return [by_size[round(step * (len(by_size) - 1) / (MOST_DOTS - 1))] for step in range(MOST_DOTS)]
 
 
 def _strip(values: Sequence[float], scale: PlotScale, width: int, y: float) -> str:

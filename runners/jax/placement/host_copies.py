@@ -38,8 +38,6 @@ _GO_BETWEENS = tuple(
 )
 """Files of JAX whose functions read on behalf of their caller (``item``, ``concrete_or_error``)."""
 _READERS = ("device_get", "_device_get")
-_HOST_MEMORY = 1
-"""DLPack's number of memory that the host reads."""
 
 
 class HostCopies:

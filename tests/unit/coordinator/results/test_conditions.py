@@ -15,12 +15,11 @@ from coordinator.results.conditions import (
     CallSite,
     End,
     EndedCase,
-    MatchingCases,
     condition_of,
     dtypes_tried,
     end_of_runs,
     function_condition,
-    site_verdict,
+    matching,
 )
 from protocol.catalogue import CallOptions, CaseOptions
 from protocol.enums import Cause, Judge, Placement, Verdict
@@ -195,35 +194,25 @@ WHERE = [case("fell_back", positional=1), *[case(positional=3)] * 4, case("faile
 
 
 @pytest.mark.parametrize(
-    ("site", "verdict"),
+    ("site", "ends"),
     [
-        (CallSite(3, {}), MatchingCases(0, 0, 4)),
-        (CallSite(1, {}), MatchingCases(0, 1, 1)),
-        (CallSite(1, {"axis": None}), MatchingCases(0, 1, 1)),
-        (CallSite(1, {"axis": 0}), MatchingCases(1, 0, 1)),
-        (CallSite(1, {"axis": UNKNOWN_VALUE}), MatchingCases(1, 0, 1)),
-        (CallSite(1, {"axis": False}), None),
-        (CallSite(2, {}), None),
-        (CallSite(3, {"out": UNKNOWN_VALUE}), None),
+        (CallSite(3, {}), ["passed"] * 4),
+        (CallSite(1, {}), ["fell_back"]),
+        (CallSite(1, {"axis": None}), ["fell_back"]),
+        (CallSite(1, {"axis": 0}), ["failed"]),
+        (CallSite(1, {"axis": UNKNOWN_VALUE}), ["failed"]),
+        (CallSite(1, {"axis": False}), []),
+        (CallSite(2, {}), []),
+        (CallSite(3, {"out": UNKNOWN_VALUE}), []),
     ],
 )
-def test_a_call_is_judged_by_the_cases_that_are_like_it(site: CallSite, verdict: MatchingCases | None) -> None:
-    assert site_verdict(site, WHERE) == verdict
+def test_a_call_is_compared_with_the_cases_that_are_like_it(site: CallSite, ends: list[str]) -> None:
+    assert [case.end for case in matching(site, WHERE)] == ends
 
 
 def test_a_case_that_calls_in_two_ways_is_no_evidence_of_one() -> None:
     calls = [CallOptions(positional=1), CallOptions(positional=3)]
-    assert site_verdict(CallSite(1, {}), [EndedCase("failed", CaseOptions(calls=calls))]) is None
-
-
-@given(CASES, st.integers(0, 3), st.dictionaries(st.sampled_from(KEYWORDS), VALUES, max_size=2))
-def test_a_call_is_never_judged_by_more_cases_than_there_are(
-    cases: list[EndedCase], positional: int, keywords: dict[str, Any]
-) -> None:
-    verdict = site_verdict(CallSite(positional, keywords), cases)
-    if verdict is not None:
-        assert 0 < verdict.of <= len(cases)
-        assert verdict.failed + verdict.fell_back <= verdict.of
+    assert matching(CallSite(1, {}), [EndedCase("failed", CaseOptions(calls=calls))]) == []
 
 
 def test_a_case_that_was_silently_accepted_is_in_no_count_and_has_a_sentence() -> None:
