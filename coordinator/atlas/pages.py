@@ -19,7 +19,7 @@ from coordinator.atlas.marks import Mark, cell_words
 from coordinator.atlas.overview import BEST_FIRST, Atlas, FrameworkOverview, TargetColumn
 from coordinator.figures import formats
 from coordinator.results.statistics import Rate
-from coordinator.text.page_text import finalize
+from coordinator.text.page_text import breakable, finalize
 
 FRONT = "index.html"
 WORST_FIRST = (Mark.fails, Mark.falls_back, Mark.partly, Mark.unproven, Mark.host_work)
@@ -106,6 +106,7 @@ def rate_words(rate: Rate) -> str:
 def install(environment: Environment) -> None:
     """Give an environment the filters and functions that the bodies need."""
     environment.filters |= {
+        "breakable": breakable,
         "capitalized": lambda text: text[:1].upper() + text[1:],
         "day": _day,
         "link": as_link,

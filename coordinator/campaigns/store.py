@@ -331,10 +331,13 @@ async def verdicts(connection: AsyncConnection, campaign_id: int) -> Sequence[Ro
     return rows.all()
 
 
+LONGEST_SAID = 300
+"""Letters of a failure's text that are read."""
+
 _FAILED_LATELY = text(f"""
 SELECT o.job_id, o.run, o.verdict, o.cause, o.finished_at, c.name AS "case", c.function,
        t.framework, t.version, t.device,
-       left({failure_text("o")}, 300) AS said
+       left({failure_text("o")}, {LONGEST_SAID}) AS said
   FROM (SELECT * FROM outcomes WHERE campaign_id = :campaign AND verdict = 'failed'
          ORDER BY finished_at DESC, job_id DESC LIMIT CAST(:most AS int)) o
   JOIN cases c ON c.id = o.case_id
@@ -351,7 +354,7 @@ async def failed_lately(connection: AsyncConnection, campaign_id: int, most: int
 _INCOMPLETE = text(f"""
 SELECT o.job_id, o.run, o.verdict, o.cause, o.finished_at, c.name AS "case", c.function,
        t.framework, t.version, t.device,
-       left({failure_text("o")}, 300) AS said
+       left({failure_text("o")}, {LONGEST_SAID}) AS said
   FROM (SELECT * FROM matrix_cells WHERE campaign_id = :campaign AND incomplete > 0
            AND not_counted_cause IS DISTINCT FROM '{Cause.cancelled}'
          ORDER BY framework, function, target_id LIMIT CAST(:functions AS int)) m

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 _MISLEADING = re.compile(
     "["
@@ -26,6 +26,11 @@ def page_text(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return _MISLEADING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def breakable(name: str) -> Markup:
+    """A dotted name that a narrow column breaks after its points and other signs, and not within a word."""
+    return Markup(re.sub(r"([._:@/])(?=\w)", r"\1<wbr>", str(escape(page_text(name)))))
 
 
 def finalize(value: Any) -> Any:

@@ -17,6 +17,7 @@ from coordinator.access.caller import CurrentCaller, needs
 from coordinator.access.roles import Role
 from coordinator.campaigns import service
 from coordinator.campaigns.models import CampaignDetail, CampaignTarget, Counters, RecentFailure, VerdictCount
+from coordinator.campaigns.store import LONGEST_SAID
 from coordinator.catalogue.coverage import sentence
 from coordinator.catalogue.sample import sample_sentence
 from coordinator.figures.counting import ANYWHERE, ON_DEVICE, SIDE_BY_SIDE
@@ -221,9 +222,15 @@ def group_failures(failures: Iterable[RecentFailure]) -> tuple[FailureGroup, ...
         target = f"{failure.framework}@{failure.version}/{failure.device}"
         groups[failure.function, target, failure.cause].append(failure)
     return tuple(
-        FailureGroup(function, own[0].framework, target, cause, own[0].said, tuple(one.job_id for one in own))
+        FailureGroup(
+            function, own[0].framework, target, cause, _shortened(own[0].said), tuple(one.job_id for one in own)
+        )
         for (function, target, cause), own in groups.items()
     )
+
+
+def _shortened(said: str | None) -> str | None:
+    return f"{said}…" if said is not None and len(said) == LONGEST_SAID else said
 
 
 def _line(

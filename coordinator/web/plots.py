@@ -41,7 +41,7 @@ def scale_of(runs: Iterable[Sequence[float]]) -> PlotScale | None:
     return PlotScale(min(samples), max(samples)) if samples else None
 
 
-def strips(runs: Sequence[Sequence[float]], scale: PlotScale | None, width: int = 220) -> Markup | None:
+def strips(runs: Sequence[Sequence[float]], scale: PlotScale | None, width: int = 160) -> Markup | None:
     """One row of dots a run, its median a line; None if nothing was measured."""
     samples_by_run = {number: [value for value in run if value > 0] for number, run in enumerate(runs, 1)}
     samples_by_run = {number: values for number, values in samples_by_run.items() if values}

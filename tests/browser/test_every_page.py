@@ -89,6 +89,9 @@ PAGES: dict[str, Address] = {
 FIGURES = {"figures": 100}
 """Where all of them are drawn, one page of every figure is enough."""
 
+CUT_TABLES = """[...document.querySelectorAll(".scroll")].filter(table => table.scrollWidth > table.clientWidth)
+  .map(table => `${table.ariaLabel}: ${table.scrollWidth} of ${table.clientWidth} px`)"""
+
 
 @pytest.mark.drawn(4)
 @pytest.mark.parametrize("name", PAGES)
@@ -99,6 +102,22 @@ def test_a_page_is_whole_on_its_pictures_and_keeps_nobody_out(
     visit.wait_settled(most=FIGURES.get(name, 2))
     assert visit.photograph(tmp_path) == []
     assert len(list(tmp_path.glob("*.png"))) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "window"),
+    [
+        *(
+            (name, "desk")
+            for name in ("campaign", "matrix on device", "function", "history", "runners", "coverage", "operations")
+        ),
+        *((name, "phone") for name in ("matrix on device", "function in the atlas", "module in the atlas")),
+    ],
+)
+def test_a_table_is_as_wide_as_the_window_at_most(visit: Watched, house: House, name: str, window: str) -> None:
+    visit.page.set_viewport_size(screenshots.WINDOWS[window])
+    visit.open(PAGES[name](house))
+    assert visit.page.evaluate(CUT_TABLES) == []
 
 
 @pytest.mark.parametrize(
