@@ -59,18 +59,26 @@ def _dtypes(
     usual: Sequence[CaseEvidence],
     is_failing: Callable[[CaseEvidence], bool],
 ) -> Iterator[str]:
-    """A dtype that no compared case has."""
+    """A dtype that no compared case has. The cases in it have the other dtypes of a failing case: that ``x[0]`` passes
+    in float16 says nothing about ``x[mask]``.
+    """
     plain = [case for case in cases if GRADIENT not in case.tags]
     candidates = (matching(call, plain) if call else []) or plain
-    there = {dtype for case in usual for dtype in (case.options.dtypes if case.options else ())}
+    there = frozenset[str]().union(*map(_dtypes_of, usual))
+    failing = {_dtypes_of(case) for case in usual if is_failing(case)}
     by_dtype: dict[str, list[CaseEvidence]] = defaultdict(list)
     for case in candidates:
-        for dtype in case.options.dtypes if case.options else ():
-            if dtype not in there:
+        own = _dtypes_of(case)
+        for dtype in own - there:
+            if any(len(own) == len(others) and own - {dtype} < others for others in failing):
                 by_dtype[dtype].append(case)
     for dtype in sorted(by_dtype):
         if (count := passing(by_dtype[dtype], is_failing)) is not None:
             yield f"passes in {dtype} ({count})"
+
+
+def _dtypes_of(case: CaseEvidence) -> frozenset[str]:
+    return frozenset(case.options.dtypes) if case.options else frozenset()
 
 
 def passing(cases: Sequence[CaseEvidence], is_failing: Callable[[CaseEvidence], bool]) -> str | None:

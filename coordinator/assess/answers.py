@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,9 @@ from coordinator.assess.findings import assess
 from coordinator.assess.names import Names, names_of
 from coordinator.assess.report import kind_sentence
 from coordinator.assess.sites import AssessedSource, Certainty, Site, Use
-from coordinator.assess.verdicts import Kind, Meets, Weight, judged_cases, usual_cases
+from coordinator.assess.verdicts import FEWEST_CASES, Kind, Meets, Weight, judged_cases, usual_cases
 from coordinator.errors import UnknownNameError
-from coordinator.figures.formats import join_words
+from coordinator.figures.formats import join_words, plural
 from coordinator.results.conditions import CallSite
 from coordinator.targets.selectors import Selector
 from protocol.function_names import did_you_mean
@@ -108,12 +108,18 @@ def answer(question: Question, evidence: EvidenceSet) -> Answer:
     ]
     # Whether its arguments are such as the host refuses is another question.
     worst = next((finding.verdict for finding in findings if finding.verdict.kind is not Kind.accepts), None)
+    usual = usual_cases(judged_cases(cases), dtypes)
+    if question.dtype is not None and worst is None and len(usual) < FEWEST_CASES:
+        in_any_dtype = answer(replace(question, dtype=None), evidence)
+        if not in_any_dtype.works:
+            few = f"only {plural(len(usual), 'case')} of {function} is in {question.dtype}, and it passes"
+            return replace(in_any_dtype, works=None, sentences=(few, *in_any_dtype.sentences))
     return Answer(
         function=function,
         target=target.target,
         works=None if worst and worst.weight is not Weight.finding else worst is None,
         failing=worst.failing if worst else 0,
-        of=worst.of if worst else len(usual_cases(judged_cases(cases), dtypes)),
+        of=worst.of if worst else len(usual),
         sentences=tuple(f"{function} {kind_sentence(finding)}" for finding in findings),
     )
 

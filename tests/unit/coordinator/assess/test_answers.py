@@ -4,19 +4,35 @@ from __future__ import annotations
 
 from coordinator.assess import evidence_file
 from coordinator.assess.answers import Question, answer
+from coordinator.assess.evidence import EvidenceSet
 from coordinator.atlas.marks import Mark, cell_of
 from coordinator.targets.selectors import Selector
+from tests.unit.coordinator.assess.cases import case, several, target
+
+
+def test_a_single_case_in_a_dtype_is_no_yes_if_cases_in_other_dtypes_fall_back() -> None:
+    falls_back = [*several(3, "plain", "fell_back"), *several(3, "replacing", keywords={"replacement": True})]
+    functions = {
+        "torch.multinomial": [*falls_back, case("half", dtype="float16", keywords={"replacement": True})],
+        "torch.cumsum": [*several(3, "plain"), case("half", dtype="float16")],
+    }
+    evidence = EvidenceSet((target(functions),), "from a file")
+    reply = answer(Question("torch.multinomial", Selector.parse("torch/xla"), "float16"), evidence)
+    assert (reply.word, reply.failing, reply.of) == ("it depends", 3, 6)
+    assert reply.sentences[0] == "only 1 case of torch.multinomial is in float16, and it passes"
+    assert "runs on the host in 3 of 6 usual cases" in reply.sentences[1]
+    assert answer(Question("torch.cumsum", Selector.parse("torch/xla"), "float16"), evidence).word == "yes"
 
 
 def test_no_function_works_that_the_atlas_marks_as_failing_or_falling_back() -> None:
     evidence = evidence_file.load_shipped()
     contradictions = []
-    for target in evidence.targets:
-        selector = Selector.parse(target.target)
-        for function, cases in target.functions.items():
+    for charted_target in evidence.targets:
+        selector = Selector.parse(charted_target.target)
+        for function, cases in charted_target.functions.items():
             cell = cell_of(cases)
             if cell is not None and cell.mark in (Mark.fails, Mark.falls_back):
                 reply = answer(Question(function, selector), evidence)
                 if reply.works or not reply.sentences:
-                    contradictions.append((target.target, function, cell.mark, reply))
+                    contradictions.append((charted_target.target, function, cell.mark, reply))
     assert contradictions == []

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from coordinator.assess.evidence import CaseEvidence
 from coordinator.assess.findings import Assessment, Finding
 from coordinator.assess.sites import Certainty, Guard, GuardKind, Use
 from coordinator.assess.verdicts import Kind, Meets, Weight
@@ -54,6 +57,21 @@ def test_a_failure_in_the_dtype_that_the_call_shows_is_a_finding() -> None:
     finding = only(assessment_of(cases, site(dtypes=["float16"])))
     assert (finding.verdict.weight, finding.verdict.meets) == (Weight.finding, Meets.met)
     assert finding.verdict.advice == ("passes in float32 (3 of 3 cases)",)
+
+
+@pytest.mark.parametrize(("dtypes", "advice"), [(["float16"], ()), (["bool", "float16"], ("float16",))])
+def test_a_dtype_is_advice_if_its_cases_have_the_other_dtypes_of_a_failing_case(
+    dtypes: list[str], advice: tuple[str, ...]
+) -> None:
+    masked_cases = [_in(case, ["bool", "float32"]) for case in several(3, "mask", "fell_back")]
+    half_cases = [_in(case, dtypes) for case in several(2, "half")]
+    finding = only(assessment_of([*masked_cases, *half_cases], site(dtypes=["float32"])))
+    assert finding.verdict.advice == tuple(f"passes in {dtype} (2 of 2 cases)" for dtype in advice)
+
+
+def _in(case: CaseEvidence, dtypes: list[str]) -> CaseEvidence:
+    assert case.options is not None
+    return replace(case, options=case.options.model_copy(update={"dtypes": dtypes}))
 
 
 def test_integers_are_usual_where_a_function_takes_nothing_else() -> None:
