@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, JsonValue
 
-from protocol.enums import FORM_ONLY, GRADIENT, REAL, REFUSES, CaseKind, InputKind
+from protocol.enums import FORM_ONLY, GRADIENT, REAL, RECOMPILED, REFUSES, CaseKind, InputKind
 from protocol.limits import MAX_CASES, MAX_SUITES, NO_NUL, CaseName, Count, Line, Lines, Name
 from protocol.model import Message
 from protocol.option_limits import MAX_CALLS, MAX_DTYPES, MAX_KEYWORD, MAX_KEYWORDS, MAX_VALUE
@@ -101,19 +101,24 @@ def ambiguity(catalogue: Catalogue) -> str | None:
 
 
 def representatives(cases: Iterable[CatalogueCase]) -> frozenset[str]:
-    """The ids of the representative cases, one per function, which are timed if not every case is.
+    """The ids of the cases that are timed if not every case is: one per function, and each of a second shape.
 
     A refusal, a gradient, a random result, an empty or broadcast input and an odd dtype say less of how slow a function
-    is than a plain call does; of cases alike in that it is the first, as suites begin with the usual call.
+    is than a plain call does; of cases alike in that it is the first, as suites begin with the usual call. The first
+    call in a second shape is timed besides: only its own case shows how long it takes.
     """
+    recompiled_ids: set[str] = set()
     best: dict[str, tuple[tuple[bool, ...], str]] = {}
     for case in cases:
         tags = set(case.tags)
+        if RECOMPILED in tags:
+            recompiled_ids.add(case.id)
+            continue
         missing = (InputKind.plain not in tags, REAL not in tags)
         unusual = (REFUSES in tags, GRADIENT in tags, FORM_ONLY in tags, *missing)
         if case.function not in best or unusual < best[case.function][0]:
             best[case.function] = unusual, case.id
-    return frozenset(id for _, id in best.values())
+    return frozenset(id for _, id in best.values()) | recompiled_ids
 
 
 def _twice(names: Iterable[str]) -> str | None:

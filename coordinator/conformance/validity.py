@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from coordinator.conformance.cases import CheckJob
-from protocol.enums import REFUSES, Ending, Placement, TimingPolicy, Verdict
+from protocol.enums import RECOMPILED, REFUSES, Ending, Placement, TimingPolicy, Verdict
 from protocol.model import first_fault
 from protocol.outcomes import Outcome
 
@@ -105,9 +105,11 @@ def _contradictions_to_job(outcome: Outcome, job: CheckJob) -> Iterator[str]:
         yield f"timing was {policy}, it returned, and cold_ms is null"
     if not policy.takes_samples and timing.samples_ms:
         yield f"timing was {policy}, and there are samples_ms"
-    if policy.takes_samples and must_have_times and not timing.samples_ms and outcome.evidence is None:
+    is_recompiled = RECOMPILED in job.case.tags
+    must_have_samples = must_have_times and not is_recompiled
+    if policy.takes_samples and must_have_samples and not timing.samples_ms and outcome.evidence is None:
         yield f"timing was {policy}, it returned, there are no samples_ms, and no evidence says why"
-    if policy == TimingPolicy.paper and timing.position:
+    if policy == TimingPolicy.paper and timing.position and not is_recompiled:
         yield f"timing was paper, which has a process for each case, and position is {timing.position}"
     if job.case.host_only and outcome.placement in (Placement.on_device, Placement.fell_back):
         yield f"its catalogue declares the case host_only, and its placement is {outcome.placement}"

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar
 
 from coordinator.figures.formats import join_words, plural
 from protocol.catalogue import CallOptions, CaseOptions
-from protocol.enums import GRADIENT, Cause, InputKind, Judge, Placement, Verdict
+from protocol.enums import GRADIENT, RECOMPILED, Cause, InputKind, Judge, Placement, Verdict
 
 MOST_OPTIONS = 4
 """The most options of a condition; with more, almost any set of cases could be separated."""
@@ -83,7 +83,7 @@ class EndedCase:
             Aspect.value: None if calls is None else frozenset(text for call in calls for text in values_of(call)),
             Aspect.without: keywords,
             Aspect.inputs: frozenset(kind for kind in InputKind if kind in self.tags) or None,
-            Aspect.kind: frozenset(kinds | ({GRADIENT} & self.tags)) or None,
+            Aspect.kind: frozenset(kinds | ({GRADIENT, RECOMPILED} & self.tags)) or None,
         }
 
 

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from protocol.enums import DOCUMENTED_PER_DEVICE, Ending, TimingPolicy, Unproven, Verdict
+from protocol.enums import DOCUMENTED_PER_DEVICE, RECOMPILED, Ending, TimingPolicy, Unproven, Verdict
 from runners.errors import TimingLockError, UntestedError
 from runners.isolation import timing as clock
 from runners.isolation.observations import (
@@ -97,7 +97,8 @@ def run_case(
             contended=attempt.samples.contended,
             contended_share=attempt.samples.contended_share if attempt.samples.milliseconds else None,
             lock_wait_ms=lock_wait_ms,
-            position=position,
+            # The call in another shape is that of a case before.
+            position=position + (RECOMPILED in case.tags),
         ),
         evidence=evidence,
         duration_s=attempt.elapsed_s(),
@@ -227,7 +228,9 @@ class ObservedAttempt:
         else:
             self.proof.doubts.add(Unproven.no_time)
         self.stage = "samples"
-        takes_samples = self.policy.takes_samples and not self.case.refuses and not self.place().is_of_host
+        # Of a second shape only the first call is of interest: later ones take as long as those of any case.
+        has_samples = not self.case.refuses and RECOMPILED not in self.case.tags
+        takes_samples = self.policy.takes_samples and has_samples and not self.place().is_of_host
         not_timed = None
         if takes_samples and not self._has_time_for(FEWEST_TIMED_CALLS + 1):
             not_timed = make_evidence(stage=self.stage, reason=self._too_short("its samples"))

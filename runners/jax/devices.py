@@ -121,7 +121,7 @@ class JaxDevice:
         with self.counting(proof):
             yield
 
-    def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
+    def compiled(self, call: Callable[..., Any]) -> Callable[..., Any]:
         return call
 
     def host(self) -> Device | None:

@@ -9,8 +9,8 @@ from functools import lru_cache, partial
 from importlib import import_module
 from typing import Any
 
-from runners.jax.ways import WAYS
-from runners.suite.cases import Context
+from runners.jax.ways import JIT, WAYS
+from runners.suite.cases import Context, Function
 from runners.suite.frozen import Named, Slot, decode
 from runners.suite.recording.replay import WAY
 
@@ -45,6 +45,13 @@ class FrozenCall:
             lambda slot: _of_its_dtype(arrays[slot.number], slot),
             lambda value: resolved(value, device),
         )
+
+
+def under_jit_if_possible(function: Function, call: FrozenCall) -> FrozenCall:
+    """The call as one program for all shapes, if a case shows that the function can be called under ``jax.jit``."""
+    if call.way is not None or not any(JIT in case.tags for case in function.cases):
+        return call
+    return FrozenCall(json.dumps({**json.loads(call.written), WAY: JIT}, separators=(",", ":")))
 
 
 @lru_cache(maxsize=1)

@@ -45,7 +45,7 @@ class Context:
     """The framework's own dtype object for the case's dtype."""
     to_device: Callable[[Any], Any]
     """Moves a NumPy array (or a tree of them) to the device in the case's dtype."""
-    compiled: Callable[[Callable[[], Any]], Callable[[], Any]] = lambda call: call
+    compiled: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda call: call
     """Wraps a call as the device demands it (``Device.compiled``); left out where no computation is tested."""
     surroundings: Callable[..., AbstractContextManager[None]] = lambda so_far=None: nullcontext()
     """Held while a call does what is not its function's, such as making a mask to test the size of what it selects:

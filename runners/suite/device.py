@@ -160,7 +160,7 @@ class Device(Protocol):
         Sets ``proof.counted`` after a call without an error if this alone would have shown a fallback.
         """
 
-    def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
+    def compiled(self, call: Callable[..., Any]) -> Callable[..., Any]:
         """The call as this device demands it: compiled as a whole where the target is a compiler's, else as it is."""
 
     def lookup(self, name: str) -> Any:

@@ -311,6 +311,13 @@ class PackSet:
         return next(pack for pack in self.packs if digest in pack)
 
 
+def shape_in(pack_set: PackSet, digest: str) -> tuple[int, ...]:
+    """The shape of an array, from the manifest alone."""
+    pack = next(pack for pack in pack_set.packs if digest in pack)
+    _, _, *shape = pack._manifest["arrays"][digest]
+    return tuple(shape[-1] if shape and isinstance(shape[-1], list) else shape)
+
+
 _PACKS: dict[str, PackSet] = {}
 
 

@@ -130,7 +130,7 @@ class TensorFlowDevice:
             self._watching = self.watch_type(self.on_device, proof)
         return self._watching
 
-    def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
+    def compiled(self, call: Callable[..., Any]) -> Callable[..., Any]:
         return call
 
     def host(self) -> Device | None:
@@ -163,7 +163,7 @@ class Cpu(TensorFlowDevice):
 class Graph(Cpu):
     """The host, every call in a graph as a compiler demands, and none compiled."""
 
-    def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
+    def compiled(self, call: Callable[..., Any]) -> Callable[..., Any]:
         return in_graph(call, jit_compile=False)
 
 
@@ -178,7 +178,7 @@ class Xla(Cpu):
     def describe(self) -> Description:
         return dataclasses.replace(super().describe(), notes=("XLA on the host CPU, not a TPU",))
 
-    def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
+    def compiled(self, call: Callable[..., Any]) -> Callable[..., Any]:
         return in_graph(call, jit_compile=True)
 
     def graph(self) -> Device | None:
@@ -209,7 +209,7 @@ class Tpu(Gpu):
         self._connect()
         super().prime()
 
-    def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
+    def compiled(self, call: Callable[..., Any]) -> Callable[..., Any]:
         return in_graph(call, jit_compile=True)
 
     def graph(self) -> Device | None:
@@ -224,7 +224,7 @@ class Tpu(Gpu):
             raise DeviceUnavailableError(f"tensorflow {tf.__version__} cannot open a TPU: {text}") from error
 
 
-def in_graph(call: Callable[[], Any], *, jit_compile: bool) -> Callable[[], Any]:
+def in_graph(call: Callable[..., Any], *, jit_compile: bool) -> Callable[..., Any]:
     """The call as a user puts one into a graph, or compiles it: in a function of their own.
 
     Of what ``tf.function`` is given itself, AutoGraph converts the source, be it TensorFlow's own and behind a
@@ -232,8 +232,8 @@ def in_graph(call: Callable[[], Any], *, jit_compile: bool) -> Callable[[], Any]
     TensorFlow it leaves alone.
     """
 
-    def whole() -> Any:
-        return call()
+    def whole(*arguments: Any) -> Any:
+        return call(*arguments)
 
     return tf.function(whole, jit_compile=jit_compile)  # type: ignore[no-any-return]
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any
 
 from runners.errors import UnfreezableError
-from runners.suite.cases import Context
+from runners.suite.cases import Context, Function
 from runners.suite.frozen import Slot, decode
 from runners.suite.recording.replay import WAY
 from runners.tensorflow.ways import WAYS, Way
@@ -40,3 +41,25 @@ class FrozenCall:
             return arrays[slot.number]
 
         return decode(json.loads(self.written), array)
+
+
+@dataclass(frozen=True)
+class CallOfArguments(FrozenCall):
+    """Prepares a call whose arrays are arguments of the compiled function, which so sees every shape."""
+
+    def __call__(self, context: Context, *arrays: Any) -> Callable[[], Any]:
+        return partial(program(context.function, self.written, context.compiled), *arrays)
+
+
+@lru_cache(maxsize=1)
+def program(
+    function: Any, written: str, compiled: Callable[[Callable[..., Any]], Callable[..., Any]]
+) -> Callable[..., Any]:
+    """A call as a function of the case's arrays that is compiled once; the last is kept."""
+    call = FrozenCall(written)
+    return compiled(lambda *arrays: call.way(function, *call.parts(arrays))())
+
+
+def call_of_arguments(function: Function, call: FrozenCall) -> FrozenCall:
+    """The call that sees every shape."""
+    return CallOfArguments(call.written)

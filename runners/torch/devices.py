@@ -135,7 +135,7 @@ class TorchDevice:
     def lookup(self, name: str) -> Any:
         return lookup(name, f"torch {version()}")
 
-    def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
+    def compiled(self, call: Callable[..., Any]) -> Callable[..., Any]:
         return call
 
 

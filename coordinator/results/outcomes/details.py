@@ -138,6 +138,7 @@ def _case(
         judged_by=rows[0].judged_by,
         input_kinds=rows[0].inputs,
         options=rows[0].options,
+        recompiled=rows[0].recompiled,
         **{measure: getattr(latencies, measure, None) for measure in _LATENCIES},
         runs=[
             RunDetail(

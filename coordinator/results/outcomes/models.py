@@ -104,6 +104,9 @@ class CaseDetail(BaseModel):
     input_kinds: str | None
     options: dict[str, Any] | None
     """How it calls the function; null if its runner does not say."""
+    recompiled: bool
+    """Its first call is in a second shape, after the same call in another shape: `cold_ms` is what a new shape
+    costs."""
     cold_ms: float | None
     """As in `case_latencies`: the median over the runs that passed, proven on the device or host_only."""
     first_cold_ms: float | None

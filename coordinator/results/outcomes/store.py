@@ -13,6 +13,7 @@ from coordinator.database.views import cases_measured, failure_text
 from coordinator.figures.counting import ANYWHERE, rule_named
 from coordinator.results.outcomes.repeat import repeat_command
 from coordinator.results.query import like_pattern
+from protocol.enums import RECOMPILED
 
 INTERNAL = ("target_id", "case_id")
 """Columns of the view that mean nothing outside the database."""
@@ -150,6 +151,7 @@ _JOBS_OF_FUNCTION = """
 """
 _OF_FUNCTION = text(f"""
 SELECT o.job_id, o.target_id, o.case_id, c.name AS "case", o.position, c.host_only, c.judged_by, c.inputs, c.options,
+       c.tags @> '["{RECOMPILED}"]' AS recompiled,
        o.run, o.verdict, o.ending, o.cause, o.rule,
        o.placement, o.proof ->> 'unproven' AS unproven, o.proof -> 'fallbacks' AS fallbacks,
        o.cold_ms, o.steady_ms, o.iqr_ms, o.samples_ms, o.duration_s,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -13,8 +14,10 @@ import torch
 from protocol.enums import Placement, TimingPolicy, Verdict
 from protocol.outcomes import Outcome
 from runners.isolation import timing
-from runners.suite.cases import Case, Function, Inputs
+from runners.suite.cases import Case, Context, Function, Inputs
 from runners.suite.device import Device
+from runners.torch import FRAMEWORK
+from tests.frameworks.common import second_shapes
 
 OutcomeOf = Callable[..., Outcome]
 
@@ -83,3 +86,34 @@ def test_what_a_call_raises_leaves_garbage_collection_as_it_was(cpu: Device) -> 
     with pytest.raises(RuntimeError, match="broken"):
         timing.steady(call, cpu.wait, budget_s=timing.BUDGET_S)
     assert gc.isenabled()
+
+
+def test_a_second_shape_is_compiled_by_the_call_that_is_timed(xla: Device, outcome_of: OutcomeOf) -> None:
+    """The preparation compiles the first shape, and later calls nothing."""
+    import torch_xla.debug.metrics as metrics
+
+    (case,) = second_shapes.cases_of(FRAMEWORK, "torch.erf")
+    counts: list[int] = []
+
+    def compilations() -> int:
+        return int((metrics.metric_data("CompileTime") or (0,))[0])
+
+    def prepare(context: Context, *arrays: Any) -> Callable[[], Any]:
+        prepared_call = case.prepare(context, *arrays)
+
+        def call() -> Any:
+            xla.wait(None)
+            before = compilations()
+            result = prepared_call()
+            xla.wait(result)
+            counts.append(compilations() - before)
+            return result
+
+        return call
+
+    outcome = outcome_of(xla, dataclasses.replace(case, prepare=prepare), TimingPolicy.steady)
+    assert (outcome.verdict, outcome.timing.position) == (Verdict.passed, 1)
+    assert outcome.timing.cold_ms is not None
+    assert outcome.timing.samples_ms == []
+    assert counts[0] == 1
+    assert not any(counts[1:])

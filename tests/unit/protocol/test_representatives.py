@@ -29,3 +29,8 @@ def test_each_function_has_one() -> None:
 )
 def test_it_is_the_plainest(cases: list[CatalogueCase], representative: str) -> None:
     assert representatives(cases) == {representative}
+
+
+def test_a_second_shape_is_timed_beside_the_representative() -> None:
+    cases = [case("f/1", "plain", "real", "recompiled"), case("f/2", "plain", "real"), case("g/1", "recompiled")]
+    assert representatives(cases) == {"f/1", "f/2", "g/1"}

@@ -7,7 +7,8 @@ package imports no framework.
 
 from __future__ import annotations
 
-from runners.jax.frozen import FrozenCall
+from runners.jax.frozen import FrozenCall, under_jit_if_possible
 from runners.suite.frozen import frozen_functions
+from runners.suite.second_shapes import with_second_shapes
 
-FUNCTIONS = frozen_functions(__name__, FrozenCall)
+FUNCTIONS = with_second_shapes(frozen_functions(__name__, FrozenCall), under_jit_if_possible)

@@ -8,6 +8,7 @@ Importing this package imports no framework.
 from __future__ import annotations
 
 from runners.suite.frozen import frozen_functions
-from runners.tensorflow.frozen import FrozenCall
+from runners.suite.second_shapes import with_second_shapes
+from runners.tensorflow.frozen import FrozenCall, call_of_arguments
 
-FUNCTIONS = frozen_functions(__name__, FrozenCall)
+FUNCTIONS = with_second_shapes(frozen_functions(__name__, FrozenCall), call_of_arguments)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
+from protocol.enums import RECOMPILED
 from runners.suite.cases import Case, Function
 from runners.suite.frozen import QUICK
 from runners.tensorflow.suites import library
@@ -123,7 +124,8 @@ NAMES: Mapping[str, Sequence[str]] = {
 
 def named(function: Function, name: str) -> Function:
     """The function by another name, with one case: of values, in float32 and plain, as far as it has such a one."""
-    case = min((case for case in function.cases if QUICK in case.tags), key=_distance)
+    quick_cases = (case for case in function.cases if QUICK in case.tags and RECOMPILED not in case.tags)
+    case = min(quick_cases, key=_distance)
     renamed = dataclasses.replace(
         case,
         id=f"{name}/{case.id.removeprefix(f'{function.name}/')}",
