@@ -2,12 +2,15 @@
 
 IEEE 754 says what a logarithm, a root or an inverse sine returns outside of its domain (NaN), so such a result is
 determined. For the functions listed here nothing says it: at a pole, of an order that is not positive, or where a shift
-is wider than its type, each library returns what its method happens to give. Pure.
+is wider than its type, each library returns what its method happens to give. The same holds for NaN in a function that
+is documented by comparisons, for the ends of a range that are no numbers, for weights of a convolution that meet the
+zeros of its padding as infinities, and for a reduction of elements that are all masked. Pure.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -90,6 +93,13 @@ _WHOLE_DIVISIONS = frozenset(
 """The functions that divide a whole number by another, if both are whole, and return whole numbers."""
 _STITCHES = frozenset({"dynamicstitch", "paralleldynamicstitch"})
 """The functions that write rows to the places of ``indices``: what stands at a place without a row, nothing says."""
+_BY_COMPARISONS = frozenset({"threshold", "softshrink", "hardshrink"})
+"""Functions documented by cases, whose last (*otherwise*) is a constant. NaN falls into it, and the CPU returns NaN."""
+_RANGES = frozenset({"linspace", "logspace", "geomspace", "arange", "range"})
+_CONVOLUTION = re.compile(r"(lazy|depthwise|separable)?conv(olution|general\w*|transpose|with\w*|\d|$)\w*")
+_OF_MASKED = "torch.masked."
+_ELEMENTWISE_OF_MASKED = frozenset({"softmax", "logsoftmax", "softmin", "normalize", "cumsum", "cumprod"})
+"""Functions of which documentation leaves the values of masked elements open; of all others, of fully masked slices."""
 
 
 def is_outside(name: str, call: str, arrays: Sequence[Array], results: Sequence[Array]) -> bool:
@@ -98,6 +108,8 @@ def is_outside(name: str, call: str, arrays: Sequence[Array], results: Sequence[
     A call that is refused has no results; nothing says either that a device has to refuse it.
     """
     key = name.rpartition(".")[2].replace("_", "").lower()
+    if _is_not_finite_enough(key, call, arrays) or (name.startswith(_OF_MASKED) and _is_masked_out(key, call, arrays)):
+        return True
     if not any(key in keys for keys in (_DOMAINS, _SHIFTS, _WHOLE_DIVISIONS, _STITCHES)):
         return False
     arguments, options = json.loads(call)["tuple"][:2]
@@ -121,6 +133,34 @@ def is_outside(name: str, call: str, arrays: Sequence[Array], results: Sequence[
     with np.errstate(invalid="ignore"):
         is_undecided = np.isnan(sum(finite))
         return bool((~(inside(*finite) | is_undecided)).any())
+
+
+def _is_not_finite_enough(key: str, call: str, arrays: Sequence[Array]) -> bool:
+    """Whether a function has NaN, or an infinity, of which nothing says what becomes of it."""
+    if key in _BY_COMPARISONS:
+        return any(np.isnan(array).any() for array in arrays if array.dtype.kind == "f")
+    if key in _RANGES:
+        return any(not np.isfinite(array).all() for array in arrays if array.dtype.kind in "fc") or '{"float":' in call
+    if _CONVOLUTION.fullmatch(key):
+        return any(not np.isfinite(array).all() for array in arrays[1:] if array.dtype.kind in "fc" and array.ndim > 2)
+    return False
+
+
+def _is_masked_out(key: str, call: str, arrays: Sequence[Array]) -> bool:
+    """Whether elements that documentation leaves open are in the result of a function of masked arrays."""
+    arguments, options = json.loads(call)["tuple"][:2]
+    by_name = dict(options["mapping"])
+    mask, values = _number(by_name.get("mask"), arrays), _number(arguments[0], arrays) if arguments else None
+    if mask is None or values is None or mask.dtype != bool:
+        return False
+    is_seen = np.broadcast_to(mask, np.broadcast_shapes(mask.shape, values.shape))
+    if key in _ELEMENTWISE_OF_MASKED:
+        return not is_seen.all()
+    if not is_seen.ndim:
+        return not is_seen
+    axis = by_name.get("dim", arguments[1] if len(arguments) > 1 else None)
+    axes = axis["tuple"] if isinstance(axis, Mapping) and "tuple" in axis else [axis] if isinstance(axis, int) else []
+    return not is_seen.any(axis=tuple(axes or range(is_seen.ndim))).all()
 
 
 def _number(argument: Any, arrays: Sequence[Array]) -> Array | None:

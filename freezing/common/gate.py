@@ -10,6 +10,7 @@ import itertools
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from freezing.common import conversion, domain, per_device, processor
 from freezing.common.agreement import Reference, judge, tolerance_of
 from freezing.common.collision import collide
 from freezing.common.samples import NO_ARRAY, Sample, chosen_first
-from freezing.common.variants import TAILS
+from freezing.common.variants import TAILS, refuses_for_this
 from runners.errors import LeftOutError, UnjudgedError
 from runners.suite.checks import Tolerance, leaves
 from runners.suite.device import Device
@@ -84,6 +85,10 @@ class GatedFunction(ABC):
     def refusing_operation(self, error: Exception) -> per_device.Refusal | None:
         """The operation within the call that raised an error, where its framework names it."""
         return None
+
+    def other_processors(self) -> Sequence[AbstractContextManager[None]]:
+        """Surroundings in which the host computes as another processor may."""
+        return ()
 
     def is_refusal(self, error: Exception) -> bool:
         """Whether an error says that the function refuses the values, shapes or dtypes of its arguments."""
@@ -188,7 +193,11 @@ class SampleGate:
             device.to_host(self._subject.call(*arguments, **options))
         except Exception as error:
             is_changed = not _equal(device.to_host(arrays), device.to_host(self._arrays(sample)))
-            is_refusal = self._subject.is_refusal(error) and not (is_changed and not self._subject.in_place)
+            is_refusal = (
+                self._subject.is_refusal(error)
+                and refuses_for_this(sample.name, str(error))
+                and not (is_changed and not self._subject.in_place)
+            )
             return error if is_refusal else None
         return None
 
@@ -224,6 +233,7 @@ class SampleGate:
         self._require_convertible(sample, call, host_result)
         self._require_in_domain(sample, call, host_result)
         self._require_determined(sample, call)
+        self._require_no_fraction(sample, call, host_result)
         self._require_any_zeros(sample, call, host_result)
         judgement = self._judge(sample, call, host_result)
         if "in_place" in case:
@@ -243,6 +253,7 @@ class SampleGate:
             raise LeftOutError("no reference agrees", str(error)) from error
         if processor.share_of(tolerance, leaves(host_result), _values_of(reference_result)) > processor.LARGEST_SHARE:
             raise LeftOutError("not determined", processor.TOO_FAR)
+        self._require_same_elsewhere(sample, call, tolerance, _values_of(reference_result))
         result, digests = self._pack.add_tree(reference_result)
         return {
             "kind": "value",
@@ -381,6 +392,27 @@ class SampleGate:
             self._subject.tolerance(sample.dtype, host_result), leaves(host_result), leaves(other_result)
         ):
             raise LeftOutError("not determined", processor.BY_A_ZERO)
+
+    def _require_same_elsewhere(self, sample: Sample, call: str, tolerance: Tolerance, references: list[Any]) -> None:
+        for surroundings in self._subject.other_processors():
+            with surroundings:
+                result = self._observe(self._subject.call, sample, call, 1)
+            if processor.is_other(tolerance, leaves(result), references):
+                raise LeftOutError("not determined", processor.ELSEWHERE)
+
+    def _require_no_fraction(self, sample: Sample, call: str, host_result: Any) -> None:
+        """A whole number that stands for a fraction is rounded by each library in its own way."""
+        arrays = [self._pack.array(digest) for digest in sample.arrays]
+        if not conversion.are_whole(sample.dtype, leaves(host_result)):
+            return
+        floats = conversion.as_floats(sample.dtype, arrays)
+        try:
+            arguments, options = self._subject.arguments(call, self._subject.device.to_device(floats, "float64"))
+            results = leaves(self._subject.device.to_host(self._subject.call(*arguments, **options)))
+        except Exception:  # it takes whole numbers alone
+            return
+        if conversion.has_fraction(leaves(host_result), results):
+            raise LeftOutError("not determined", conversion.FRACTION)
 
 
 def _values_of(tree: Any) -> list[Any]:

@@ -18,6 +18,9 @@ Array = np.ndarray[Any, Any]
 LARGEST_SHARE = 0.2
 """Of a tolerance: more of it than the host's result takes, another processor's may take twice and again."""
 TOO_FAR = "its result on the CPU takes more than a fifth of its tolerance, and another processor rounds otherwise"
+ELSEWHERE = (
+    "a processor that rounds each step, joins elements in another order or has more threads gives another result"
+)
 BY_A_ZERO = "the sign of a zero decides its result"
 
 
@@ -35,6 +38,23 @@ def _largest_share(tolerance: Tolerance, result: Array, reference: Array) -> flo
     difference, bound = np.abs(one - other), tolerance.absolute + tolerance.relative * np.abs(other)
     shares = np.divide(difference, bound, out=np.full(difference.shape, np.inf), where=bound > 0)
     return float(np.where(difference == 0, 0.0, shares).max(initial=0.0))
+
+
+def is_other(tolerance: Tolerance, results: Sequence[Leaf], references: Sequence[Array]) -> bool:
+    """Whether a real result that was computed in other steps takes too much of its tolerance, or is no number."""
+    pairs = [
+        (one, other) for one, other in zip(results, references) if other.dtype.kind == one.values.dtype.kind == "f"
+    ]
+    return any(
+        not np.array_equal(_not_finite(one.values), _not_finite(other), equal_nan=True)
+        or _largest_share(tolerance, one.values, other) > LARGEST_SHARE
+        for one, other in pairs
+        if one.values.shape == other.shape
+    )
+
+
+def _not_finite(values: Array) -> Array:
+    return np.where(np.isfinite(values), 0.0, values)
 
 
 def has_zero(array: Array) -> bool:

@@ -17,16 +17,18 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from freezing.common import domain, per_device, processor
+from freezing.common import conversion, domain, per_device, processor
 from freezing.common.admission import ASKS_FOR_CPU
 from freezing.common.flow import asks_for_cpu
 from freezing.common.kinds import mark_quick
 from freezing.common.parts import LISTED, LISTED_VARIANTS, Reason, add_left_out
-from freezing.common.variants import TAILS
+from freezing.common.variants import OVERLAPPING_WRITE, TAILS, refuses_for_this
 from protocol.enums import DOCUMENTED_PER_DEVICE
 from runners import frameworks
 from runners.isolation.harness import prepared_call
@@ -41,8 +43,11 @@ EXAMPLES = "docs"
 FOLDER = Path(__file__).resolve().parents[2] / "runners"
 RULES = {"tensorflow": "freezing.tensorflow.rules"}
 """By framework, the module with the rules that only it shows."""
+OTHER_REFUSAL = "the host refuses its layout of memory, and not what the call writes"
 Frozen = Mapping[str, Any]
 """A case as its file has it."""
+OtherProcessors = Callable[[], Sequence[AbstractContextManager[None]]]
+"""Gives the surroundings in which the host computes as another processor may."""
 Arrays = Sequence[Any]
 
 
@@ -82,6 +87,7 @@ class Pruner:
         cases: Mapping[str, Case],
         packs: PackSet,
         rules: FrameworkRules,
+        other_processors: OtherProcessors,
         deadly: Collection[str] = (),
     ) -> None:
         self._device = device
@@ -89,6 +95,7 @@ class Pruner:
         self._cases = cases
         self._packs = packs
         self._rules = rules
+        self._other_processors = other_processors
 
     def reason(self, frozen_case: Frozen) -> str | None:
         """Why the case is left out, or None if it stays."""
@@ -101,7 +108,9 @@ class Pruner:
         case = self._case(frozen_case)
         if reason := self._rules.reason_undetermined(self._call(case)):
             return reason
-        return None if "refuses" in frozen_case else self._reason_of_result(frozen_case, case, arrays, references)
+        if "refuses" in frozen_case:
+            return self._reason_of_refusal(frozen_case["name"], case)
+        return self._reason_of_result(frozen_case, case, arrays, references)
 
     def refusal(self, frozen_case: Frozen) -> per_device.Refusal | None:
         """The operation within a call that refuses it."""
@@ -118,12 +127,19 @@ class Pruner:
     ) -> str | None:
         tolerance = Tolerance(*frozen_case["tolerance"])
         results = self._run(case)
+        if conversion.are_whole(case.dtype, results) and self._has_fraction(case, results):
+            return conversion.FRACTION
         if processor.share_of(tolerance, results, references) > processor.LARGEST_SHARE:
             return processor.TOO_FAR
         if TAILS in frozen_case["tags"] and any(map(processor.has_zero, arrays)):
             others = list(map(processor.with_other_zeros, arrays))
             if processor.differ(tolerance, results, self._run(dataclasses.replace(case, arguments=lambda _: others))):
                 return processor.BY_A_ZERO
+        for surroundings in self._other_processors():
+            with surroundings:
+                results = self._run(case)
+            if processor.is_other(tolerance, results, references):
+                return processor.ELSEWHERE
         return None
 
     def _is_deadly(self, frozen_case: Frozen) -> bool:
@@ -131,6 +147,24 @@ class Pruner:
 
     def _case(self, frozen_case: Frozen) -> Case:
         return self._cases[_id(frozen_case)]
+
+    def _reason_of_refusal(self, name: str, case: Case) -> str | None:
+        if not name.endswith(OVERLAPPING_WRITE):
+            return None
+        try:
+            self._run(case)
+        except Exception as error:
+            return None if refuses_for_this(name, str(error)) else OTHER_REFUSAL
+        return OTHER_REFUSAL
+
+    def _has_fraction(self, case: Case, results: Sequence[Leaf]) -> bool:
+        floats = dataclasses.replace(
+            case, dtype="float64", arguments=lambda inputs: conversion.as_floats(case.dtype, case.arguments(inputs))
+        )
+        try:
+            return conversion.has_fraction(results, self._run(floats))
+        except Exception:  # it takes whole numbers alone
+            return False
 
     def _call(self, case: Case) -> Callable[[], object]:
         """The case's call, which raises if the host refuses it."""
@@ -199,7 +233,7 @@ def prune(framework: str, deadly: Collection[str]) -> None:
     folder = FOLDER / framework / "suites" / SUITE
     packs = packs_in(folder)
     device = backend.load_device("cpu")
-    pruner = Pruner(device, cases, packs, rules_of(framework), deadly)
+    pruner = Pruner(device, cases, packs, rules_of(framework), other_processors_of(framework), deadly)
     docstring = per_device.docstring_of(device.lookup)
     base: list[dict[str, Any]] = []
     for pack, name, list_name in zip(packs.packs, (PACK, VARIANTS_PACK), (LISTED, LISTED_VARIANTS)):
@@ -233,6 +267,15 @@ def prune_examples(framework: str) -> None:
         list_path = folder / LISTED
         list_path.write_text(add_left_out(list_path.read_text(), left_out, framework))
     report(EXAMPLES, len(packs.cases), left_out)
+
+
+def other_processors_of(framework: str) -> OtherProcessors:
+    """The surroundings of ``freezing.FRAMEWORK.processor``; none where the framework has no such module."""
+    name = f"freezing.{framework}.processor"
+    if find_spec(name) is None:
+        return lambda: ()
+    surroundings: OtherProcessors = import_module(name).other_processors
+    return surroundings
 
 
 def report(name: str, total: int, left_out: Sequence[Reason]) -> None:

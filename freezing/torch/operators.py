@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
 from freezing.common.agreement import Reference
 from freezing.common.gate import Arguments, GatedFunction
 from freezing.torch import references
+from freezing.torch.processor import other_processors
 from runners.suite.checks import Tolerance
 from runners.torch.devices import Cpu
 from runners.torch.frozen import FrozenCall
@@ -51,6 +53,9 @@ class OperatorFunction(GatedFunction):
 
     def tolerance(self, dtype: str, result: Any) -> Tolerance:
         return references.tolerance_of(self._op, dtype, result)
+
+    def other_processors(self) -> Sequence[AbstractContextManager[None]]:
+        return other_processors()
 
     def same_as(self) -> Callable[..., Any] | None:
         operator: Callable[..., Any] = self._op.op

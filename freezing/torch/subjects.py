@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from freezing.common.agreement import Reference
 from freezing.common.gate import Arguments, GatedFunction
 from freezing.torch import references
+from freezing.torch.processor import other_processors
 from runners.torch.devices import Cpu
 from runners.torch.frozen import FrozenCall
 from runners.torch.ways import Way
@@ -24,6 +26,9 @@ class WaySubject(GatedFunction):
 
     def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
         yield "float64", lambda: references.in_float64(self.call, fresh)
+
+    def other_processors(self) -> Sequence[AbstractContextManager[None]]:
+        return other_processors()
 
 
 def called_by(way: Way, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,17 @@ import numpy as np
 import torch
 from freezing.common.agreement import Reference
 from freezing.common.gate import Arguments, GatedFunction
-from freezing.common.variants import OFFSET, OVERLAPPING, SECOND_ORDER, Array, Call, Variant, is_contiguous, slots
+from freezing.common.variants import (
+    OFFSET,
+    OVERLAPPING,
+    OVERLAPPING_WRITE,
+    SECOND_ORDER,
+    Array,
+    Call,
+    Variant,
+    is_contiguous,
+    slots,
+)
 from freezing.torch.operators import OperatorFunction
 from freezing.torch.subjects import called_by
 from protocol.enums import GRADIENT, REFUSES
@@ -44,6 +55,9 @@ class ThroughView(GatedFunction):
 
     def tolerance(self, dtype: str, result: Any) -> Tolerance:
         return self._function.tolerance(dtype, result)
+
+    def other_processors(self) -> Sequence[AbstractContextManager[None]]:
+        return self._function.other_processors()
 
 
 def _with_buffer(results: list[Any], view: Any) -> list[Any]:
@@ -133,7 +147,7 @@ def _second_order(call: Call, rng: np.random.Generator) -> Call:
 
 
 OF_TORCH: Sequence[Variant] = (
-    Variant("overlapping-write", REFUSES, _can_be_written, _first_overlaps),
+    Variant(OVERLAPPING_WRITE, REFUSES, _can_be_written, _first_overlaps),
     Variant(OFFSET, OFFSET, _can_be_offset, _offset),
     Variant(OVERLAPPING, OVERLAPPING, _can_overlap, _overlapping),
     Variant(SECOND_ORDER, SECOND_ORDER, lambda call: GRADIENT in call.tags, _second_order),

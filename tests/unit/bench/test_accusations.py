@@ -89,3 +89,11 @@ def test_the_figures_are_of_each_draw_and_the_last_is_promised() -> None:
     assert sum(figure.n or 0 for figure in parts) == 120
     promised_figures = [name for name, figure in figures.items() if figure.met is not None]
     assert promised_figures == [f"accusations_{max(label.draw for label in accusations.labels())}"]
+
+
+@pytest.mark.parametrize("framework", accusations.FRAMEWORKS)
+def test_a_labelled_case_that_a_rule_left_out_says_by_which(framework: str) -> None:
+    reasons = accusations.removal_reasons(framework)
+    labelled_cases = {label.case for label in accusations.labels()} & set(reasons)
+    assert labelled_cases
+    assert all(reasons[case] for case in labelled_cases)

@@ -111,8 +111,12 @@ def copied_from_pinned_memory(context: Context, values: Any) -> Callable[[], Any
 
 
 def needs_another_device(context: Context) -> str | None:
-    """The reason for which nothing is to be tried."""
-    return "the host's memory is pinned for a device beside it" if context.device.type == "cpu" else None
+    """The reason for which nothing is to be tried: torch pins memory for its accelerator, and refuses without one."""
+    import torch
+
+    accelerator = torch.accelerator.current_accelerator()
+    is_accelerator = accelerator is not None and accelerator.type == context.device.type
+    return None if is_accelerator else "torch pins the host's memory for what it calls an accelerator alone"
 
 
 pinned = charted("torch.Tensor.pin_memory", np.array, copied_from_pinned_memory)

@@ -21,6 +21,10 @@ METHOD_OF_ORDER = json.dumps({"tuple": [[{"array": 0}, 2], {"mapping": []}]})
 GRADIENT = json.dumps({"tuple": [[{"array": 0}], {"mapping": []}, [0], [{"array": 1}]], "way": "gradient"})
 STITCH = json.dumps({"tuple": [[[{"array": 0}, {"array": 1}], [{"array": 2}]], {"mapping": []}]})
 NAMED_STITCH = json.dumps({"tuple": [[], {"mapping": [["indices", [{"array": 0}, {"array": 1}]], ["data", []]]}]})
+MASKED = json.dumps({"tuple": [[{"array": 0}], {"mapping": [["mask", {"array": 1}], ["dim", {"tuple": [1]}]]}]})
+MASKED_ALONG_ALL = json.dumps({"tuple": [[{"array": 0}], {"mapping": [["mask", {"array": 1}]]}]})
+MASKED_ALONG_ONE = json.dumps({"tuple": [[{"array": 0}, 0], {"mapping": [["mask", {"array": 1}]]}]})
+TWO_BY_TWO, WEIGHT = [[1.0, 2.0], [3.0, 4.0]], [[[1.0, 2.0]]]
 INFINITE, NAN = float("inf"), float("nan")
 
 
@@ -47,6 +51,19 @@ INFINITE, NAN = float("inf"), float("nan")
     ("tf.dynamic_stitch", STITCH, [[0, 3], 1, [2.0]]),
     ("tf.raw_ops.DynamicStitch", NAMED_STITCH, [[0], [2_000_000]]),
     ("tf.raw_ops.ParallelDynamicStitch", NAMED_STITCH, [[0, 1], [1]]),
+    ("torch.nn.functional.threshold", ONE, [[NAN, 1.0]]),
+    ("torch.nn.Softshrink", ONE, [[NAN]]),
+    ("torch.linspace", POSITIONAL, [NAN, 4.0]),
+    ("jax.numpy.linspace", POSITIONAL, [1.0, INFINITE]),
+    ("torch.arange", json.dumps({"tuple": [[{"float": "nan"}, 4], {"mapping": []}]}), []),
+    ("torch.nn.functional.conv_transpose3d", POSITIONAL, [WEIGHT, [[[1.0, INFINITE]]]]),
+    ("tf.nn.conv2d", POSITIONAL, [WEIGHT, [[[NAN]]]]),
+    ("jax.lax.conv_general_dilated", POSITIONAL, [WEIGHT, [[[NAN]]]]),
+    ("torch.masked.amax", MASKED, [TWO_BY_TWO, [[True, False], [False, False]]]),
+    ("torch.masked.argmin", MASKED_ALONG_ONE, [TWO_BY_TWO, [[True, False], [True, False]]]),
+    ("torch.masked.median", MASKED_ALONG_ONE, [1.0, False]),
+    ("torch.masked.sum", MASKED_ALONG_ALL, [TWO_BY_TWO, [False, False]]),
+    ("torch.masked.log_softmax", MASKED_ALONG_ALL, [TWO_BY_TWO, [[True, True], [True, False]]]),
 ])  # fmt: skip
 def test_a_number_outside_of_the_domain_makes_no_case(name: str, call: str, arrays: Sequence[Any]) -> None:
     assert is_outside(name, call, list(map(np.array, arrays)), [np.array([1])])
@@ -74,6 +91,17 @@ def test_a_number_outside_of_the_domain_makes_no_case(name: str, call: str, arra
     ("tf.raw_ops.DynamicStitch", NAMED_STITCH, [[0, 1], [1]]),
     ("tf.raw_ops.DynamicStitch", NAMED_STITCH, [np.zeros(0, int), np.zeros(0, int)]),
     ("tf.dynamic_stitch", ONE, [[0, 3]]),
+    ("torch.nn.functional.threshold", ONE, [[INFINITE]]),
+    ("torch.nn.functional.hardtanh", ONE, [[NAN]]),
+    ("torch.linspace", POSITIONAL, [1.0, 4.0]),
+    ("torch.nn.functional.conv2d", POSITIONAL, [[[[INFINITE]]], WEIGHT]),
+    ("torch.nn.functional.conv2d", POSITIONAL, [WEIGHT, WEIGHT, [NAN]]),
+    ("torch.convert", POSITIONAL, [WEIGHT, [[[NAN]]]]),
+    ("torch.masked.amax", MASKED, [TWO_BY_TWO, [[True, False], [False, True]]]),
+    ("torch.masked.amax", MASKED_ALONG_ALL, [TWO_BY_TWO, [[True, False], [False, False]]]),
+    ("torch.masked.softmax", MASKED_ALONG_ALL, [TWO_BY_TWO, [True, True]]),
+    ("torch.masked.amax", ONE, [TWO_BY_TWO]),
+    ("torch.amax", MASKED, [TWO_BY_TWO, [[False, False], [False, False]]]),
 ])  # fmt: skip
 def test_a_number_in_the_domain_or_of_which_a_standard_speaks_does(name: str, call: str, arrays: Sequence[Any]) -> None:
     assert not is_outside(name, call, list(map(np.array, arrays)), [np.array([1])])

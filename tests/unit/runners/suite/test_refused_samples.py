@@ -11,6 +11,7 @@ import pytest
 from freezing.common.agreement import Reference
 from freezing.common.gate import ACCEPTED, ENOUGH, Arguments, GatedFunction, SampleGate
 from freezing.common.samples import Sample
+from freezing.common.variants import OVERLAPPING_WRITE
 from protocol.enums import DOCUMENTED_PER_DEVICE, REFUSES
 from runners.suite.device import Device
 from runners.suite.frozen import PackWriter
@@ -52,6 +53,9 @@ class Called(GatedFunction):
 SAMPLES = [Sample(f"float32-{number}-index-far", "float32", "{}", (), ("plain", REFUSES), 0) for number in range(2)]
 
 
+OVERLAPPING = Sample(f"float32-0-{OVERLAPPING_WRITE}", "float32", "{}", (), ("strided", REFUSES), 0)
+
+
 def raising(*errors: type[Exception] | None) -> Callable[[], Any]:
     """A function that ends in each of these ways in turn."""
     ends = itertools.cycle(errors)
@@ -87,3 +91,15 @@ def test_what_is_not_always_refused_for_its_arguments_is_left_out(errors: Sequen
     assert gate.admit_refused(SAMPLES[:1], 1) == 0
     assert gate.cases == []
     assert gate.left_out == [("float32-0-index-far", ACCEPTED, "")]
+
+
+@pytest.mark.parametrize(
+    ("message", "admitted"),
+    [("more than one element of the written-to tensor refers to a single memory location", 1), ("out of bounds", 0)],
+)
+def test_a_write_through_a_view_is_a_case_if_it_is_refused_for_what_it_writes(message: str, admitted: int) -> None:
+    def call() -> None:
+        raise RuntimeError(message)
+
+    gate = SampleGate(Called(call), PackWriter())
+    assert gate.admit_refused([OVERLAPPING], 1) == admitted

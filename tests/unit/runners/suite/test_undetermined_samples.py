@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, cast
 
 import numpy as np
@@ -208,3 +209,51 @@ def test_the_share_of_a_tolerance_is_of_finite_numbers(
     leaf = Leaf(np.array(result), "float64", "cpu")
     assert processor.share_of(Tolerance(0.0, 1.0), [leaf], [np.array(expected)]) == share
     assert processor.share_of(Tolerance(0.0, 0.0), [leaf], [np.array(expected)]) == (share and math.inf)
+
+
+def mean(values: Array) -> Array:
+    """A mean of whole numbers that is cut to one; of floats it is a fraction."""
+    result = values.mean()
+    return np.array(result if values.dtype.kind == "f" else int(result)).astype(values.dtype)
+
+
+@pytest.mark.parametrize(("values", "reasons"), [
+    ((1, 3), []),
+    ((1, 2), [("int32-0", "not determined", conversion.FRACTION)]),
+])  # fmt: skip
+def test_a_whole_number_that_stands_for_a_fraction_makes_no_case(
+    values: Sequence[int], reasons: list[tuple[str, str, str]]
+) -> None:
+    pack = PackWriter()
+    digest = pack.add(np.array(values, np.int32), "int32")
+    gate = SampleGate(Called(mean), pack)
+    gate.admit([Sample("int32-0", "int32", "{}", (digest,), ("plain",), len(values))], 1)
+    assert gate.left_out == reasons
+
+
+class ElsewhereOtherwise(Called):
+    """A function whose result on another processor is multiplied by a factor."""
+
+    def __init__(self, factor: float) -> None:
+        self._factor = 1.0
+        self._factor_elsewhere = factor
+        super().__init__(lambda values: (values * self._factor).astype(np.float32))
+
+    def other_processors(self) -> Sequence[AbstractContextManager[None]]:
+        return nullcontext(), self._elsewhere()
+
+    @contextmanager
+    def _elsewhere(self) -> Iterator[None]:
+        self._factor = self._factor_elsewhere
+        yield
+        self._factor = 1.0
+
+
+@pytest.mark.parametrize(("factor", "is_case"), [(1.0, True), (1 + 1e-6, True), (1 + 1e-5, False), (math.inf, False)])
+def test_what_another_processor_computes_otherwise_makes_no_case(factor: float, is_case: bool) -> None:
+    pack = PackWriter()
+    digest = pack.add(np.array([2.0, 3.0], np.float32), "float32")
+    gate = SampleGate(ElsewhereOtherwise(factor), pack)
+    gate.admit([Sample("float32-0", "float32", "{}", (digest,), ("plain",), 2)], 1)
+    expected_reasons = [] if is_case else [("float32-0", "not determined", processor.ELSEWHERE)]
+    assert gate.left_out == expected_reasons
