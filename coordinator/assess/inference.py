@@ -424,8 +424,11 @@ class SiteResolver(Resolver):
         return next((scope[name] for scope in reversed(self._scopes[:-1]) if name in scope), None)
 
     def _tested_class(self, test: ast.expr) -> tuple[str, Binding]:
-        """The name that a condition asks for its class, and the value that it has if it is of that class."""
+        """The name that a condition asks for its class, and the value that it has if the condition holds."""
         match test:
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                name, value = self._tested_class(operand)
+                return name, OTHER if isinstance(value, Thing) and value.is_array else None
             case ast.BoolOp(op=ast.And(), values=[first, *_]):
                 return self._tested_class(first)
             case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), classes]):

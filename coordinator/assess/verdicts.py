@@ -8,7 +8,7 @@ only others do, or where a single case, or the last digits of its values, are al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -32,6 +32,8 @@ NEARLY_ALL = 0.9
 """The share of similar cases that must fail or fall back for a finding."""
 FEWEST_CASES = 2
 """Minimum number of similar cases for a finding, because a single case can be exceptional."""
+MAJORITY = 0.5
+"""The share of a function's cases that must fail if all similar failing cases are variants of one."""
 SLOW = 10.0
 """Default factor from which a function is slow, relative to the target's usual ratio."""
 UNUSUAL = frozenset({GRADIENT, InputKind.empty, InputKind.zero_dim})
@@ -192,12 +194,26 @@ class _Seen:
         if len(failing) == len(basis) and self._do_nearly_all(self.counted):
             return self._met(self.counted, "cases of any kind")
         if len(basis) == 1:
-            return self._make(basis, words, Weight.note, Meets.may_be_met, None, "a single case says so")
+            return self._make(basis, words, Weight.note, Meets.may_be_met, None, SINGLE)
         return self._conditional(basis, words)
 
     def _do_nearly_all(self, cases: Sequence[CaseEvidence]) -> bool:
-        failing = sum(map(self.is_failing, cases))
-        return failing >= FEWEST_CASES and failing >= NEARLY_ALL * len(cases)
+        failing = list(filter(self.is_failing, cases))
+        return self._are_several(failing) and len(failing) >= NEARLY_ALL * len(cases)
+
+    def _are_several(self, failing: Sequence[CaseEvidence]) -> bool:
+        """Whether failing cases are more than one exception.
+
+        The variants of a case have its arguments with other values, dtypes or sizes. If these arguments are
+        exceptional, as in ``x.repeat(0)``, all variants raise or are wrong. So they count as one case, unless most
+        cases of the function end so. Variants that fall back count by themselves: that depends on less than values.
+        """
+        if len(failing) < FEWEST_CASES or self.kind is Kind.falls_back:
+            return len(failing) >= FEWEST_CASES
+        names = {case.case for case in self.counted}
+        if len({_base_of(case.case, names) for case in failing}) >= FEWEST_CASES:
+            return True
+        return sum(map(self.is_failing, self.counted)) >= MAJORITY * len(self.counted)
 
     def _met(self, basis: Sequence[CaseEvidence], words: str) -> SiteVerdict:
         if self._only_imprecise(basis):
@@ -213,8 +229,8 @@ class _Seen:
             return self._make(basis, words, Weight.note, meets, condition, IMPRECISE)
         if meets is Meets.met and condition and condition.failing >= FEWEST_CASES and condition.is_exact:
             return self._make(basis, words, Weight.finding, meets, condition)
-        if sum(map(self.is_failing, basis)) < FEWEST_CASES:
-            return self._make(basis, words, Weight.note, Meets.may_be_met, condition, "a single case says so")
+        if not self._are_several(list(filter(self.is_failing, basis))):
+            return self._make(basis, words, Weight.note, Meets.may_be_met, condition, SINGLE)
         return self._make(basis, words, Weight.condition, Meets.may_be_met, condition)
 
     def _not_met(self, why: str) -> SiteVerdict:
@@ -255,6 +271,13 @@ class _Seen:
         )
 
 
+def _base_of(case: str, names: Set[str]) -> str:
+    """The case of which a case is a variant, or itself: ``float32-3`` of ``float32-3-tails``."""
+    parts = case.split("-")
+    prefixes = ("-".join(parts[:count]) for count in range(1, len(parts)))
+    return next((prefix for prefix in prefixes if prefix in names), case)
+
+
 def _agreeing(call: CallSite, cases: Sequence[CaseEvidence]) -> tuple[list[CaseEvidence], str]:
     """The cases that agree with the call in the value of a keyword and differ in none, and these keywords in words.
     They are used when the number of arguments differs, because a call may name an argument that a case gives by
@@ -283,6 +306,7 @@ def _is_plain(value: object) -> bool:
     return isinstance(value, (str, int, float))
 
 
+SINGLE = "a single case says so"
 IMPRECISE = "only the last digits differ: they would be right in the next narrower float type"
 
 

@@ -74,6 +74,28 @@ def _in(case: CaseEvidence, dtypes: list[str]) -> CaseEvidence:
     return replace(case, options=case.options.model_copy(update={"dtypes": dtypes}))
 
 
+@pytest.mark.parametrize(
+    ("passing", "names", "weight"),
+    [
+        (5, ["float32-3", "float32-3-tails", "float32-3-sized-odd"], Weight.note),
+        (5, ["float32-3", "float32-30", "float32-4"], Weight.finding),
+        (3, ["float32-3", "float32-3-tails", "float32-3-sized-odd"], Weight.finding),
+    ],
+)
+def test_variants_of_one_failing_case_are_one_case_unless_most_cases_fail(
+    passing: int, names: list[str], weight: Weight
+) -> None:
+    cases = [case(name, "failed") for name in names]
+    passing_cases = several(passing, "zero", "passed", InputKind.zero_dim)
+    assert only(assessment_of([*cases, *passing_cases])).verdict.weight is weight
+
+
+def test_variants_of_one_case_that_fall_back_are_a_finding() -> None:
+    cases = [case(name, "fell_back") for name in ("float32-3", "float32-3-tails")]
+    passing_cases = several(5, "zero", "passed", InputKind.zero_dim)
+    assert only(assessment_of([*cases, *passing_cases])).verdict.weight is Weight.finding
+
+
 def test_integers_are_usual_where_a_function_takes_nothing_else() -> None:
     assert only(assessment_of(several(2, "index", "failed", dtype="int64"))).verdict.weight is Weight.finding
 

@@ -445,6 +445,16 @@ def f(x, y):
     assert jax_names(code) == ["jax.numpy.add", "jax.Array.mean"]
 
 
+def test_a_value_that_is_no_array_under_a_condition_has_no_methods_of_arrays() -> None:
+    code = """
+def f(image: torch.Tensor):
+    if not isinstance(image, torch.Tensor):
+        to_image(image.mode)
+    return image.mode()
+"""
+    assert [(site.line, site.function) for site in sites(code)] == [(8, "torch.Tensor.mode")]
+
+
 def test_an_element_of_an_instance_is_what_its_class_gives() -> None:
     assert jax_names(LAYERS) == ["jax.numpy.zeros", "jax.numpy.add", "jax.numpy.multiply"]
 
