@@ -1,4 +1,4 @@
-"""What a second shape costs a process that has run a function: on the function's page and over REST."""
+"""What a second shape costs a process that has run a function: on the function's page and as its JSON."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ def test_it_says_nothing_where_no_second_shape_was_timed(world: World) -> None:
     assert "A second shape" not in text_of(world.page("/campaigns/1/functions/torch/torch.sin"))
 
 
-def test_over_rest_the_case_says_that_its_shape_is_the_second(world: World) -> None:
-    (target,) = world.get("/campaigns/1/functions/torch/torch.exp")["targets"]
+def test_as_json_the_case_says_that_its_shape_is_the_second(world: World) -> None:
+    address = f"{world.coordinator.url}/campaigns/1/functions/torch/torch.exp"
+    (target,) = world.coordinator.http.get(address, params={"as": "json"}).json()["targets"]
     times = {case["case"]: (case["recompiled"], case["cold_ms"], case["first_cold_ms"]) for case in target["cases"]}
     assert times == {"torch.exp/0": (False, 3.5, 5.0), "torch.exp/1-recompiled": (True, 42.0, None)}

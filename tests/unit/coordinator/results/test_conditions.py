@@ -113,6 +113,8 @@ def test_inputs_and_gradients_are_options_too() -> None:
     assert fails(*empty, case("passed", "float32", 1, "plain")) == ("on empty input (2 of 2), not otherwise (0 of 1)")
     gradients = [case("failed", "float32", 1, "gradient")] * 2
     assert fails(*gradients, *[case()] * 3) == "in gradient cases (2 of 2), not otherwise (0 of 3)"
+    recompiled = case("failed", "float32", 1, "recompiled")
+    assert fails(recompiled, *[case()] * 3) == "in recompiled cases (1 of 1, a single case), not otherwise (0 of 3)"
 
 
 def test_several_keywords_are_told_as_one_or_the_other_and_missing_ones_alone() -> None:
