@@ -63,7 +63,7 @@ async def make(dsn: str, *sizes: Size, is_analyzed: bool = True) -> list[int]:
             """ '{"hardware": "none", "environment": "bench", "host": "here", "system": "none"}')"""
             " ON CONFLICT DO NOTHING"
         )
-        campaigns = [await _campaign(connection, each) for each in sizes]
+        campaigns = [await _campaign(connection, size) for size in sizes]
         await connection.execute("SET session_replication_role = origin")
         # As autovacuum does sooner or later.
         if is_analyzed:

@@ -69,8 +69,8 @@ def _measure(place: Path, dsn: str) -> tuple[list[float], list[float], list[floa
         asyncio.run(ceiling.run(floor, CASES, 1))
         for number in range(ROUNDS):
             # As autovacuum does sooner or later: who it came to first would decide the round.
-            for each in (dsn, floor):
-                asyncio.run(ceiling.vacuum(each))
+            for address in (dsn, floor):
+                asyncio.run(ceiling.vacuum(address))
             campaign = house.submit(runs=RUNS)
             house.wait(campaign)
             rates.append(asyncio.run(ceiling.stored_per_second(dsn, campaign)))

@@ -55,9 +55,9 @@ def _round(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.4g}")
     if isinstance(value, dict):
-        return {key: _round(each) for key, each in value.items()}
+        return {key: _round(member) for key, member in value.items()}
     if isinstance(value, list | tuple):
-        return [_round(each) for each in value]
+        return [_round(member) for member in value]
     return value
 
 

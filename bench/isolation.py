@@ -57,7 +57,7 @@ def run() -> Iterator[Figure]:
         baseline_value=everything,
         ratio=everything / (measurements.start_s + alone),
         n=len(measurements.fresh),
-        spread=[each * count / (measurements.start_s + alone) for each in spread(measurements.fresh)],
+        spread=[ratio * count / (measurements.start_s + alone) for ratio in spread(measurements.fresh)],
         detail={
             **detail,
             "start_once_s": measurements.start_s,
@@ -155,7 +155,7 @@ async def _measure(seed: int) -> Measured:
         raise CannotRunError(str(error)) from error
     start_s = time.monotonic() - began
     try:
-        (suite,) = (each for each in offer.catalogue().suites if each.name == SUITE)
+        (suite,) = (suite_offer for suite_offer in offer.catalogue().suites if suite_offer.name == SUITE)
         functions = list(dict.fromkeys(case.function for case in suite.cases))
         measurements = Measured(start_s, functions, len(suite.cases))
         say("isolation", f"{len(functions)} functions, {len(suite.cases)} cases, ready after {start_s:.1f} s")

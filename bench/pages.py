@@ -180,7 +180,7 @@ def _matrix(house: House, campaign: int) -> Figure:
             page.goto(address, wait_until="load")
             durations_ms.append(float(page.evaluate(PAINTED)))
         rows = page.locator("table tbody tr").count()
-        metrics = {each["name"]: each["value"] for each in devtools.send("Performance.getMetrics")["metrics"]}
+        metrics = {metric["name"]: metric["value"] for metric in devtools.send("Performance.getMetrics")["metrics"]}
     say("pages", f"matrix: interactive after {middle(durations_ms):.0f} ms")
     return Figure(
         "matrix_interactive",
@@ -243,11 +243,11 @@ def _wait_added_up(house: House, campaigns: Sequence[int]) -> None:
     """The matrices are added up beside the requests, once a campaign."""
     began = time.monotonic()
     with httpx.Client(base_url=site(house), headers=access(house), timeout=60.0, trust_env=False) as http:
-        for each in campaigns:
-            path = f"/api/v1/campaigns/{each}/matrix?limit=1"
+        for campaign in campaigns:
+            path = f"/api/v1/campaigns/{campaign}/matrix?limit=1"
             while not http.get(path).raise_for_status().json()["freshness"]["current"]:
                 if time.monotonic() - began > ADDED_UP_S:
-                    raise CannotRunError(f"the matrix of campaign {each} is not added up after {ADDED_UP_S:g} s")
+                    raise CannotRunError(f"the matrix of campaign {campaign} is not added up after {ADDED_UP_S:g} s")
                 time.sleep(1.0)
     say("pages", f"added up in {time.monotonic() - began:.0f} s")
 

@@ -49,7 +49,7 @@ class Compared:
 
 
 def run() -> Iterator[Figure]:
-    framework = next((each for each in TOOLS if importlib.util.find_spec(each)), None)
+    framework = next((tool for tool in TOOLS if importlib.util.find_spec(tool)), None)
     if framework is None:
         raise CannotRunError("no framework is installed here; run: portolan-runner setup torch")
     module = frameworks.load(framework)
@@ -63,7 +63,7 @@ def run() -> Iterator[Figure]:
 def _against_their_tool(framework: str, device: Device, cases: Sequence[Case]) -> Iterator[Figure]:
     baseline = f"{TOOLS[framework].words}, in turn, same calls, same threads"
     comparisons = _compare(framework, device, cases)
-    ratios = [each.ratio for each in comparisons]
+    ratios = [comparison.ratio for comparison in comparisons]
     detail = {"framework": framework, "rounds": ROUNDS}
     yield Figure(
         f"{framework}_median_ratio",
@@ -78,9 +78,9 @@ def _against_their_tool(framework: str, device: Device, cases: Sequence[Case]) -
         spread=spread(ratios),
         detail={**detail, "cheapest_us": comparisons[0].theirs_us, "dearest_us": comparisons[-1].theirs_us},
     )
-    long_enough = [each for each in comparisons if each.theirs_us > CHEAPEST_US]
-    near = within([each.ratio for each in long_enough], EACH_WITHIN)
-    far = {each.case: each.ratio for each in long_enough if abs(each.ratio - 1) > EACH_WITHIN}
+    long_enough = [comparison for comparison in comparisons if comparison.theirs_us > CHEAPEST_US]
+    near = within([pair.ratio for pair in long_enough], EACH_WITHIN)
+    far = {pair.case: pair.ratio for pair in long_enough if abs(pair.ratio - 1) > EACH_WITHIN}
     yield Figure(
         f"{framework}_calls_that_agree",
         near,
@@ -91,12 +91,12 @@ def _against_their_tool(framework: str, device: Device, cases: Sequence[Case]) -
         baseline_value=1.0,
         ratio=near,
         n=len(long_enough),
-        spread=spread([each.ratio for each in long_enough]),
+        spread=spread([pair.ratio for pair in long_enough]),
         detail={
             **detail,
             "further_off": far,
             "their_tool_agrees_with_itself": within(
-                [each.theirs_again_us / each.theirs_us for each in long_enough], EACH_WITHIN
+                [pair.theirs_again_us / pair.theirs_us for pair in long_enough], EACH_WITHIN
             ),
         },
     )
@@ -160,7 +160,7 @@ def _without_wait(framework: str, device: Device, cases: Sequence[Case]) -> Figu
     """The same calls with the clock stopped before the wait, as the median over calls of the share left."""
     device.prime()
     shares: dict[str, float] = {}
-    for case in [each for each in cases if each.kind == "value"][:: max(1, len(cases) // CALLS)]:
+    for case in [candidate for candidate in cases if candidate.kind == "value"][:: max(1, len(cases) // CALLS)]:
         try:
             with device.scope(case.dtype):
                 call = prepare(device, case)

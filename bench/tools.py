@@ -85,11 +85,11 @@ def tensorflow(device: Device, case: Case) -> Timed:
         raise NotForThisToolError(case.id)
     context = _on(device, case)
     graph = tf.Graph()
-    host = [device.to_host(device.to_device(each, case.dtype)) for each in _inputs(case)]
+    host = [device.to_host(device.to_device(array, case.dtype)) for array in _inputs(case)]
     with graph.as_default(), tf.device(context.device):
-        arguments = [_placeholder(each) for each in host]
+        arguments = [_placeholder(array) for array in host]
         leaves = tf.nest.flatten(context.function(*arguments, **case.options), expand_composites=True)
-        operation = tf.group(*[each.op for each in leaves if tf.is_tensor(each)])
+        operation = tf.group(*[leave.op for leave in leaves if tf.is_tensor(leave)])
     session = tf.compat.v1.Session(graph=graph)
 
     def median(budget_s: float) -> float:

@@ -43,13 +43,15 @@ def main() -> None:
     )
     options = parser.parse_args()
     nodes = nodes_of_the_swarm()
-    files = [*(str(ROOT / each) for each in FILES), *options.file]
+    files = [*(str(ROOT / file) for file in FILES), *options.file]
     config = json.loads(
-        call("docker", "compose", "--project-name", options.name, *(f"--file={each}" for each in files),
+        call("docker", "compose", "--project-name", options.name, *(f"--file={file}" for file in files),
                "config", "--format", "json")
     )  # fmt: skip
     stack = as_stack(config)
-    stack["secrets"] = {name: with_content_in_name(name, each) for name, each in stack.get("secrets", {}).items()}
+    stack["secrets"] = {
+        name: with_content_in_name(name, definition) for name, definition in stack.get("secrets", {}).items()
+    }
     deploy = ["docker", "stack", "deploy", "--detach=true", f"--resolve-image={options.resolve_image}"]
     if subprocess.run([*deploy, "--compose-file=-", options.name], input=json.dumps(stack).encode()).returncode:
         give_up("the stack was not deployed: see above")
@@ -60,11 +62,18 @@ def main() -> None:
 def as_stack(config: Config) -> Config:
     """What ``docker stack deploy`` reads, of what ``docker compose config`` prints."""
     stack = {
-        part: {name: {key: value for key, value in each.items() if key != "ipam" or value} for name, each in of.items()}
+        part: {
+            name: {key: value for key, value in definition.items() if key != "ipam" or value}
+            for name, definition in of.items()
+        }
         for part, of in config.items()
         if part in ("networks", "volumes", "secrets", "configs")
     }
-    return {"version": "3.9", **stack, "services": {name: service(each) for name, each in config["services"].items()}}
+    return {
+        "version": "3.9",
+        **stack,
+        "services": {name: service(definition) for name, definition in config["services"].items()},
+    }
 
 
 def service(definition: Mapping[str, Any]) -> Config:
@@ -79,7 +88,7 @@ def service(definition: Mapping[str, Any]) -> Config:
     ]
     volumes = [*map(volume, definition.get("volumes", ())), *map(scratch, scratches)]
     ports = [
-        {**each, "published": int(each["published"])} for each in definition.get("ports", ()) if not is_loopback(each)
+        {**port, "published": int(port["published"])} for port in definition.get("ports", ()) if not is_loopback(port)
     ]
     if "healthcheck" in members:
         members["healthcheck"] = {
@@ -95,11 +104,11 @@ def deployment(definition: Mapping[str, Any]) -> Config:
     limits = {word: definition[key] for key, word in LIMITS.items() if key in definition} | resources.get("limits", {})
     reservations = dict(resources.get("reservations", {}))
     reservations.pop("devices", None)  # a stack has them by the node's own runtime, or by generic resources
-    for each in (limits, reservations):
-        if "cpus" in each:
-            each["cpus"] = str(each["cpus"])
+    for bounds in (limits, reservations):
+        if "cpus" in bounds:
+            bounds["cpus"] = str(bounds["cpus"])
     kinds = {"limits": limits, "reservations": reservations}
-    deploy["resources"] = {kind: each for kind, each in kinds.items() if each}
+    deploy["resources"] = {kind: bounds for kind, bounds in kinds.items() if bounds}
     return deploy
 
 
@@ -115,7 +124,7 @@ def volume(definition: Mapping[str, Any]) -> Config:
 def scratch(mount: str) -> Config:
     """``/tmp:size=1g,mode=1777``, which Swarm does not read, as the volume that it does."""
     target, _, options = mount.partition(":")
-    says = dict(each.partition("=")[::2] for each in options.split(",") if each)
+    says = dict(part.partition("=")[::2] for part in options.split(",") if part)
     return volume({"type": "tmpfs", "target": target, "tmpfs": {"size": says.get("size")}})
 
 
@@ -145,22 +154,22 @@ def with_content_in_name(name: str, secret: Mapping[str, Any]) -> Config:
 def waiting(services: Mapping[str, Config], nodes: Iterable[Mapping[str, str]]) -> list[str]:
     """A line for every label that a service wants of its node, and no node has."""
     images: dict[tuple[str, str], list[str]] = {}
-    for name, each in services.items():
-        for constraint in each["deploy"].get("placement", {}).get("constraints", ()):
+    for name, definition in services.items():
+        for constraint in definition["deploy"].get("placement", {}).get("constraints", ()):
             if match := LABELLED.fullmatch(constraint):
                 images.setdefault((match["label"], match["value"]), []).append(name)
     labels = list(nodes)
     return [
         f"{', '.join(names)} waits for a node: docker node update --label-add {label}={value} NODE"
         for (label, value), names in images.items()
-        if not any(each.get(label) == value for each in labels)
+        if not any(label_set.get(label) == value for label_set in labels)
     ]
 
 
 def nodes_of_the_swarm() -> list[dict[str, str]]:
     """The labels of each node."""
     ids = call("docker", "node", "ls", "--quiet").split()
-    return [each["Spec"].get("Labels") or {} for each in json.loads(call("docker", "node", "inspect", *ids))]
+    return [load["Spec"].get("Labels") or {} for load in json.loads(call("docker", "node", "inspect", *ids))]
 
 
 def call(*command: str) -> str:
