@@ -135,8 +135,8 @@ def _pour(source: socket.socket, sink: socket.socket, passes: Callable[[bytes], 
             sink.sendall(piece)
     except OSError:
         pass
-    for each in (source, sink):
+    for writer in (source, sink):
         try:
-            each.shutdown(socket.SHUT_RDWR)
+            writer.shutdown(socket.SHUT_RDWR)
         except OSError:
             continue

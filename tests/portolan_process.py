@@ -109,7 +109,7 @@ class Up:
 
     def runner(self) -> psutil.Process:
         """The supervisor of its only runner."""
-        (found,) = [each for each in self.family() if "serve" in each.cmdline()]
+        (found,) = [process for process in self.family() if "serve" in process.cmdline()]
         return found
 
     def close_reader(self) -> None:
@@ -134,4 +134,4 @@ class Up:
 def wait_gone(family: list[psutil.Process]) -> None:
     """Wait until none of these processes runs any more."""
     _, left = psutil.wait_procs(family, timeout=LIMIT_S)
-    assert not [each for each in left if each.status() != psutil.STATUS_ZOMBIE], left
+    assert not [process for process in left if process.status() != psutil.STATUS_ZOMBIE], left

@@ -159,13 +159,13 @@ class RunnerProcess:
     def below(self) -> list[processes.Process]:
         """Every process below the supervisor."""
         return [
-            each
-            for each in processes.descendants([self.pid], processes.snapshot())
-            if each.alive and each.pid != self.pid
+            descendant
+            for descendant in processes.descendants([self.pid], processes.snapshot())
+            if descendant.alive and descendant.pid != self.pid
         ]
 
     def zygote(self) -> processes.Process:
-        (zygote,) = [each for each in self.below() if each.parent == self.pid]
+        (zygote,) = [process for process in self.below() if process.parent == self.pid]
         return zygote
 
     def stop(self) -> int:

@@ -103,7 +103,7 @@ def test_a_rerun_takes_what_failed_and_everything_else_as_it_was(portolan: Porto
 def test_status_lists_campaigns_and_tells_of_one(portolan: Portolan, campaign: str) -> None:
     campaigns = json.loads(portolan.ask("status", "--json"))
     assert "the first" in portolan.ask("status")
-    assert int(campaign) in [each["id"] for each in campaigns]
+    assert int(campaign) in [row["id"] for row in campaigns]
     one = portolan.ask("status", campaign)
     assert "the first: done" in one
     assert "14/14" in one
@@ -129,7 +129,7 @@ def test_csv_json_and_parquet_hold_the_same_outcomes(portolan: Portolan, campaig
     assert len(ids) == 14
     assert [int(row["job_id"]) for row in from_csv] == ids
     assert [row["job_id"] for row in from_parquet] == ids
-    assert [each.name for each in place.iterdir()] == ["outcomes.parquet"]
+    assert [path.name for path in place.iterdir()] == ["outcomes.parquet"]
 
 
 def test_filters_narrow_the_export(portolan: Portolan, campaign: str) -> None:
@@ -159,7 +159,7 @@ def test_a_runner_is_registered_and_removed(portolan: Portolan, place: Path) -> 
         number = output.split(":")[0].removeprefix("runner ")
         assert portolan.call("runner", "register", url, "--secret-stdin", stdin="the right one\n").returncode == 0
         runners = json.loads(portolan.ask("runner", "list", "--json"))
-        assert [each["state"] for each in runners if each["url"] == url] == ["online"]
+        assert [row["state"] for row in runners if row["url"] == url] == ["online"]
         assert runners[-1]["environment"] in portolan.ask("runner", "list")
         portolan.ask("runner", "remove", number)
         assert url not in portolan.ask("runner", "list")

@@ -56,8 +56,8 @@ def restarting_runner(framework: str, folder: Path) -> Iterator[tuple[str, dict[
         family = psutil.Process(keeper.pid).children()
         keeper.kill()
         keeper.wait(LIMIT_S)
-        for each in family:
-            each.terminate()
+        for member in family:
+            member.terminate()
         psutil.wait_procs(family, timeout=LIMIT_S)
 
 
@@ -70,7 +70,7 @@ def test_a_runner_of_ours_passes_every_check_over_a_restart(framework: str, port
         )
         assert process.returncode == 0, process.stdout + process.stderr
         report = json.loads(process.stdout)
-    assert {each["id"]: each["detail"] for each in report["findings"] if each["result"] != "passed"} == {}
+    assert {finding["id"]: finding["detail"] for finding in report["findings"] if finding["result"] != "passed"} == {}
     assert report["level"] == "full"
     assert report["runner"].startswith(f"{framework}@")
 
@@ -94,7 +94,7 @@ def test_a_restart_command_that_fails_is_no_fault_of_the_runner(portolan: Portol
         process = portolan.call(
             "runner", "check", url, "--secret-stdin", "--restart-command", "exit 3", "--json", stdin=SECRET
         )
-    (finding,) = [each for each in json.loads(process.stdout)["findings"] if each["result"] != "passed"]
+    (finding,) = [row for row in json.loads(process.stdout)["findings"] if row["result"] != "passed"]
     assert (finding["id"], finding["result"]) == ("restart.boot", "not run")
     assert "exit code 3" in finding["detail"]
     assert process.returncode == 0

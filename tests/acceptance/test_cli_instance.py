@@ -33,8 +33,8 @@ def start(portolan: Portolan) -> Iterator[list[Up]]:
     """What is started here is stopped after the test, come what may."""
     instances: list[Up] = []
     yield instances
-    for each in instances:
-        each.stop(signal.SIGKILL)
+    for instance in instances:
+        instance.stop(signal.SIGKILL)
 
 
 @pytest.mark.drawn(3)
@@ -48,9 +48,9 @@ def test_nothing_is_left_behind_and_the_next_start_finds_the_data(
     # The end comes in the middle of work, with processes that do not want to go.
     hanging = portolan.ask(*submit, "--functions", "hazards.hang_ignoring_signals").strip()
     until(lambda: json.loads(portolan.ask("runner", "list", "--json"))[0]["in_flight"], "it hangs")
-    runners = [(each["id"], each["url"]) for each in json.loads(portolan.ask("runner", "list", "--json"))]
+    runners = [(load["id"], load["url"]) for load in json.loads(portolan.ask("runner", "list", "--json"))]
     family = start[0].family()
-    assert {"postgres", "python"} <= {each.name().rstrip("0123456789.") for each in family}
+    assert {"postgres", "python"} <= {member.name().rstrip("0123456789.") for member in family}
 
     code = start[0].stop(number)
     wait_gone(family)
@@ -58,8 +58,8 @@ def test_nothing_is_left_behind_and_the_next_start_finds_the_data(
     assert "no portolan runs in" in portolan.refused("db", "url")
 
     start.append(portolan.up("--targets", "hazards/cpu", "--port", "0"))
-    assert [(each["id"], each["url"]) for each in json.loads(portolan.ask("runner", "list", "--json"))] == runners
-    campaign_states = {each["id"]: each["state"] for each in json.loads(portolan.ask("status", "--json"))}
+    assert [(load["id"], load["url"]) for load in json.loads(portolan.ask("runner", "list", "--json"))] == runners
+    campaign_states = {load["id"]: load["state"] for load in json.loads(portolan.ask("status", "--json"))}
     assert campaign_states == {1: "done", 2: "running"}
     portolan.ask("cancel", hanging)
     assert "1 of 1 function passes every case" in portolan.ask(*submit, "--functions", "hazards.nap", "--wait")
@@ -154,7 +154,7 @@ def test_a_database_of_ones_own_is_used(portolan: Portolan, start: list[Up], new
     dsn = new_database("template1")
     start.append(portolan.up("--targets", "", "--port", "0", "--database", dsn))
     assert portolan.ask("db", "url").strip() == dsn
-    assert not [each for each in start[0].family() if each.name() == "postgres"]
+    assert not [member for member in start[0].family() if member.name() == "postgres"]
 
 
 def test_a_database_that_does_not_answer_is_told(portolan: Portolan) -> None:

@@ -87,7 +87,9 @@ def runner_rows(coordinator: CoordinatorProcess) -> list[dict[str, Any]]:
 
 def wait_online(coordinator: CoordinatorProcess, *names: str) -> list[dict[str, Any]]:
     def online() -> bool:
-        return sorted(each["name"] for each in runner_rows(coordinator) if each["state"] == "online") == sorted(names)
+        return sorted(
+            runner_row["name"] for runner_row in runner_rows(coordinator) if runner_row["state"] == "online"
+        ) == sorted(names)
 
     until(online, f"{names} are online")
     return runner_rows(coordinator)
@@ -106,7 +108,7 @@ def test_a_runner_that_enrols_serves_a_campaign(
     runner.wait_says("enrolled at http://127.0.0.1")
     assert "secret" not in runner.ready
     assert runner.ready["name"] == "alpha"
-    assert [each["url"] for each in runner_rows(coordinator)] == [runner.ready["url"]]
+    assert [runner_row["url"] for runner_row in runner_rows(coordinator)] == [runner.ready["url"]]
     final_state = coordinator.wait_ended(coordinator.submit("hazards.add", runs=2))
     assert final_state["counters"]["done"] == final_state["counters"]["total"] > 0
     output = Portolan(place, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}").ask("runner", "list")

@@ -138,6 +138,6 @@ def test_tables_of_verdicts_placements_and_latencies_leave_it_out(world: World) 
 def test_comparisons_leave_it_out_and_say_why(world: World) -> None:
     comparison = world.get("/compare", a="1", b="2")
     assert [pair["a"]["target"] for pair in comparison["pairs"]] == ["jax@0.10.2/cpu"]
-    assert {(each["target"], each["why"]) for each in comparison["left_out"]} == {
+    assert {(omission["target"], omission["why"]) for omission in comparison["left_out"]} == {
         (WHOLE, "lowered, not run: its figures are not compared")
     }

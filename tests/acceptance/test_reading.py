@@ -154,7 +154,7 @@ def test_the_tutorial_finds_what_it_says_it_finds(reader: Reader) -> None:
 
 def test_a_file_has_the_columns_of_the_view_but_internal_ones_and_the_command_that_repeats(reader: Reader) -> None:
     columns = reader.run("bash", "-c", 'psql "$(portolan db url)" --csv -c "SELECT * FROM outcome_rows LIMIT 0"')
-    promised_columns = [each for each in columns.strip().split(",") if each not in INTERNAL] + ["repeat"]
+    promised_columns = [part for part in columns.strip().split(",") if part not in INTERNAL] + ["repeat"]
     for form in ("parquet", "csv", "json"):
         reader.run("portolan", "results", "1", "--format", form, "--output", f"one.{form}")
     assert list(pd.read_parquet(reader.folder / "one.parquet").columns) == promised_columns
@@ -174,7 +174,7 @@ def test_the_notebook_draws_what_the_report_of_the_campaign_counts(reader: Reade
     reader.run("jupyter", "execute", "--inplace", "docs/notebooks/asked.ipynb")
     run_notebook = nbformat.read(reader.folder / "docs" / "notebooks" / "asked.ipynb", as_version=4)
 
-    ours, study = (json.loads(each) for each in run_notebook.cells[-1].outputs[0]["text"].split("|"))
+    ours, study = (json.loads(part) for part in run_notebook.cells[-1].outputs[0]["text"].split("|"))
     assert points(ours, "cpu", "xla") == scatter(reader, "campaign 1")
     assert points(study, "gpu-t4", "tpu-v3-8") == scatter(reader, "paper-2023")
     assert len(pictures(run_notebook)) == 1
@@ -184,7 +184,7 @@ def test_the_notebook_draws_what_the_report_of_the_campaign_counts(reader: Reade
 
 
 def replace(notebook: Any, old: str, new: str) -> None:
-    (cell,) = (each for each in notebook.cells if old in each.source)
+    (cell,) = (candidate for candidate in notebook.cells if old in candidate.source)
     cell.source = cell.source.replace(old, new)
 
 

@@ -157,7 +157,7 @@ def test_an_unknown_counting_rule_is_refused_with_those_that_there_are(
 def test_a_rerun_plans_only_what_failed(coordinator: CoordinatorProcess, campaign: int) -> None:
     again = coordinator.submit("*", runs=1, rerun={"campaign": campaign, "which": "failed"})
     coordinator.wait_ended(again)
-    assert [each["case"] for each in coordinator.outcomes(again)] == ["hazards.add/wrong"]
+    assert [outcome["case"] for outcome in coordinator.outcomes(again)] == ["hazards.add/wrong"]
     assert coordinator.campaign(again)["rerun_of"] == campaign
 
 
@@ -172,11 +172,11 @@ def test_a_rerun_with_nothing_left_over_is_refused(coordinator: CoordinatorProce
 def test_the_catalogue_lists_functions_and_who_serves_them(
     coordinator: CoordinatorProcess, runner: RunnerProcess
 ) -> None:
-    suites = {each["suite"]: each for each in coordinator.http.get("/catalogue").json()["suites"]}
+    suites = {offer["suite"]: offer for offer in coordinator.http.get("/catalogue").json()["suites"]}
     assert suites.keys() == {"conformance", "hazards"}
     suite = suites["hazards"]
     assert [target.rsplit("/", 1)[1] for target in suite["targets"]] == ["cpu"]
-    functions = {each["function"]: each["cases"] for each in suite["functions"]}
+    functions = {function["function"]: function["cases"] for function in suite["functions"]}
     assert functions["hazards.add"] == 4
 
 

@@ -89,5 +89,7 @@ def test_a_framework_sees_nothing_of_the_coordinators_packages(installed_scripts
         chart_run = call(program, "-P", "-m", "runners", "run", "jax", "cpu", *suite, within=place)
         assert chart_run.returncode == 0, chart_run.stderr
         fingerprints.append(json.loads(bundle.read_text().splitlines()[0])["runner"]["fingerprint"])
-    one, other = ({name: each[name] for name in ("environment", "libraries", "python")} for each in fingerprints)
+    one, other = (
+        {name: fingerprint[name] for name in ("environment", "libraries", "python")} for fingerprint in fingerprints
+    )
     assert one == other

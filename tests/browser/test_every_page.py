@@ -33,7 +33,9 @@ def failed_job(house: House, function: str) -> int:
 
 def _runner(house: House) -> str:
     (runner,) = [
-        each for each in house.coordinator.http.get("/runners").json()["runners"] if each["target"].endswith("xla")
+        runner
+        for runner in house.coordinator.http.get("/runners").json()["runners"]
+        if runner["target"].endswith("xla")
     ]
     return f"/runners/{runner['id']}"
 

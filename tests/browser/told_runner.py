@@ -88,7 +88,7 @@ class Teller:
     def submit(self, tasks: Iterable[Task]) -> None:
         for task in tasks:
             self._log.record_start(*task.key)
-            (tale,) = [each for each in TALES if each.function == task.function]
+            (tale,) = [candidate for candidate in TALES if candidate.function == task.function]
             self._log.record_finish(*task.key, outcome(tale, self._device, task, low=self._note.exists()))
 
     def cancel(self, id: str, attempt: int) -> None:

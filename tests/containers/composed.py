@@ -92,7 +92,9 @@ class Composed:
     def address(self, service: str, network: str = "") -> str:
         """On the network whose name ends so."""
         networks = self.inspect(service)["NetworkSettings"]["Networks"]
-        (address, *_) = [each["IPAddress"] for name, each in networks.items() if name.endswith(network)]
+        (address, *_) = [
+            network_settings["IPAddress"] for name, network_settings in networks.items() if name.endswith(network)
+        ]
         return str(address)
 
     def run_in(self, service: str, code: str) -> subprocess.CompletedProcess[str]:
@@ -112,7 +114,7 @@ class Composed:
         except httpx.TransportError:
             return None
         runners = answer.json()["runners"] if answer.is_success else []
-        return next((each for each in runners if each["name"] == name), None)
+        return next((runner for runner in runners if runner["name"] == name), None)
 
     def wait_online(self, *names: str) -> None:
         for name in names:
@@ -148,7 +150,7 @@ class Composed:
         return list(answer.json()["outcomes"])
 
     def causes(self, campaign: int) -> dict[str, str | None]:
-        return {each["case"]: each["cause"] for each in self.outcomes(campaign)}
+        return {outcome["case"]: outcome["cause"] for outcome in self.outcomes(campaign)}
 
     def verdicts(self, campaign: int) -> dict[str, str]:
-        return {each["case"]: each["verdict"] for each in self.outcomes(campaign)}
+        return {outcome["case"]: outcome["verdict"] for outcome in self.outcomes(campaign)}

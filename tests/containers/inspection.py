@@ -60,16 +60,16 @@ class Inside:
 
     @property
     def root_read_only(self) -> bool:
-        (root,) = [each for each in self.mounts if each["target"] == "/"]
+        (root,) = [mount for mount in self.mounts if mount["target"] == "/"]
         return "ro" in root["options"]
 
     @property
     def scratch(self) -> dict[str, bool]:
         """Every writable tmpfs of ours → whether it has a size. The engine's own hide what is in /proc."""
         return {
-            each["target"]: any(option.startswith("size=") for option in each["of_filesystem"])
-            for each in self.mounts
-            if each["kind"] == "tmpfs" and "rw" in each["options"] and not each["target"].startswith(ENGINES_OWN)
+            mount["target"]: any(option.startswith("size=") for option in mount["of_filesystem"])
+            for mount in self.mounts
+            if mount["kind"] == "tmpfs" and "rw" in mount["options"] and not mount["target"].startswith(ENGINES_OWN)
         }
 
     @property
@@ -79,12 +79,16 @@ class Inside:
         Not the engine's own init, which starts one program and then only waits, nor what the engine
         starts from outside, as it asks for the health.
         """
-        parents = {each.pid: each.parent for each in self.processes}
-        return tuple(each for each in self.processes if _stems_from_first(each.pid, parents) and each.name not in INIT)
+        parents = {process.pid: process.parent for process in self.processes}
+        return tuple(
+            process
+            for process in self.processes
+            if _stems_from_first(process.pid, parents) and process.name not in INIT
+        )
 
     def kind(self, target: str) -> str | None:
         """Of the filesystem that is mounted there."""
-        return next((each["kind"] for each in self.mounts if each["target"] == target), None)
+        return next((mount["kind"] for mount in self.mounts if mount["target"] == target), None)
 
     def is_mounted(self, target: str) -> bool:
         return self.kind(target) is not None
@@ -108,7 +112,7 @@ def look_inside(docker: Sequence[str], container: str, *addresses: str) -> Insid
     assert answer.returncode == 0, answer.stderr.decode()
     facts = json.loads(answer.stdout)
     return Inside(
-        processes=tuple(Process(**each) for each in facts["processes"]),
+        processes=tuple(Process(**process) for process in facts["processes"]),
         mounts=tuple(facts["mounts"]),
         **facts["limits"],
         writable=tuple(facts["writable"]),
@@ -123,10 +127,10 @@ def shortcomings(inside: Inside) -> list[str]:
     working = inside.working
     lacks = {
         "there is no process": not working,
-        "a process is root": any(each.uid == 0 for each in working),
-        "a process has capabilities, or could get some": any(each.may for each in working),
-        "a process could gain privileges": not all(each.no_new_privileges for each in working),
-        "a process runs without seccomp": not all(each.seccomp for each in working),
+        "a process is root": any(process.uid == 0 for process in working),
+        "a process has capabilities, or could get some": any(process.may for process in working),
+        "a process could gain privileges": not all(process.no_new_privileges for process in working),
+        "a process runs without seccomp": not all(process.seccomp for process in working),
         "the root is writable": not inside.root_read_only or bool(inside.writable),
         "there is no scratch space": not inside.scratch,
         "scratch space has no size": not all(inside.scratch.values()),

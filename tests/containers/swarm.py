@@ -85,7 +85,7 @@ class Swarm:
 
     def label(self, engine: int, *labels: str) -> None:
         node = output_of(*self.docker(engine), "info", "--format", "{{.Swarm.NodeID}}")
-        label_options = [f"--label-add=portolan.{each}=true" for each in labels]
+        label_options = [f"--label-add=portolan.{label}=true" for label in labels]
         output_of(*self.docker(1), "node", "update", *label_options, node)
 
     def kill(self, engine: int) -> None:
@@ -117,7 +117,7 @@ class Stack:
         """What the command said."""
         variables = {"PORTOLAN_SECRETS": str(self.secrets), "DOCKER_HOST": self.swarm.host(1)}
         output_of(sys.executable, "scripts/secret_files.py", "hazards=hazards/cpu", **variables)
-        more = [f"--file={each}" for each in files]
+        more = [f"--file={file}" for file in files]
         return output_of(sys.executable, "scripts/stack.py", self.name, *more, **variables)
 
     def open_console(self) -> None:
@@ -132,7 +132,7 @@ class Stack:
     def runners(self) -> dict[str, dict[str, Any]]:
         """Name → registration, once the coordinator answers; nothing before."""
         answer = call(*self.manager, "exec", "console", "python", "-m", "coordinator", "runner", "list", "--json")
-        return {each["name"]: each for each in json.loads(answer.stdout)} if answer.returncode == 0 else {}
+        return {load["name"]: load for load in json.loads(answer.stdout)} if answer.returncode == 0 else {}
 
     def online(self, name: str) -> bool:
         runner = self.runners().get(name)
@@ -161,7 +161,7 @@ class Stack:
             docker = self.swarm.docker(engine)
             of_service = f"label=com.docker.swarm.service.name={self.name}_{service}"
             ids = output_of(*docker, "ps", "--quiet", "--filter", of_service).split()
-            containers += [Place(engine, docker, each) for each in ids]
+            containers += [Place(engine, docker, container_id) for container_id in ids]
         return containers
 
     def place(self, service: str) -> Place:

@@ -43,7 +43,7 @@ def listening_on(address: str) -> Iterator[int]:
 
 def own_addresses() -> list[str]:
     addresses = subprocess.run(["ip", "-4", "-o", "addr"], capture_output=True, text=True, check=True).stdout
-    return [each for each in re.findall(r"inet ([\d.]+)", addresses) if not each.startswith("127.")]
+    return [address for address in re.findall(r"inet ([\d.]+)", addresses) if not address.startswith("127.")]
 
 
 def test_a_runner_is_held_in(project: Composed) -> None:
@@ -66,7 +66,7 @@ def test_a_runner_is_held_in(project: Composed) -> None:
         subprocess.run([*project.docker, "rm", "--force", neighbour], capture_output=True, check=True)
     assert here.reached == {"postgres:5432": True}
     # Engines before 28 leave a route to where the bridge would be; no address was reached by it.
-    assert [each for each in shortcomings(inside) if each != "there is a way out"] == []
+    assert [shortcoming for shortcoming in shortcomings(inside) if shortcoming != "there is a way out"] == []
     assert inside.is_mounted("/var/lib/portolan-timing")
     assert (inside.memory, inside.swap, inside.pids) == (1 << 30, 0, 200)
 
@@ -117,7 +117,7 @@ def test_only_the_coordinator_can_be_reached_and_only_from_this_machine(project:
         for service in ("postgres", "hazards", "coordinator")
     }
     ports = {
-        service: [each for bound in of.values() if bound for each in bound] for service, of in ports_by_service.items()
+        service: [port for bound in of.values() if bound for port in bound] for service, of in ports_by_service.items()
     }
     assert ports == {
         "postgres": [],
@@ -173,7 +173,7 @@ def test_the_restart_of_a_container_in_mid_campaign_loses_nothing(project: Compo
     assert after_end["state"] == "done"
     assert after_end["counters"]["passed"] == runs
     outcomes = project.outcomes(campaign)
-    assert sorted(each["run"] for each in outcomes) == list(range(1, runs + 1))
+    assert sorted(outcome["run"] for outcome in outcomes) == list(range(1, runs + 1))
 
 
 def test_a_port_that_is_taken_is_said(project: Composed, tmp_path: Path) -> None:

@@ -32,18 +32,18 @@ def test_every_runner_has_enrolled_with_the_digest_of_its_image(project: Compose
     project.wait_online(*RUNNERS)
     runners = {name: project.runner(name) or {} for name in RUNNERS}
     # Of a CPU build, the version goes on after a plus sign.
-    versions = {name: each["version"].partition("+")[0] for name, each in runners.items()}
-    targets = {name: f"{each['framework']}@{versions[name]}/{each['device']}" for name, each in runners.items()}
+    versions = {name: runner["version"].partition("+")[0] for name, runner in runners.items()}
+    targets = {name: f"{runner['framework']}@{versions[name]}/{runner['device']}" for name, runner in runners.items()}
     assert targets == RUNNERS
-    for name, each in runners.items():
-        assert each["fingerprint"]["image"] == project.inspect(name)["Image"]
+    for name, runner in runners.items():
+        assert runner["fingerprint"]["image"] == project.inspect(name)["Image"]
 
 
 def test_every_runner_is_held_in(project: Composed) -> None:
     database = f"{project.address('postgres')}:5432"
     lacking = {name: shortcomings(look_inside(project.docker, project.container(name), database)) for name in RUNNERS}
     # Engines before 28 leave a route to where the bridge would be; what can be reached is tried elsewhere.
-    assert {name: [each for each in of if each != "there is a way out"] for name, of in lacking.items()} == {
+    assert {name: [reason for reason in of if reason != "there is a way out"] for name, of in lacking.items()} == {
         name: [] for name in RUNNERS
     }
 
@@ -54,6 +54,6 @@ def test_a_campaign_runs_on_every_target(project: Composed, framework: str) -> N
     campaign = project.submit(functions=[SAMPLES[framework]], runs=1, timing="steady", targets=[f"{framework}/*"])
     after_end = project.wait_ended(campaign)
     assert (after_end["state"], after_end["counters"]["incomplete"]) == ("done", 0)
-    passed_by_target = {each["target"]: each["counters"]["passed"] for each in after_end["by_target"]}
+    passed_by_target = {line["target"]: line["counters"]["passed"] for line in after_end["by_target"]}
     assert len(passed_by_target) == len([name for name in RUNNERS if name.startswith(framework)])
     assert all(passed_by_target.values())

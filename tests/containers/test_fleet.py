@@ -107,7 +107,9 @@ class Fleet:
         return row
 
     def runners(self) -> list[dict[str, Any]]:
-        return [each for each in self.coordinator.http.get("/runners").json()["runners"] if each["state"] != "removed"]
+        return [
+            runner for runner in self.coordinator.http.get("/runners").json()["runners"] if runner["state"] != "removed"
+        ]
 
     def containers(self) -> list[str]:
         """Ids, whatever their state."""
@@ -129,8 +131,8 @@ class Fleet:
         )
 
     def wipe(self) -> None:
-        for each in self.containers():
-            subprocess.run([*self.docker, "rm", "-f", each], capture_output=True, check=False)
+        for container in self.containers():
+            subprocess.run([*self.docker, "rm", "-f", container], capture_output=True, check=False)
         for kind, what in (("network", f"portolan-{self.name}"), ("volume", f"portolan-{self.name}-timing")):
             subprocess.run([*self.docker, kind, "rm", what], capture_output=True, check=False)
 
@@ -170,7 +172,7 @@ def test_up_again_changes_nothing_and_another_limit_replaces_the_container_alone
 
     fleet.up(quick)
     assert fleet.containers() == [container]
-    assert [each["id"] for each in fleet.runners()] == [runner["id"]]
+    assert [row["id"] for row in fleet.runners()] == [runner["id"]]
 
     assert "replacing it" in fleet.up(quick, "--memory", "2G", "--pids", "300")
     (replacement,) = fleet.containers()
@@ -178,7 +180,7 @@ def test_up_again_changes_nothing_and_another_limit_replaces_the_container_alone
     assert fleet.inspect(replacement, ".HostConfig.Memory") == str(2 << 30)
     assert fleet.inspect(replacement, ".HostConfig.PidsLimit") == "300"
     assert fleet.inspect(replacement, ".HostConfig.Dns") == "[192.0.2.1]"
-    assert [(each["id"], each["url"]) for each in fleet.runners()] == [(runner["id"], runner["url"])]
+    assert [(row["id"], row["url"]) for row in fleet.runners()] == [(runner["id"], runner["url"])]
 
 
 def test_each_runner_has_a_secret_of_its_own_that_no_other_user_of_the_host_can_read(fleet: Fleet, quick: str) -> None:
@@ -222,7 +224,7 @@ def test_a_runner_that_dies_is_started_again_and_found_again_without_any_help(fl
     counters = fleet.coordinator.wait_ended(campaign)["counters"]
     assert counters["passed"] == counters["total"] > 0
     assert fleet.inspect(container, ".State.StartedAt") != began
-    assert [(each["id"], each["state"]) for each in fleet.runners()] == [(runner["id"], "online")]
+    assert [(row["id"], row["state"]) for row in fleet.runners()] == [(runner["id"], "online")]
     assert fleet.one()["restarts"] == 1
     log = fleet.call("logs", "hazards/cpu").stdout
     assert [json.loads(line)["framework"] for line in log.splitlines()] == ["hazards", "hazards"]
@@ -237,7 +239,7 @@ def test_an_unhealthy_runner_is_replaced_by_the_next_call(fleet: Fleet, quick: s
     assert "it is unhealthy, replacing it" in fleet.up(quick)
     (replacement,) = fleet.containers()
     assert replacement != container
-    assert [(each["id"], each["url"]) for each in fleet.runners()] == [(runner["id"], runner["url"])]
+    assert [(row["id"], row["url"]) for row in fleet.runners()] == [(runner["id"], runner["url"])]
 
 
 def _shim(pid: int) -> int:
@@ -272,8 +274,8 @@ def test_a_container_that_never_gets_healthy_is_told_with_its_log_and_the_others
     assert "hazards/absent: it exits as soon as it starts" in answer.stderr
     assert "no hazard was found on the bus" in answer.stderr
     assert answer.stderr.splitlines()[-1].endswith("1 of 2 targets did not come up: hazards/absent")
-    assert [each["target"] for each in fleet.runners()] == ["hazards@1.0/cpu"]
-    assert [(each["target"], each["state"]) for each in fleet.status()] == [("hazards/cpu", "running")]
+    assert [runner["target"] for runner in fleet.runners()] == ["hazards@1.0/cpu"]
+    assert [(row["target"], row["state"]) for row in fleet.status()] == [("hazards/cpu", "running")]
 
 
 def test_an_image_of_another_protocol_is_refused_and_its_container_removed_again(
@@ -308,8 +310,8 @@ def test_a_port_that_another_program_has_is_passed_over_and_left_when_it_is_lost
 
 def test_two_calls_at_the_same_time_make_one_fleet(fleet: Fleet, quick: str) -> None:
     both = [fleet.background("up", *fleet.up_words(quick)) for _ in range(2)]
-    outputs = [each.communicate(timeout=UP_WITHIN_S)[0] for each in both]
-    assert [each.returncode for each in both] == [0, 0], outputs
+    outputs = [process.communicate(timeout=UP_WITHIN_S)[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0], outputs
     assert len(fleet.containers()) == 1
     assert len(fleet.runners()) == 1
 
@@ -321,7 +323,7 @@ def test_a_call_that_is_killed_in_the_middle_is_healed_by_the_next(fleet: Fleet,
     first.communicate()
     fleet.up(quick)
     assert len(fleet.containers()) == 1
-    assert [each["state"] for each in fleet.runners()] == ["online"]
+    assert [runner["state"] for runner in fleet.runners()] == ["online"]
 
 
 def test_bad_input_is_one_line_and_starts_nothing(fleet: Fleet, hazards: str, build: Build) -> None:

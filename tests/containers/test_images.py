@@ -95,9 +95,9 @@ def test_an_image_is_little_larger_than_its_framework(docker: list[str], name: s
     requirement, lock = BUILT[name]
     bare = f"portolan/bare-{name}:test"
     arguments = [f"REQUIREMENT={requirement}", f"LOCK=runners/{lock}"]
-    arguments += [each for each in ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL") if each in os.environ]
+    arguments += [variable for variable in ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL") if variable in os.environ]
     build = ["build", "--quiet", "--tag", bare, "--file", "tests/containers/bare.Dockerfile"]
-    build += [part for each in arguments for part in ("--build-arg", each)]
+    build += [part for argument in arguments for part in ("--build-arg", argument)]
     subprocess.run([*docker, *build, "."], cwd=ROOT, check=True)
     ours, theirs = (inspect(docker, tag)["Size"] for tag in (f"portolan/{name}:latest", bare))
     print(f"{name}: {ours / 1e6:.0f} MB, {ours / theirs:.1%} of the {theirs / 1e6:.0f} MB of {requirement} alone")
@@ -162,11 +162,11 @@ def test_every_image_that_compose_names_is_defined(docker: list[str]) -> None:
     command = [*docker, "compose", "-f", "compose.yaml", "--profile", "*", "config", "--format", "json"]
     services = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout)["services"]
     defined_tags = {
-        tag for each in json.loads(bake_print("default", "cuda", "tpu"))["target"].values() for tag in each["tags"]
+        tag for target in json.loads(bake_print("default", "cuda", "tpu"))["target"].values() for tag in target["tags"]
     }
-    image_tags = {each["image"] for name, each in services.items() if name != "postgres"}
+    image_tags = {service["image"] for name, service in services.items() if name != "postgres"}
     assert image_tags == defined_tags
-    device_services = {name for name, each in services.items() if "deploy" in each or "devices" in each}
+    device_services = {name for name, service in services.items() if "deploy" in service or "devices" in service}
     assert device_services == {"torch-cuda", "tensorflow-gpu", "jax-cuda", "torch-tpu", "tensorflow-tpu", "jax-tpu"}
 
 

@@ -60,7 +60,7 @@ def test_every_service_has_its_place_in_the_stack_and_gives_privileges_up(docker
     files = ["--file=compose.yaml", "--file=docker/stack.yaml"]
     profiles = ["--profile=gpu", "--profile=versions"]
     config = json.loads(output_of(*docker, "compose", *files, *profiles, "config", "--format=json"))
-    services = {name: service(each) for name, each in config["services"].items()}
+    services = {name: service(definition) for name, definition in config["services"].items()}
     assert {
         "postgres",
         "roles",
@@ -70,17 +70,17 @@ def test_every_service_has_its_place_in_the_stack_and_gives_privileges_up(docker
         "torch-cpu-older",
         "jax-cuda",
     } <= services.keys()
-    for name, each in services.items():
-        assert each["entrypoint"][:3] == ["setpriv", "--no-new-privs", "--"], name
+    for name, definition in services.items():
+        assert definition["entrypoint"][:3] == ["setpriv", "--no-new-privs", "--"], name
         label = "database" if name == "postgres" else name
         constraints = [f"node.labels.portolan.{label} == true"] if name not in ("roles", "migrate") else None
-        assert each["deploy"].get("placement", {}).get("constraints") == constraints, name
+        assert definition["deploy"].get("placement", {}).get("constraints") == constraints, name
 
 
 @pytest.mark.level(2)
 def test_services_run_where_their_label_is_and_the_others_wait(stack: Stack) -> None:
     services = ("postgres", "coordinator", *RUNNERS)
-    assert [stack.place(each).engine for each in services] == [1, 2, 3, 3]
+    assert [stack.place(name).engine for name in services] == [1, 2, 3, 3]
     assert stack.places("torch-cpu") == []
 
 
@@ -97,8 +97,8 @@ def test_a_runner_is_held_in_as_under_compose(stack: Stack) -> None:
         there = look_inside(coordinator.docker, coordinator.container, *ways)
         assert there.reached == dict.fromkeys(ways, True), "each is there to be reached"
         assert shortcomings(there) == ["there is a way out", "an address that it must not reach answers"]
-        for each in RUNNERS:
-            runner = stack.place(each)
+        for name in RUNNERS:
+            runner = stack.place(name)
             inside = look_inside(runner.docker, runner.container, *ways)
             assert shortcomings(inside) == []
             assert inside.scratch == {"/tmp": True}
@@ -119,8 +119,8 @@ def test_a_case_reaches_enrolment_and_no_rest(stack: Stack) -> None:
 @pytest.mark.level(2)
 def test_the_runners_of_one_engine_share_the_timing_lock(stack: Stack) -> None:
     """By a volume of each engine: machines do not time each other."""
-    for each in RUNNERS:
-        runner = stack.place(each)
+    for name in RUNNERS:
+        runner = stack.place(name)
         template = (
             '{{range .Mounts}}{{if eq .Destination "/var/lib/portolan-timing"}}{{.Name}} {{.Driver}}{{end}}{{end}}'
         )
@@ -145,7 +145,7 @@ def test_an_engine_that_dies_in_mid_campaign_loses_nothing(stack: Stack) -> None
     stack.swarm.kill(3)
     assert stack.campaign(campaigns[0])["state"] == "running", "it was in mid-campaign"
     until(lambda: _have_moved(stack, before), "the runners are back at other addresses", MOVES_WITHIN_S)
-    assert [stack.place(each).engine for each in RUNNERS] == [2, 2]
+    assert [stack.place(runner).engine for runner in RUNNERS] == [2, 2]
     _nothing_is_lost(stack, campaigns)
 
 
@@ -157,7 +157,7 @@ def test_the_engine_of_the_coordinator_dies_with_its_runners_and_nothing_is_lost
     campaigns = _two_campaigns(stack)
     stack.swarm.kill(2)
     until(lambda: _have_moved(stack, before), "the runners are back at other addresses", MOVES_WITHIN_S)
-    assert [stack.place(each).engine for each in ("coordinator", *RUNNERS)] == [1, 1, 1]
+    assert [stack.place(service).engine for service in ("coordinator", *RUNNERS)] == [1, 1, 1]
     _nothing_is_lost(stack, campaigns)
 
 
@@ -184,10 +184,10 @@ def _nothing_is_lost(stack: Stack, campaigns: tuple[int, int]) -> None:
     for campaign in campaigns:
         until(lambda campaign=campaign: stack.has_ended(campaign), "it has ended", ENDS_WITHIN_S)  # type: ignore[misc]
         after_end = stack.campaign(campaign)
-        jobs = [each["job_id"] for each in stack.outcomes(campaign)]
+        jobs = [outcome["job_id"] for outcome in stack.outcomes(campaign)]
         assert after_end["state"] == "done"
         assert len(jobs) == len(set(jobs)) == after_end["counters"]["total"] == after_end["counters"]["passed"]
-    again = [each for each in stack.outcomes(campaigns[0]) if each["attempt"] > 1]
+    again = [outcome for outcome in stack.outcomes(campaigns[0]) if outcome["attempt"] > 1]
     assert again, "what the engine took with it ran again"
 
 

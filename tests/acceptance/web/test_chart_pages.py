@@ -266,7 +266,7 @@ def test_two_campaigns_are_compared_on_a_page_over_rest_and_on_the_command_line(
     comparison = coordinator.http.get("/compare", params={"a": campaign, "b": later}).json()
     (pair,) = comparison["pairs"]
     assert pair["verdicts"]["counts"]["same"] == 2
-    assert {each["function"] for each in pair["verdicts"]["changes"]} == set(FUNCTIONS) - {
+    assert {change["function"] for change in pair["verdicts"]["changes"]} == set(FUNCTIONS) - {
         "hazards.add",
         "hazards.fail",
     }
@@ -365,7 +365,7 @@ def test_a_function_s_history_holds_every_campaign(
     assert answer.status_code == 200
     assert "later" in text_of(answer)
     cells = coordinator.http.get("/history/hazards/hazards.add").json()["cells"]
-    assert [each["campaign_id"] for each in cells] == [later, campaign]
+    assert [cell["campaign_id"] for cell in cells] == [later, campaign]
     portolan = Portolan(tmp_path, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}")
     output = portolan.ask("history", "hazards.add")
     assert output.count("hazards@1.0/cpu") == 2
@@ -392,7 +392,7 @@ def test_a_function_of_any_name_has_its_pages(
     coordinator.wait_ended(campaign)
     matrix = browser.get(f"/campaigns/{campaign}/matrix")
     assert "<img src=x" not in matrix.text
-    address = next(each for each in re.findall(r'href="(/campaigns/[^"#]*)"', matrix.text) if "/functions/" in each)
+    address = next(link for link in re.findall(r'href="(/campaigns/[^"#]*)"', matrix.text) if "/functions/" in link)
     for path in (unescape(address), unescape(address).replace(f"/campaigns/{campaign}/functions", "/history")):
         page = browser.get(path)
         assert page.status_code == 200, path

@@ -137,24 +137,24 @@ class Seen(HTMLParser):
 
 def test_the_tables_of_a_campaign_over_rest(coordinator: CoordinatorProcess, charted_campaign: int) -> None:
     tables = coordinator.http.get(f"/campaigns/{charted_campaign}/tables").json()["tables"]
-    assert {each["id"] for each in tables} > TABLES
-    for each in tables:
-        whole = coordinator.http.get(f"/campaigns/{charted_campaign}/tables/{each['id']}").json()
-        assert len(whole["rows"]) == each["rows"]
-        answer = coordinator.http.get(f"/campaigns/{charted_campaign}/tables/{each['id']}", params={"format": "csv"})
+    assert {table["id"] for table in tables} > TABLES
+    for table in tables:
+        whole = coordinator.http.get(f"/campaigns/{charted_campaign}/tables/{table['id']}").json()
+        assert len(whole["rows"]) == table["rows"]
+        answer = coordinator.http.get(f"/campaigns/{charted_campaign}/tables/{table['id']}", params={"format": "csv"})
         assert answer.headers["content-type"].startswith("text/csv")
-        assert len(list(csv.reader(io.StringIO(answer.text)))) == each["rows"] + 1
+        assert len(list(csv.reader(io.StringIO(answer.text)))) == table["rows"] + 1
 
 
 def test_what_may_be_said_of_a_table_changes_it(coordinator: CoordinatorProcess, charted_campaign: int) -> None:
     def ratio(**parameters: Any) -> list[Any]:
         rows = coordinator.http.get(f"/campaigns/{charted_campaign}/tables/faster", params=parameters).json()["rows"]
-        return [each["geometric_mean"]["value"] for each in rows if each["source"] == f"campaign {charted_campaign}"]
+        return [row["geometric_mean"]["value"] for row in rows if row["source"] == f"campaign {charted_campaign}"]
 
     assert ratio() == [pytest.approx(4)]
     assert ratio(reference_device="xla") == [pytest.approx(0.25)]
     alone = coordinator.http.get(f"/campaigns/{charted_campaign}/tables/faster", params={"reference": "none"}).json()
-    assert {each["source"] for each in alone["rows"]} == {f"campaign {charted_campaign}"}
+    assert {row["source"] for row in alone["rows"]} == {f"campaign {charted_campaign}"}
     few = coordinator.http.get(f"/campaigns/{charted_campaign}/tables/intolerable", params={"tolerable": 3}).json()[
         "rows"
     ]
@@ -193,7 +193,7 @@ def test_an_unknown_campaign_has_a_page_that_says_so(site: httpx.Client) -> None
 
 def test_figures_as_svg_png_and_specification(coordinator: CoordinatorProcess, charted_campaign: int) -> None:
     figures = coordinator.http.get(f"/campaigns/{charted_campaign}/figures").json()["figures"]
-    assert all(each["drawn"] for each in figures if each["id"] not in ("failures_by_decile", "failures_in_top20"))
+    assert all(figure["drawn"] for figure in figures if figure["id"] not in ("failures_by_decile", "failures_in_top20"))
     path = f"/campaigns/{charted_campaign}/figures/scatter"
     svg = coordinator.http.get(path, timeout=120)
     assert svg.headers["content-type"] == "image/svg+xml"
@@ -201,7 +201,7 @@ def test_figures_as_svg_png_and_specification(coordinator: CoordinatorProcess, c
     assert "XLA on the host CPU, not a TPU" in svg.text
     assert coordinator.http.get(path, params={"format": "png"}, timeout=120).content.startswith(b"\x89PNG")
     light, dark = (
-        coordinator.http.get(path, params={"format": "json", "theme": each}).json() for each in ("light", "dark")
+        coordinator.http.get(path, params={"format": "json", "theme": theme}).json() for theme in ("light", "dark")
     )
     assert light["data"] == dark["data"]
     assert light["config"]["background"] != dark["config"]["background"]
@@ -212,16 +212,16 @@ def test_the_page_shows_every_figure_and_table(site: httpx.Client, charted_campa
     assert answer.status_code == 200
     assert answer.text.rstrip().endswith("</html>")
     elements = Seen(answer.text)
-    assert {f"table-{each}" for each in TABLES} <= elements.ids
-    pictures = [each for each in elements.of("src") if "/figures/" in each and ".svg" in each]
+    assert {f"table-{table}" for table in TABLES} <= elements.ids
+    pictures = [source for source in elements.of("src") if "/figures/" in source and ".svg" in source]
     assert len(pictures) >= 9
-    for each in pictures:
-        picture = site.get(each)
+    for source in pictures:
+        picture = site.get(source)
         assert picture.status_code == 200
         assert picture.text.startswith("<svg ")
         assert "immutable" in picture.headers["cache-control"]
-    for each in elements.of("data-spec"):
-        assert site.get(each, params={"theme": "dark"}).json()["data"]["values"]
+    for address in elements.of("data-spec"):
+        assert site.get(address, params={"theme": "dark"}).json()["data"]["values"]
     assert "img" in elements.tags
     assert not elements.of("onerror")
     assert "torch.&lt;img src=x onerror=alert(1)&gt;" in answer.text
@@ -262,8 +262,8 @@ def test_a_picture_whose_drawing_is_forgotten_is_made_anew(site: httpx.Client, c
 
 def test_the_page_has_its_data_as_json(site: httpx.Client, charted_campaign: int) -> None:
     document = site.get(f"/campaigns/{charted_campaign}/figures", params={"as": "json"}).json()
-    assert {each["id"] for each in document["tables"]} > TABLES
-    assert {"scatter", "portability"} < {each["id"] for each in document["figures"]}
+    assert {table["id"] for table in document["tables"]} > TABLES
+    assert {"scatter", "portability"} < {figure["id"] for figure in document["figures"]}
 
 
 def test_a_form_with_empty_fields_is_no_error(site: httpx.Client, charted_campaign: int) -> None:
@@ -278,7 +278,7 @@ def test_the_page_of_an_empty_campaign_says_so(site: httpx.Client, empty: int) -
     assert answer.status_code == 200
     assert "No function has a case that passed or failed" in answer.text
     assert "chart a second device" in answer.text
-    assert not [each for each in Seen(answer.text).of("src") if ".svg?" in each]
+    assert not [source for source in Seen(answer.text).of("src") if ".svg?" in source]
 
 
 def test_a_real_campaign_of_one_target(
@@ -287,7 +287,7 @@ def test_a_real_campaign_of_one_target(
     answer = site.get(f"/campaigns/{ended_campaign}/figures")
     assert answer.status_code == 200
     rows = coordinator.http.get(f"/campaigns/{ended_campaign}/tables/portability").json()["rows"]
-    plain = next(each for each in rows if each["counted_by"] == "verdict")
+    plain = next(row for row in rows if row["counted_by"] == "verdict")
     assert {word: plain[word]["count"] for word in ("success", "partial", "complete")} == {
         "success": 1,
         "partial": 1,
@@ -305,11 +305,11 @@ def test_the_studys_page_shows_what_was_published_and_what_is_wrong_in_it(site: 
     assert "adds up to 64 of 63 functions" in answer.text
     assert "torch.argsort" in answer.text
     elements = Seen(answer.text)
-    pictures = [each for each in elements.of("src") if ".svg" in each and "/figures/" in each]
+    pictures = [source for source in elements.of("src") if ".svg" in source and "/figures/" in source]
     assert len(pictures) >= 5
     assert site.get(pictures[0]).text.startswith("<svg ")
-    for each in {each for each in elements.of("href") if each.startswith("/reference/tables/")}:
-        assert site.get(each).status_code == 200
+    for link in {link for link in elements.of("href") if link.startswith("/reference/tables/")}:
+        assert site.get(link).status_code == 200
 
 
 def test_the_scripts_that_make_figures_interactive(site: httpx.Client) -> None:
@@ -328,7 +328,7 @@ def test_the_report_is_one_file_that_needs_nothing_else(
     text = path.read_text(encoding="utf-8")
     elements = Seen(text)
     assert not elements.tags & {"script", "link", "img", "iframe", "object", "form", "base"}
-    assert all(each.startswith("#") and each[1:] in elements.ids for each in elements.of("href", "xlink:href"))
+    assert all(link.startswith("#") and link[1:] in elements.ids for link in elements.of("href", "xlink:href"))
     assert not elements.of("src", "srcset", "action")
     assert not [name for _, name, _ in elements.attributes if name.startswith("on")]
     addresses = set(re.findall(r"https?://[^\s\"'<>]+", text))
@@ -413,7 +413,7 @@ def test_figures_on_the_command_line(coordinator: CoordinatorProcess, charted_ca
 def test_a_wrong_call_is_one_line_and_exit_code_2(
     coordinator: CoordinatorProcess, charted_campaign: int, arguments: tuple[str, ...], says: str
 ) -> None:
-    process = portolan(coordinator, *(each.format(charted_campaign) for each in arguments), code=2)
+    process = portolan(coordinator, *(argument.format(charted_campaign) for argument in arguments), code=2)
     assert process.stdout == ""
     assert len(process.stderr.splitlines()) == 1
     assert says in process.stderr

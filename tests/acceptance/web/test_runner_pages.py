@@ -31,7 +31,7 @@ def nobody_stays(coordinator: CoordinatorProcess) -> Iterator[None]:
 
 
 def addresses(coordinator: CoordinatorProcess) -> set[str]:
-    return {each["url"] for each in coordinator.http.get("/runners").json()["runners"]}
+    return {runner["url"] for runner in coordinator.http.get("/runners").json()["runners"]}
 
 
 def test_no_runner_yet_is_a_page_that_helps(visitor: Visitor) -> None:

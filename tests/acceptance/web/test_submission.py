@@ -32,7 +32,7 @@ def campaigns(coordinator: CoordinatorProcess) -> int:
 def test_the_form_offers_what_live_runners_serve(visitor: Visitor) -> None:
     form = visitor.data("/campaigns/new")
     assert form["offered"]["suites"] == ["hazards", "conformance"]
-    assert [each["target"] for each in form["offered"]["targets"]] == ["hazards@1.0/cpu"]
+    assert [target["target"] for target in form["offered"]["targets"]] == ["hazards@1.0/cpu"]
     assert form["filled"]["suite"] == "hazards"
     assert form["filled"]["targets"] == ["hazards@1.0/cpu"], "all that have the suite are chosen beforehand"
 

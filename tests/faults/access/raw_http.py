@@ -37,7 +37,9 @@ def get(path: str, *headers: str) -> bytes:
 
 def post(path: str, body: bytes, *headers: str, kind: str = "application/json") -> bytes:
     """A request with as many bytes of body as it declares, unless a header says otherwise."""
-    length_header = [] if any("ength" in each or "Transfer" in each for each in headers) else [LENGTH.format(len(body))]
+    length_header = (
+        [] if any("ength" in header or "Transfer" in header for header in headers) else [LENGTH.format(len(body))]
+    )
     head = [f"POST {path} HTTP/1.1", "Host: 127.0.0.1", f"Content-Type: {kind}", *length_header, *headers, "", ""]
     return "\r\n".join(head).encode() + body
 

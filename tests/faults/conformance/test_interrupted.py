@@ -34,10 +34,10 @@ async def _until(condition: Callable[[], object], what: str) -> None:
 async def test_what_a_catalogue_offers_no_case_for_is_not_run_and_says_which_tag_is_missing() -> None:
     async with toy_server(Toy(has_tags=False)) as url:
         report = await check(url, SECRET, level=Level.probe)
-    not_run = {each.id: each.detail or "" for each in report.findings if each.result is not Result.passed}
+    not_run = {finding.id: finding.detail or "" for finding in report.findings if finding.result is not Result.passed}
     assert not_run.keys() == NEEDS_A_TAG.keys()
     assert all(NEEDS_A_TAG[id] in detail for id, detail in not_run.items())
-    assert {each.result for each in report.findings} == {Result.passed, Result.not_run}
+    assert {finding.result for finding in report.findings} == {Result.passed, Result.not_run}
 
 
 async def test_a_runner_that_dies_fails_one_check_and_the_rest_is_not_run() -> None:
@@ -52,8 +52,8 @@ async def test_a_runner_that_dies_fails_one_check_and_the_rest_is_not_run() -> N
         report = await check(runner.ready["url"], runner.ready["secret"], level=Level.probe, on_finding=kill)
     finally:
         runner.stop()
-    results = [each.result for each in report.findings]
-    failed_place = [each.id for each in report.findings].index("jobs.runs") + 1
+    results = [finding.result for finding in report.findings]
+    failed_place = [finding.id for finding in report.findings].index("jobs.runs") + 1
     assert results[:failed_place] == [Result.passed] * failed_place
     assert results[failed_place] is Result.failed
     assert set(results[failed_place + 1 :]) == {Result.not_run}
@@ -105,4 +105,4 @@ async def test_an_interrupted_check_leaves_nothing_running_and_the_next_one_pass
             await checking
         await _until(lambda: toy.current is None and not toy.queue, "nothing runs")
         report = await check(url, SECRET, level=Level.probe)
-    assert {each.id: each.detail for each in report.findings if each.result is not Result.passed} == {}
+    assert {finding.id: finding.detail for finding in report.findings if finding.result is not Result.passed} == {}

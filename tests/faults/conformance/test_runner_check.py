@@ -105,12 +105,14 @@ def reports() -> dict[str | None, ConformanceReport]:
 
 
 def _of(report: ConformanceReport, result: Result) -> set[str]:
-    return {each.id for each in report.findings if each.result is result}
+    return {finding.id for finding in report.findings if finding.result is result}
 
 
 def test_a_runner_that_keeps_every_promise_passes_every_check(reports: dict[str | None, ConformanceReport]) -> None:
-    assert {each.id: each.detail for each in reports[None].findings if each.result is not Result.passed} == {}
-    assert [each.id for each in reports[None].findings] == [clause.id for clause in CLAUSES]
+    assert {
+        finding.id: finding.detail for finding in reports[None].findings if finding.result is not Result.passed
+    } == {}
+    assert [finding.id for finding in reports[None].findings] == [clause.id for clause in CLAUSES]
 
 
 @pytest.mark.parametrize("fault", SAMPLE)
@@ -118,7 +120,7 @@ def test_a_fault_is_found_by_the_check_that_it_breaks_and_by_no_other(
     reports: dict[str | None, ConformanceReport], fault: str
 ) -> None:
     report = reports[fault]
-    details = {each.id: each.detail for each in report.findings if each.result is not Result.passed}
+    details = {finding.id: finding.detail for finding in report.findings if finding.result is not Result.passed}
     assert _of(report, Result.failed) - ALSO.get(fault, set()) == FAULTS[fault], details
     assert _of(report, Result.not_run) == set(), details
     assert all(details.values()), "each finding says what was seen"

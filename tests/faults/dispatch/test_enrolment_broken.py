@@ -60,8 +60,8 @@ def relay() -> Iterator[Callable[..., Relay]]:
         return relays[-1]
 
     yield start
-    for each in relays:
-        each.close()
+    for link in relays:
+        link.close()
 
 
 def address(coordinator: CoordinatorProcess) -> str:
@@ -74,10 +74,10 @@ def runner_rows(coordinator: CoordinatorProcess) -> list[dict[str, Any]]:
 
 def wait_served(coordinator: CoordinatorProcess, runner: EnrollingRunner) -> None:
     """The one runner on the chart is this, and it works."""
-    until(lambda: [each["state"] for each in runner_rows(coordinator)] == ["online"], "it is online")
+    until(lambda: [runner_row["state"] for runner_row in runner_rows(coordinator)] == ["online"], "it is online")
     final_state = coordinator.wait_ended(coordinator.submit("hazards.add", runs=2))
     assert final_state["counters"]["done"] == final_state["counters"]["total"] > 0
-    assert [each["name"] for each in runner_rows(coordinator)] == [runner.name]
+    assert [runner_row["name"] for runner_row in runner_rows(coordinator)] == [runner.name]
 
 
 def test_the_answer_is_lost(
@@ -156,7 +156,10 @@ def test_the_runner_is_killed_between_the_probe_and_the_answer(
     runner.append(enrolling(address(coordinator), "alpha", "--port", str(port), "--advertise", between.url))
     restart_event.set()
     until(lambda: runner[0].process.poll() is not None, "it was killed")
-    until(lambda: [each["state"] for each in runner_rows(coordinator)] == ["offline"], "it is known, and offline")
+    until(
+        lambda: [runner_row["state"] for runner_row in runner_rows(coordinator)] == ["offline"],
+        "it is known, and offline",
+    )
     (before,) = runner_rows(coordinator)
     again = enrolling(address(coordinator), "alpha")
     again.wait_says("enrolled at")
@@ -185,15 +188,15 @@ def test_two_processes_of_one_name_at_the_same_moment(
     """Whichever comes first stays; the other ends with a line that says why."""
     coordinator.kill()
     both = [enrolling(address(coordinator), "alpha") for _ in range(2)]
-    for each in both:
-        each.wait_says("not enrolled yet")
+    for command in both:
+        command.wait_says("not enrolled yet")
     coordinator.start()
-    until(lambda: any(each.process.poll() is not None for each in both), "one of them ends")
-    ended_runner, stays = sorted(both, key=lambda each: each.process.poll() is None)
+    until(lambda: any(command.process.poll() is not None for command in both), "one of them ends")
+    ended_runner, stays = sorted(both, key=lambda command: command.process.poll() is None)
     assert "alpha" in ended_runner.refused()
     assert stays.process.poll() is None
     wait_served(coordinator, stays)
-    assert [each["url"] for each in runner_rows(coordinator)] == [stays.ready["url"]]
+    assert [runner_row["url"] for runner_row in runner_rows(coordinator)] == [stays.ready["url"]]
 
 
 @pytest.mark.parametrize(
@@ -237,8 +240,8 @@ def test_requests_that_are_probed_at_the_same_moment(
             answers = list(pool.map(ask, range(2)))
     finally:
         runner.stop()
-    assert sorted(each.status_code for each in answers) == statuses, [each.text for each in answers]
-    refusals = [each.json()["detail"] for each in answers if each.is_error]
-    assert all("at the same moment" in each for each in refusals)
+    assert sorted(answer.status_code for answer in answers) == statuses, [answer.text for answer in answers]
+    refusals = [answer.json()["detail"] for answer in answers if answer.is_error]
+    assert all("at the same moment" in refusal for refusal in refusals)
     (only,) = runner_rows(coordinator)
-    assert only["id"] in [each.json()["runner"]["id"] for each in answers if each.is_success]
+    assert only["id"] in [answer.json()["runner"]["id"] for answer in answers if answer.is_success]

@@ -80,10 +80,10 @@ def one_outcome_each(coordinator: CoordinatorProcess, campaign: int) -> list[dic
     """The campaign's outcomes; asserts that every job has exactly one, and that the counters agree."""
     final_state = coordinator.wait_ended(campaign)
     outcomes = coordinator.outcomes(campaign)
-    jobs = Counter((each["case"], each["run"]) for each in outcomes)
+    jobs = Counter((outcome["case"], outcome["run"]) for outcome in outcomes)
     assert set(jobs.values()) == {1}
     assert len(outcomes) == final_state["counters"]["total"] == final_state["counters"]["done"]
-    verdicts = Counter(each["verdict"] for each in outcomes)
+    verdicts = Counter(outcome["verdict"] for outcome in outcomes)
     assert {name: final_state["counters"][name] for name in verdicts} == dict(verdicts)
     return outcomes
 
@@ -95,7 +95,7 @@ def test_coordinator_killed_and_restarted(coordinator: CoordinatorProcess, runne
         coordinator.kill()
         coordinator.start()
     outcomes = one_outcome_each(coordinator, campaign)
-    assert Counter(each["cause"] for each in outcomes) == {None: 4 * RUNS, "assertion": RUNS}
+    assert Counter(outcome["cause"] for outcome in outcomes) == {None: 4 * RUNS, "assertion": RUNS}
     assert attempts(coordinator.dsn) == {("finished", None): 5 * RUNS}, "the runner worked on; nothing ran twice"
 
 
@@ -110,7 +110,7 @@ def test_runner_killed_and_restarted(
     again = start_runner()
     assert again.info.boot_id != runner.info.boot_id
     outcomes = one_outcome_each(coordinator, campaign)
-    assert Counter(each["verdict"] for each in outcomes) == {"passed": 4 * RUNS, "failed": RUNS}
+    assert Counter(outcome["verdict"] for outcome in outcomes) == {"passed": 4 * RUNS, "failed": RUNS}
     attempt_ends = attempts(coordinator.dsn)
     assert attempt_ends["finished", None] == 5 * RUNS
     assert attempt_ends["lost", "restarted"] == 1, "only what ran counts; what waited went back uncounted"
@@ -171,9 +171,9 @@ def test_a_cancelled_campaign_stops_what_runs(coordinator: CoordinatorProcess, r
 def test_a_hang_is_a_timeout_and_the_next_job_runs(coordinator: CoordinatorProcess, runner: RunnerProcess) -> None:
     campaign = coordinator.submit("hazards.hang_holding_the_gil", "hazards.add", runs=1, timeout_s=4.0)
     outcomes = one_outcome_each(coordinator, campaign)
-    (hung,) = [each for each in outcomes if each["function"] == "hazards.hang_holding_the_gil"]
+    (hung,) = [outcome for outcome in outcomes if outcome["function"] == "hazards.hang_holding_the_gil"]
     assert (hung["verdict"], hung["cause"]) == ("failed", "timeout")
-    assert Counter(each["verdict"] for each in outcomes) == {"passed": 3, "failed": 2}
+    assert Counter(outcome["verdict"] for outcome in outcomes) == {"passed": 3, "failed": 2}
 
 
 def test_a_removed_runner_takes_no_more_jobs(coordinator: CoordinatorProcess, runner: RunnerProcess) -> None:

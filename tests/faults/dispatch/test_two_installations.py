@@ -60,7 +60,7 @@ def test_two_coordinators_with_work_take_turns_and_say_so(
     other.register(runner.ready["url"], SECRET)
     second = until(lambda: try_submit(other), "the runner is online for the other one as well, for a moment")
     work = [(coordinator, first), (other, second)]
-    until(lambda: any(waits_for_another(*each) for each in work), "a campaign says why it waits")
+    until(lambda: any(waits_for_another(*part) for part in work), "a campaign says why it waits")
     for installation, campaign in work:
         installation.wait_ended(campaign)
         assert endings(installation, campaign) == {"returned": RUNS}

@@ -121,11 +121,16 @@ def of_document() -> Iterator[Hostile]:
     for path, operations in DOCUMENT["paths"].items():
         for method, operation in operations.items():
             parameter_list = operation.get("parameters", [])
-            schemas = {each["name"]: resolve(each["schema"]) for each in parameter_list}
+            schemas = {parameter["name"]: resolve(parameter["schema"]) for parameter in parameter_list}
             places = [
-                (each["in"], each["name"], schemas[each["name"]].get("type") == "string") for each in parameter_list
+                (parameter["in"], parameter["name"], schemas[parameter["name"]].get("type") == "string")
+                for parameter in parameter_list
             ]
-            required_names = (each["name"] for each in parameter_list if each["in"] == "query" and each.get("required"))
+            required_names = (
+                parameter["name"]
+                for parameter in parameter_list
+                if parameter["in"] == "query" and parameter.get("required")
+            )
             yield from in_addresses(method, path, places, {name: KNOWN.get(name, "x") for name in required_names})
             inside = {name: "1" for where, name, _ in places if where == "path"}
             for media, body in operation.get("requestBody", {}).get("content", {}).items():
@@ -198,9 +203,9 @@ def test_the_document_and_the_pages_are_all_there() -> None:
     requests = [*of_document(), *of_pages()]
     assert len(requests) > 500
     assert {"/api/v1/audit", "/api/v1/compare", "/audit", "/login"} <= {
-        each.path.partition("?")[0] for each in requests
+        request.path.partition("?")[0] for request in requests
     }
-    assert sum(bool(each.content) for each in requests) > 80
+    assert sum(bool(request.content) for request in requests) > 80
 
 
 def test_rest_refuses_what_is_no_text(coordinator: CoordinatorProcess) -> None:

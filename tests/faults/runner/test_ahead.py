@@ -20,7 +20,7 @@ def run(runner: RunnerProcess, *cases: str, **fields: object) -> list[Outcome]:
 
 
 def endings(outcomes: list[Outcome]) -> list[Ending]:
-    return [each.ending for each in outcomes]
+    return [outcome.ending for outcome in outcomes]
 
 
 def test_what_a_case_prints_stands_with_it(runner: RunnerProcess) -> None:
@@ -31,7 +31,7 @@ def test_what_a_case_prints_stands_with_it(runner: RunnerProcess) -> None:
 
 def test_they_share_one_process_and_count_on(runner: RunnerProcess, note: Path) -> None:
     outcomes = run(runner, *["process"] * 4)
-    assert [each.timing.position for each in outcomes] == [0, 1, 2, 3]
+    assert [outcome.timing.position for outcome in outcomes] == [0, 1, 2, 3]
     assert len(set(note.read_text().split())) == 1
 
 
@@ -49,7 +49,7 @@ def test_the_next_case_does_not_end_with_the_one_before(
 ) -> None:
     outcomes = run(runner, "one", hazard, "two", "three", timeout_s=timeout_s)
     assert endings(outcomes) == [Ending.returned, ending, Ending.returned, Ending.returned]
-    assert [each.timing.position for each in outcomes[2:]] == [0, 1]
+    assert [outcome.timing.position for outcome in outcomes[2:]] == [0, 1]
     assert "two" in outcomes[2].log_tail
     assert "two" not in outcomes[1].log_tail
 
@@ -57,14 +57,14 @@ def test_the_next_case_does_not_end_with_the_one_before(
 def test_one_hang_after_another_is_timed_from_its_own_beginning(runner: RunnerProcess) -> None:
     outcomes = run(runner, "nap", "hang", "hang", "one", timeout_s=3.0)
     assert endings(outcomes) == [Ending.returned, Ending.timed_out, Ending.timed_out, Ending.returned]
-    assert all(each.duration_s >= 3.0 for each in outcomes[1:3])
+    assert all(outcome.duration_s >= 3.0 for outcome in outcomes[1:3])
 
 
 def test_the_next_case_runs_without_what_the_one_before_left(runner: RunnerProcess, note: Path) -> None:
     outcomes = run(runner, "one", "children", "nap", "two")
     assert endings(outcomes) == [Ending.returned] * 4
     # It may have begun beside the orphans, unheard; the one that counts was made in a process without them.
-    assert [each.timing.position for each in outcomes[2:]] == [0, 1]
+    assert [outcome.timing.position for outcome in outcomes[2:]] == [0, 1]
     assert len(note.read_text().split()) >= 2
 
 

@@ -40,7 +40,11 @@ def test_it_is_continued(number: signal.Signals, tmp_path: Path) -> None:
     out, part, note = tmp_path / "b", tmp_path / "b.part", tmp_path / "note"
     with _begin(out, note, runs=RUNS) as first:
         until(lambda: _outcome_count(part) >= 8, "some outcomes are written")
-        below = [each.pid for each in processes.descendants([first.pid], processes.snapshot()) if each.alive]
+        below = [
+            descendant.pid
+            for descendant in processes.descendants([first.pid], processes.snapshot())
+            if descendant.alive
+        ]
         first.send_signal(number)
         _, output = first.communicate(timeout=120)
     until(lambda: not [pid for pid in below if alive(pid)], "nothing of it runs on")

@@ -140,7 +140,7 @@ def test_detached_children_go_with_the_case_that_is_killed(runner: RunnerProcess
 
 def _files(note: Path) -> list[Path]:
     """What a case wrote, where, and where its temporary files belong, three times over."""
-    return [Path(each) for each in note.with_name("note.files").read_text().split()]
+    return [Path(part) for part in note.with_name("note.files").read_text().split()]
 
 
 @pytest.mark.parametrize(

@@ -86,9 +86,9 @@ def test_a_running_runners_processes_are_not_anothers_orphans(runner: RunnerProc
 def test_no_temporary_file_outlives_a_runner_that_ends(tmp_path: Path) -> None:
     running = RunnerProcess(TMPDIR=str(tmp_path), HAZARDS_NOTE=str(tmp_path / "note"))
     running.run("leave_files/0")
-    assert [each.name for each in tmp_path.iterdir() if each.is_dir()]
+    assert [path.name for path in tmp_path.iterdir() if path.is_dir()]
     assert running.stop() == 0
-    assert not [each.name for each in tmp_path.iterdir() if each.is_dir()]
+    assert not [path.name for path in tmp_path.iterdir() if path.is_dir()]
 
 
 def test_what_killed_runners_left_on_disk_is_deleted_by_the_next_start(tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_a_hang_gets_all_its_time_and_no_more(runner: RunnerProcess) -> None:
 
 def test_one_that_needs_more_than_its_share_of_the_memory_gets_it_alone(runner: RunnerProcess) -> None:
     outcome, *others = runner.run_all("hold_memory/400MB", *["one_of/nap"] * 3)
-    assert [each.verdict for each in (outcome, *others)] == [Verdict.passed] * 4
+    assert [end.verdict for end in (outcome, *others)] == [Verdict.passed] * 4
     assert outcome.evidence is not None
     assert outcome.evidence.after_others is Repetition.failed_otherwise
     assert "beside cases of other processes: out of memory" in str(outcome.evidence.reason)

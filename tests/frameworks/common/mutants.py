@@ -251,10 +251,10 @@ class _Walk:
 
     def __call__(self, tree: Any) -> Any:
         if isinstance(tree, (list, tuple)):
-            members = [self(each) for each in tree]
+            members = [self(member) for member in tree]
             return type(tree)(*members) if hasattr(tree, "_fields") else type(tree)(members)
         if isinstance(tree, dict):
-            return {key: self(each) for key, each in tree.items()}
+            return {key: self(member) for key, member in tree.items()}
         if isinstance(tree, (*FUNCTIONS, *self.arrays.functions)):
             return swap_returned(tree, replace(self).result)
         container = self.arrays.map_container(tree, self)

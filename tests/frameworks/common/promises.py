@@ -27,7 +27,7 @@ DTYPES = (*FLOATING, *COMPLEX, *INTEGERS)
 
 def no_device(*files: str) -> bool:
     """Whether this machine has none of the device files of an accelerator."""
-    return not any(Path(each).exists() for each in files)
+    return not any(Path(file).exists() for file in files)
 
 
 NO_NVIDIA = no_device("/dev/nvidiactl")

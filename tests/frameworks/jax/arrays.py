@@ -72,7 +72,7 @@ class JaxArrays:
             return False
         if argument.shape != result.shape or argument.dtype != result.dtype:
             return False
-        one, other = (np.asarray(_data(each)) for each in (argument, result))
+        one, other = (np.asarray(_data(value)) for value in (argument, result))
         return not bool(((one == other) | ((one != one) & (other != other))).all())
 
     def make_unfilled(self, array: Any) -> Any:

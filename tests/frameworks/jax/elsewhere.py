@@ -92,7 +92,7 @@ def main() -> None:
         "created": creation(just_call),
         "created on the first": creation(by_default_on_the_first),
     }
-    outcomes = {name: run(device, each.cases[0]).model_dump(mode="json") for name, each in functions.items()}
+    outcomes = {name: run(device, function.cases[0]).model_dump(mode="json") for name, function in functions.items()}
     values = device.to_device([np.ones(3), jnp.ones(3), 1.5], "float32")
     outcomes["put"] = {"committed": values[0].committed, "devices": sorted(map(str, values[0].devices()))}
     print(json.dumps(outcomes))

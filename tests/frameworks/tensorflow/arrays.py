@@ -82,7 +82,7 @@ class TensorFlowArrays:
             return False
         if argument.shape != result.shape or argument.dtype != result.dtype:
             return False
-        one, other = (np.asarray(each) for each in (argument, result))
+        one, other = (np.asarray(value) for value in (argument, result))
         return not bool(np.asarray((one == other) | ((one != one) & (other != other))).all())
 
     def make_unfilled(self, array: Any) -> Any:

@@ -73,9 +73,9 @@ def optimizer_swapped(optimizer: Any, mutant: Mutant) -> Any:
     class Altered(optimizer):
         def apply(self, grads: Any, trainable_variables: Any = None) -> Any:
             variables = list(trainable_variables or self._trainable_variables)
-            before = [tf.identity(each) for each in variables]
+            before = [tf.identity(variable) for variable in variables]
             result = super().apply(grads, trainable_variables)
-            after = [tf.identity(each) for each in variables]
+            after = [tf.identity(variable) for variable in variables]
             wrong_values = mutant(after, (before,), {})
             if any(value.dtype != right.dtype for value, right in zip(wrong_values, after, strict=True)):
                 # A variable keeps its own dtype, whatever it is assigned.

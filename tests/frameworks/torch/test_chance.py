@@ -21,7 +21,7 @@ DRAWS = 8192
 
 
 def case(identifier: str) -> Case:
-    cases = {each.id: each for each in FRAMEWORK.load_suites()["paper"].cases}
+    cases = {entry.id: entry for entry in FRAMEWORK.load_suites()["paper"].cases}
     return cases[identifier]
 
 

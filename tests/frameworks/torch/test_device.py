@@ -199,7 +199,9 @@ def test_the_cpu_is_asked_for_what_is_torchs_own(cpu: Device) -> None:
         with suppress(LookupError):
             functions.append(cpu.lookup(name))
     assert len(functions) > 1400
-    assert [each for each in functions if str(getattr(each, "__module__", "")).startswith("torch_xla")] == []
+    assert [
+        function for function in functions if str(getattr(function, "__module__", "")).startswith("torch_xla")
+    ] == []
 
 
 def test_xla_works_in_a_child_forked_after_the_import() -> None:

@@ -41,7 +41,7 @@ def test_a_sample_makes_the_same_inputs_from_the_same_seed(operator: str) -> Non
 
 
 def test_large_arrays_are_made_anew_from_the_seed() -> None:
-    sample = next(each for each in library.samples("argsort") if "values" not in each.arguments[0])
+    sample = next(candidate for candidate in library.samples("argsort") if "values" not in candidate.arguments[0])
     (one,), (other,) = sample.inputs(inputs(1)), sample.inputs(inputs(2))
     assert list(one.shape) == sample.arguments[0]["shape"]
     assert not np.array_equal(one, other)

@@ -41,10 +41,10 @@ def step_swapped(optimizer: Any, mutant: Mutant) -> Any:
 
     class Altered(optimizer):
         def step(self, closure: Any = None) -> Any:
-            parameters = [each for group in self.param_groups for each in group["params"]]
-            before = [each.detach().clone() for each in parameters]
+            parameters = [param for group in self.param_groups for param in group["params"]]
+            before = [parameter.detach().clone() for parameter in parameters]
             result = super().step(closure)
-            after = [each.detach().clone() for each in parameters]
+            after = [parameter.detach().clone() for parameter in parameters]
             for parameter, value in zip(parameters, mutant(after, (before,), {}), strict=True):
                 parameter.data = value
             return result
@@ -101,9 +101,9 @@ def rows_swapped(dataset: Any, mutant: Mutant) -> Any:
 def gradients_swapped(zero_grad: Any, mutant: Mutant) -> Any:
     def alter_gradients(module: Any, *arguments: Any, **options: Any) -> None:
         parameters = list(module.parameters())
-        before = [_clone(each.grad) for each in parameters]
+        before = [_clone(parameter.grad) for parameter in parameters]
         zero_grad(module, *arguments, **options)
-        after = [_clone(each.grad) for each in parameters]
+        after = [_clone(parameter.grad) for parameter in parameters]
         for parameter, gradient in zip(parameters, mutant(after, (before,), {}), strict=True):
             parameter.grad = gradient
 
@@ -118,10 +118,10 @@ def statistics_swapped(reset: Any, mutant: Mutant) -> Any:
     """The buffers of a layer, which the call sets back."""
 
     def alter_statistics(layer: Any) -> None:
-        before = [each.clone() for each in layer.buffers()]
+        before = [buffer.clone() for buffer in layer.buffers()]
         reset(layer)
         names = [name for name, _ in layer.named_buffers()]
-        after = [each.clone() for each in layer.buffers()]
+        after = [buffer.clone() for buffer in layer.buffers()]
         for name, value in zip(names, mutant(after, (before,), {}), strict=True):
             setattr(layer, name, value)
 
@@ -132,10 +132,10 @@ def registration_swapped(register: Any, mutant: Mutant) -> Any:
     """The parameters that the call adds to a module; untouched, it adds none."""
 
     def alter_registration(module: Any, name: str, new_parameter: Any) -> None:
-        before = {id(each) for each in module.parameters()}
+        before = {id(parameter) for parameter in module.parameters()}
         register(module, name, new_parameter)
-        new_parameters = [each for each in module.parameters() if id(each) not in before]
-        values = mutant([each.detach().clone() for each in new_parameters], ([],), {})
+        new_parameters = [parameter for parameter in module.parameters() if id(parameter) not in before]
+        values = mutant([parameter.detach().clone() for parameter in new_parameters], ([],), {})
         if not values:
             delattr(module, name)
         for parameter, value in zip(new_parameters, values, strict=False):

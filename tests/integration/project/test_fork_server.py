@@ -66,7 +66,7 @@ def test_it_sees_what_a_started_process_sees(tmp_path: Path, new_session: bool) 
 )
 def test_it_ends_as_a_started_process_ends(program: str, code: int) -> None:
     by_start, by_fork = (
-        call(each, [sys.executable, "-c", program], environment(), "", LIMIT_S) for each in (None, SERVER)
+        call(server, [sys.executable, "-c", program], environment(), "", LIMIT_S) for server in (None, SERVER)
     )
     assert (by_start.returncode, by_fork.returncode) == (code, code)
     assert by_fork.stdout == by_start.stdout

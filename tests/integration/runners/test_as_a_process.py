@@ -37,7 +37,7 @@ def test_a_runner_has_what_its_user_has(runner: RunnerProcess) -> None:
 def test_its_secret_is_not_passed_on_to_the_processes_of_cases(runner: RunnerProcess) -> None:
     below = runner.below()
     assert below
-    assert not any(SECRET.encode() in Path(f"/proc/{each.pid}/environ").read_bytes() for each in below)
+    assert not any(SECRET.encode() in Path(f"/proc/{process.pid}/environ").read_bytes() for process in below)
 
 
 def test_it_listens_for_this_host_alone_unless_told_otherwise(runner: RunnerProcess) -> None:

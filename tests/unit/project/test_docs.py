@@ -64,7 +64,7 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
         for link in _LINK.findall(_BLOCK.sub("", page.read_text())):
             target = (page.parent / link.partition("#")[0]).resolve()
             targets = sorted(target.glob("*.md")) if target.is_dir() else [target]
-            waiting += [each for each in targets if each in PAGES and each not in reached_pages]
+            waiting += [target for target in targets if target in PAGES and target not in reached_pages]
     assert sorted(map(_name, set(PAGES) - reached_pages)) == []
 
 
@@ -133,7 +133,7 @@ def test_the_check_of_commands_sees_what_is_there() -> None:
 def test_every_option_is_in_the_reference() -> None:
     text = (ROOT / "docs" / "reference" / "command-line.md").read_text()
     options = {option for of_command in COMMANDS.values() for option in of_command if option.startswith("--")}
-    assert sorted(each for each in options if each not in text) == []
+    assert sorted(option for option in options if option not in text) == []
 
 
 @pytest.mark.parametrize("vocabulary", [Verdict, Ending, Cause, Placement])
@@ -149,9 +149,13 @@ def test_every_file_that_is_named_exists() -> None:
 def check_every_file_that_is_named_exists(page: Path) -> None:
     """Paths in code within a sentence, if they begin with a folder of ours."""
     folders = ("protocol/", "coordinator/", "runners/", "tests/", "migrations/", "bench/", "docs/")
-    named_paths = [each for each in _INLINE.findall(_BLOCK.sub("", page.read_text())) if each.startswith(folders)]
+    named_paths = [text for text in _INLINE.findall(_BLOCK.sub("", page.read_text())) if text.startswith(folders)]
     # In the data directory there is a folder of this name too.
-    missing = [each for each in named_paths if not (ROOT / each).exists() and each not in ("runners/torch-xla/log",)]
+    missing = [
+        named_path
+        for named_path in named_paths
+        if not (ROOT / named_path).exists() and named_path not in ("runners/torch-xla/log",)
+    ]
     assert not missing
 
 
@@ -185,7 +189,7 @@ def test_notebooks_are_kept_without_their_output() -> None:
 
 
 def test_every_variable_of_ours_is_in_the_settings() -> None:
-    code = [each for name in ("protocol", "coordinator", "runners", "bench") for each in (ROOT / name).rglob("*.py")]
-    variables = {name for each in code for name in re.findall(r"\"(PORTOLAN_[A-Z_]+)\"", each.read_text())}
+    code = [path for name in ("protocol", "coordinator", "runners", "bench") for path in (ROOT / name).rglob("*.py")]
+    variables = {name for module in code for name in re.findall(r"\"(PORTOLAN_[A-Z_]+)\"", module.read_text())}
     text = (ROOT / "docs" / "reference" / "settings.md").read_text()
     assert sorted(name for name in variables if f"`{name}`" not in text) == []

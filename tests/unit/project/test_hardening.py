@@ -17,7 +17,7 @@ def rows(columns: int) -> list[list[str]]:
 
 def test_every_setting_names_a_test_and_every_test_is_named() -> None:
     setting_numbers = {int(number) for number, _ in rows(2)}
-    numbers_of_tests = [{int(each) for each in numbers.split(",")} for *_, numbers in rows(5)]
+    numbers_of_tests = [{int(part) for part in numbers.split(",")} for *_, numbers in rows(5)]
     assert len(numbers_of_tests) > 10
     assert all(numbers_of_tests)
     assert set().union(*numbers_of_tests) == setting_numbers

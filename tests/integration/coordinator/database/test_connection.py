@@ -41,7 +41,10 @@ def test_plain_text_changes_only_what_cannot_be_stored(value: str) -> None:
     assert len(plain) == len(value)
     plain.encode()
     replaced_characters = {old for old, new in zip(value, plain, strict=True) if old != new}
-    assert all(each == "\0" or "\ud800" <= each <= "\udfff" for each in replaced_characters)
+    assert all(
+        replaced_character == "\0" or "\ud800" <= replaced_character <= "\udfff"
+        for replaced_character in replaced_characters
+    )
     assert "\0" not in plain
 
 

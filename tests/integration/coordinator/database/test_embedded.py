@@ -63,7 +63,7 @@ def test_secrets_are_readable_by_their_owner_only(directory: Path) -> None:
             assert stat.S_IMODE((directory / name).stat().st_mode) & 0o077 == 0, name
         password = dsn.split(":")[2].split("@")[0]
         # By attribute: a process that has ended, anybody's, has no command line to ask for.
-        commands = [each.info["cmdline"] or [] for each in psutil.process_iter(["cmdline"])]
+        commands = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
         assert not any(password in " ".join(command) for command in commands)
 
 
@@ -104,7 +104,7 @@ def test_data_of_another_version_are_left_alone(place: Path) -> None:
         DatabaseError, match=r"written by PostgreSQL 9, and only .* is installed here: install PostgreSQL 9"
     ):
         EmbeddedPostgres(place / "postgres").start()
-    assert [each.name for each in cluster.iterdir()] == ["PG_VERSION"]
+    assert [path.name for path in cluster.iterdir()] == ["PG_VERSION"]
 
 
 def test_a_foreign_folder_is_left_alone(place: Path) -> None:

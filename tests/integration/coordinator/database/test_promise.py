@@ -48,7 +48,7 @@ def test_every_view_and_every_table_of_published_figures_is_promised() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_columns_and_their_types_are_as_promised(name: str, database: str) -> None:
-    promise = [each for each in PROMISED if each[0] == name]
+    promise = [column for column in PROMISED if column[0] == name]
     actual = readable(await columns(database, name))
     assert actual[: len(promise)] == promise, f"{name} breaks a promise: make a view beside it, as in {PAGE.name}"
     assert actual == promise, f"{name} has new columns: list them in promised_columns.txt and {PAGE.name}"
@@ -58,4 +58,6 @@ async def test_columns_and_their_types_are_as_promised(name: str, database: str)
 def test_the_reference_lists_the_columns_and_types_of_each_view_in_their_order(view: View) -> None:
     section = PAGE.read_text().split(f"## {view.name}\n")[1].split("\n## ")[0]
     documented_columns = re.findall(r"^\| `(\w+)` \| ([^|]+?) \|", section, re.MULTILINE)
-    assert [[view.name, *each] for each in documented_columns] == [each for each in PROMISED if each[0] == view.name]
+    assert [[view.name, *column] for column in documented_columns] == [
+        column for column in PROMISED if column[0] == view.name
+    ]

@@ -117,7 +117,7 @@ async def store(connection: asyncpg.Connection, outcomes: Iterable[Planned], cam
             f"device{target + 1}",
         )
     outcomes = list(outcomes)
-    cases = {each.case: each for each in outcomes}
+    cases = {outcome.case: outcome for outcome in outcomes}
     await connection.copy_records_to_table(
         "cases",
         records=[
@@ -188,7 +188,7 @@ def half_unconfirmed(cases: list[list[Planned]]) -> bool | None:
 
 
 def most_frequent(causes: Iterable[str | None]) -> str | None:
-    frequencies = Counter(each for each in causes if each)
+    frequencies = Counter(cause for cause in causes if cause)
     return min(frequencies, key=lambda cause: (-frequencies[cause], cause)) if frequencies else None
 
 
@@ -217,10 +217,10 @@ def counts(cases: list[list[Planned]], *, on_device: bool) -> dict[str, Any]:
     causes: list[str | None] = []
     others: list[str | None] = []
     for runs in cases:
-        counted_runs = [each for each in runs if each.verdict in ("passed", "failed")]
+        counted_runs = [run for run in runs if run.verdict in ("passed", "failed")]
         if not counted_runs:
-            counter["incomplete" if any(each.verdict == "incomplete" for each in runs) else "skipped"] += 1
-            if named_causes := [each.cause for each in runs if each.cause]:
+            counter["incomplete" if any(run.verdict == "incomplete" for run in runs) else "skipped"] += 1
+            if named_causes := [run.cause for run in runs if run.cause]:
                 others.append(most_frequent(named_causes))
         elif not any(run.verdict == "failed" and not run.accepted for run in runs) and any(r.accepted for r in runs):
             counter["accepted"] += 1
@@ -235,15 +235,15 @@ def counts(cases: list[list[Planned]], *, on_device: bool) -> dict[str, Any]:
             counter["failed"] += 1
             causes.append(
                 most_frequent(
-                    "placement" if each.verdict == "passed" else each.cause or "unknown"
-                    for each in counted_runs
-                    if fails(each)
+                    "placement" if counted_run.verdict == "passed" else counted_run.cause or "unknown"
+                    for counted_run in counted_runs
+                    if fails(counted_run)
                 )
             )
         else:
             counter["passed"] += 1
-        counter["flaky"] += len({each.verdict for each in counted_runs}) > 1
-        counter["fell_back"] += any(each.fell_back for each in counted_runs)
+        counter["flaky"] += len({counted_run.verdict for counted_run in counted_runs}) > 1
+        counter["fell_back"] += any(counted_run.fell_back for counted_run in counted_runs)
     return {
         **{name: counter[name] for name in COUNTS},
         "verdict": added_up(counter["passed"], counter["failed"], counter["incomplete"]),
@@ -256,9 +256,9 @@ def counts(cases: list[list[Planned]], *, on_device: bool) -> dict[str, Any]:
 
 def by_function(outcomes: Iterable[Planned]) -> dict[tuple[int, int, str], list[list[Planned]]]:
     cases: dict[tuple[int, int, str], dict[int, list[Planned]]] = {}
-    for each in outcomes:
-        key = (each.campaign, each.target, each.function)
-        cases.setdefault(key, {}).setdefault(each.case, []).append(each)
+    for outcome in outcomes:
+        key = (outcome.campaign, outcome.target, outcome.function)
+        cases.setdefault(key, {}).setdefault(outcome.case, []).append(outcome)
     return {key: list(runs_by_case.values()) for key, runs_by_case in cases.items()}
 
 
@@ -377,18 +377,18 @@ async def test_function_latencies(database: str, seed: int) -> None:
     }
     await connection.close()
     expected_cases = by_function(
-        each
-        for each in outcomes
-        if each.verdict == "passed"
-        and (each.placement == "on_device" or each.host_only)
-        and not (each.cold_ms is None and each.steady_ms is None)
+        outcome
+        for outcome in outcomes
+        if outcome.verdict == "passed"
+        and (outcome.placement == "on_device" or outcome.host_only)
+        and not (outcome.cold_ms is None and outcome.steady_ms is None)
     )
     assert rows.keys() == expected_cases.keys()
     for key, cases in expected_cases.items():
         row = rows[key]
         assert row["cases"] == len(cases)
         assert row["runs"] == sum(map(len, cases))
-        assert row["samples"] == sum(len(each.samples or []) for runs in cases for each in runs)
+        assert row["samples"] == sum(len(run.samples or []) for runs in cases for run in runs)
         for name in ("cold_ms", "steady_ms", "iqr_ms"):
             assert row[name] == middle_of(map(median, values_by_case(cases, name)))
         assert row["low_ms"] == middle_of(map(min, values_by_case(cases, "low_ms")))
@@ -404,7 +404,7 @@ async def test_function_latencies(database: str, seed: int) -> None:
 
 
 async def test_outcome_rows(database: str) -> None:
-    outcomes = {each.job: each for each in draw_outcomes(random.Random(5), 1, 4)}
+    outcomes = {draw_outcome.job: draw_outcome for draw_outcome in draw_outcomes(random.Random(5), 1, 4)}
     connection = await asyncpg.connect(database)
     await store(connection, outcomes.values(), 1, 4)
     rows = await connection.fetch("select * from outcome_rows")
@@ -461,7 +461,7 @@ async def test_a_page_of_an_export_reads_little_more_than_itself(database: str) 
     def read(node: dict[str, Any]) -> Iterator[float]:
         if node.get("Relation Name") == "outcomes":
             yield node["Actual Rows"] * node["Actual Loops"]
-        for each in node.get("Plans", ()):
-            yield from read(each)
+        for child in node.get("Plans", ()):
+            yield from read(child)
 
     assert 50 <= sum(read(plan)) <= 100, json.dumps(plan, indent=1)

@@ -129,7 +129,7 @@ async def test_nothing_is_timed_while_a_live_runner_has_verdicts_to_begin(
 async def test_claims_at_the_same_time_never_share_a_job(place: Place) -> None:
     await place.campaign()
     claims = await asyncio.gather(*(place.claim(50) for _ in range(8)))
-    jobs = [job.key.job for each in claims for job in each]
+    jobs = [job.key.job for claim in claims for job in claim]
     assert len(jobs) == len(set(jobs)) == 400
 
 
@@ -168,7 +168,7 @@ async def test_the_outcome_of_an_earlier_attempt_is_refused_and_kept_as_late(pla
         await finishes.keep_late(connection, [LateFinish(first.key, place.runner_id, "{}")])
     assert await finish(place, [second.key]) == {first.key.job}
     attempts = await rows(place, 'SELECT attempt, "end" FROM attempts ORDER BY attempt')
-    assert [(each.attempt, each.end) for each in attempts] == [(1, "late"), (2, "finished")]
+    assert [(attempt.attempt, attempt.end) for attempt in attempts] == [(1, "late"), (2, "finished")]
 
 
 async def test_an_outcome_is_accepted_from_its_runner_and_under_its_lease_only(place: Place) -> None:
@@ -204,7 +204,7 @@ async def test_a_late_report_is_the_outcome_while_no_newer_attempt_has_begun(pla
     (outcome,) = await rows(place, "SELECT job_id, attempt FROM outcomes")
     assert (outcome.job_id, outcome.attempt) == (jobs[0].key.job, 1)
     attempts = await rows(place, 'SELECT attempt, "end", reason FROM attempts WHERE job_id = 1 ORDER BY attempt')
-    assert [(each.end, each.reason) for each in attempts] == [
+    assert [(attempt.end, attempt.reason) for attempt in attempts] == [
         ("finished", "silent"),
         ("lost", "an earlier attempt reported after all"),
     ]
@@ -360,4 +360,4 @@ async def explain(connection: Any, statement: str, keys: list[Key]) -> dict[str,
 
 
 def walk(node: dict[str, Any]) -> list[dict[str, Any]]:
-    return [node, *(each for child in node.get("Plans", []) for each in walk(child))]
+    return [node, *(descendant for child in node.get("Plans", []) for descendant in walk(child))]

@@ -91,4 +91,4 @@ async def test_the_documentation_lists_the_columns_of_each_table_in_their_order(
     )
     await connection.close()
     documented_columns = ["reference", "number", *re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)]
-    assert documented_columns == [each["column_name"] for each in columns]
+    assert documented_columns == [column["column_name"] for column in columns]

@@ -93,7 +93,7 @@ async def campaign(
 
 
 def rows(table: Table, **given: str) -> list[dict[str, Any]]:
-    return [each for each in table.records() if all(each[name] == value for name, value in given.items())]
+    return [record for record in table.records() if all(record[name] == value for name, value in given.items())]
 
 
 async def tables(engine: AsyncEngine, number: int, **options: Any) -> dict[str, Table]:
@@ -110,7 +110,7 @@ async def test_verdicts_in_both_ways_of_counting(engine: AsyncEngine, connection
         *(1, 2, 0),
     )
     assert (plain["failed"], strict["failed"]) == (Rate(2, 3), Rate(3, 3))
-    assert {each["cause"] for each in rows(by_name["causes"], counted_by="verdict_on_device")} == {"type", "placement"}
+    assert {row["cause"] for row in rows(by_name["causes"], counted_by="verdict_on_device")} == {"type", "placement"}
 
 
 async def test_latencies_of_the_cases_that_both_measured(
@@ -187,8 +187,8 @@ async def test_names_with_markup_come_through_as_they_are(
     by_name = await tables(engine, await campaign(connection))
     assert rows(by_name["latencies"], function="torch.<b>x</b>")
     assert "torch.<b>x</b>" in to_csv(by_name["latencies"])
-    for each in by_name.values():
-        json.dumps(to_json(each), allow_nan=False)
+    for table in by_name.values():
+        json.dumps(to_json(table), allow_nan=False)
 
 
 async def test_a_campaign_without_outcomes_has_tables_that_say_so(
@@ -196,7 +196,7 @@ async def test_a_campaign_without_outcomes_has_tables_that_say_so(
 ) -> None:
     number = await campaign(connection, outcomes={})
     by_name = await tables(engine, number, reference="none")
-    assert {each["success"] for each in by_name["portability"].records()} == {Missing.none_counted}
+    assert {record["success"] for record in by_name["portability"].records()} == {Missing.none_counted}
     assert by_name["latencies"].rows == by_name["densities"].rows == by_name["causes"].rows == ()
     assert (await tables(engine, number))["portability"].rows
 
@@ -208,15 +208,16 @@ async def test_a_campaign_of_which_every_job_failed_has_rates_and_causes_and_no_
     number = await campaign(connection, outcomes=dict.fromkeys(OUTCOMES, failing_runs))
     by_name = await tables(engine, number, reference="none")
     counts = rows(by_name["counts"], source="campaign 1", counted_by="verdict")
-    assert {(each["success"], each["partial"], each["failed"].share) for each in counts} == {(0, 0, 1.0)}
-    assert {each["cause"] for each in by_name["causes"].records()} == {"type"}
-    assert {each["ratio"] for each in by_name["latencies"].records()} == {Missing.not_measured}
+    assert {(count["success"], count["partial"], count["failed"].share) for count in counts} == {(0, 0, 1.0)}
+    assert {record["cause"] for record in by_name["causes"].records()} == {"type"}
+    assert {record["ratio"] for record in by_name["latencies"].records()} == {Missing.not_measured}
     assert by_name["densities"].rows == ()
     await connection.execute("update campaigns set state = 'done', finished_at = now() where id = $1", number)
     await connection.execute("update campaign_targets set done = 8, failed = 8 where campaign_id = $1", number)
     assert "0 of 2 functions pass every case" in await export_report(engine, number, tmp_path)
     assert {
-        each.target.device: each.functions["anywhere"]["complete"] for each in (await overview(engine, number)).targets
+        target.target.device: target.functions["anywhere"]["complete"]
+        for target in (await overview(engine, number)).targets
     } == {
         "cpu": 2,
         "xla": 4,
@@ -234,7 +235,7 @@ async def test_functions_of_one_outcome_have_no_interval_that_nobody_could_know(
     by_name = await tables(engine, number, reference="none")
     (one,) = rows(by_name["latencies"], function="torch.cat")
     assert one["ratio"] == Estimate(pytest.approx(4), None, 1)
-    rates = [each["success"] for each in rows(by_name["portability"], counted_by="verdict")]
+    rates = [row["success"] for row in rows(by_name["portability"], counted_by="verdict")]
     assert rates == [Rate(1, 1), Rate(1, 1)]
     assert "torch.cat" in await export_report(engine, number, tmp_path)
 

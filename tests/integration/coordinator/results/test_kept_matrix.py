@@ -102,7 +102,7 @@ async def read_matrix(
     engine: AsyncEngine, number: int, query: str = "", rule: CountingRule = ANYWHERE
 ) -> dict[str, dict[str, Cell]]:
     part = await service.page(engine, number, MatrixQuery(query, rule))
-    devices = {each.id: each.device for each in part.targets}
+    devices = {target.id: target.device for target in part.targets}
     return {row.function: {devices[target]: cell for target, cell in row.cells.items()} for row in part.rows}
 
 
@@ -177,15 +177,15 @@ async def test_of_two_cpu_machines_one_is_the_base_and_simulated_targets_have_no
 async def test_rows_stand_by_module_and_in_parts(engine: AsyncEngine, connection: asyncpg.Connection[Any]) -> None:
     number = await campaign(connection, 2)
     whole = await service.page(engine, number, MatrixQuery())
-    assert [(each.name, each.functions, each.first) for each in whole.modules] == [
+    assert [(module.name, module.functions, module.first) for module in whole.modules] == [
         ("", 1, 0),
         ("torch", 3, 1),
         ("torch.nn", 2, 4),
     ]
     parts = [await service.page(engine, number, MatrixQuery(offset=offset, limit=4)) for offset in (0, 4, 8)]
-    assert [len(each.rows) for each in parts] == [4, 2, 0]
-    assert [row for each in parts for row in each.rows] == whole.rows
-    assert {each.found for each in parts} == {6}
+    assert [len(part.rows) for part in parts] == [4, 2, 0]
+    assert [row for part in parts for row in part.rows] == whole.rows
+    assert {part.found for part in parts} == {6}
 
 
 VERDICT_WORDS = {
@@ -222,7 +222,7 @@ async def test_a_query_finds_exactly_what_it_asks_for(
             assert await find(f"{key}:{device}") == expected_names
             assert await find(f"-{key}:torch@2/{device}") == set(everything) - expected_names
         assert await find(f"{key}:") == {
-            name for name, cells in everything.items() if any(verdict(each) in words for each in cells.values())
+            name for name, cells in everything.items() if any(verdict(cell) in words for cell in cells.values())
         }
     for word in ("type", "memory", "placement"):
         assert await find(f"cause:xla={word}") == {
@@ -234,7 +234,7 @@ async def test_a_query_finds_exactly_what_it_asks_for(
     assert await find("falls-back:cuda flaky:") == {
         name
         for name, cells in everything.items()
-        if cells["cuda"].fell_back and any(each.flaky for each in cells.values())
+        if cells["cuda"].fell_back and any(cell.flaky for cell in cells.values())
     }
     assert await find("fails:xla -fails:cpu torch.*") == {
         name
@@ -338,7 +338,7 @@ async def test_versions_stand_in_the_order_of_their_numbers(
             " select $1, target.id, suite_id, 0 from target, campaign_targets where campaign_id = $1 limit 1",
             *(number, version),
         )
-    versions_in_order = [each.version for each in await service.targets(engine, number) if each.device == "cuda"]
+    versions_in_order = [target.version for target in await service.targets(engine, number) if target.device == "cuda"]
     assert versions_in_order == ["nightly", "2.2", "2.9.0", "2.9.1+cpu", versions[0], versions[1], "10"]
 
 
@@ -358,5 +358,5 @@ async def test_the_newest_failures_are_those_that_ended_last(
         " order by finished_at desc, job_id desc limit 5",
         number,
     )
-    assert [each.job_id for each in await failures(engine, number, 5)] == [each["job_id"] for each in rows_of_view]
+    assert [failure.job_id for failure in await failures(engine, number, 5)] == [row["job_id"] for row in rows_of_view]
     assert len(rows_of_view) == 5

@@ -107,7 +107,7 @@ def test_a_newer_attempt_replaces_the_running_one(runner: RunnerProcess) -> None
     runner.post(job | {"attempt": 2, "timeout_s": 0.5})
     with runner.stream() as events:
         finishes = [event for _, event in zip(range(4), events, strict=False) if isinstance(event, Finished)]
-    assert [(each.attempt, each.outcome.ending) for each in finishes] == [
+    assert [(finish.attempt, finish.outcome.ending) for finish in finishes] == [
         (1, Ending.cancelled),
         (2, Ending.timed_out),
     ]

@@ -94,10 +94,10 @@ async def test_it_asks_again_until_somebody_comes_with_its_own_secret(listener: 
     assert [listener.bearers[0], listener.bearers[-1]] == [
         f"Bearer {token_of(key, 'alpha')}" for key in (FIRST, SECOND)
     ], "the file is read again"
-    assert len({each["secret"] for each in listener.bodies}) == len(listener.bodies), (
+    assert len({body["secret"] for body in listener.bodies}) == len(listener.bodies), (
         "each try has a provisional secret"
     )
-    assert {(each["name"], each["url"]) for each in listener.bodies} == {("alpha", "http://127.0.0.1:8790")}
+    assert {(body["name"], body["url"]) for body in listener.bodies} == {("alpha", "http://127.0.0.1:8790")}
     assert access.opens(b"Bearer own")
     async with asyncio.timeout(LIMIT_S):
         await asking
@@ -112,7 +112,7 @@ async def test_it_does_not_ask_once_its_secret_is_in_use(listener: Asked, secret
         await has_enrolled.wait()
         assert access.opens(b"Bearer own")
         await asking
-    assert [each["url"] for each in listener.bodies] == ["http://elsewhere:1"]
+    assert [body["url"] for body in listener.bodies] == ["http://elsewhere:1"]
 
 
 def test_a_coordinator_that_never_answers_does_not_hold_the_runner_up(key_file: Path) -> None:

@@ -90,7 +90,7 @@ def test_a_plan_crosses_cases_targets_and_runs() -> None:
 def test_a_rerun_plans_only_what_was_left_over() -> None:
     offers = [SuiteOffer(CPU, 7, cases("torch.cat", "torch.sum")), SuiteOffer(XLA, 7, cases("torch.cat", "torch.sum"))]
     plan = make_plan("paper", offers, [CPU, XLA], ["*"], runs=1, only={XLA.id: frozenset({2})})
-    assert [(each.target, each.case_ids) for each in plan.targets] == [(XLA, (2,))]
+    assert [(target.target, target.case_ids) for target in plan.targets] == [(XLA, (2,))]
 
 
 def test_a_plan_without_jobs_is_refused() -> None:

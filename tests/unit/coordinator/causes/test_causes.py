@@ -99,14 +99,14 @@ def sample(path: Path) -> list[Failure]:
     assert record["version"], path
     return [
         Failure(
-            name=f"{each['function']} / {each['call']}",
-            cause=Cause(each["cause"]),
+            name=f"{failure['function']} / {failure['call']}",
+            cause=Cause(failure["cause"]),
             rule=None,
             framework=record["framework"],
             device=record["device"],
-            outcome=Outcome.model_validate({"verdict": "failed", **each["outcome"]}),
+            outcome=Outcome.model_validate({"verdict": "failed", **failure["outcome"]}),
         )
-        for each in record["failures"]
+        for failure in record["failures"]
     ]
 
 
@@ -160,7 +160,7 @@ def test_the_words_of_a_vendor_count_on_its_devices_alone() -> None:
 
 def test_failures_of_functions_without_a_rule_of_their_own() -> None:
     """The score of the rules on what they were not written for. It may only get better."""
-    causes_by_name = {each.name: (each.cause, each.classification.cause) for each in HELD_OUT}
+    causes_by_name = {failure.name: (failure.cause, failure.classification.cause) for failure in HELD_OUT}
     unknown = [name for name, (_, got) in causes_by_name.items() if got is Cause.unknown]
     wrong = {
         name: got for name, (judged_cause, got) in causes_by_name.items() if got not in (judged_cause, Cause.unknown)
@@ -174,7 +174,7 @@ def test_failures_of_functions_without_a_rule_of_their_own() -> None:
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
 def test_a_random_sample_of_real_failures(path: Path) -> None:
     """The score may only get better; what a person left unknown too counts as unknown, not as wrong."""
-    causes_by_name = {each.name: (each.cause, each.classification.cause) for each in sample(path)}
+    causes_by_name = {failure.name: (failure.cause, failure.classification.cause) for failure in sample(path)}
     unknown = [name for name, (_, got) in causes_by_name.items() if got is Cause.unknown]
     wrong = {
         name: pair for name, pair in causes_by_name.items() if pair[1] not in (pair[0], Cause.unknown) and pair != SPLIT
@@ -315,7 +315,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")
     exception=st.none() | TEXT,
     message=st.none()
     | TEXT
-    | st.sampled_from([each.outcome.evidence.message for each in FAILURES if each.outcome.evidence]),
+    | st.sampled_from([failure.outcome.evidence.message for failure in FAILURES if failure.outcome.evidence]),
     signal=st.none() | st.sampled_from(["SIGSEGV", "SIGKILL", "SIG64"]),
     log=TEXT,
 )
@@ -388,7 +388,7 @@ def test_the_file_that_the_guide_shows_is_one_of_a_vendor() -> None:
 
 
 def test_a_file_of_rules_may_be_without_vendors() -> None:
-    assert [each.id for each in load(PLACE + LAST)] == ["unknown"]
+    assert [rule.id for rule in load(PLACE + LAST)] == ["unknown"]
 
 
 @pytest.mark.parametrize(

@@ -241,7 +241,7 @@ def test_a_runner_that_drains_quickly_is_given_twice_as_much() -> None:
     machine = connected_machine()
     leases = tuple(Lease(Key(job, 1), 900.0) for job in range(1, 9))
     machine.handle(ClaimedEvent(0.1, leases))
-    claims = [each for job in range(1, 9) for each in machine.handle(FinishedEvent(0.2, Key(job, 1)))]
+    claims = [instruction for job in range(1, 9) for instruction in machine.handle(FinishedEvent(0.2, Key(job, 1)))]
     assert claims == [Claim(16 - 4)]
 
 
@@ -293,7 +293,7 @@ def test_a_runner_that_restarts_again_and_again_is_quarantined_longer_each_time(
     seconds = []
     for boot in range(4):
         out = machine.handle(ConnectedEvent(float(boot), False, (running,)))
-        seconds += [each.seconds for each in out if isinstance(each, Quarantine)]
+        seconds += [instruction.seconds for instruction in out if isinstance(instruction, Quarantine)]
     assert seconds == [10.0, 20.0, 40.0]
 
 

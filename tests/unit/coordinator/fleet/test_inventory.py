@@ -11,8 +11,8 @@ from coordinator.fleet.inventory import DeviceAccess, Inventory, decide_access, 
 
 
 def make_files(root: Path, *files: str) -> None:
-    for each in files:
-        path = root / each
+    for file in files:
+        path = root / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("")
 
@@ -20,7 +20,7 @@ def make_files(root: Path, *files: str) -> None:
 def test_a_host_without_accelerators_has_its_cpu(tmp_path: Path) -> None:
     inventory = find_devices([], tmp_path)
     assert inventory == Inventory()
-    assert [is_allowed(inventory, each) for each in ("cpu", "xla", "cuda", "gpu", "tpu")] == [
+    assert [is_allowed(inventory, device) for device in ("cpu", "xla", "cuda", "gpu", "tpu")] == [
         True,
         True,
         False,

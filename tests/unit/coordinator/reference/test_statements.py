@@ -19,8 +19,8 @@ from coordinator.results.statistics import Rate
 
 REFERENCE = reader.read()
 TABLES = {
-    each.id: each
-    for each in contents_of(
+    table.id: table
+    for table in contents_of(
         ReportData("no campaign", (), (), (), "level", REFERENCE, Queries("verdicts", "ms", "placed", "first")),
         ReportOptions(),
     ).tables
@@ -35,7 +35,9 @@ def percent(rate: object) -> float:
 
 def row(table: Table, **beginnings: str) -> dict[str, object]:
     (match,) = [
-        each for each in table.records() if all(str(each[name]).startswith(value) for name, value in beginnings.items())
+        record
+        for record in table.records()
+        if all(str(record[name]).startswith(value) for name, value in beginnings.items())
     ]
     return dict(match)
 
@@ -51,9 +53,11 @@ def gpu_to_tpu_row(framework: str) -> dict[str, object]:
 def test_how_many_functions_it_tested_and_of_how_many_it_published_latencies(
     framework: str, functions: int, measured_functions: int
 ) -> None:
-    assert sum(each.framework == framework for each in REFERENCE.functions) == functions
+    assert sum(function.framework == framework for function in REFERENCE.functions) == functions
     published_counts = Counter(
-        (each.device, each.milliseconds is not None) for each in REFERENCE.latencies if each.framework == framework
+        (latency.device, latency.milliseconds is not None)
+        for latency in REFERENCE.latencies
+        if latency.framework == framework
     )
     assert published_counts == Counter(
         {
@@ -67,12 +71,12 @@ def test_how_many_functions_it_tested_and_of_how_many_it_published_latencies(
 
 def test_every_function_was_drawn_from_the_most_used_or_from_a_decile() -> None:
     known_strata = {TOP, *(f"decile{tenth}" for tenth in range(10, 101, 10))}
-    assert {stratum for each in REFERENCE.functions for stratum in each.strata} == known_strata
-    assert all(each.strata and each.subtests > 0 for each in REFERENCE.functions)
+    assert {stratum for function in REFERENCE.functions for stratum in function.strata} == known_strata
+    assert all(function.strata and function.subtests > 0 for function in REFERENCE.functions)
 
 
 def test_the_versions() -> None:
-    assert {(each.framework, each.version) for each in REFERENCE.targets} == {
+    assert {(target.framework, target.version) for target in REFERENCE.targets} == {
         ("torch", "1.12.0"),
         ("tensorflow", "2.11.0"),
         ("jax", "0.4.8"),
@@ -83,7 +87,7 @@ def test_most_functions_of_pytorch_are_more_than_ten_times_slower_on_the_tpu() -
     rate = row(TABLES["intolerable"], framework="torch")["intolerable"]
     assert rate == Rate(35, 43)
     assert round(percent(rate), 1) == 81.4
-    assert sum(each["framework"] == "torch" for each in TABLES["intolerable_functions"].records()) == 35
+    assert sum(record["framework"] == "torch" for record in TABLES["intolerable_functions"].records()) == 35
 
 
 @pytest.mark.parametrize(("framework", "slower"), [("torch", 100), ("tensorflow", 96), ("jax", 8)])
@@ -97,7 +101,7 @@ def test_functions_of_jax_that_are_faster_on_the_tpu_with_its_one_tie() -> None:
     assert isinstance(slower, Rate)
     assert round(100 * (slower.n - slower.count) / slower.n, 1) == 91.8
     assert slower.n - slower.count == 56
-    assert any("56 of 61 and counts one tie; strictly faster are 55" in each for each in TABLES["faster"].notes)
+    assert any("56 of 61 and counts one tie; strictly faster are 55" in note for note in TABLES["faster"].notes)
 
 
 @pytest.mark.parametrize(
@@ -115,9 +119,9 @@ def test_rates_of_failure_in_its_text(target: str, failed_percent: float) -> Non
 
 def test_the_greatest_and_least_changes_are_those_of_its_table_2() -> None:
     assert [
-        (each["function"], round(float(str(each["ratio"])), 3))
-        for each in TABLES["extremes"].records()
-        if each["framework"] == "torch"
+        (record["function"], round(float(str(record["ratio"])), 3))
+        for record in TABLES["extremes"].records()
+        if record["framework"] == "torch"
     ] == [
         ("torch.argsort", 6039.554),
         ("torch.optim.Adamax", 5691.478),
@@ -128,87 +132,95 @@ def test_the_greatest_and_least_changes_are_those_of_its_table_2() -> None:
 
 def test_tables_1_and_8_agree_to_a_percent() -> None:
     """Whole percent of the counts; the study's own error of a percent in PyTorch's row is in it."""
-    for each in REFERENCE.counts:
+    for row in REFERENCE.counts:
         (rate,) = [
             rate
             for rate in REFERENCE.rates
-            if (rate.figure, rate.framework, rate.device) == ("table-1", each.framework, each.device)
+            if (rate.figure, rate.framework, rate.device) == ("table-1", row.framework, row.device)
         ]
         for printed_percent, count in (
-            (rate.pass_pct, each.success),
-            (rate.partial_pct, each.partial),
-            (rate.complete_pct, each.complete),
+            (rate.pass_pct, row.success),
+            (rate.partial_pct, row.partial),
+            (rate.complete_pct, row.complete),
         ):
-            assert abs(printed_percent - 100 * count / each.total) <= 0.6
+            assert abs(printed_percent - 100 * count / row.total) <= 0.6
 
 
 class TestErrorsInItsOwnFigures:
     def test_a_row_adds_up_to_64_of_63(self) -> None:
-        sums = {(each.framework, each.device): each.failed + each.success - each.total for each in REFERENCE.counts}
+        sums = {
+            (count.framework, count.device): count.failed + count.success - count.total for count in REFERENCE.counts
+        }
         assert {where: over for where, over in sums.items() if over} == {("torch", "tpu-v3-8"): 1}
-        assert any("64 of 63" in each for each in TABLES["counts"].notes)
+        assert any("64 of 63" in note for note in TABLES["counts"].notes)
 
     def test_a_row_adds_up_to_101_percent(self) -> None:
-        rates = [each for each in REFERENCE.rates if each.figure == "table-1"]
-        sums = {(each.framework, each.device): each.pass_pct + each.partial_pct + each.complete_pct for each in rates}
+        rates = [rate for rate in REFERENCE.rates if rate.figure == "table-1"]
+        sums = {(rate.framework, rate.device): rate.pass_pct + rate.partial_pct + rate.complete_pct for rate in rates}
         assert {where: total for where, total in sums.items() if total != 100} == {("torch", "tpu-v3-8"): 101}
-        assert any("101 %" in each for each in TABLES["portability"].notes)
+        assert any("101 %" in note for note in TABLES["portability"].notes)
 
     def test_rates_over_all_functions_differ_between_two_tables(self) -> None:
         sums = {
-            (each.framework, each.device): each.partial_pct + each.complete_pct
-            for each in REFERENCE.rates
-            if each.figure == "table-1"
+            (rate.framework, rate.device): rate.partial_pct + rate.complete_pct
+            for rate in REFERENCE.rates
+            if rate.figure == "table-1"
         }
         differ = {
-            (each.framework, each.device): (each.failed_pct, sums[each.framework, each.device])
-            for each in REFERENCE.failures
-            if each.stratum == "all" and each.failed_pct != sums[each.framework, each.device]
+            (failure.framework, failure.device): (failure.failed_pct, sums[failure.framework, failure.device])
+            for failure in REFERENCE.failures
+            if failure.stratum == "all" and failure.failed_pct != sums[failure.framework, failure.device]
         }
         assert differ == {
             ("torch", "gpu-t4"): (10, 8),
             ("tensorflow", "tpu-v3-8"): (30, 29),
             ("jax", "tpu-v3-8"): (4, 3),
         }
-        assert any("(8, 29 and 3 %)" in each for each in TABLES["top20"].notes)
+        assert any("(8, 29 and 3 %)" in note for note in TABLES["top20"].notes)
 
     def test_table_5_is_ordered_by_tpu_over_gpu(self) -> None:
         times = {
-            (each.function, each.device): each.milliseconds
-            for each in REFERENCE.latencies
-            if each.framework == "torch" and each.milliseconds is not None
+            (latency.function, latency.device): latency.milliseconds
+            for latency in REFERENCE.latencies
+            if latency.framework == "torch" and latency.milliseconds is not None
         }
         names = dict.fromkeys(function for function, _ in times)
         ratios = [times[name, "tpu-v3-8"] / times[name, "gpu-t4"] for name in names]
         assert ratios == sorted(ratios, reverse=True)
-        assert any("ordered by TPU/GPU" in each for each in TABLES["latencies"].notes)
+        assert any("ordered by TPU/GPU" in note for note in TABLES["latencies"].notes)
 
     def test_names_are_as_printed(self) -> None:
-        names = {each.function for each in REFERENCE.functions}
+        names = {function.function for function in REFERENCE.functions}
         assert {"torch.von_mises.VonMises", "torch.range", "torch.saddmm"} < names
         for prefix in ("tf.contrib.", "tf.estimator."):
-            assert any(each.startswith(prefix) for each in names)
-        assert any("which is a finding" in each for each in TABLES["latencies"].notes)
+            assert any(name.startswith(prefix) for name in names)
+        assert any("which is a finding" in note for note in TABLES["latencies"].notes)
 
     def test_the_top_20_of_tensorflow_are_14(self) -> None:
-        top = [each for each in REFERENCE.functions if each.framework == "tensorflow" and TOP in each.strata]
+        top = [
+            function
+            for function in REFERENCE.functions
+            if function.framework == "tensorflow" and TOP in function.strata
+        ]
         assert len(top) == 14
         printed_percents = {
-            each.failed_pct for each in REFERENCE.failures if (each.framework, each.stratum) == ("tensorflow", TOP)
+            failure.failed_pct
+            for failure in REFERENCE.failures
+            if (failure.framework, failure.stratum) == ("tensorflow", TOP)
         }
         possible = {n: {round(100 * count / n) for count in range(n + 1)} for n in (14, 15)}
         assert not printed_percents & possible[14]
         assert printed_percents < possible[15]
-        assert any("5 and 4 of 15" in each for each in TABLES["top20"].notes)
+        assert any("5 and 4 of 15" in note for note in TABLES["top20"].notes)
 
     def test_a_share_is_smaller_than_one_function(self) -> None:
-        tiny = [each for each in REFERENCE.speedups if 0 < each.functions_pct < 100 / 63]
-        assert {(each.framework, each.functions_pct) for each in tiny} == {("jax", 0.05), ("jax", 0.02)}
-        assert any("less than one function of 63" in each for each in TABLES["faster"].notes)
+        tiny = [speedup for speedup in REFERENCE.speedups if 0 < speedup.functions_pct < 100 / 63]
+        assert {(row.framework, row.functions_pct) for row in tiny} == {("jax", 0.05), ("jax", 0.02)}
+        assert any("less than one function of 63" in note for note in TABLES["faster"].notes)
 
     def test_no_sentence_is_in_vain(self) -> None:
-        notes = {note for each in TABLES.values() for note in each.notes}
-        assert [each.sentence for each in REFERENCE.caveats if each.sentence not in notes] == []
+        notes = {note for table in TABLES.values() for note in table.notes}
+        assert [caveat.sentence for caveat in REFERENCE.caveats if caveat.sentence not in notes] == []
 
     def test_errors_of_a_framework_are_not_said_where_it_does_not_stand(self) -> None:
         assert not REFERENCE.sentences(frozenset({"table-8"}), frozenset({"jax"}))
@@ -223,7 +235,7 @@ def test_what_it_did_not_publish_says_so() -> None:
 
 def test_a_function_without_a_published_latency_has_a_row_without_a_figure() -> None:
     """Nothing is inferred from its absence: neither a verdict nor a latency."""
-    absent = {each.function for each in REFERENCE.latencies if each.milliseconds is None}
+    absent = {latency.function for latency in REFERENCE.latencies if latency.milliseconds is None}
     assert "torch.nn.SmoothL1Loss" in absent
     assert not absent & set(TABLES["latencies"].column("function"))
     assert {field.name for field in fields(ReferenceFunction)} == {"framework", "function", "strata", "subtests"}

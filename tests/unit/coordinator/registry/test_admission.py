@@ -24,9 +24,9 @@ def report(**results: Result) -> ConformanceReport:
         runner="toy",
         findings=[
             ClauseFinding(
-                id=each.id, sentence=each.sentence, result=results_by_id.get(each.id, Result.passed), seconds=0.0
+                id=clause.id, sentence=clause.sentence, result=results_by_id.get(clause.id, Result.passed), seconds=0.0
             )
-            for each in PROBED
+            for clause in PROBED
         ],
     )
 

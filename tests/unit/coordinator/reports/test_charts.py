@@ -38,7 +38,7 @@ MARKUP = "torch.<img src=x onerror=alert(1)>"
 
 
 def figures_of(of: ReportData, tolerable: float = 10) -> dict[str, Figure]:
-    return {each.id: each for each in contents_of(of, ReportOptions(tolerable=tolerable)).figures}
+    return {figure.id: figure for figure in contents_of(of, ReportOptions(tolerable=tolerable)).figures}
 
 
 def values(figure: Figure) -> list[dict[str, Any]]:
@@ -56,8 +56,10 @@ def fleet(reference: Reference | None = None, *more: Any) -> ReportData:
         verdict(XLA, functions[0], "complete", cause="type"),
         verdict(XLA, functions[1], "success", "complete", cause_on_device="placement"),
     ]
-    latencies = [each for n, name in enumerate(functions) for each in latencies_of(CPU, name, 1.0 + n)]
-    latencies += [each for n, name in enumerate(functions[2:], 2) for each in latencies_of(XLA, name, 2.0 + 2 * n)]
+    latencies = [latency for n, name in enumerate(functions) for latency in latencies_of(CPU, name, 1.0 + n)]
+    latencies += [
+        latency for n, name in enumerate(functions[2:], 2) for latency in latencies_of(XLA, name, 2.0 + 2 * n)
+    ]
     latencies += latencies_of(XLA, functions[1], 40.0)
     data = report_data([CPU, XLA, *more], verdicts, latencies, reference)
     placements = (
@@ -75,13 +77,13 @@ def vars_of(of: ReportData) -> dict[str, Any]:
 
 def test_every_figure_of_a_full_campaign_is_drawn_and_described() -> None:
     figures = figures_of(fleet())
-    assert [each.id for each in figures.values() if each.spec is None] == []
-    for each in figures.values():
-        assert each.spec is not None
-        assert each.spec["title"]["text"] == each.title
-        assert each.alternative.endswith(".")
-        assert each.silent == ""
-        json.dumps(each.spec, allow_nan=False)
+    assert [figure.id for figure in figures.values() if figure.spec is None] == []
+    for figure in figures.values():
+        assert figure.spec is not None
+        assert figure.spec["title"]["text"] == figure.title
+        assert figure.alternative.endswith(".")
+        assert figure.silent == ""
+        json.dumps(figure.spec, allow_nan=False)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -108,7 +110,9 @@ def test_neither_a_command_nor_a_start_waits_for_the_libraries_that_draw() -> No
 
 def test_two_targets_never_share_both_colour_and_dash() -> None:
     targets = [target(n, f"d{n}", "gpu") for n in range(36)]
-    latencies = [each for on in targets for n in range(6) for each in latencies_of(on, f"torch.function_{n}", 1.0 + n)]
+    latencies = [
+        latency for on in targets for n in range(6) for latency in latencies_of(on, f"torch.function_{n}", 1.0 + n)
+    ]
     densities = figures_of(report_data(targets, (), latencies))["densities"].bare
     assert densities is not None
     encoding = next(part["encoding"] for part in _walk(densities) if isinstance(part, dict) and "encoding" in part)
@@ -121,8 +125,8 @@ def test_figures_of_the_studys_sample_come_with_the_study_only() -> None:
 
 
 def test_rates_show_both_ways_of_counting_with_n_and_interval() -> None:
-    rows = [each for each in values(figures_of(fleet())["portability"]) if each["verdict"] == "passes"]
-    both = {each["who"]: each for each in rows if "xla" in each["who"]}
+    rows = [value for value in values(figures_of(fleet())["portability"]) if value["verdict"] == "passes"]
+    both = {row["who"]: row for row in rows if "xla" in row["who"]}
     plain, strict = both["torch@2.9.0/xla by verdict"], both["torch@2.9.0/xla by verdict_on_device"]
     assert (plain["percent"], strict["percent"]) == (87.5, 75.0)
     assert plain["n"] == strict["n"] == 8
@@ -136,29 +140,29 @@ def test_the_subtitle_says_whose_figures_they_are_and_of_which_revision() -> Non
 
 
 def test_xla_on_a_host_cpu_is_no_tpu_in_every_figure_alone() -> None:
-    for each in figures_of(fleet(STUDY)).values():
-        subtitle = " ".join(each.subtitle)
+    for figure in figures_of(fleet(STUDY)).values():
+        subtitle = " ".join(figure.subtitle)
         assert "torch@2.9.0/xla: XLA on the host CPU, not a TPU." in subtitle
-        if each.spec is not None:
-            assert "not a TPU" in " ".join(each.spec["title"]["subtitle"])
+        if figure.spec is not None:
+            assert "not a TPU" in " ".join(figure.spec["title"]["subtitle"])
 
 
 def test_a_simulated_target_says_so_and_is_compared_with_nothing() -> None:
     of = fleet(None, TOY)
     of = ReportData(**{**vars_of(of), "verdicts": (*of.verdicts, verdict(TOY, "torch.cat", "success"))})
     figures = figures_of(of)
-    assert any(each["who"].startswith("torch@2.9.0/toy (simulated)") for each in values(figures["portability"]))
-    assert not any("toy" in each["pair"] for each in values(figures["scatter"]))
+    assert any(value["who"].startswith("torch@2.9.0/toy (simulated)") for value in values(figures["portability"]))
+    assert not any("toy" in value["pair"] for value in values(figures["scatter"]))
 
 
 def test_the_scatter_has_a_point_a_function_on_two_logarithmic_axes() -> None:
     scatter = figures_of(fleet())["scatter"]
-    (one,) = [each for each in values(scatter) if each["function"] == "torch.function_1"]
+    (one,) = [value for value in values(scatter) if value["function"] == "torch.function_1"]
     assert (one["x"], one["y"], one["pair"]) == (2.0, 40.0, "torch@2.9.0/cpu → xla")
     assert len(values(scatter)) == 7
     axes = _axes(scatter)
     assert axes
-    assert all(each["scale"]["type"] == "log" and "ms" in each["title"] for each in axes)
+    assert all(axis["scale"]["type"] == "log" and "ms" in axis["title"] for axis in axes)
 
 
 @pytest.mark.parametrize(("tolerable", "count"), [(10, 1), (30, 0)])
@@ -170,31 +174,31 @@ def test_what_is_intolerable_can_be_set(tolerable: float, count: int) -> None:
 
 def test_the_study_stands_beside_and_says_that_it_is_the_study() -> None:
     rows = values(figures_of(fleet(STUDY))["scatter"])
-    assert {each["pair"] for each in rows if each["published"]} == {"paper-2023: torch@1.12.0/gpu-t4 → tpu-v3-8"}
-    assert sum(each["published"] for each in rows) == 43
+    assert {row["pair"] for row in rows if row["published"]} == {"paper-2023: torch@1.12.0/gpu-t4 → tpu-v3-8"}
+    assert sum(row["published"] for row in rows) == 43
 
 
 def test_axes_carry_their_unit() -> None:
-    figures = [each for each in figures_of(fleet(STUDY)).values() if each.bare is not None]
-    for each in figures:
-        titles = [axis["title"] for axis in _axes(each)]
+    figures = [figure for figure in figures_of(fleet(STUDY)).values() if figure.bare is not None]
+    for figure in figures:
+        titles = [axis["title"] for axis in _axes(figure)]
         assert titles
         assert all(any(unit in title for unit in ("(%)", "(ms", "times as long", "(share)")) for title in titles)
 
 
 def test_an_empty_campaign_has_sentences_instead_of_figures() -> None:
-    for each in figures_of(report_data([CPU, XLA])).values():
-        assert each.spec is None
-        assert each.silent == each.alternative
-        assert len(each.silent) > 20
+    for figure in figures_of(report_data([CPU, XLA])).values():
+        assert figure.spec is None
+        assert figure.silent == figure.alternative
+        assert len(figure.silent) > 20
 
 
 def test_an_empty_campaign_beside_the_study_does_not_pass_for_it() -> None:
     figures = figures_of(report_data([CPU, XLA], reference=STUDY))
-    shown_figures = [each for each in figures.values() if each.spec is not None]
-    assert {each.id for each in shown_figures} >= {"portability", "scatter", "densities"}
-    for each in shown_figures:
-        assert each.subtitle[0] == "Campaign 1 has nothing to draw yet: the figure shows published values only."
+    shown_figures = [figure for figure in figures.values() if figure.spec is not None]
+    assert {shown_figure.id for shown_figure in shown_figures} >= {"portability", "scatter", "densities"}
+    for shown_figure in shown_figures:
+        assert shown_figure.subtitle[0] == "Campaign 1 has nothing to draw yet: the figure shows published values only."
 
 
 def test_a_campaign_in_which_everything_failed() -> None:
@@ -202,8 +206,8 @@ def test_a_campaign_in_which_everything_failed() -> None:
     figures = figures_of(
         report_data([CPU, XLA], [verdict(on, name, "complete", cause="crash") for on in (CPU, XLA) for name in names])
     )
-    assert {each["percent"] for each in values(figures["portability"]) if each["verdict"] == "fails all"} == {100}
-    assert {each["cause"] for each in values(figures["causes"])} == {"crash"}
+    assert {value["percent"] for value in values(figures["portability"]) if value["verdict"] == "fails all"} == {100}
+    assert {value["cause"] for value in values(figures["causes"])} == {"crash"}
     assert "nothing to compare" in figures["scatter"].silent
     assert "No case passed" in figures["placement"].silent
 
@@ -214,7 +218,7 @@ def test_where_nothing_failed_there_are_no_causes() -> None:
 
 
 def test_one_target_only_is_compared_with_nothing() -> None:
-    latencies = [each for n in range(6) for each in latencies_of(CPU, f"torch.function_{n}", 1.0 + n)]
+    latencies = [latency for n in range(6) for latency in latencies_of(CPU, f"torch.function_{n}", 1.0 + n)]
     figures = figures_of(
         report_data([CPU], [verdict(CPU, f"torch.function_{n}", "success") for n in range(6)], latencies)
     )
@@ -233,7 +237,7 @@ def test_one_function_is_too_few_for_a_cloud_of_points_or_a_density() -> None:
 
 
 def test_thousands_of_points_are_thinned_and_that_is_said() -> None:
-    latencies = [each for n in range(6000) for on in (CPU, CUDA) for each in latencies_of(on, f"f{n}", 1.0 + n)]
+    latencies = [latency for n in range(6000) for on in (CPU, CUDA) for latency in latencies_of(on, f"f{n}", 1.0 + n)]
     scatter = figures_of(report_data([CPU, CUDA], (), latencies))["scatter"]
     assert len(values(scatter)) == 5000
     assert "evenly drawn" in scatter.subtitle[0]
@@ -243,7 +247,7 @@ def test_a_dark_figure_trades_colours_and_no_data() -> None:
     figure = figures_of(fleet())["portability"]
     night = dark(figure.spec)
     assert night["data"] == figure.spec["data"]  # type: ignore[index]
-    text = json.dumps({name: each for name, each in night.items() if name != "data"})
+    text = json.dumps({name: member for name, member in night.items() if name != "data"})
     assert not [light for light in DARK if light in text]
     assert night["config"]["background"] == DARK[SHEET]
 
@@ -285,8 +289,8 @@ def test_every_figure_and_table_has_its_chapter() -> None:
         judged=(JudgedCases("torch", "torch.function_0", "numpy", 2),),
     )
     contents = contents_of(of, ReportOptions())
-    assert sorted(id for each in CHAPTERS for id in each.figure_ids) == sorted(figures_of(of))
-    assert {id for each in CHAPTERS for id in each.table_ids} == {each.id for each in contents.tables}
+    assert sorted(id for chapter in CHAPTERS for id in chapter.figure_ids) == sorted(figures_of(of))
+    assert {id for chapter in CHAPTERS for id in chapter.table_ids} == {table.id for table in contents.tables}
 
 
 def contrast(one: str, other: str) -> float:
@@ -309,5 +313,5 @@ def _axes(figure: Figure) -> list[dict[str, Any]]:
 
 def _walk(spec: Any) -> Iterator[Any]:
     yield spec
-    for each in spec.values() if isinstance(spec, dict) else spec if isinstance(spec, list) else ():
-        yield from _walk(each)
+    for member in spec.values() if isinstance(spec, dict) else spec if isinstance(spec, list) else ():
+        yield from _walk(member)

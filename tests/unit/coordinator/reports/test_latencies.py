@@ -22,7 +22,7 @@ STUDY = reader.read()
 def test_a_ratio_is_made_of_the_cases_that_both_measured() -> None:
     """The third case is slow and was measured on the CPU only: it must not make the CPU look slow."""
     measurements = [*latencies_of(CPU, "torch.cat", 1, 2, 1000), *latencies_of(XLA, "torch.cat", 4, 2)]
-    ((one,),) = [each.functions for each in comparisons(report_data([CPU, XLA], latencies=measurements))]
+    ((one,),) = [comparison.functions for comparison in comparisons(report_data([CPU, XLA], latencies=measurements))]
     assert one.value == pytest.approx(2)
     assert (one.base_ms, one.other_ms) == (1.5, 3)
     assert isinstance(one.ratio, Estimate)
@@ -38,10 +38,10 @@ def test_functions_that_never_touch_a_device_have_no_ratio_and_say_why() -> None
     ]
     names = ("torch.sum", "torch.Subset", "torch.cat")
     data = report_data(
-        [CPU, XLA], [verdict(each, name, "success") for each in (CPU, XLA) for name in names], measurements
+        [CPU, XLA], [verdict(target, name, "success") for target in (CPU, XLA) for name in names], measurements
     )
     table = latencies.latencies(data, comparisons(data))
-    ratios = {each["function"]: each["ratio"] for each in table.records()}
+    ratios = {record["function"]: record["ratio"] for record in table.records()}
     assert ratios == {
         "torch.sum": Estimate(pytest.approx(2), None, 1),
         "torch.Subset": Missing.host_only,
@@ -57,8 +57,8 @@ def test_there_and_back_the_ratios_are_inverse(times: list[tuple[float, float]])
         *latencies_of(XLA, "torch.cat", *(there for _, there in times)),
     ]
     data = report_data([CPU, XLA], latencies=measurements)
-    ((there,),) = [each.functions for each in comparisons(data, base="cpu")]
-    ((back,),) = [each.functions for each in comparisons(data, base="xla")]
+    ((there,),) = [comparison.functions for comparison in comparisons(data, base="cpu")]
+    ((back,),) = [comparison.functions for comparison in comparisons(data, base="xla")]
     assert there.value * back.value == pytest.approx(1)
     assert there.value == pytest.approx(math.exp(sum(math.log(b / a) for a, b in times) / len(times)))
 
@@ -111,9 +111,9 @@ class TestWhatIsSetAgainstWhat:
 def several(*ratios: float) -> Any:
     """A function for each ratio, from a millisecond on the CPU."""
     measurements = [
-        each
+        latency
         for number, ratio in enumerate(ratios)
-        for each in (*latencies_of(CPU, f"torch.f{number}", 1), *latencies_of(XLA, f"torch.f{number}", ratio))
+        for latency in (*latencies_of(CPU, f"torch.f{number}", 1), *latencies_of(XLA, f"torch.f{number}", ratio))
     ]
     return report_data([CPU, XLA], latencies=measurements)
 
@@ -139,7 +139,7 @@ def test_intolerable_is_slower_by_more_than_a_factor_that_can_be_set(factor: flo
 
 @pytest.mark.parametrize(("functions", "row_count"), [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (9, 4)])
 def test_extremes_show_no_function_twice(functions: int, row_count: int) -> None:
-    data = several(*(1.5**each for each in range(functions)))
+    data = several(*(1.5**number for number in range(functions)))
     table = latencies.extremes(data, comparisons(data))
     names = table.column("function")
     assert len(names) == len(set(names)) == row_count
@@ -147,12 +147,12 @@ def test_extremes_show_no_function_twice(functions: int, row_count: int) -> None
 
 def test_beside_each_function_stands_what_the_study_published_of_it() -> None:
     measurements = [
-        each
+        latency
         for name in ("torch.argsort", "torch.saddmm", "torch.new")
-        for each in (*latencies_of(CPU, name, 1), *latencies_of(XLA, name, 2))
+        for latency in (*latencies_of(CPU, name, 1), *latencies_of(XLA, name, 2))
     ]
     data = report_data([CPU, XLA], latencies=measurements, reference=STUDY)
-    rows = {each["function"]: each for each in latencies.latencies(data, comparisons(data)).records()}
+    rows = {record["function"]: record for record in latencies.latencies(data, comparisons(data)).records()}
     assert rows["torch.argsort"]["study_tpu_ms"] == 948.21
     assert rows["torch.argsort"]["study_ratio"] == pytest.approx(6039.554, abs=0.001)
     for name in ("torch.saddmm", "torch.new"):
@@ -162,7 +162,7 @@ def test_beside_each_function_stands_what_the_study_published_of_it() -> None:
 def test_a_scatter_has_one_point_a_function() -> None:
     data = several(2, 3, 4)
     table = latencies.scatter(data, comparisons(data))
-    assert [(each["function"], each["base_ms"], each["other_ms"]) for each in table.records()] == [
+    assert [(record["function"], record["base_ms"], record["other_ms"]) for record in table.records()] == [
         ("torch.f0", 1, 2),
         ("torch.f1", 1, 3),
         ("torch.f2", 1, 4),
@@ -172,8 +172,8 @@ def test_a_scatter_has_one_point_a_function() -> None:
 def test_a_density_of_too_few_functions_is_left_out_and_said() -> None:
     data = several(2, 3, 4, 5, 6, 7)
     table = latencies.densities(data)
-    assert {each["target"] for each in table.records()} == {"torch@2.9.0/xla"}
-    assert {each["functions"] for each in table.records()} == {6}
+    assert {record["target"] for record in table.records()} == {"torch@2.9.0/xla"}
+    assert {record["functions"] for record in table.records()} == {6}
     assert "torch@2.9.0/cpu (campaign 1) has too few different latencies for a density: 6." in table.notes
 
 
@@ -188,7 +188,7 @@ def test_nothing_measured_is_no_figure_rather_than_nought() -> None:
 
 def test_deciles_are_of_a_targets_functions() -> None:
     data = several(*range(1, 12))
-    deciles = {each["target"]: each for each in latencies.latency_deciles(data).records()}
+    deciles = {record["target"]: record for record in latencies.latency_deciles(data).records()}
     assert [deciles["torch@2.9.0/xla"][f"p{percent}"] for percent in range(10, 100, 10)] == pytest.approx(
         [*range(2, 11)]
     )

@@ -32,7 +32,7 @@ VERDICTS = [
 
 
 def rows(table: Table, **fields: str) -> list[dict[str, Any]]:
-    return [each for each in table.records() if all(each[name] == value for name, value in fields.items())]
+    return [record for record in table.records() if all(record[name] == value for name, value in fields.items())]
 
 
 def row(table: Table, **fields: str) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def test_a_target_of_which_nothing_is_counted_has_no_rate_rather_than_0_percent(
 def test_what_can_be_set_beside_each_other_stands_together() -> None:
     """By framework, then by class of device."""
     table = portability.portability(report_data([CPU, CUDA, TPU], reference=STUDY))
-    assert [(each["target"], each["counted_by"]) for each in table.records()] == [
+    assert [(record["target"], record["counted_by"]) for record in table.records()] == [
         ("torch@2.9.0/cpu", "verdict"),
         ("torch@2.9.0/cpu", "verdict_on_device"),
         ("torch@2.9.0/cuda", "verdict"),
@@ -155,15 +155,15 @@ def test_failures_in_the_top_20() -> None:
     table = portability.failures_in_top20(report_data([XLA], VERDICTS, reference=STUDY), STUDY)
     plain = row(table, source="campaign 1", counted_by="verdict")
     assert (plain["partial"], plain["complete"]) == (Rate(1, 2), Rate(0, 2))
-    assert {each["partial"] for each in rows(table, source="paper-2023")} == {Missing.not_published}
+    assert {record["partial"] for record in rows(table, source="paper-2023")} == {Missing.not_published}
 
 
 def test_failures_by_decile() -> None:
     table = portability.failures_by_decile(report_data([XLA], VERDICTS), STUDY)
-    failures = {each["decile"]: each["complete"] for each in rows(table, counted_by="verdict")}
+    failures = {record["decile"]: record["complete"] for record in rows(table, counted_by="verdict")}
     assert failures["decile20"] == Rate(1, 1)
     assert len(failures) == 10
-    assert {each for decile, each in failures.items() if decile != "decile20"} <= {Missing.none_counted, Rate(0, 1)}
+    assert {rate for decile, rate in failures.items() if decile != "decile20"} <= {Missing.none_counted, Rate(0, 1)}
 
 
 def test_functions_that_the_study_did_not_draw_are_named_as_being_in_no_stratum() -> None:
@@ -173,7 +173,7 @@ def test_functions_that_the_study_did_not_draw_are_named_as_being_in_no_stratum(
 
 def test_causes_are_shares_of_the_functions_that_failed() -> None:
     table = portability.causes(report_data([XLA], VERDICTS))
-    shares = [(each["counted_by"], each["cause"], each["functions"]) for each in table.records()]
+    shares = [(record["counted_by"], record["cause"], record["functions"]) for record in table.records()]
     assert shares == [
         ("verdict", "not_implemented", Rate(1, 2)),
         ("verdict", "type", Rate(1, 2)),
@@ -208,13 +208,13 @@ def test_a_simulated_target_says_so() -> None:
 
 def test_only_the_studys_figures_of_the_frameworks_at_hand_stand_beside() -> None:
     for table in contents_of(report_data([XLA], VERDICTS, reference=STUDY), ReportOptions()).tables:
-        target_names = [str(each.get("target") or each.get("base")) for each in table.records()]
+        target_names = [str(record.get("target") or record.get("base")) for record in table.records()]
         assert not any(name.startswith(("jax", "tensorflow")) for name in target_names)
 
 
 def test_without_a_reference_nothing_of_it_is_said() -> None:
     alone = contents_of(report_data([XLA], VERDICTS), ReportOptions()).tables
-    assert {each["source"] for table in alone for each in table.records()} == {"campaign 1"}
+    assert {record["source"] for table in alone for record in table.records()} == {"campaign 1"}
     assert not any("study's" in note or "paper-2023" in note for table in alone for note in table.notes)
 
 

@@ -70,7 +70,7 @@ def test_json_holds_all_that_stands_with_the_table() -> None:
 def test_the_terminal_shows_names_with_markup_as_they_are_and_every_sentence() -> None:
     text = terminal_text(TABLE)
     assert "[red]torch[/red]@2" in text
-    for each in (
+    for cell in (
         "Portability",
         "44.4 % (28/63; 33 to 57)",
         "2.5 (1.25 to 5; n 7)",
@@ -78,7 +78,7 @@ def test_the_terminal_shows_names_with_markup_as_they_are_and_every_sentence() -
         "the rule",
         "revision r1",
     ):
-        assert each in text
+        assert cell in text
 
 
 def test_an_empty_table_says_so() -> None:

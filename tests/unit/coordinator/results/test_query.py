@@ -45,10 +45,10 @@ names = st.builds(
 verdicts = st.builds(
     VerdictTerm,
     selectors,
-    st.sampled_from([("partial", "complete"), *((each,) for each in VERDICTS)]),
+    st.sampled_from([("partial", "complete"), *((verdict,) for verdict in VERDICTS)]),
     st.booleans(),
 )
-causes = st.builds(CauseTerm, selectors, st.sampled_from([str(each) for each in Cause]), st.booleans())
+causes = st.builds(CauseTerm, selectors, st.sampled_from([str(cause) for cause in Cause]), st.booleans())
 counted = st.builds(CountTerm, selectors, st.sampled_from(["flaky", "fell_back", "unknown_placement"]), st.booleans())
 slower = st.builds(
     RatioTerm, selectors, st.floats(1e-6, 1e6, allow_nan=False, exclude_min=True), st.booleans(), st.booleans()

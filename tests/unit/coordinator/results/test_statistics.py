@@ -111,16 +111,16 @@ class TestMediansAndMeans:
     def test_a_geometric_mean_of_ratios_the_other_way_round_is_its_inverse(
         self, ratios: list[float], by: float
     ) -> None:
-        there, back = geometric_mean(ratios).value, geometric_mean([1 / each for each in ratios]).value
+        there, back = geometric_mean(ratios).value, geometric_mean([1 / ratio for ratio in ratios]).value
         assert there is not None
         assert back is not None
         assert there * back == pytest.approx(1, rel=1e-9)
-        scaled_mean = geometric_mean([each * by for each in ratios]).value
+        scaled_mean = geometric_mean([ratio * by for ratio in ratios]).value
         assert scaled_mean == pytest.approx(there * by, rel=1e-9)
 
     def test_many_sets_at_once_are_as_each_alone(self) -> None:
         sizes = [0, 1, FEWEST - 1, FEWEST, FEWEST, 9, KEPT_UP_TO, KEPT_UP_TO + 1, *[FEWEST] * 600]
-        sets = [[1 + (3 * each + place) % 7 for each in range(size)] for place, size in enumerate(sizes)]
+        sets = [[1 + (3 * number + place) % 7 for number in range(size)] for place, size in enumerate(sizes)]
         for values, estimate in zip(sets, geometric_means(sets), strict=True):
             alone = geometric_mean(values)
             assert (estimate.value, estimate.n) == (alone.value, alone.n)
@@ -131,7 +131,7 @@ class TestMediansAndMeans:
 
     @pytest.mark.parametrize("n", [5, KEPT_UP_TO, KEPT_UP_TO + 1, 3000])
     def test_the_same_values_give_the_same_interval(self, n: int) -> None:
-        values = [1 + each * 0.001 for each in range(n)]
+        values = [1 + number * 0.001 for number in range(n)]
         assert median(values) == median(values)
         interval = median(values).interval
         assert interval is not None

@@ -25,13 +25,15 @@ def campaign(
 
 
 def test_a_slowdown_by_half_is_found_nearly_always() -> None:
-    changes = [compare_latencies(campaign(each), campaign(1000 + each, factor=1.5))[0].change for each in range(300)]
+    changes = [
+        compare_latencies(campaign(number), campaign(1000 + number, factor=1.5))[0].change for number in range(300)
+    ]
     assert changes.count("slower") >= 297
 
 
 def test_no_change_is_taken_for_one_in_less_than_one_of_a_hundred() -> None:
     """Of the others a few are not known to be the same: their interval holds the change that is looked for."""
-    changes = [compare_latencies(campaign(each), campaign(1000 + each))[0] for each in range(500)]
+    changes = [compare_latencies(campaign(number), campaign(1000 + number))[0] for number in range(500)]
     kinds = [change.change for change in changes]
     assert kinds.count("slower") + kinds.count("faster") <= 2
     assert kinds.count("same") >= 490
@@ -41,7 +43,8 @@ def test_no_change_is_taken_for_one_in_less_than_one_of_a_hundred() -> None:
 
 def test_runs_that_differ_by_more_than_the_change_say_nothing() -> None:
     kinds = [
-        compare_latencies(campaign(each, drift=0.8), campaign(1000 + each, drift=0.8))[0].change for each in range(100)
+        compare_latencies(campaign(number, drift=0.8), campaign(1000 + number, drift=0.8))[0].change
+        for number in range(100)
     ]
     assert kinds.count("insufficient data") > 80
 
@@ -56,21 +59,23 @@ def test_one_disturbed_case_in_a_run_does_not_move_the_function() -> None:
 def test_what_is_usual_among_functions_helps_one_whose_few_runs_happen_to_differ() -> None:
     def whole(factor: float, seed: int) -> list[Measurement]:
         quiet = [
-            each._replace(function=f"torch.f{number}", case=f"torch.f{number}/{each.case[-1]}")
+            measurement._replace(function=f"torch.f{number}", case=f"torch.f{number}/{measurement.case[-1]}")
             for number in range(40)
-            for each in campaign(seed + number, drift=0.02)
+            for measurement in campaign(seed + number, drift=0.02)
         ]
         return quiet + campaign(seed + 99, factor=factor, drift=0.15)
 
-    with_others = [compare_latencies(whole(1.0, each * 1000), whole(1.5, each * 1000 + 500)) for each in range(1, 60)]
+    with_others = [
+        compare_latencies(whole(1.0, number * 1000), whole(1.5, number * 1000 + 500)) for number in range(1, 60)
+    ]
     alone = [
-        compare_latencies(campaign(each, drift=0.15), campaign(500 + each, factor=1.5, drift=0.15))
-        for each in range(1, 60)
+        compare_latencies(campaign(number, drift=0.15), campaign(500 + number, factor=1.5, drift=0.15))
+        for number in range(1, 60)
     ]
     found_count = sum(changes[0].change == "slower" for changes in with_others)
     assert with_others[0][0].function == "torch.cat"
     assert found_count > sum(changes[0].change == "slower" for changes in alone)
-    others = [each.change for changes in with_others for each in changes[1:]]
+    others = [change.change for changes in with_others for change in changes[1:]]
     assert others.count("same") == len(others)
 
 
@@ -90,8 +95,11 @@ def test_only_cases_that_both_sides_measured_are_compared() -> None:
 
 
 def test_a_function_that_only_one_side_measured_is_named() -> None:
-    other = [each._replace(function="torch.sum") for each in campaign(1)]
-    assert [each.function for each in compare_latencies(campaign(1), other)] == ["torch.cat", "torch.sum"]
+    other = [measurement._replace(function="torch.sum") for measurement in campaign(1)]
+    assert [compare_latency.function for compare_latency in compare_latencies(campaign(1), other)] == [
+        "torch.cat",
+        "torch.sum",
+    ]
 
 
 def test_the_interval_holds_the_ratio() -> None:

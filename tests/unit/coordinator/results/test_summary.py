@@ -48,7 +48,7 @@ def campaign(*, state: Any = "done", total: int = 12, done_jobs: int | None = No
 def summary_texts(of: ReportData, about: CampaignDetail | None = None, tolerable: float = 10) -> dict[str, str]:
     """By heading; the first is the whole."""
     sections = summary(about or campaign(passed=12), of, comparisons(of), tolerable)
-    return {each.heading: " ".join(each.sentences) for each in sections}
+    return {section.heading: " ".join(section.sentences) for section in sections}
 
 
 FLEET = report_data(

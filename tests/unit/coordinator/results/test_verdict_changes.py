@@ -196,7 +196,7 @@ def test_the_same_framework_and_device_belong_together_whatever_the_version() ->
         [column(1), column(2, "xla")], [column(3, version="2.13.0"), column(4, "cuda")], single_targets=False
     )
     assert [(one.id, other.id) for one, other in pairs] == [(1, 3)]
-    assert {(each.target, each.side) for each in left_out} == {
+    assert {(omission.target, omission.side) for omission in left_out} == {
         ("torch@2.9.0/xla", "a"),
         ("torch@2.9.0/cuda", "b"),
     }
@@ -233,7 +233,7 @@ def test_a_case_is_compared_over_two_revisions_where_its_digest_is_the_same() ->
 def test_simulated_targets_and_other_frameworks_are_left_out() -> None:
     pairs, left_out = match_targets([column(1, simulated=True)], [column(2)], single_targets=False)
     assert not pairs
-    assert {each.why.partition(":")[0] for each in left_out} >= {"simulated"}
+    assert {omission.why.partition(":")[0] for omission in left_out} >= {"simulated"}
     pairs, left_out = match_targets([column(1)], [column(2, framework="jax")], single_targets=True)
     assert not pairs
     assert "not the same functions" in left_out[0].why

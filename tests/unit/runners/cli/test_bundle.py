@@ -67,7 +67,7 @@ def test_a_bundle_in_one_go(tmp_path: Path) -> None:
         writer.complete()
     first, *middle, last = (tmp_path / "b").read_bytes().splitlines(keepends=True)
     assert BundleHeader.model_validate_json(first) == header
-    order = [(each["case"], each["run"]) for each in map(json.loads, middle)]
+    order = [(entry["case"], entry["run"]) for entry in map(json.loads, middle)]
     assert order == [(case, run) for run in (1, 2) for case in NAMES]
     assert json.loads(last) == {
         "type": "end",

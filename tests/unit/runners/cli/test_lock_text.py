@@ -21,7 +21,7 @@ def test_a_package_goes_with_all_its_lines() -> None:
     left = locks.without(LOCK, "nvidia-.*|triton")
     assert locks.names(left) == ["numpy", "torch"]
     assert left.splitlines() == [
-        line for line in LOCK.splitlines() if not any(each in line for each in ("idia", ":02", "via"))
+        line for line in LOCK.splitlines() if not any(name in line for name in ("idia", ":02", "via"))
     ]
 
 

@@ -44,7 +44,7 @@ def test_a_read_is_a_batch_at_most_and_goes_on_after_it() -> None:
         log.record_start(f"job-{number}", 1)
     last, lines = log.after(0)
     assert len(_numbers(lines)) == last == BATCH
-    assert _numbers(log.after(last)[1]) == [BATCH + each for each in range(1, 6)]
+    assert _numbers(log.after(last)[1]) == [BATCH + number for number in range(1, 6)]
 
 
 def test_acknowledging_gives_back_the_attempts_that_finished() -> None:

@@ -56,8 +56,8 @@ def strings(value: object) -> Iterator[str]:
         for pair in value.items():
             yield from strings(list(pair))
     elif isinstance(value, list):
-        for each in value:
-            yield from strings(each)
+        for member in value:
+            yield from strings(member)
 
 
 @given(ANY_TEXT)

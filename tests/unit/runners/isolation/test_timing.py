@@ -85,7 +85,7 @@ def test_every_sample_waits_for_every_call() -> None:
     samples = timing.steady(call, wait, budget_s=0.01)
     assert waits == results
     assert len(samples.milliseconds) >= 3
-    assert all(each > 0 for each in samples.milliseconds)
+    assert all(millisecond > 0 for millisecond in samples.milliseconds)
 
 
 def test_a_sample_is_divided_by_its_calls() -> None:

@@ -15,7 +15,7 @@ CONTRACT = "a framework's interpreter needs nothing of ours"
 def modules() -> list[Path]:
     """The sources that the linter holds to the same line."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
-    (contract,) = (each for each in settings["importlinter"]["contracts"] if each["name"] == CONTRACT)
+    (contract,) = (candidate for candidate in settings["importlinter"]["contracts"] if candidate["name"] == CONTRACT)
     sources: list[Path] = [ROOT / "runners" / "launch.py"]
     for name in contract["source_modules"]:
         place = ROOT.joinpath(*name.split("."))

@@ -139,4 +139,4 @@ def transform_call(
 def as_dtype(tree: Any, dtype: str, array: Array) -> Any:
     if isinstance(tree, np.ndarray):
         return array(tree * 4 if dtype.startswith(("int", "uint")) else tree - 0.5 * (dtype == "bool"), dtype)
-    return type(tree)(as_dtype(each, dtype, array) for each in tree) if isinstance(tree, list | tuple) else tree
+    return type(tree)(as_dtype(member, dtype, array) for member in tree) if isinstance(tree, list | tuple) else tree

@@ -78,7 +78,7 @@ def probes(device: Device, is_chosen: Callable[[str], bool]) -> Iterator[Probe]:
 
 def _total(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *arguments: sum(
-        jnp.sum(jnp.real(each)) for each in jax.tree.leaves(function(*arguments)) if isinstance(each, jax.Array)
+        jnp.sum(jnp.real(leave)) for leave in jax.tree.leaves(function(*arguments)) if isinstance(leave, jax.Array)
     )
 
 
@@ -94,15 +94,15 @@ def _added_elsewhere(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _arrays(arguments: Any) -> Any:
-    return [each for each in arguments if not isinstance(each, int)]
+    return [argument for argument in arguments if not isinstance(argument, int)]
 
 
 def _each_row(function: Callable[..., Any], *arguments: Any) -> Any:
     """Over a new first axis of all arrays; numbers are the same for all."""
-    axes = tuple(None if isinstance(each, int) else 0 for each in arguments)
+    axes = tuple(None if isinstance(argument, int) else 0 for argument in arguments)
     stacked_arguments = [
-        each if axis is None else jax.tree.map(lambda a: jnp.stack([a, a]), each)
-        for axis, each in zip(axes, arguments, strict=True)
+        argument if axis is None else jax.tree.map(lambda a: jnp.stack([a, a]), argument)
+        for axis, argument in zip(axes, arguments, strict=True)
     ]
     return jax.vmap(function, in_axes=axes)(*stacked_arguments)
 
@@ -161,7 +161,9 @@ TRANSFORMS: dict[str, Callable[..., Any]] = {
     "on cuda": lambda function, *given: jax.device_put(function(*given), jax.devices("cuda")[0]),
     "compiled for gpu": lambda function, *given: jax.jit(function, backend="gpu")(*given),
     "exported": lambda function, *given: jax.export.export(jax.jit(function), platforms=("cpu", "tpu"))(*given),
-    "sparse": lambda function, *given: sparse.sparsify(function)(*[sparse.BCOO.fromdense(each) for each in given]),
+    "sparse": lambda function, *given: sparse.sparsify(function)(
+        *[sparse.BCOO.fromdense(argument) for argument in given]
+    ),
     "scanned": lambda function, *given: jax.lax.scan(lambda a, _: (function(a, *given[1:]), None), given[0], length=2),
     "in cond": lambda function, *given: jax.lax.cond(True, function, lambda *it: it[0].astype(jnp.int32), *given),
     "a string": lambda function, *given: function("a", *given[1:]),

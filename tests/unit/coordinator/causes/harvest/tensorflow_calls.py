@@ -92,7 +92,7 @@ def _transform_call(
 
 
 def _tensors(arguments: Any) -> list[Any]:
-    return [each for each in tf.nest.flatten(arguments) if isinstance(each, tf.Tensor)]
+    return [argument for argument in tf.nest.flatten(arguments) if isinstance(argument, tf.Tensor)]
 
 
 def _gradient(context: Context, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
@@ -129,9 +129,9 @@ def _forward(context: Context, function: Callable[..., Any], arguments: Any) -> 
 
 
 def _unknown_shape(context: Context, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
-    tensors = [each for each in arguments if isinstance(each, tf.Tensor)]
-    rest = [each for each in arguments if not isinstance(each, tf.Tensor)]
-    signature = [tf.TensorSpec(None, each.dtype) for each in tensors]
+    tensors = [argument for argument in arguments if isinstance(argument, tf.Tensor)]
+    rest = [argument for argument in arguments if not isinstance(argument, tf.Tensor)]
+    signature = [tf.TensorSpec(None, tensor.dtype) for tensor in tensors]
     compiled_call = tf.function(
         lambda *inputs: function(*inputs, *rest), input_signature=signature, jit_compile=context.target == "xla" or None
     )

@@ -64,7 +64,9 @@ def probes(device: Device, is_chosen: Callable[[str], bool]) -> Iterator[Probe]:
     for name, function, arguments in callable_functions(MODULES, WITHOUT, is_chosen, device):
         for dtype in draw_names(name, DTYPES, 6):
             yield Probe(name, dtype, casting(arguments, dtype, _array, function))
-        for how in draw_names(name, [each for each in TRANSFORMS if each in IN_PLACE or not name.endswith("_")], 4):
+        for how in draw_names(
+            name, [transform for transform in TRANSFORMS if transform in IN_PLACE or not name.endswith("_")], 4
+        ):
             yield Probe(name, how, transform_call(TRANSFORMS[how], function, arguments, _array))
 
 
@@ -75,7 +77,9 @@ def _tree(function: Callable[[torch.Tensor], Any], tree: Any) -> Any:
 def _backward(function: Callable[..., Any], *arguments: Any) -> Any:
     arguments = _tree(lambda each: each.clone().requires_grad_(), arguments)
     first = next(
-        each for each in torch.utils._pytree.tree_leaves(function(*arguments)) if isinstance(each, torch.Tensor)
+        tree_leave
+        for tree_leave in torch.utils._pytree.tree_leaves(function(*arguments))
+        if isinstance(tree_leave, torch.Tensor)
     )
     first.abs().sum().backward()
     return first.detach()
@@ -83,12 +87,16 @@ def _backward(function: Callable[..., Any], *arguments: Any) -> Any:
 
 def _double_backward(function: Callable[..., Any], *arguments: Any) -> Any:
     arguments = _tree(lambda each: each.clone().requires_grad_(), arguments)
-    tensors = [each for each in torch.utils._pytree.tree_leaves(arguments) if isinstance(each, torch.Tensor)]
+    tensors = [
+        tree_leave for tree_leave in torch.utils._pytree.tree_leaves(arguments) if isinstance(tree_leave, torch.Tensor)
+    ]
     first = next(
-        each for each in torch.utils._pytree.tree_leaves(function(*arguments)) if isinstance(each, torch.Tensor)
+        tree_leave
+        for tree_leave in torch.utils._pytree.tree_leaves(function(*arguments))
+        if isinstance(tree_leave, torch.Tensor)
     )
     grads = torch.autograd.grad(first.abs().sum(), tensors, create_graph=True, allow_unused=True)
-    sum(each.abs().sum() for each in grads if each is not None).backward()
+    sum(grad.abs().sum() for grad in grads if grad is not None).backward()
     return first.detach()
 
 

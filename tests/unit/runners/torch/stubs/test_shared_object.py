@@ -35,7 +35,9 @@ def segments(file: bytes) -> ELFFile:
 def test_the_file_says_what_was_asked_for(symbols: list[ImportedSymbol], answers: dict[str, Answer]) -> None:
     stub = Stub("libone.so.12", tuple(symbols), ("libone.so.12", "EMPTY"))
     (dynamic,) = [
-        each for each in segments(shared_object(stub, answers)).iter_segments() if each["p_type"] == "PT_DYNAMIC"
+        iter_segment
+        for iter_segment in segments(shared_object(stub, answers)).iter_segments()
+        if iter_segment["p_type"] == "PT_DYNAMIC"
     ]
     assert [tag.soname for tag in dynamic.iter_tags("DT_SONAME")] == [stub.soname]
     symbol_names = [symbol.name for symbol in dynamic.iter_symbols() if symbol.name]
