@@ -40,7 +40,7 @@ def add_explanation(device: Device, case: Case, observation: Observation) -> Obs
 def explanations(device: Device, case: Case, observation: Observation) -> Iterator[Observation]:
     """The observation, more complete after each repetition of the failed call."""
     evidence = observation.evidence
-    if observation.ending not in EXPLAINED or evidence is None or case.host_only is not None:
+    if observation.ending not in EXPLAINED or evidence is None:
         return
     for explain in (_on_host, _in_graph, _operation, _in_float32):
         evidence = _or_else(evidence, explain, device, case, observation)

@@ -123,6 +123,11 @@ def test_a_failure_is_explained_by_its_operation_and_by_what_the_same_call_does_
     assert (explanation.on_host, explanation.in_float32) == (Repetition.passed, Repetition.passed)
 
 
+def test_a_function_that_touches_no_device_is_repeated_elsewhere_too() -> None:
+    of = replace(case(), host_only="text")
+    assert evidence(Arrays("npu:0", refuses_double), of).on_host is Repetition.passed
+
+
 def test_an_explanation_is_complete_step_by_step_and_begins_with_the_host() -> None:
     device = Arrays("npu:0", refuses_double, Operation("neg"))
     steps = [step.evidence for step in explanations(device, case(), observe(device, case()))]
