@@ -373,6 +373,8 @@ class SampleGate:
         arrays = [self._pack.array(digest) for digest in sample.arrays]
         if domain.is_outside(self._subject.name, call, arrays, _values_of(host_result)):
             raise LeftOutError("not determined", domain.OUTSIDE)
+        if domain.widens_its_array(self._subject.name, arrays, _values_of(host_result)):
+            raise LeftOutError("not determined", domain.WIDENED)
 
     def _require_determined(self, sample: Sample, call: str) -> None:
         if reason := self._reason_undetermined(sample, call):

@@ -105,6 +105,8 @@ class Pruner:
         references = [self._packs.array(digest) for digest in frozen_case["expected"]]
         if domain.is_outside(frozen_case["function"], frozen_case["call"], arrays, references):
             return domain.OUTSIDE
+        if domain.widens_its_array(frozen_case["function"], arrays, references):
+            return domain.WIDENED
         case = self._case(frozen_case)
         if reason := self._rules.reason_undetermined(self._call(case)):
             return reason

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from freezing.common.domain import is_outside
+from freezing.common.domain import is_outside, widens_its_array
 
 POSITIONAL = json.dumps({"tuple": [[{"array": 0}, {"array": 1}], {"mapping": []}]})
 ONE = json.dumps({"tuple": [[{"array": 0}], {"mapping": []}]})
@@ -113,3 +113,12 @@ def test_a_division_of_whole_numbers_that_is_no_whole_number_follows_the_standar
 
 def test_nothing_says_that_a_device_refuses_a_division_of_whole_numbers_by_zero() -> None:
     assert is_outside("tf.math.floormod", POSITIONAL, [np.array([1]), np.array([0])], [])
+
+
+def test_a_method_in_place_that_makes_its_array_larger_is_told_apart() -> None:
+    one, five = np.ones(1), np.ones((5, 10))
+    assert widens_its_array("torch.Tensor.addbmm_", [one, five], [five])
+    assert not widens_its_array("torch.Tensor.addbmm_", [five, one], [five])
+    assert not widens_its_array("torch.Tensor.resize_", [five], [five.reshape(25, 2)])
+    assert not widens_its_array("torch.Tensor.addbmm", [one, five], [five])
+    assert not widens_its_array("torch.Tensor.__add__", [one, five], [five])
