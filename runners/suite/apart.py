@@ -8,7 +8,7 @@ can pause the watch for it, and a traceback names it. Pure.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 ASIDE = "__aside__"
@@ -154,39 +154,45 @@ class _Rest(ast.NodeTransformer):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SHOWING:
             node.args = list(map(self._member, node.args))
             return node
-        call = self._call_of(node)
+        earlier: list[ast.expr] = []
+        call = self._call_of(node, earlier)
         has_rest = call is not None and call is not node and not _binds(node)
         if call is None or not has_rest or self._name in _names_of(_nodes_beside(node, call)):
             expression: ast.expr = self._arguments.visit(node)
             return expression
         names = _names_read(node)
-        rest = _Replacing(call).visit(self._arguments.visit(node))
-        return ast.copy_location(_call(AROUND, names, self._expressions.add(_VALUE, rest), call), node)
+        parameters = {_VALUE: call, **{f"__earlier_{number}__": part for number, part in enumerate(earlier, 1)}}
+        earlier_values = ast.Tuple(list(map(self._arguments.apart, earlier)), ast.Load())
+        rest = _Replacing(parameters).visit(self._arguments.visit(_Replacing(parameters, but=call).visit(node)))
+        function = self._expressions.add(", ".join(parameters), rest)
+        return ast.copy_location(_call(AROUND, names, function, earlier_values, call), node)
 
     def _member(self, node: ast.expr) -> ast.expr:
         return self._expression(node) if self._name in named_in(node) else self._arguments.apart(node)
 
-    def _call_of(self, node: ast.expr) -> ast.Call | None:
-        """The outermost call of the function, if nothing is computed before it but what it takes itself."""
+    def _call_of(self, node: ast.expr, earlier: list[ast.expr]) -> ast.Call | None:
+        """The outermost call of the function; what is computed before it, beside what it takes itself, is added."""
         if isinstance(node, ast.Call) and _last_name(node.func) == self._name:
             return node
         for part in _parts_in_order(node):
             if self._name in named_in(part):
-                return self._call_of(part)
+                return self._call_of(part, earlier)
             if _computes(part):
-                return None
+                if isinstance(part, ast.Starred):
+                    return None
+                earlier.append(part)
         return None
 
 
 class _Replacing(ast.NodeTransformer):
-    """Puts the parameter of a rest in place of the call whose result it is."""
+    """Puts the parameters of a rest in place of the expressions whose values they are; ``but`` stays."""
 
-    def __init__(self, call: ast.Call) -> None:
-        self._call = call
+    def __init__(self, expressions: Mapping[str, ast.expr], but: ast.expr | None = None) -> None:
+        self._names = {id(node): name for name, node in expressions.items() if node is not but}
 
     def visit(self, node: ast.AST) -> Any:
-        if node is self._call:
-            return ast.copy_location(ast.Name(_VALUE, ast.Load()), node)
+        if id(node) in self._names:
+            return ast.copy_location(ast.Name(self._names[id(node)], ast.Load()), node)
         return super().visit(node)
 
 

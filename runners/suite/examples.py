@@ -223,7 +223,7 @@ class Session:
             "print": self._print,
             "__name__": MODULE,
             ASIDE: lambda used, argument: argument(),
-            AROUND: lambda used, rest, value: rest(value),
+            AROUND: lambda used, rest, earlier, value: rest(value, *earlier),
         }
         self.given: dict[str, Any] = {}
         self.printed: list[Any] = []

@@ -178,15 +178,18 @@ class ExampleRun:
             self._readings.take(self._words(argument), value)
         return value
 
-    def _around(self, used: Sequence[str], rest: Callable[[Any], Any], value: Any) -> Any:
-        """The rest of an expression, of the result of the function's call: its surroundings, if that is a value."""
+    def _around(self, used: Sequence[str], rest: Callable[..., Any], earlier: Sequence[Any], value: Any) -> Any:
+        """The rest of an expression, of the result of the function's call: its surroundings, if that is a value.
+
+        ``earlier`` are the values of it that were computed before the call.
+        """
         if self.own.made_any_of(used) or not self.own.is_value(value):
-            return rest(value)
+            return rest(value, *earlier)
         self.own.ran_apart(rest)
         if self._readings is not None:
             self._readings.give(self._words(rest), value)
         with self._context.surroundings([*self._values_so_far(), value]):
-            return rest(value)
+            return rest(value, *earlier)
 
     def _words(self, expression: Callable[..., Any]) -> str:
         """An expression that ran apart by its source and its statement."""

@@ -81,6 +81,7 @@ class BrokenDialect(ToyDialect):
             "other": lambda: Array([1, 2, 3] if is_host else [1, 2, 4], device),
             "right": lambda: Array([1, 2, 3], device),
             "on_host": lambda: Array([1, 2, 3], "cpu"),
+            "plus": lambda array, other: other + 1,
             "unreadable": unreadable,
             "chance": chance,
         }
@@ -209,6 +210,8 @@ def test_an_error_that_depends_on_the_form_of_random_numbers_alone_is_the_functi
 def test_a_wrong_value_that_is_computed_of_a_right_result_is_not_the_functions() -> None:
     observation = attributed("total(right()) + 1", **{"1": [7]})
     assert observation.ending is Ending.not_applicable
+    # What the same expression computes before the call changes nothing of that.
+    assert attributed("plus(right(), total(right()))", **{"1": [7]}).ending is Ending.not_applicable
     assert observation.evidence is not None
     assert observation.evidence.reason == (
         "the function's results are as on the host, and what the example computes of them is wrong: 1"
