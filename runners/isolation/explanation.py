@@ -42,7 +42,8 @@ def explanations(device: Device, case: Case, observation: Observation) -> Iterat
     evidence = observation.evidence
     if observation.ending not in EXPLAINED or evidence is None:
         return
-    for explain in (_on_host, _in_graph, _operation, _in_float32):
+    # A graph often refuses a call before anything is computed, and on the host a heavy one may pass its time limit.
+    for explain in (_in_graph, _on_host, _operation, _in_float32):
         evidence = _or_else(evidence, explain, device, case, observation)
         yield replace(observation, evidence=evidence)
 
@@ -82,16 +83,20 @@ def _diverging(device: Device, case: Case) -> Operation | None:
 
 
 def _on_host(evidence: ObservedEvidence, device: Device, case: Case, observation: Observation) -> ObservedEvidence:
+    """The result of the same call on the host. If it fails in the same way there, a graph tells nothing more."""
     host = host_of(device)
-    return evidence if host is None else replace(evidence, on_host=_repeat(host, case, observation))
+    if host is None:
+        return evidence
+    on_host = _repeat(host, case, observation)
+    return replace(
+        evidence, on_host=on_host, in_graph=None if on_host is Repetition.failed_alike else evidence.in_graph
+    )
 
 
 def _in_graph(evidence: ObservedEvidence, device: Device, case: Case, observation: Observation) -> ObservedEvidence:
     """The result of the same call in a graph on the host: refusals there are not the compiler's fault."""
     graph: Device | None = getattr(device, "graph", lambda: None)()
-    if graph is None or evidence.on_host is Repetition.failed_alike:
-        return evidence
-    return replace(evidence, in_graph=_repeat(graph, case, observation))
+    return evidence if graph is None else replace(evidence, in_graph=_repeat(graph, case, observation))
 
 
 def host_of(device: Device) -> Device | None:

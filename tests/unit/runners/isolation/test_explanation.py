@@ -128,11 +128,13 @@ def test_a_function_that_touches_no_device_is_repeated_elsewhere_too() -> None:
     assert evidence(Arrays("npu:0", refuses_double), of).on_host is Repetition.passed
 
 
-def test_an_explanation_is_complete_step_by_step_and_begins_with_the_host() -> None:
+def test_an_explanation_is_complete_step_by_step_and_begins_with_a_graph() -> None:
     device = Arrays("npu:0", refuses_double, Operation("neg"))
+    device.graph = lambda: Arrays("cpu", refuses_double)  # type: ignore[attr-defined]
     steps = [step.evidence for step in explanations(device, case(), observe(device, case()))]
+    assert {step.in_graph for step in steps if step is not None} == {Repetition.failed_alike}
     assert [(step.on_host, step.operation, step.in_float32) for step in steps if step is not None] == [
-        (Repetition.passed, None, None),
+        (None, None, None),
         (Repetition.passed, None, None),
         (Repetition.passed, "neg", None),
         (Repetition.passed, "neg", Repetition.passed),
