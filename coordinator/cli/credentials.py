@@ -113,7 +113,7 @@ def _of_instance(origin: Origin, directory: DataDirectory) -> str | None:
 
 def _of_compose(origin: Origin, environment: Variables) -> str | None:
     """The admin token of the containers that ``compose.yaml`` publishes on this machine."""
-    if not origin.is_loopback or str(origin.port) != (environment.compose_port or str(DEFAULT_PORT)):
+    if not origin.is_loopback or str(origin.port) != (environment.port or str(DEFAULT_PORT)):
         return None
     # Its folder protects it: in the container another user must read the file.
     token = _read(environment.secrets / COMPOSE_ADMIN, private=False)

@@ -24,7 +24,7 @@ from rich.text import Text
 
 from coordinator.campaigns.models import CampaignDetail, CampaignTarget
 from coordinator.cli.credentials import find_token
-from coordinator.cli.directory import DEFAULT_PORT, DataDirectory
+from coordinator.cli.directory import DataDirectory
 from coordinator.cli.interrupts import FirstInterrupt
 from coordinator.cli.local import (
     KNOWN_TARGETS,
@@ -42,6 +42,7 @@ from coordinator.cli.processes import ChildProcess
 from coordinator.cli.progress import Board
 from coordinator.cli.report_commands import write_report
 from coordinator.cli.rest_client import Client
+from coordinator.cli.server import port_or_default
 from coordinator.cli.shared_options import DataDir, split
 from coordinator.cli.terminal_console import console
 from coordinator.errors import CoordinatorAwayError, CoordinatorError, InstanceError, PortolanError
@@ -341,7 +342,7 @@ def _chart_here(
         directory,
         database=None,
         host="127.0.0.1",
-        port=DEFAULT_PORT,
+        port=port_or_default(None),
         or_any_port=True,
         say=board.say,
         slots=slots_here(len(targets)),

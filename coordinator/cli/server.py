@@ -12,7 +12,9 @@ import typer
 import uvicorn
 
 from coordinator.access.connections import allow_connections, bounded_protocol
-from coordinator.errors import ListenError
+from coordinator.cli.directory import DEFAULT_PORT
+from coordinator.configuration.variables import variables
+from coordinator.errors import ListenError, SettingError
 
 if TYPE_CHECKING:  # no command waits for an import that only one of them needs
     from fastapi import FastAPI
@@ -20,6 +22,7 @@ if TYPE_CHECKING:  # no command waits for an import that only one of them needs
     from coordinator.configuration.settings import Settings
 
 BACKLOG = 1024
+MAX_PORT = 65_535
 HEADER_BYTES = 64 << 10
 STOPPING_S = 2
 """Time for open requests to finish at a stop; without it some would wait ten minutes for a silent database."""
@@ -27,6 +30,12 @@ KEPT_IDLE_S = 75
 """An idle connection is closed after this; a client that reuses one at that instant loses its request,
 and clients of Python (httpx, 5 s) and proxies (60 s) let go of theirs sooner."""
 
+Port = Annotated[
+    int | None,
+    typer.Option(
+        min=0, max=65535, help="Port of the coordinator; 0 takes any free port. Else $PORTOLAN_PORT, or 8642."
+    ),
+]
 RunnersPort = Annotated[
     int | None,
     typer.Option(min=0, max=65535, help="An additional port that serves only enrolment; 0 takes any free port."),
@@ -37,6 +46,16 @@ RunnersHost = Annotated[
 
 Place = tuple[str, int]
 """A host and a port to listen on."""
+
+
+def port_or_default(port: int | None) -> int:
+    """The port of an option, or that of the settings. Raises ``SettingError``."""
+    if port is not None:
+        return port
+    text = variables().port or str(DEFAULT_PORT)
+    if not text.isdecimal() or int(text) > MAX_PORT:
+        raise SettingError(f"PORTOLAN_PORT is '{text}': set it to a port, 0 to {MAX_PORT}")
+    return int(text)
 
 
 def runners_place(host: str, runners_host: str | None, runners_port: int | None) -> Place | None:

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from coordinator.cli.anonymous import Anonymous, WithoutAccessControl, role_of_nobody
-from coordinator.cli.directory import DEFAULT_PORT, DataDirectory
+from coordinator.cli.directory import DataDirectory
 from coordinator.cli.local import (
     KNOWN_TARGETS,
     LOOK_EVERY_S,
@@ -23,7 +23,7 @@ from coordinator.cli.local import (
     slots_here,
     stoppable,
 )
-from coordinator.cli.server import RunnersHost, RunnersPort, runners_place
+from coordinator.cli.server import Port, RunnersHost, RunnersPort, port_or_default, runners_place
 from coordinator.cli.shared_options import AllowedHost, DataDir
 from coordinator.configuration.settings import enrolment_key_file as checked_key_file
 
@@ -34,9 +34,7 @@ def up(
         str | None, typer.Option(help="DSN of your own PostgreSQL, to use instead of the embedded one.")
     ] = None,
     host: Annotated[str, typer.Option(help="Address on which the coordinator listens.")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port of the coordinator; 0 takes any free port.")
-    ] = DEFAULT_PORT,
+    port: Port = None,
     targets: Annotated[
         list[str] | None,
         typer.Option(help=f"Runners to start; default: '{' '.join(KNOWN_TARGETS)}'. An empty text starts none."),
@@ -64,7 +62,7 @@ def up(
                 directory,
                 database=database,
                 host=host,
-                port=port,
+                port=port_or_default(port),
                 say=_say,
                 enrolment_key_file=key_file,
                 for_runners=for_runners,

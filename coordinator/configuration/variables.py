@@ -32,7 +32,7 @@ class Variables(BaseModel):
     token: str | None = Field(default=None, validation_alias="PORTOLAN_TOKEN")
     token_file: Path | None = Field(default=None, validation_alias="PORTOLAN_TOKEN_FILE")
     secrets: Path = Field(default=Path("secrets"), validation_alias="PORTOLAN_SECRETS")
-    compose_port: str | None = Field(default=None, validation_alias="PORTOLAN_PORT")
+    port: str | None = Field(default=None, validation_alias="PORTOLAN_PORT")
     config: Path | None = Field(default=None, validation_alias="XDG_CONFIG_HOME")
     database_url: str | None = Field(default=None, validation_alias="PORTOLAN_DATABASE_URL")
     database_password_file: str | None = Field(default=None, validation_alias="PORTOLAN_DATABASE_PASSWORD_FILE")
