@@ -110,6 +110,8 @@ def rank(finding: Finding) -> tuple[object, ...]:
     return (
         list(Weight).index(verdict.weight),
         finding.is_guarded,
+        # Few calls have arguments that the host refuses, and these are many functions.
+        verdict.kind is Kind.accepts,
         list(Kind).index(verdict.kind),
         finding.is_guessed,
         -verdict.share,

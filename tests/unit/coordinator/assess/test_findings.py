@@ -11,7 +11,7 @@ from coordinator.assess.findings import Assessment, Finding
 from coordinator.assess.sites import Certainty, Guard, GuardKind, Use
 from coordinator.assess.verdicts import Kind, Meets, Weight
 from coordinator.results.conditions import UNKNOWN_VALUE
-from protocol.enums import GRADIENT, Cause, Ending, InputKind, Judge
+from protocol.enums import GRADIENT, REFUSES, Cause, Ending, InputKind, Judge
 from tests.unit.coordinator.assess.cases import FUNCTION, assessment_of, case, several, site
 
 GUARD = Guard(GuardKind.device, 3, 'x.device.type == "cuda"')
@@ -94,6 +94,14 @@ def test_variants_of_one_case_that_fall_back_are_a_finding() -> None:
     cases = [case(name, "fell_back") for name in ("float32-3", "float32-3-tails")]
     passing_cases = several(5, "zero", "passed", InputKind.zero_dim)
     assert only(assessment_of([*cases, *passing_cases])).verdict.weight is Weight.finding
+
+
+def test_what_is_silently_accepted_is_listed_after_other_conditions() -> None:
+    some_cases = [*several(3, "some", "fell_back", keywords={"mode": "a"}), *several(3, "fine", keywords={"mode": "b"})]
+    cases = {"torch.some": some_cases, "torch.takes": several(2, "odd", "accepted", REFUSES)}
+    unknown_keywords = site("torch.some", positional=None)
+    assessment = assessment_of(cases, site("torch.takes"), unknown_keywords)
+    assert [finding.verdict.kind for finding in assessment.conditional] == [Kind.falls_back, Kind.accepts]
 
 
 def test_integers_are_usual_where_a_function_takes_nothing_else() -> None:
