@@ -56,6 +56,8 @@ MOST_TRIED = 4
 """Cases of a function of which one variant is made, until one is admitted."""
 DTYPES = "dtypes"
 """The kind of the variants in another dtype, on the command line alone."""
+NAN_GRADIENT = "nan-gradient"
+"""The kind of the gradients at a NaN, on the command line alone; their tags are those of ``non-finite``."""
 KEPT: Mapping[str, tuple[int, int]] = {
     REFUSES: (3, 2),
     NON_FINITE: (2, 1),
@@ -66,8 +68,14 @@ KEPT: Mapping[str, tuple[int, int]] = {
     OFFSET: (1, 1),
     OVERLAPPING: (1, 0),
     SECOND_ORDER: (0, 1),
+    NAN_GRADIENT: (0, 1),
 }
 """Variants of a kind that are kept: of the first name of an operator, and of each of its others and its gradient."""
+OF_GRADIENTS = frozenset({SECOND_ORDER, NAN_GRADIENT})
+"""Kinds that only gradients have."""
+WITHOUT_GRADIENTS = frozenset({REFUSES, NON_FINITE})
+"""Kinds that no gradient has: what the forward pass refuses is refused with and without a gradient, and a slope at
+infinity is a product of infinity and zero, in whichever order it is computed."""
 SECOND_ORDER_SHARE = 5
 """Of the gradients of every so manieth operator the second order is drawn, as about half have one that is not zero."""
 INDEPENDENT = frozenset(judge for judge in Judge if judge.is_independent)
@@ -177,6 +185,8 @@ def _dtype_of(array: Any, dtype_kept: str, before: str, after: str) -> str:
 def variants_of(kind: str) -> list[Variant]:
     from freezing.torch.views import OF_TORCH
 
+    if kind == NAN_GRADIENT:
+        return [variant for variant in VARIANTS if variant.name == NAN]
     return [variant for variant in (*OF_TORCH, *VARIANTS) if variant.kind == ("" if kind == DTYPES else kind)]
 
 
@@ -204,7 +214,7 @@ def _judges(kind: str, base: BaseFunction) -> frozenset[Judge]:
     """The judges that are asked; all of them where there are none."""
     if base.is_gradient:
         # Differences of a pass that meets NaN or large values are themselves NaN or rounded.
-        return frozenset({Judge.float64}) if kind in (NON_FINITE, TAILS) else frozenset()
+        return frozenset({Judge.float64}) if kind in (NAN_GRADIENT, TAILS) else frozenset()
     return INDEPENDENT if kind == NON_FINITE else frozenset()
 
 
@@ -225,9 +235,6 @@ def _samples(
 ) -> Iterator[Sample]:
     """A variant of a few of a function's cases; each variant begins with another case."""
     if not variant.kind and variant.name in base_cases.dtypes_of(base):
-        return
-    if base.is_gradient and variant.kind == NON_FINITE and variant.name != NAN:
-        # A slope at infinity is a product of infinity and zero, in whichever order it is computed.
         return
     first = place % max(1, len(base.cases))
     tries = 0
@@ -256,15 +263,14 @@ def operator(op: Any, kind: str, base_cases: FrozenCases) -> Iterator[BaseFuncti
     functions = list(functions_of(op))
     pattern = rf"{re.escape(prefix_of(op, 'DTYPE'))}-\d+(-strided)?".replace("DTYPE", r"[a-z]+\d*")
     for place, function in enumerate(functions):
-        if function.left_open is None and kind != SECOND_ORDER:
+        if function.left_open is None and kind not in OF_GRADIENTS:
             own_cases = base_cases.of(function.name, pattern)
             if kind == OFFSET and function.in_place:
                 yield BaseFunction(ThroughView(function), through_views(own_cases), place == 0)
             else:
                 yield BaseFunction(function, own_cases, place == 0)
     gradient = gradient_of(op, functions)
-    # A call that the forward pass refuses is refused with and without a gradient.
-    if gradient is None or kind == REFUSES or (kind == SECOND_ORDER and not _has_second_order(op)):
+    if gradient is None or kind in WITHOUT_GRADIENTS or (kind == SECOND_ORDER and not _has_second_order(op)):
         return
     backward = SecondOrderGradient(gradient.function) if kind == SECOND_ORDER else gradient
     yield BaseFunction(backward, base_cases.of(gradient.name, f"{pattern}-gradient"), False, is_gradient=True)

@@ -20,7 +20,7 @@ from freezing.common.parts import LISTED, LISTED_VARIANTS
 from freezing.common.variants import OFFSET, Call
 from freezing.torch.gradients import SecondOrderGradient
 from freezing.torch.operators import functions_of
-from freezing.torch.variants import FrozenCases, freeze, operator
+from freezing.torch.variants import NAN_GRADIENT, FrozenCases, freeze, operator
 from freezing.torch.views import OF_TORCH, ThroughView, overlap
 from protocol.enums import Verdict
 from runners.suite.cases import Case, Context
@@ -184,6 +184,28 @@ def test_what_is_drawn_of_views_is_right_where_it_is_charted(
     cases = [case for function in frozen_functions(package.name, frozen_call) for case in function.cases]
     assert {"torch.Tensor.neg_", "torch.nn.functional.instance_norm"} <= {case.function for case in cases}
     assert [case.id for case in cases if run(cpu, case).verdict is not Verdict.passed] == []
+
+
+def test_a_gradient_at_a_nan_is_drawn_and_right_where_it_is_charted(
+    cpu: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "gradients_at_nan"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    operators = [op for op in op_db if op.name in ("sigmoid", "cumsum")]
+    freeze(
+        NAN_GRADIENT,
+        FrozenCases(Pack(FOLDER / PACK)),
+        lambda kind, base_cases: chain.from_iterable(operator(op, kind, base_cases) for op in operators),
+        package / PACK,
+    )
+    cases = [case for function in frozen_functions(package.name, frozen_call) for case in function.cases]
+    assert {case.function for case in cases} == {"torch.sigmoid", "torch.cumsum"}
+    for case in cases:
+        assert {"gradient", "non-finite", "judged-by-float64"} <= set(case.tags)
+        assert np.isnan(case.arguments(case.inputs())[0]).any()
+        assert run(cpu, case).verdict is Verdict.passed
 
 
 def test_a_gradient_of_second_order_is_that_of_half_the_squares_of_the_first() -> None:
