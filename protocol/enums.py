@@ -13,7 +13,7 @@ else:
     from enum import Enum
 
     class StrEnum(str, Enum):
-        """The standard library has it from Python 3.11 on."""
+        """``enum.StrEnum`` for Pythons before 3.11."""
 
         __str__ = str.__str__
         __format__ = str.__format__

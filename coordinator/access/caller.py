@@ -32,7 +32,7 @@ class Caller:
     role: Role | None
     kind: CallerKind
     token_id: int | None = None
-    """None for callers without a token, and for the coordinator's own admin token, which is in no table."""
+    """The token's row; None for callers without a token, and for the coordinator's own admin token."""
     token_sha256: bytes | None = field(default=None, repr=False)
     expires_at: datetime | None = None
 

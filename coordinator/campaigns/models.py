@@ -130,7 +130,8 @@ class VerdictCount(BaseModel):
     verdict: str | None
     """None for functions without a verdict by this rule."""
     cause: str | None
-    """By this rule; of functions that are unknown anywhere, why their cases are not counted."""
+    """The main cause of its failures by this rule; for functions without a counted case, why their cases are not
+    counted."""
     lowering: str | None = None
     """``lowered`` or ``not_lowered``, on a target whose programs are lowered and not run."""
     functions: int

@@ -122,7 +122,7 @@ class ReleaseCoverage(BaseModel):
     framework: str
     suites: list[Coverage]
     together: Coverage
-    """By all these suites, each function once."""
+    """The coverage by all these suites together; each function counts once."""
     uncharted: list[UsedFunction]
     """The most used functions that none of them charts."""
 

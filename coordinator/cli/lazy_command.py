@@ -41,7 +41,7 @@ class LazyGroup(TyperGroup):
     """A group of lazy commands, in the order in which its subclass names them."""
 
     places: tuple[tuple[str, str, str], ...] = ()
-    """Of each command its name, its place, and the first paragraph of its help."""
+    """The name, the place and the first paragraph of the help of each command."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)

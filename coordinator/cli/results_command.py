@@ -94,7 +94,7 @@ def _print_table(client: Client, campaign_id: int, filters: dict[str, Any], out:
 
 
 def _print_conditions(client: Client, campaign_id: int, function: str, device: str | None, out: Console) -> None:
-    """Of each of these functions that fails or falls back in a case: in how many, and on which options."""
+    """Print for each function that fails or falls back in how many cases it does, and on which options."""
     rows = client.conditions(campaign_id, function, device).rows
     for row in rows[:LISTED]:
         out.print(f"{row.function} on {row.target}: {'; '.join(row.sentences)}", soft_wrap=True, markup=False)

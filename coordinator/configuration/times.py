@@ -42,7 +42,7 @@ class Times:
     """Maximum wait for the timing lock, which does not count for a deadline. Four others on the host may hold it
     for 900 s each."""
     quarantine_s: float = 10.0
-    """Of a quarantine; doubles."""
+    """Length of a quarantine; doubles."""
     longest_quarantine_s: float = 3600.0
     elsewhere_s: float = 30.0
     """Before a runner that serves another coordinator is checked again."""

@@ -11,10 +11,10 @@ UNSTARTED = {Ending.cancelled, Ending.harness_failed}
 
 
 class EventHistory:
-    """Everything that the streams carried, in the order of its numbers.
+    """All events of all streams, in the order of their numbers.
 
-    An acknowledged finish takes its job out of the record, as the runner forgets it too: the
-    same attempt may then be posted, and run, once more.
+    An acknowledged finish removes its job from the record, because the runner forgets it, too: the same attempt may
+    then be posted and run once more.
     """
 
     def __init__(self) -> None:

@@ -40,7 +40,7 @@ class Subject:
     """One boot of the runner, and what the check did with it so far."""
 
     PREFIX: ClassVar[str] = "check-"
-    """Of the ids of all jobs that a check posts."""
+    """The beginning of every job id that a check posts."""
 
     http: httpx.AsyncClient
     stranger: httpx.AsyncClient
@@ -94,7 +94,7 @@ class Subject:
             raise NotRunError(f"it runs several cases at once (slots){consequence}")
 
     def job(self, of: CheckCase | ConformanceTag | None = None, **fields: Any) -> CheckJob:
-        """A job that no other check has, of a case, of the case with a tag, or of any that ends soon."""
+        """Make a new job: of the given case, of a case with this tag, or else of any case that ends soon."""
         case = self.case_with_tag(of) if isinstance(of, ConformanceTag) else of or self.any_case
         body = {
             "id": f"{self.PREFIX}{self._token}-{next(self._numbers)}",

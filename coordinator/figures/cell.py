@@ -16,7 +16,7 @@ class CountedFigures(BaseModel):
 
     host_only: bool
     counts: Counted
-    """By counting rule; a function that never touches a device has none on the device."""
+    """The counts by counting rule; a function that never touches a device has none on the device."""
     skipped: int
     incomplete: int
     flaky: int
@@ -49,9 +49,9 @@ class MeasuredFigures(BaseModel):
     cold_ms: float | None = None
     """The first call of a case: ``first_cold_ms`` and ``later_cold_ms`` mixed."""
     first_cold_ms: float | None = None
-    """Of the first case of a process, with whatever a process does once."""
+    """The first call of the first case of a process, with whatever a process does once."""
     later_cold_ms: float | None = None
-    """Of a case after others of its process."""
+    """The first call of a case after others of its process."""
     low_ms: float | None = None
     """A call after warm-up, undisturbed: the level of a case is its best run's low quantile."""
     steady_ms: float | None = None
@@ -62,7 +62,7 @@ class MeasuredFigures(BaseModel):
     """True if at least half of the cases have a level that no second run confirms; null if no case has a level."""
     iqr_ms: float | None = None
     samples: int | None = None
-    """Behind ``steady_ms``, over all cases and runs."""
+    """Samples behind ``steady_ms``, over all cases and runs."""
 
 
 class ComparedFigures(BaseModel):

@@ -7,4 +7,5 @@ ALIKE = 1.2
 UNCONFIRMED = (
     f"no second run came within {ALIKE:g} times of it, or threads waited for a core in most samples of every run"
 )
-"""Of a level. Pages mark it by ``~``; the level of a function is unconfirmed if those of half of its cases are."""
+"""Why a level is unconfirmed. Pages mark it by ``~``; the level of a function is unconfirmed if those of half of its
+cases are."""

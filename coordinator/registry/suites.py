@@ -164,7 +164,7 @@ def _drawn_counts(cases: Sequence[CatalogueCase]) -> dict[str, int]:
 
 
 def _options(case: CatalogueCase) -> str | None:
-    """As it was offered: what a runner leaves out is at its default."""
+    """The case's options as they were offered. What a runner leaves out is at its default."""
     return None if case.options is None else to_json(case.options.model_dump(mode="json", exclude_unset=True))
 
 

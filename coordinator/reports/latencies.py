@@ -17,7 +17,7 @@ INTOLERABLE = 10.0
 """Times slower than on the reference device, from which the study calls a latency intolerable."""
 SPEEDUP = 1.5
 POINTS = 64
-"""Of a density."""
+"""Points at which a density is drawn."""
 MARGIN = 3.0
 """How many times past the least and the greatest value a density is drawn."""
 DENSITIES = ("figure-2", "figure-8", "figure-9", "figure-10")

@@ -27,7 +27,7 @@ class Missing(StrEnum):
 
 
 Cell: TypeAlias = str | int | float | Rate | Estimate | Missing | None
-"""None where the column does not apply to the row."""
+"""The value of a cell; None if the column does not apply to the row."""
 
 Kind = Literal["text", "number", "rate", "percent", "milliseconds", "ratio", "density"]
 """``rate`` holds a ``Rate``, or a printed percentage without its n; ``ratio`` an ``Estimate`` or a printed number."""
@@ -56,7 +56,7 @@ class Table:
     """Sentences that must be shown with it."""
     counting_rule: str
     revisions: tuple[str, ...]
-    """Of the suites behind it: ``paper of torch, revision 3f…``."""
+    """The revisions of the suites behind it: ``paper of torch, revision 3f…``."""
     query: str
     """SQL over the views that returns the rows that it was made from; it can be run as is."""
     remade_from: tuple[str, ...] = ()

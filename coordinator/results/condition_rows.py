@@ -72,7 +72,7 @@ class TargetCondition(BaseModel):
     """Cases for which the suite names the reference. If none of them is independent, all were judged by the same
     framework."""
     dtypes: list[str]
-    """Of the arrays of all cases."""
+    """The dtypes of the arrays of all cases."""
     fails: ConditionDetail | None
     """Null if no case fails, or if no option separates the failing cases from the others."""
     falls_back: ConditionDetail | None

@@ -113,7 +113,7 @@ class Condition:
     """None if every case fails, so that no option can separate them."""
     options: tuple[str, ...]
     failing: int
-    """Of the cases with the options."""
+    """How many of the cases with the options fail."""
     of: int
     others_failing: int
     others: int
@@ -328,9 +328,9 @@ class CallSite:
     """A call in user code, as far as the source shows it."""
 
     positional: int
-    """Of a method after its receiver."""
+    """The number of positional arguments; for a method, those after its receiver."""
     keywords: Mapping[str, Any]
-    """By name, as JSON has them; one that the source does not say is ``UNKNOWN_VALUE``."""
+    """Values by name, as JSON has them; one that the source does not show is ``UNKNOWN_VALUE``."""
 
 
 class Unknown(Enum):

@@ -26,7 +26,7 @@ class JudgedCases:
     framework: str
     function: str
     judged_by: str | None
-    """None if their suite does not say."""
+    """The reference; None if their suite does not say."""
     cases: int
 
 

@@ -88,7 +88,8 @@ class Cell(CountedFunction, Figures):
 
     @property
     def main_cause(self) -> str | None:
-        """By the rules anywhere or on the device; of a function without any counted case, of what is not counted."""
+        """The main cause by the rule anywhere, else on the device; for a function without a counted case, why none
+        counts."""
         on_device = self.on_device
         return self.anywhere.cause or (on_device and on_device.cause) or self.not_counted_cause
 
@@ -145,7 +146,7 @@ class MatrixRow(BaseModel):
     function: str
     host_only: bool
     cells: dict[int, Cell]
-    """By target; a target without any outcome of the function yet is absent."""
+    """Cells by target id. A target without an outcome of the function has none."""
 
 
 class MatrixPage(BaseModel):
@@ -185,8 +186,8 @@ class HistoryCell(Cell):
     suite: str
     suite_revision: str
     cases_digest: str | None
-    """Of all that decides the results of the function's cases: cells with the same are comparable, also under two
-    revisions of the suite. Null: its runner gives no digests, and only the revision tells."""
+    """Digest of all that decides the results of the function's cases. Cells with equal digests are comparable, also
+    under two revisions of the suite. If it is null (the runner gives no digests), only cells of one revision are."""
     simulated: bool
     sentences: list[str]
     changed: bool

@@ -127,7 +127,7 @@ def _bases(targets: Sequence[Target], base: str | None) -> list[Target]:
 
 
 def _base_of(other: Target, bases: Sequence[Target]) -> Target | None:
-    """None for the first base of all."""
+    """The base that a target is compared with; None for the first base itself."""
     same = [candidate for candidate in bases if candidate.version == other.version]
     return next((candidate for candidate in (*same[:1], *bases[:1]) if candidate is not other), None)
 

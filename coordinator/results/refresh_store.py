@@ -31,7 +31,7 @@ LOCK = 0x6D617478
 _KEY = "campaign_id, framework, function, target_id"
 _OF_CASES = ("low_ms", "first_cold_ms", "mean_cold_ms")
 _SOURCES: Mapping[str, type[BaseModel]] = {"v": CountedFigures, "l": MeasuredFigures, "r": ComparedFigures}
-"""By the name of each source of a cell in the statement below: the figures that are taken from it."""
+"""The figures that are taken from each source in the statement below, by the source's name there."""
 _FIGURES = tuple(f"{source}.{name}" for source, figures in _SOURCES.items() for name in figures.model_fields)
 _VALUES = ("module", *(figure.partition(".")[2] for figure in _FIGURES))
 _COUNTED = tuple(name for name in CountedFigures.model_fields if name != "counts")

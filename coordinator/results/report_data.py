@@ -144,7 +144,7 @@ class ReportData:
     sample: ChartedSample | None = None
     """The sample that the campaign's functions are, if they are one."""
     conditions: Mapping[tuple[int, str], FunctionCondition] = field(default_factory=dict)
-    """By target and function, of those that sentences name."""
+    """Conditions by target and function, for the functions that sentences name."""
     judged: tuple[JudgedCases, ...] = ()
     """The cases that ran, by function and by the reference that judged them."""
 
@@ -165,7 +165,7 @@ class ReportData:
 
     @cached_property
     def medians(self) -> dict[int, dict[str, float]]:
-        """By target: of each function the median over its cases."""
+        """The median over the cases of each function, by target."""
         by_target: dict[int, dict[str, float]] = {target.id: {} for target in self.targets}
         for row in self.latencies:
             by_target[row.target_id][row.function] = statistics.median(row.by_case.values())

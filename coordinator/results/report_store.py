@@ -172,7 +172,7 @@ SELECT DISTINCT ON (o.target_id, c.function)
 
 
 async def failures(connection: AsyncConnection, campaign_id: int, most: int) -> tuple[FailedCase, ...]:
-    """Of each function and target that failed, the first case to run again; at most ``most``."""
+    """The first case to run again, for at most ``most`` functions and targets that failed."""
     return await _rows(connection, FailedCase, _FAILURES, campaign=campaign_id, most=most)
 
 

@@ -59,10 +59,8 @@ class MatrixQuery:
 
 
 async def page(engine: AsyncEngine, campaign_id: int, request: MatrixQuery) -> MatrixPage:
-    """Raises ``QueryError`` for a query that cannot be read, or names no target of the campaign.
-
-    And ``UnknownNameError`` for a device that the campaign has not.
-    """
+    """Raises ``QueryError`` for a query that cannot be read or names no target of the campaign, and
+    ``UnknownNameError`` for a device that the campaign does not have."""
     query = parse(request.query)
     campaign = await campaigns.detail(engine, campaign_id)
     freshness = await ensure_fresh(engine, campaign_id)

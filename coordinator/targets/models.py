@@ -33,7 +33,7 @@ class Target(BaseModel):
     drawn_cases: int = Field(default=0, exclude=True)
     """If it is the host: the cases of its suite that were drawn."""
     wrong_on_host: int = Field(default=0, exclude=True)
-    """Of these: the ones that the host was wrong in when they were drawn."""
+    """How many of these the host failed when they were drawn."""
 
     @computed_field  # type: ignore[prop-decorator]
     @property
@@ -91,7 +91,7 @@ def target_sentences(
 
 
 def _by_construction(drawn_cases: int, wrong_on_host: int) -> str:
-    """That a rate on the host says how cases were chosen, and nothing of the host."""
+    """The note that a rate on the host only shows how cases were chosen."""
     if not wrong_on_host:
         return f"100 % by construction: all {drawn_cases:,} drawn cases are in the suite because the CPU was right"
     right = drawn_cases - wrong_on_host
@@ -99,7 +99,7 @@ def _by_construction(drawn_cases: int, wrong_on_host: int) -> str:
 
 
 def labels(targets: Sequence[Target]) -> dict[int, str]:
-    """By target: its name; with its hardware and environment, where only these tell two apart."""
+    """The label of each target: its name, with hardware and environment if only these distinguish two."""
     names = Counter(target.target for target in targets)
     machines = Counter((target.target, target.hardware) for target in targets)
     label_by_id = {}

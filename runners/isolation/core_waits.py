@@ -63,7 +63,7 @@ class OthersOnCores:
         return self._busy_ns(), time.process_time_ns(), time.perf_counter_ns()
 
     def _busy_ns(self) -> int:
-        """Nanoseconds in which these cores were not idle; what the hypervisor took is among them."""
+        """Nanoseconds in which these cores were not idle, including the time that the hypervisor took."""
         busy = 0
         with suppress(OSError, ValueError), open(CORES) as file:
             for line in file:

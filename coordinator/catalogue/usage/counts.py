@@ -35,7 +35,7 @@ class UseCount(_Model):
     typed: NonNegativeInt = 0
     """Uses as a member of a value whose class is known."""
     guessed: NonNegativeInt = 0
-    """As a member of a value whose class had to be guessed."""
+    """Uses as a member of a value whose class had to be guessed."""
     files: NonNegativeInt = 0
 
     @property
@@ -63,7 +63,7 @@ class FileCounts(_Model):
     without_framework: NonNegativeInt
     counted: NonNegativeInt
     refused: dict[str, NonNegativeInt]
-    """By the reason."""
+    """The number of refused files by reason."""
     examples: dict[str, list[str]]
     """The first names of each reason."""
 
@@ -84,7 +84,7 @@ class UsageCounts(_Model):
     star_imports: NonNegativeInt
     """Imports of everything from a framework, whose names are not followed."""
     frameworks: dict[str, FrameworkCounts]
-    """By the first part of their public names."""
+    """The counts of each framework, by the first part of its public names."""
 
 
 def open_counts(path: Path | None) -> UsageCounts:

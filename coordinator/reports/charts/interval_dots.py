@@ -1,4 +1,4 @@
-"""The cost of the other device on the whole: a dot with its interval for each pair of devices. Pure."""
+"""The overall cost of moving to another device: a dot with its interval for each pair of devices. Pure."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def faster(data: ReportData, table: Table) -> Figure:
 
 
 def intolerable(data: ReportData, table: Table, tolerable: float) -> Figure:
-    """The study's third kind of failure."""
+    """Functions that run and are intolerably slow: the study's third kind of failure."""
     slower = f"more than {tolerable:g} times slower"
     rows = _shares(data, table, {"intolerable": slower})
     return figure(
@@ -58,7 +58,7 @@ def intolerable(data: ReportData, table: Table, tolerable: float) -> Figure:
 
 
 def slowdown(data: ReportData, table: Table) -> Figure:
-    """The one number a pair of devices comes down to."""
+    """How many times slower a target is as a whole: one number for each pair of devices."""
     rows: Rows = [
         {
             "pair": label_of_pair(data, record),
@@ -90,7 +90,7 @@ def slowdown(data: ReportData, table: Table) -> Figure:
 
 @chart_of_rows
 def _share_dots(pairs: tuple[str, ...], parts: tuple[str, ...], axis_title: str) -> AnyChart:
-    """With several parts, each has its own color, shape and line."""
+    """A dot for each share. If a pair has several shares, each has its own color, shape and line."""
     several = len(parts) > 1
     legend = alt.Undefined if several else None
     axis = percent(axis_title)

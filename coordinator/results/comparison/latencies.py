@@ -244,7 +244,7 @@ def difference(
 ) -> LatencyDifference:
     """The difference between the best of so many runs before and after, with its interval.
 
-    Of the two estimates of the spread the one counts that bounds more; both together miss no more than ``alpha``.
+    The spread has two estimates. The one with the wider interval counts, and both together miss no more than ``alpha``.
     """
     bounds = [_pool(spread, prior) for spread, prior in zip(spreads, usual, strict=True)]
     # The best run after exceeds its undisturbed time by at most this, so the true ratio can be so much lower.
@@ -412,7 +412,8 @@ def _contended_share(sides: Iterable[CaseRuns]) -> float | None:
 
 
 def _share_of_runs(sides: Iterable[CaseRuns]) -> float | None:
-    """Of the runs that count: one that is left out says nothing of how the others spread."""
+    """The share of contended samples in the runs that count. The runs that are left out say nothing about how these
+    spread."""
     return _mean(side.shares[run] for side in sides for run in side.runs)
 
 

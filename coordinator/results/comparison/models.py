@@ -195,7 +195,7 @@ class Omission(BaseModel):
     side: Literal["a", "b", "both"]
     why: str
     absent: bool = False
-    """The other campaign has no target of its framework and device."""
+    """Whether the other campaign has no target of its framework and device."""
 
 
 class Pairing(BaseModel):

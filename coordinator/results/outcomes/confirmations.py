@@ -25,7 +25,7 @@ class Confirmation(BaseModel):
     """The same call once more, made otherwise."""
 
     way: str
-    """How it was made, in words."""
+    """How the call was made, in words."""
     end: Repetition
     sentence: str
 

@@ -110,7 +110,7 @@ class CaseDetail(BaseModel):
     cold_ms: float | None
     """As in `case_latencies`: the median over the runs that passed, proven on the device or host_only."""
     first_cold_ms: float | None
-    """Of the runs that began their process."""
+    """The median over the runs that began their process."""
     later_cold_ms: float | None
     low_ms: float | None
     """The level of the best run."""
@@ -129,7 +129,8 @@ class FunctionOnTarget(BaseModel):
     simulated: bool
     sentences: list[str]
     condition: TargetCondition | None
-    """Of the function here: n of m cases, by whom judged, and on which options; null of no case that counts."""
+    """The condition of the function on this target: n of m cases, who judged them, and on which options; null if no
+    case counts."""
     cases: list[CaseDetail]
     fingerprints: dict[str, dict[str, Any]]
 

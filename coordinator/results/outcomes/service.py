@@ -104,7 +104,7 @@ class ExportFile:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115
         self.descriptor = self._file.fileno()
         self.path = Path(f"/proc/self/fd/{self.descriptor}")
-        """Under which this process can open it, and a child that is given the descriptor."""
+        """A path by which this process can open the file, and a child that gets the descriptor."""
 
     def close(self) -> None:
         self._file.close()
