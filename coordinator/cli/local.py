@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from coordinator.cli.directory import DataDirectory, Whereabouts, kept_admin_token, kept_secret
 from coordinator.cli.processes import STOP_LIMIT_S, ChildProcess
 from coordinator.cli.rest_client import Client
-from coordinator.cli.server import Place, listening_on, names_of_host, server_of
+from coordinator.cli.server import ListenAddress, listening_on, names_of_host, server_of
 from coordinator.cli.shared_options import split
 from coordinator.configuration.backoff import Backoff
 from coordinator.configuration.settings import log_format
@@ -73,7 +73,7 @@ def local_instance(
     say: Say,
     or_any_port: bool = False,
     enrolment_key_file: Path | None = None,
-    for_runners: Place | None = None,
+    for_runners: ListenAddress | None = None,
     hosts: Sequence[str] = (),
     anonymous: AnonymousRole | None = "viewer",
     slots: int = 1,

@@ -44,7 +44,7 @@ RunnersHost = Annotated[
     str | None, typer.Option(help="Host of the port for enrolment; default: the coordinator's host.")
 ]
 
-Place = tuple[str, int]
+ListenAddress = tuple[str, int]
 """A host and a port to listen on."""
 
 
@@ -58,7 +58,7 @@ def port_or_default(port: int | None) -> int:
     return int(text)
 
 
-def runners_place(host: str, runners_host: str | None, runners_port: int | None) -> Place | None:
+def runners_place(host: str, runners_host: str | None, runners_port: int | None) -> ListenAddress | None:
     """Where to listen for runners only; None if nowhere. Raises ``ListenError``."""
     if runners_port is None:
         if runners_host is not None:
