@@ -222,14 +222,12 @@ def group_failures(failures: Iterable[RecentFailure]) -> tuple[FailureGroup, ...
         target = f"{failure.framework}@{failure.version}/{failure.device}"
         groups[failure.function, target, failure.cause].append(failure)
     return tuple(
-        FailureGroup(
-            function, own[0].framework, target, cause, _shortened(own[0].said), tuple(one.job_id for one in own)
-        )
+        FailureGroup(function, own[0].framework, target, cause, _shorten(own[0].said), tuple(one.job_id for one in own))
         for (function, target, cause), own in groups.items()
     )
 
 
-def _shortened(said: str | None) -> str | None:
+def _shorten(said: str | None) -> str | None:
     return f"{said}…" if said is not None and len(said) == LONGEST_SAID else said
 
 
