@@ -18,7 +18,7 @@ CASES = {case.id: case for case in FRAMEWORK.load_suites()["library"].cases if "
 
 
 @pytest.fixture
-def unseeded(monkeypatch: pytest.MonkeyPatch) -> None:
+def unseeded_device(monkeypatch: pytest.MonkeyPatch) -> None:
     """A device whose generator no seed sets: numbers differ from draw to draw."""
     generators = itertools.count()
 
@@ -33,7 +33,7 @@ def outcome(cpu: Device, case: str) -> Outcome:
     return run(cpu, CASES[f"{case}/float32-3x4"])
 
 
-@pytest.mark.usefixtures("unseeded")
+@pytest.mark.usefixtures("unseeded_device")
 def test_only_what_seeds_is_charged_with_numbers_that_do_not_come_again(cpu: Device) -> None:
     assert outcome(cpu, "torch.manual_seed").verdict is Verdict.failed
     assert outcome(cpu, "torch.rand").verdict is Verdict.passed

@@ -158,7 +158,7 @@ def observe(case: Case) -> Observation:
     return run_case(device("npu:0"), case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
 
 
-def attributed(*sources: str, **options: Any) -> Observation:
+def attribute_failure_of(*sources: str, **options: Any) -> Observation:
     case = case_of(*sources, **options)
     observation = observe(case)
     assert observation.verdict is Verdict.failed
@@ -176,7 +176,7 @@ def attributed(*sources: str, **options: Any) -> Observation:
 def test_a_function_that_got_another_input_than_on_the_host_is_not_judged(
     sources: Sequence[str], difference: str
 ) -> None:
-    observation = attributed(*sources, **{str(len(sources)): [6]})
+    observation = attribute_failure_of(*sources, **{str(len(sources)): [6]})
     assert (observation.verdict, observation.ending) == (Verdict.skipped, Ending.not_applicable)
     assert observation.evidence is not None
     assert_matches(difference, observation.evidence.reason)
@@ -197,21 +197,21 @@ def assert_matches(pattern: str, text: str | None) -> None:
     ["x = right()", "refuses(x) if x.device != 'cpu' else changed(x)"],
 ])  # fmt: skip
 def test_a_function_that_got_the_same_inputs_stays_accused(sources: Sequence[str]) -> None:
-    observation = attributed(*sources, name="arrays.refuses", **{str(len(sources)): [1, 2, 3]})
+    observation = attribute_failure_of(*sources, name="arrays.refuses", **{str(len(sources)): [1, 2, 3]})
     assert (observation.verdict, observation.ending) == (Verdict.failed, Ending.raised)
 
 
 def test_an_error_that_depends_on_the_form_of_random_numbers_alone_is_the_functions() -> None:
     form = '{"mapping":[["2",{"mapping":[["dtype","float32"],["shape",[3]]]}]]}'
-    observation = attributed("x = chance()", "refuses(x)", name="arrays.refuses", form=form, **{"2": None})
+    observation = attribute_failure_of("x = chance()", "refuses(x)", name="arrays.refuses", form=form, **{"2": None})
     assert observation.ending is Ending.raised
 
 
 def test_a_wrong_value_that_is_computed_of_a_right_result_is_not_the_functions() -> None:
-    observation = attributed("total(right()) + 1", **{"1": [7]})
+    observation = attribute_failure_of("total(right()) + 1", **{"1": [7]})
     assert observation.ending is Ending.not_applicable
     # What the same expression computes before the call changes nothing of that.
-    assert attributed("plus(right(), total(right()))", **{"1": [7]}).ending is Ending.not_applicable
+    assert attribute_failure_of("plus(right(), total(right()))", **{"1": [7]}).ending is Ending.not_applicable
     assert observation.evidence is not None
     assert observation.evidence.reason == (
         "the function's results are as on the host, and what the example computes of them is wrong: 1"
@@ -220,12 +220,12 @@ def test_a_wrong_value_that_is_computed_of_a_right_result_is_not_the_functions()
 
 def test_a_wrong_result_of_the_function_stays_its_own_whatever_is_computed_of_it() -> None:
     for source in ("doubled(right())", "doubled(right()) + 1"):
-        observation = attributed(source, name="arrays.doubled", **{"1": [2, 4, 6]})
+        observation = attribute_failure_of(source, name="arrays.doubled", **{"1": [2, 4, 6]})
         assert (observation.verdict, observation.ending) == (Verdict.failed, Ending.mismatched)
 
 
 def test_a_wrong_number_that_a_right_result_is_asked_for_stays_the_functions() -> None:
-    observation = attributed("total(right()).layout", **{"1": [9]})
+    observation = attribute_failure_of("total(right()).layout", **{"1": [9]})
     assert (observation.verdict, observation.ending) == (Verdict.failed, Ending.mismatched)
 
 

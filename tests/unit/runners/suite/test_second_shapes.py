@@ -25,7 +25,7 @@ def prepared(written: str) -> Any:
 
 
 @pytest.fixture
-def frozen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Frozen:
+def frozen_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Frozen:
     """A suite of cases of one function, from their names, shapes and tags; those given by ``others`` besides."""
     package = tmp_path / f"suite_{tmp_path.name}".replace("-", "_").replace("[", "_").replace("]", "_")
     package.mkdir()
@@ -49,9 +49,9 @@ def names(pair: tuple[Case, Case] | None) -> list[str]:
     return [case.id.rpartition("/")[2] for case in pair or ()]
 
 
-def test_two_cases_of_one_call_in_two_shapes_make_one(frozen: Frozen) -> None:
+def test_two_cases_of_one_call_in_two_shapes_make_one(frozen_case: Frozen) -> None:
     in_place = {"in_place": [0]}
-    before = frozen(("a", (3,), "plain real quick"), ("b", (5,), "plain real quick sized-odd"), b=in_place)
+    before = frozen_case(("a", (3,), "plain real quick"), ("b", (5,), "plain real quick sized-odd"), b=in_place)
     (function,) = with_second_shapes(before)
     first, case, second = function.cases
     assert case.id == "one.two/b-recompiled"
@@ -78,8 +78,8 @@ def test_two_cases_of_one_call_in_two_shapes_make_one(frozen: Frozen) -> None:
         ([("a", (3,), ""), ("b", (5,), f"{GRADIENT} plain"), ("c", (), "")], ["a", "c"]),
     ],
 )
-def test_the_plainest_pair_is_taken(frozen: Frozen, cases: list[tuple[str, Shape, str]], pair: list[str]) -> None:
-    (function,) = frozen(*cases)
+def test_the_plainest_pair_is_taken(frozen_case: Frozen, cases: list[tuple[str, Shape, str]], pair: list[str]) -> None:
+    (function,) = frozen_case(*cases)
     assert names(pair_of(function.cases)) == pair
     assert len(with_second_shapes([function])[0].cases) == len(cases) + bool(pair)
 
@@ -88,13 +88,13 @@ def test_the_plainest_pair_is_taken(frozen: Frozen, cases: list[tuple[str, Shape
     "other",
     [{"call": "[]"}, {"dtype": "float32"}, {"kind": "behaviour"}, {"kind": "behaviour", "refuses": "ValueError"}],
 )
-def test_two_calls_that_differ_in_more_than_shapes_make_none(frozen: Frozen, other: dict[str, Any]) -> None:
-    (function,) = frozen(("a", (3,), "plain"), ("b", (5,), "plain"), b=other)
+def test_two_calls_that_differ_in_more_than_shapes_make_none(frozen_case: Frozen, other: dict[str, Any]) -> None:
+    (function,) = frozen_case(("a", (3,), "plain"), ("b", (5,), "plain"), b=other)
     assert pair_of(function.cases) is None
 
 
-def test_both_calls_are_prepared_in_the_way_of_the_framework(frozen: Frozen) -> None:
-    functions = frozen(("a", (3,), "plain"), ("b", (5,), "plain"))
+def test_both_calls_are_prepared_in_the_way_of_the_framework(frozen_case: Frozen) -> None:
+    functions = frozen_case(("a", (3,), "plain"), ("b", (5,), "plain"))
     (function,) = with_second_shapes(functions, lambda function, prepare: f"{function.name} {prepare}")  # type: ignore[arg-type, return-value]
     assert function.cases[1].prepare.prepare == "one.two {}"  # type: ignore[attr-defined]
 
