@@ -85,7 +85,7 @@ def recompiled(first: Case, second: Case, prepare: Prepare) -> Case:
 def pair_of(cases: Sequence[Case]) -> tuple[Case, Case] | None:
     """The two cases of a function that make its case of a second shape; None if it has no such cases.
 
-    They have one written call and dtype, other shapes, no empty array and no unusual values. Plain calls come before
+    They have one written call, the same dtypes of arrays, other shapes, no empty array and no unusual values. Plain calls come before
     gradients, shapes of the same ranks before others, and cases of the quick form before others.
     """
     order = {case.id: place for place, case in enumerate(cases)}
@@ -111,12 +111,12 @@ def pair_of(cases: Sequence[Case]) -> tuple[Case, Case] | None:
 
 
 def _alike(cases: Sequence[Case]) -> Iterator[tuple[Case, Case]]:
-    """The ordered pairs of cases with one call and dtype, of which values can be compared."""
+    """The ordered pairs of cases with one call and the same dtypes, of which values can be compared."""
     groups: dict[Any, list[Case]] = {}
     for case in cases:
         is_usable = case.reference is not None and case.host_only is None and not _UNUSABLE & set(case.tags)
         if is_usable and isinstance(case.arguments, FrozenArguments) and all(map(all, _shapes(case) or [(0,)])):
-            groups.setdefault((case.prepare, case.dtype, len(_shapes(case))), []).append(case)
+            groups.setdefault((case.prepare, case.dtype, _dtypes(case)), []).append(case)
     for group in groups.values():
         yield from permutations(group, 2)
 
@@ -131,3 +131,9 @@ def _shapes(case: Case) -> Shapes:
     arguments = _arguments(case)
     pack_set = pack_of(arguments.package)
     return tuple(shape_in(pack_set, digest) for digest in arguments.digests)
+
+
+def _dtypes(case: Case) -> tuple[str, ...]:
+    arguments = _arguments(case)
+    pack_set = pack_of(arguments.package)
+    return tuple(map(pack_set.dtype, arguments.digests))

@@ -33,15 +33,6 @@ FIRST_EXP = {
 """That is seldom, but sometimes, off by up to 1.5e-4 in the values of that thread: seen with torch 2.9.0 and MKL on a
 processor with AVX-512, in bare torch too."""
 
-_LARGE = "expected 3.300716e+38, got inf (tolerance 1e-05 relative, 1e-05 absolute)"
-WITH_AVX512 = {
-    "torch.nn.functional.gelu/float32-0-non-finite": "result: 1 of 100 values differ, first at [6, 9]: "
-    "expected inf, got nan (tolerance 1e-05 relative, 1e-05 absolute)",
-    "torch.nn.functional.gelu/float32-0-tails": f"result: 4 of 100 values differ, first at [1, 0]: {_LARGE}",
-    "torch.nn.GELU/float32-1-train-tails": f"result: 2 of 30 values differ, first at [1, 0, 0]: {_LARGE}",
-}
-"""On processors with AVX-512. oneDNN's GELU overflows there (right with ``ONEDNN_MAX_CPU_ISA=AVX2``)."""
-
 WITHOUT_MUTANTS = {
     "torch.Tensor.size/scalar-has-none": "its right result is a tuple of nothing",
 }
@@ -182,7 +173,6 @@ SUBJECT = Subject(
     gone=GONE,
     raising=NEEDS_CUDA,
     needing_spared={"torch.library.triton_op/example": "triton", "torch.library.wrap_triton/example": "triton"},
-    by_processor=WITH_AVX512,
     now_and_then=FIRST_EXP,
     without_mutants=WITHOUT_MUTANTS,
     written_over_unseen=WRITTEN_OVER_UNSEEN,

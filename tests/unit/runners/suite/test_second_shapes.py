@@ -35,7 +35,8 @@ def frozen_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Frozen:
     def freeze(*cases: tuple[str, Shape, str], **others: dict[str, Any]) -> list[Function]:
         writer = PackWriter()
         for number, (name, shape, tags) in enumerate(cases):
-            digest = writer.add(np.full(shape, float(number)), "float64")
+            dtype = "int64" if "whole" in tags else "float64"
+            digest = writer.add(np.full(shape, number, dtype), dtype)
             case = {"function": "one.two", "name": name, "dtype": "float64", "kind": "value", "tolerance": [0, 0]}
             more = {"call": "{}", "result": "1", "expected": [], "arrays": [digest], "tags": tags.split()}
             writer.cases.append(case | more | others.get(name, {}))
@@ -69,6 +70,7 @@ def test_two_cases_of_one_call_in_two_shapes_make_one(frozen_case: Frozen) -> No
     [
         ([("a", (3,), "plain"), ("b", (3,), "plain")], []),
         ([("a", (3,), "plain"), ("b", (0,), "plain")], []),
+        ([("a", (3,), "plain"), ("b", (5,), "plain whole")], []),
         ([("a", (3,), "plain"), ("b", (5,), "non-finite")], []),
         ([("a", (3,), "plain"), ("b", (5,), "tails")], []),
         ([("a", (3,), "plain"), ("b", (5,), "wrong-on-the-host")], []),
