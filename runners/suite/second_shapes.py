@@ -85,8 +85,8 @@ def recompiled(first: Case, second: Case, prepare: Prepare) -> Case:
 def pair_of(cases: Sequence[Case]) -> tuple[Case, Case] | None:
     """The two cases of a function that make its case of a second shape; None if it has no such cases.
 
-    They have one written call, the same dtypes of arrays, other shapes, no empty array and no unusual values. Plain calls come before
-    gradients, shapes of the same ranks before others, and cases of the quick form before others.
+    They have one written call, arrays of the same dtypes in other shapes, no empty array and no unusual values. Plain
+    calls come before gradients, shapes of the same ranks before others, and cases of the quick form before others.
     """
     order = {case.id: place for place, case in enumerate(cases)}
     best: tuple[tuple[Any, ...], tuple[Case, Case]] | None = None
