@@ -16,7 +16,9 @@ FUNCTIONS: list[Function] = []
 charted = partial(chart_in, FUNCTIONS)
 
 
+# Functions get copies of these: a tensor may share the memory of its array, and a wrong kernel may write over it.
 PLACES = np.array([[0, 1], [1, 0], [2, 3]])
+ROWS = np.array([2, 0, 2])
 SHAPE = [3, 4]
 
 
@@ -39,11 +41,11 @@ def three_integers(inputs: Inputs) -> Any:
 
 
 def sparse(values: Any) -> Any:
-    return tf.SparseTensor(PLACES, values, SHAPE)
+    return tf.SparseTensor(PLACES.copy(), values, SHAPE)
 
 
 for name in ("tf.SparseTensor", "tf.sparse.SparseTensor"):
-    held = charted(name, sparse_parts, with_function(lambda function, values: function(PLACES, values, SHAPE)))
+    held = charted(name, sparse_parts, with_function(lambda function, values: function(PLACES.copy(), values, SHAPE)))
     held.value("float32-3x4", three_values, tags=TAGS)
     held.value("int64-3x4", three_integers, dtype="int64", tags=TAGS)
 
@@ -54,14 +56,11 @@ to_dense.value("int64-3x4", three_integers, dtype="int64", tags=TAGS)
 
 def spread(context: Context, values: Any) -> Callable[[], Any]:
     """The array to make sparse is laid out before the call."""
-    full = tf.tensor_scatter_nd_update(tf.zeros(SHAPE, values.dtype), PLACES, values)
+    full = tf.tensor_scatter_nd_update(tf.zeros(SHAPE, values.dtype), PLACES.copy(), values)
     return context.compiled(lambda: context.function(full))
 
 
 charted("tf.sparse.from_dense", sparse_parts, spread).value("float32-3x4", three_values, tags=TAGS)
-
-
-ROWS = np.array([2, 0, 2])
 
 
 def added_up(values: Array) -> Any:
@@ -72,7 +71,7 @@ def added_up(values: Array) -> Any:
 
 def as_slices(function: Any, values: Any) -> Any:
     """Slices of one place are added up where the whole array is asked for."""
-    slices = function(values, tf.constant(ROWS), tf.constant([4, 3]))
+    slices = function(values, tf.constant(ROWS.copy()), tf.constant([4, 3]))
     return [slices, tf.convert_to_tensor(slices)]
 
 
