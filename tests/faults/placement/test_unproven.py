@@ -162,10 +162,10 @@ def test_the_report_says_it_in_words(coordinator: CoordinatorProcess, campaign: 
 def test_the_command_line_says_it(coordinator: CoordinatorProcess, campaign: int, tmp_path: Path) -> None:
     portolan = Portolan(tmp_path, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}", COLUMNS="200")
     output = portolan.ask("results", str(campaign))
-    assert "on device: unknown, 4 cases passed with unknown placement" in output
+    assert "on device: no verdict, 4 cases passed with unknown placement" in output
     assert "On the device: 0 of 1 with proven placement." in output
     assert "7 passing cases have unknown placement" in output
-    assert "unknown 0/0" in portolan.ask("history", PASSES, "--framework", "hazards")
+    assert "no verdict 0/0" in portolan.ask("history", PASSES, "--framework", "hazards")
 
 
 def test_a_comparison_by_device_has_no_data(coordinator: CoordinatorProcess, campaign: int) -> None:
