@@ -6,12 +6,13 @@ The child tells at once what it sees. So one that crashes, hangs or is killed le
 from __future__ import annotations
 
 import json
+import math
 import os
 import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -118,41 +119,55 @@ def run_child(order: ChildOrder, report: Told) -> Ended:
         raise RecordingError(f"{order.interpreter.path} cannot be run: {error.strerror}") from error
     finally:
         os.close(theirs)
-    deadline = time.monotonic() + order.timeout_s
+    lines = ChildLines(ours, process)
     early_end: Ended | None = None
     try:
-        for line in _lines(ours, process, deadline):
-            with suppress(ValueError, KeyError, TypeError):
-                report.take(line)
+        _take(lines.until(time.monotonic() + order.timeout_s), report)
         if process.poll() is None:
             early_end = Ended(None, f"the command was killed after {order.timeout_s:g} s", LATE)
     except KeyboardInterrupt:
         early_end = Ended(None, "the command was interrupted", INTERRUPTED)
     finally:
         _end(process)
+        # It may have told more than was read by then.
+        _take(lines.until(math.inf), report)
         os.close(ours)
     code = process.returncode
     how = f"signal {-code}" if code < 0 else f"exit code {code}"
     return early_end or Ended(code, f"the command ended with {how}", FAILED if code else 0)
 
 
-def _lines(pipe: int, process: subprocess.Popen[bytes], deadline: float) -> Iterator[bytes]:
-    """The lines of a pipe until its process ends, or until the deadline. Processes that the command left running do not
-    keep the pipe open."""
-    rest = b""
-    while time.monotonic() < deadline:
-        has_ended = process.poll() is not None
-        ready, _, _ = select.select([pipe], [], [], 0.0 if has_ended else _LOOK_EVERY_S)
-        piece = os.read(pipe, _PIECE) if ready else b""
-        if not piece and (has_ended or ready):
-            if has_ended:
+def _take(lines: Iterable[bytes], report: Told) -> None:
+    for line in lines:
+        with suppress(ValueError, KeyError, TypeError):
+            report.take(line)
+
+
+class ChildLines:
+    """The lines of a pipe until its process ends. An exception while they are read loses none of them."""
+
+    def __init__(self, pipe: int, process: subprocess.Popen[bytes]) -> None:
+        self._pipe = pipe
+        self._process = process
+        self._rest = b""
+
+    def until(self, deadline: float) -> Iterator[bytes]:
+        """The lines until the process ends, or until the deadline. Processes that the command left running do not keep
+        the pipe open."""
+        while time.monotonic() < deadline:
+            while b"\n" in self._rest:
+                line, self._rest = self._rest.split(b"\n", 1)
+                yield line
+            has_ended = self._process.poll() is not None
+            ready, _, _ = select.select([self._pipe], [], [], 0.0 if has_ended else _LOOK_EVERY_S)
+            piece = os.read(self._pipe, _PIECE) if ready else b""
+            self._rest += piece
+            if not piece and (has_ended or ready):
+                if not has_ended:
+                    # The pipe is closed, and the command goes on without a recorder.
+                    with suppress(subprocess.TimeoutExpired):
+                        self._process.wait(max(0.0, deadline - time.monotonic()))
                 return
-            # The pipe is closed, and the command goes on without a recorder.
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(max(0.0, deadline - time.monotonic()))
-            return
-        *lines, rest = (rest + piece).split(b"\n")
-        yield from lines
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
