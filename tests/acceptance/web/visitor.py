@@ -47,7 +47,8 @@ def form_token(reader: httpx.Client) -> str:
 
 def text(page: str) -> str:
     """What a reader sees, blanks joined."""
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+    without_breaks = page.replace("<wbr>", "")
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", without_breaks)).split())
 
 
 def beside(page: str, field: str) -> str:

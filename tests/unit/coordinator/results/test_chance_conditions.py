@@ -42,10 +42,12 @@ def conditions(functions: Sequence[Function], failing: int | None) -> list[Condi
     return chance_conditions
 
 
-def test_few_functions_with_a_few_failures_get_a_condition_and_only_exact_ones(functions: list[Function]) -> None:
+def test_few_functions_with_a_few_failures_get_a_condition_and_hardly_one_with_exceptions(
+    functions: list[Function],
+) -> None:
     chance_conditions = conditions(functions, 2)
     assert len(chance_conditions) <= 0.15 * DRAWN
-    assert all(condition.is_exact for condition in chance_conditions)
+    assert sum(not condition.is_exact for condition in chance_conditions) <= 0.01 * DRAWN
 
 
 def test_no_function_half_of_which_fails_gets_a_condition(functions: list[Function]) -> None:
