@@ -44,8 +44,18 @@ def sparse(values: Any) -> Any:
     return tf.SparseTensor(PLACES.copy(), values, SHAPE)
 
 
+def with_places(function: Any, values: Any) -> Any:
+    """A sparse array, and the places that it was made of, which the function may not change."""
+    places = PLACES.copy()
+    return [function(places, values, SHAPE), tf.constant(places)]
+
+
+def parts_and_places(values: Array) -> Any:
+    return [sparse_parts(values), PLACES]
+
+
 for name in ("tf.SparseTensor", "tf.sparse.SparseTensor"):
-    held = charted(name, sparse_parts, with_function(lambda function, values: function(PLACES.copy(), values, SHAPE)))
+    held = charted(name, parts_and_places, with_function(with_places))
     held.value("float32-3x4", three_values, tags=TAGS)
     held.value("int64-3x4", three_integers, dtype="int64", tags=TAGS)
 
