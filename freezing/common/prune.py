@@ -41,8 +41,6 @@ from runners.suite.frozen import PACK, QUICK, VARIANTS_PACK, Pack, PackSet, Pack
 SUITE = "library"
 EXAMPLES = "docs"
 FOLDER = Path(__file__).resolve().parents[2] / "runners"
-RULES = {"tensorflow": "freezing.tensorflow.rules"}
-"""By framework, the module with the rules that only it shows."""
 OTHER_REFUSAL = "the host refuses its layout of memory, and not what the call writes"
 Frozen = Mapping[str, Any]
 """A case as its file has it."""
@@ -71,11 +69,15 @@ class NoRules:
         return None
 
 
+def module_of(framework: str, name: str) -> Any:
+    """The module ``freezing.FRAMEWORK.NAME``; None where the framework has no such module."""
+    path = f"freezing.{framework}.{name}"
+    return import_module(path) if find_spec(path) is not None else None
+
+
 def rules_of(framework: str) -> FrameworkRules:
-    if framework not in RULES:
-        return NoRules()
-    rules: Any = import_module(RULES[framework])
-    return cast(FrameworkRules, rules)
+    """The rules of the framework's module ``rules``."""
+    return cast(FrameworkRules, module_of(framework, "rules") or NoRules())
 
 
 class Pruner:
@@ -272,12 +274,9 @@ def prune_examples(framework: str) -> None:
 
 
 def other_processors_of(framework: str) -> OtherProcessors:
-    """The surroundings of ``freezing.FRAMEWORK.processor``; none where the framework has no such module."""
-    name = f"freezing.{framework}.processor"
-    if find_spec(name) is None:
-        return lambda: ()
-    surroundings: OtherProcessors = import_module(name).other_processors
-    return surroundings
+    """The surroundings of the framework's module ``processor``; none where it has no such module."""
+    module = module_of(framework, "processor")
+    return (lambda: ()) if module is None else cast(OtherProcessors, module.other_processors)
 
 
 def report(name: str, total: int, left_out: Sequence[Reason]) -> None:
