@@ -44,8 +44,9 @@ def test_a_runner_waits_for_a_disk_that_cannot_be_written_to(disk: SmallDisk) ->
         with pytest.raises(subprocess.TimeoutExpired):
             running.process.wait(5.0)
         set_writable(disk, True)
-        # The zygote died under it, for which no device can be blamed.
-        assert running.finished(1)[job["id"]].verdict is Verdict.incomplete
+        # The job came before or after the runner saw that the zygote is dead. Before: its zygote
+        # died under it, for which no device can be blamed. After: it waited for the next one.
+        assert running.finished(1)[job["id"]].verdict in {Verdict.incomplete, Verdict.passed}
         assert running.run("add/0").verdict is Verdict.passed
     finally:
         running.stop()
