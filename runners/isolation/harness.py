@@ -56,7 +56,7 @@ class CaseProcess(Protocol):
     """The part of a worker that the harness uses."""
 
     def timing_lock(self) -> AbstractContextManager[float]:
-        """Hold the timing lock, so that targets of one host do not disturb each other; gives the wait in milliseconds."""
+        """Hold the timing lock, so that targets of one host do not disturb each other; gives the wait in ms."""
 
 
 def run_case(
