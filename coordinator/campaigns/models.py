@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
+from coordinator.figures.counting import Counts
 from protocol.enums import TimedCases, TimingPolicy
 
 
@@ -134,6 +135,10 @@ class VerdictCount(BaseModel):
     counted."""
     lowering: str | None = None
     """``lowered`` or ``not_lowered``, on a target whose programs are lowered and not run."""
+    of_another_device: int = 0
+    """The failed cases of each that need another device than the target's."""
+    anywhere: Counts | None = None
+    """The counts of each by the rule *anywhere*, where some of its cases need another device."""
     functions: int
 
 

@@ -322,9 +322,11 @@ async def verdicts(connection: AsyncConnection, campaign_id: int) -> Sequence[Ro
         SELECT target_id, rule, counts -> rule ->> 'verdict' AS verdict,
                coalesce(counts -> rule ->> 'cause',
                         CASE WHEN counts -> :anywhere ->> 'verdict' = 'unknown' THEN not_counted_cause END) AS cause,
-               lowering, count(*) AS functions
+               lowering,
+               CASE WHEN of_another_device > 0 THEN counts -> :anywhere END AS anywhere,
+               of_another_device, count(*) AS functions
           FROM matrix_cells CROSS JOIN unnest(CAST(:rules AS text[])) rule WHERE campaign_id = :id
-         GROUP BY 1, 2, 3, 4, 5 ORDER BY functions DESC, 1, 2, 3, 4, 5
+         GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY functions DESC, 1, 2, 3, 4, 5, 7
         """),
         {"id": campaign_id, "rules": [rule.name for rule in SIDE_BY_SIDE], "anywhere": ANYWHERE.name},
     )

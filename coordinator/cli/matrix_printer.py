@@ -89,7 +89,10 @@ def answers(matrix: MatrixPage) -> list[str]:
         if target.is_lowered:
             lines.append(f"{target.target}: {lowering_sentence(lowering_rate(lowering_words))}")
             continue
-        anywhere, on_device = (Counter(cell.verdict_by(rule) or "unknown" for cell in cells) for rule in SIDE_BY_SIDE)
+        rated_cells = [cell for cell in cells if cell.is_rated]
+        anywhere, on_device = (
+            Counter(cell.verdict_by(rule) or "unknown" for cell in rated_cells) for rule in SIDE_BY_SIDE
+        )
         lines.append(f"{target.target}: {ports_in_short(anywhere, on_device) or 'no function has a verdict'}.")
     return lines
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
@@ -31,21 +31,11 @@ class FunctionKey(NamedTuple):
     function: str
 
 
-class RatedFunction(Protocol):
-    """A function on a target: its counts, and how many of its failed cases need a device that the target is not."""
-
-    @property
-    def anywhere(self) -> Counts: ...
-    @property
-    def of_another_device(self) -> int: ...
-
-
-def is_rated(function: RatedFunction) -> bool:
-    """Whether the function is in any rate of its target: not if no case counted, nor if all that did need another
-    device, which is no evidence of a port."""
-    counts = function.anywhere
-    whole = counts.verdict == "complete" and function.of_another_device == counts.failed
-    return counts.verdict != "unknown" and not whole
+def is_rated(anywhere: Counts, of_another_device: int) -> bool:
+    """Whether a function with these counts is in any rate of its target: not if no case counted, nor if all that did
+    failed because they need another device, which is no evidence of a port."""
+    whole = anywhere.verdict == "complete" and of_another_device == anywhere.failed
+    return anywhere.verdict != "unknown" and not whole
 
 
 class Cell(CountedFunction, Figures):
@@ -59,7 +49,7 @@ class Cell(CountedFunction, Figures):
 
     @property
     def is_rated(self) -> bool:
-        return is_rated(self)
+        return is_rated(self.anywhere, self.of_another_device)
 
     @property
     def fails_on(self) -> str | None:

@@ -48,7 +48,7 @@ class FunctionVerdict(CountedFunction):
 
     @property
     def is_rated(self) -> bool:
-        return is_rated(self)
+        return is_rated(self.anywhere, self.of_another_device)
 
     @property
     def is_missing_cases(self) -> bool:

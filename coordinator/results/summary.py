@@ -151,7 +151,7 @@ def _lowering_rate(data: ReportData, target: Target) -> list[str]:
 
 
 def ports_in_short(anywhere: Mapping[str, int], on_device: Mapping[str, int]) -> str | None:
-    """``47 of 60 functions pass every case, 33 of 54 on the device``, from the counts of functions by verdict.
+    """``47 of 60 functions pass every case, 33 of 54 on the device``, from the counts of rated functions by verdict.
 
     None if no function has a verdict.
     """

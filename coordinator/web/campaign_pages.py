@@ -29,7 +29,7 @@ from coordinator.results import samples
 from coordinator.results import service as matrix
 from coordinator.results.coverage import of_matrix
 from coordinator.results.lowerings import lowering_rate, lowering_sentence
-from coordinator.results.models import CampaignSample, Freshness
+from coordinator.results.models import CampaignSample, Freshness, is_rated
 from coordinator.results.summary import ports_in_short
 from coordinator.web.pages import page
 from protocol.enums import Cause, is_lowered
@@ -94,6 +94,8 @@ class TargetLine:
     progress: CampaignProgress
     functions: dict[str, dict[str, int]]
     """How many have each verdict, by the name of the rule."""
+    bar: dict[str, int]
+    """How many of the rated functions have each verdict on the device."""
     answer: str | None
     """How much ports, in a sentence; None while no function has a verdict."""
     lowering: str | None
@@ -236,17 +238,21 @@ def _line(
 ) -> TargetLine:
     counters = target.counters
     functions = {rule.name: dict.fromkeys(WORDS, 0) for rule in SIDE_BY_SIDE}
+    rated_functions = {rule.name: dict.fromkeys(WORDS, 0) for rule in SIDE_BY_SIDE}
     lowerings: list[str | None] = []
     for row in verdicts:
         if row.target_id == target.id:
             functions[row.rule][row.verdict or "unknown"] += row.functions
+            if row.anywhere is None or is_rated(row.anywhere, row.of_another_device):
+                rated_functions[row.rule][row.verdict or "unknown"] += row.functions
             if row.rule == ANYWHERE.name:
                 lowerings += [row.lowering] * row.functions
     return TargetLine(
         target=target,
         progress=progress(counters, elapsed_s, target.estimate.seconds),
         functions=functions,
-        answer=ports_in_short(functions[ANYWHERE.name], functions[ON_DEVICE.name]),
+        bar=rated_functions[ON_DEVICE.name],
+        answer=ports_in_short(rated_functions[ANYWHERE.name], rated_functions[ON_DEVICE.name]),
         lowering=lowering_sentence(lowering_rate(lowerings)) if is_lowered(target.device) else None,
         waits=campaign.state == "running" and target.waits,
     )

@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from coordinator.cli.matrix_printer import answers
 from coordinator.errors import NotFoundError, RequestError, UnknownNameError
 from coordinator.reports import service
 from coordinator.reports.charts.renderer import Renderer
@@ -17,6 +18,7 @@ from coordinator.reports.options import ReportOptions
 from coordinator.reports.report import html
 from coordinator.reports.table import Missing, Table
 from coordinator.reports.table_renderer import to_csv, to_json
+from coordinator.results import service as results
 from coordinator.results.report_data import MEASURES
 from coordinator.results.statistics import Estimate, Rate
 from coordinator.web.campaign_pages import overview
@@ -160,6 +162,23 @@ async def test_failures_of_another_device_are_counted_and_rated_nowhere(
     }
     assert unrated_functions == failing_functions
     assert not [row for row in before.verdicts if row.of_another_device]
+
+
+async def test_a_campaigns_page_terminal_and_summary_give_one_rate(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any]
+) -> None:
+    number = await campaign(connection)
+    for rule, rate in ((None, "1 of 3 functions"), ("needs-another-device", "1 of 2 functions")):
+        await connection.execute("update outcomes set rule = $1 where verdict = 'failed'", rule)
+        await connection.execute("update campaign_targets set reclassifications = reclassifications + 1")
+        matrix = await results.page(engine, number, results.MatrixQuery())
+        (_, xla) = [line.answer for line in (await overview(engine, number)).targets]
+        assert xla is not None
+        assert xla.startswith(f"{rate} pass every case")
+        assert f"torch@2.9.0/xla: {xla}." in answers(matrix)
+        summary = await service.summary_of(engine, number, ReportOptions(), function=None, device=None)
+        sentences = [sentence for section in summary.sections for sentence in section.sentences]
+        assert any(sentence.startswith(f"{rate} pass every case") for sentence in sentences)
 
 
 async def test_the_query_beside_a_table_gives_the_rows_that_it_was_made_of(
