@@ -97,7 +97,16 @@ def _run(entry: BundledOutcome, header: BundleHeader) -> Run:
         cause=Cause(row.cause) if row.cause else None,
         ending=Ending(row.ending),
         said=None if row.verdict == Verdict.passed else _failure_text(entry.outcome),
+        operations=_operations(entry.outcome),
     )
+
+
+def _operations(outcome: Outcome) -> tuple[str, ...]:
+    """The operations that the host ran in a pass, or the one of the evidence; the same as ``operations`` of the
+    store."""
+    if outcome.verdict is Verdict.passed:
+        return tuple(outcome.proof.fallbacks)
+    return (outcome.evidence.operation,) if outcome.evidence and outcome.evidence.operation else ()
 
 
 def _failure_text(outcome: Outcome) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from statistics import geometric_mean, median
-from typing import Annotated, NamedTuple, cast
+from typing import Annotated, NamedTuple, TypeVar, cast
 
 from pydantic import AfterValidator, PlainSerializer, ValidationInfo
 
@@ -19,6 +19,7 @@ from coordinator.catalogue.releases import version_numbers
 from coordinator.errors import AssessmentError
 from coordinator.figures.formats import join_words
 from coordinator.results.conditions import EndedCase
+from coordinator.results.involvement import Met
 from coordinator.results.outcomes.repeat import repeat_command
 from coordinator.targets.models import target_sentences
 from coordinator.targets.selectors import Selector, target_name
@@ -36,8 +37,11 @@ def _share_options(options: CaseOptions | None, info: ValidationInfo) -> CaseOpt
     return cast("CaseOptions", info.context.setdefault(options.model_dump_json(), options))
 
 
-def _share_tags(tags: frozenset[str], info: ValidationInfo) -> frozenset[str]:
-    return tags if info.context is None else cast("frozenset[str]", info.context.setdefault(tags, tags))
+_Words = TypeVar("_Words", frozenset[str], tuple[str, ...])
+
+
+def _share_words(words: _Words, info: ValidationInfo) -> _Words:
+    return words if info.context is None else cast("_Words", info.context.setdefault(words, words))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,12 +49,13 @@ class CaseEvidence(EndedCase):
     """A case of a function on a target, over the runs of the newest campaign with an outcome for it. On a target that
     only lowers programs, ``failed`` means a case without a lowering, and ``unproven`` a lowered one.
 
-    Most cases have the options and the tags of others. With a dictionary as the context of their validation, equal ones
-    become one object. Without it, the options of what ships take half of all memory of an assessment.
+    Most cases have the options, the tags and the operations of others. With a dictionary as the context of their
+    validation, equal ones become one object. Without it, the options of what ships take half of all memory of an
+    assessment.
     """
 
     options: Annotated[CaseOptions | None, AfterValidator(_share_options)] = None
-    tags: Annotated[frozenset[str], AfterValidator(_share_tags), PlainSerializer(sorted, return_type=list[str])] = (
+    tags: Annotated[frozenset[str], AfterValidator(_share_words), PlainSerializer(sorted, return_type=list[str])] = (
         frozenset()
     )
     case: str
@@ -64,11 +69,29 @@ class CaseEvidence(EndedCase):
     """The time of a call relative to the CPU; None: not measured on both."""
     disagreeing: tuple[int, ...] = ()
     """The indexes of older charts in which the case has another result."""
+    operations: Annotated[tuple[str, ...], AfterValidator(_share_words)] = ()
+    """The framework's own operations that the host ran, or the one at which the case failed; see ``met``. Empty: the
+    case passed on the device, or its evidence names none."""
 
     @property
     def is_wrong(self) -> bool:
         """It ran, and a value was wrong without any error."""
         return self.end == "failed" and self.ending is Ending.mismatched
+
+    @property
+    def met(self) -> Met | None:
+        """How the operations are involved; None of a case that neither failed nor fell back."""
+        match self.end:
+            case "fell_back":
+                return Met.fell_back
+            case "failed" if self.cause is Cause.not_lowered:
+                return Met.not_lowered
+            case "failed" if self.ending is not Ending.mismatched:
+                return Met.failed
+            case "failed" | "accepted":
+                return Met.diverged
+            case _:
+                return None
 
     @property
     def is_imprecise(self) -> bool:

@@ -23,7 +23,8 @@ from coordinator.errors import AssessmentError
 from protocol.model import first_fault
 
 FORMAT: Literal[2] = 2
-"""A writer raises it when older readers cannot read its files. 2 added cases that end as ``accepted``."""
+"""A writer raises it when older readers cannot read its files. 2 added cases that end as ``accepted``. Older readers
+leave the operations of cases alone, and files without them can be read."""
 SHIPPED = files("coordinator.assess") / "data" / "evidence.json.gz"
 _MAKE = "portolan evidence FILE BUNDLE…"
 

@@ -22,6 +22,8 @@ class Run:
     cause: Cause | None = None
     ending: Ending | None = None
     said: str | None = None
+    operations: tuple[str, ...] = ()
+    """The framework's own operations that the host ran, or the one at which it failed."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ def case_evidence(case: RunCase, runs: Sequence[Run], chart: int, ratio: float |
         ending=failure.ending if failure else None,
         said=_shorten(failure.said) if failure and failure.said else None,
         ratio=ratio,
+        operations=failure.operations if failure else _operations_on_host(runs),
     )
 
 
@@ -100,6 +103,12 @@ def _raises_on_host_too(run: Run) -> bool:
 
 def _is_failure(run: Run) -> bool:
     return run.verdict is Verdict.failed or run.cause is Cause.not_lowered
+
+
+def _operations_on_host(runs: Sequence[Run]) -> tuple[str, ...]:
+    """Those of the runs that passed by falling back."""
+    runs_on_host = (run for run in runs if run.verdict is Verdict.passed and run.placement is Placement.fell_back)
+    return tuple(sorted({name for run in runs_on_host for name in run.operations}))
 
 
 def _shorten(message: str) -> str:

@@ -106,7 +106,7 @@ async def _read(reader: ChartReader, charts: Sequence[Row[Any]], *, in_full: boo
     """Read charts, the newest first.
 
     Of one without a case that is evidence only how its cases end is read, which may disagree with newer ones. Not
-    ``in_full`` it is left, and there are no options, messages and ratios.
+    ``in_full`` it is left, and there are no options, messages, operations and ratios.
     """
     mergers: dict[TargetKey, TargetMerger] = defaultdict(TargetMerger)
     for chart in _newest_of_each(charts):
@@ -178,8 +178,14 @@ def _runs(row: Row[Any]) -> list[Run]:
     if row.messages is None:
         return runs
     return [
-        run if message is None else replace(run, said=message) for run, message in zip(runs, row.messages, strict=True)
+        run if message is None and not names else replace(run, said=message, operations=tuple(names))
+        for run, message, names in zip(runs, row.messages, map(_names, row.operations), strict=True)
     ]
+
+
+def _names(stored: Mapping[str, int] | str | None) -> Sequence[str]:
+    """The operations of a run: the keys of its fallbacks, or the one of its evidence."""
+    return (stored,) if isinstance(stored, str) else tuple(stored or ())
 
 
 # A million runs end in a few hundred ways.

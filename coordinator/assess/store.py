@@ -42,13 +42,15 @@ c.id AS case_id, c.name, c.function, c.host_only IS NOT NULL AS host_only,
        array_agg(o.cause ORDER BY o.run) AS causes,
        array_agg(o.ending ORDER BY o.run) AS endings,
 """
-_IN_FULL = f"c.tags, c.options, array_agg(left({failure_text('o')}, 2000) ORDER BY o.run) AS messages"
+_IN_FULL = f"""c.tags, c.options, array_agg(left({failure_text("o")}, 2000) ORDER BY o.run) AS messages,
+       jsonb_agg(CASE WHEN o.verdict = 'passed' THEN o.proof -> 'fallbacks' ELSE o.evidence -> 'operation' END
+                 ORDER BY o.run) AS operations"""
 # The tags that decide how a case ends.
 _ENDS = f"""CASE WHEN c.tags @> '["{REFUSES}"]' THEN ARRAY['{REFUSES}']
             WHEN c.tags @> '["{WITH_RECORDED_VALUES}"]' AND NOT c.tags @> '["{GRADIENT}"]'
             THEN ARRAY['{WITH_RECORDED_VALUES}']
             ELSE '{{}}' END AS tags,
-       NULL AS options, NULL AS messages"""
+       NULL AS options, NULL AS messages, NULL AS operations"""
 # Nothing says that the cases are of the chart's suite: PostgreSQL would take that for few cases as long as its
 # statistics are older than the suite, and read all outcomes of the campaign for each of them.
 _OF_ALL = """
@@ -133,7 +135,7 @@ async def runs(connection: AsyncConnection, chart: Row[Any]) -> Sequence[Row[Any
 
 
 async def ends(connection: AsyncConnection, chart: Row[Any]) -> Sequence[Row[Any]]:
-    """The same rows without options, messages and most tags, which are most of what is read."""
+    """The same rows without options, messages, operations and most tags, which are most of what is read."""
     return await _cases_of_chart(connection, _ENDS, chart)
 
 

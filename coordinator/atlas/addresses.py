@@ -54,6 +54,10 @@ def module_path(name: str) -> str:
     return f"modules/{file_name(name)}.html"
 
 
+def operation_path(framework: str, operation: str) -> str:
+    return f"operations/{file_name(framework)}-{file_name(operation)}.html"
+
+
 def target_path(target: str, hardware: str) -> str:
     """``target`` is spelled as in ``torch@2.9.0/xla``."""
     return f"targets/{file_name(target.replace('@', '-').replace('/', '-'))}-{file_name(hardware)}.html"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from coordinator.assess.evidence import CaseEvidence, Chart, mean_ratio
 from coordinator.assess.verdicts import judged_cases
 from coordinator.atlas.marks import AtlasCell, cell_words
+from coordinator.atlas.operations import MetOperation, operations_met
 from coordinator.atlas.overview import FrameworkOverview, TargetColumn
 from coordinator.atlas.versions import Span, VersionMark, since, spans
 from coordinator.results.conditions import FunctionCondition, function_condition
@@ -65,6 +66,7 @@ class FunctionResults:
     more_messages: int
     ratio: float | None
     """How many times as long as on the CPU; None: not measured on both."""
+    operations: tuple[MetOperation, ...]
 
     @property
     def words(self) -> str:
@@ -196,6 +198,7 @@ def _on_target(column: TargetColumn, name: str) -> FunctionResults:
         messages=tuple(messages[:MOST_MESSAGES]),
         more_messages=max(0, len(messages) - MOST_MESSAGES),
         ratio=mean_ratio(cases),
+        operations=operations_met(cases),
     )
 
 

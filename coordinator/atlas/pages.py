@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -11,11 +11,19 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
-from coordinator.atlas.addresses import as_link, framework_path, function_path, module_path, target_path
+from coordinator.atlas.addresses import (
+    as_link,
+    framework_path,
+    function_path,
+    module_path,
+    operation_path,
+    target_path,
+)
 from coordinator.atlas.changes import latest_changes, version_changes
 from coordinator.atlas.function_view import FunctionView
 from coordinator.atlas.index import index_of
 from coordinator.atlas.marks import Mark, cell_words
+from coordinator.atlas.operations import MET_WORDS, TargetOperation, operations_by_name, target_operations
 from coordinator.atlas.overview import BEST_FIRST, Atlas, FrameworkOverview, TargetColumn
 from coordinator.figures import formats
 from coordinator.results.statistics import Rate
@@ -27,6 +35,8 @@ WORST_FIRST = (Mark.fails, Mark.falls_back, Mark.partly, Mark.unproven, Mark.hos
 
 MOST_DISAGREEMENTS = 3
 """So many older charts that disagree are listed for a target, the newest of them; the data has all."""
+MOST_OPERATIONS = 10
+"""Operations that are listed for a function on a target, those of most cases; the data has all."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +76,12 @@ def front_page(atlas: Atlas) -> Page:
 
 
 def function_page(view: FunctionView) -> Page:
-    values = {"view": view, "most_disagreements": MOST_DISAGREEMENTS}
+    values = {
+        "view": view,
+        "met_words": MET_WORDS,
+        "most_disagreements": MOST_DISAGREEMENTS,
+        "most_operations": MOST_OPERATIONS,
+    }
     return Page(function_path(view.name), view.name, "function_body.html", values)
 
 
@@ -87,8 +102,20 @@ def target_page(framework: FrameworkOverview, column: TargetColumn) -> Page:
         "worst": worst,
         "versions": framework.strip(column.line),
         "since": version_changes(framework, column),
+        "framework": framework,
+        "met_words": MET_WORDS,
+        "on_target": target_operations(column),
     }
     return Page(target_path(column.target, column.evidence.hardware), column.target, "target_body.html", values)
+
+
+def operation_page(
+    framework: FrameworkOverview, operation: str, targets: Sequence[tuple[TargetColumn, TargetOperation]]
+) -> Page:
+    """The functions whose cases met an operation, by target. Only a published site has it: a coordinator has pages of
+    the operations of each campaign."""
+    values = {"framework": framework, "operation": operation, "targets": targets, "met_words": MET_WORDS}
+    return Page(operation_path(framework.name, operation), operation, "operation_body.html", values)
 
 
 def _mark(column: TargetColumn, name: str) -> Mark | None:
@@ -120,6 +147,7 @@ def install(environment: Environment) -> None:
         "framework_path": framework_path,
         "function_path": function_path,
         "module_path": module_path,
+        "operation_path": operation_path,
         "target_path": target_path,
     }
 
@@ -152,4 +180,6 @@ def pages(atlas: Atlas, views: Iterable[FunctionView]) -> Iterator[Page]:
             yield target_page(framework, column)
         for module in framework.modules:
             yield module_page(framework, module)
+        for operation, targets in operations_by_name(framework).items():
+            yield operation_page(framework, operation, targets)
     yield from map(function_page, views)

@@ -19,6 +19,7 @@ _CHART = pa.struct(
         ("signed_by", pa.string()),
     ]
 )
+_OPERATION = pa.struct([("operation", pa.string()), ("met", pa.string()), ("cases", pa.int64())])
 _COUNTS = ("cases", "failed", "wrong", "fell_back", "unproven", "host_work", "accepted", "independent")
 _COLUMNS = pa.schema(
     [
@@ -35,6 +36,7 @@ _COLUMNS = pa.schema(
         ("charts", pa.list_(_CHART)),
         *((name, pa.string()) for name in ("since", "since_after", "until", "until_before")),
         ("disagreements", pa.list_(pa.struct([("chart", _CHART), ("cases", pa.int64())]))),
+        ("operations", pa.list_(_OPERATION)),
     ]
 )
 

@@ -17,8 +17,9 @@ from coordinator.atlas.function_view import FunctionResults, FunctionView
 from coordinator.atlas.marks import Mark
 from coordinator.atlas.overview import FrameworkOverview, TargetColumn
 from coordinator.atlas.versions import Span
+from coordinator.results.involvement import Met
 
-VERSION: Literal["1.2.0"] = "1.2.0"
+VERSION: Literal["1.3.0"] = "1.3.0"
 
 
 class PublishedChart(BaseModel):
@@ -50,6 +51,17 @@ class PublishedDisagreement(BaseModel):
 
     chart: int = Field(ge=0, description="Its place in the target's `charts`.")
     cases: int = Field(ge=1, description="Cases that end otherwise there.")
+
+
+class PublishedOperation(BaseModel):
+    """One of the framework's own operations that cases of a function met."""
+
+    operation: str
+    met: Met = Field(
+        description="`fell_back`: the host ran it; `failed`: cases fail at it; `diverged`: the first operation whose "
+        "result differs from the host's; `not_lowered`: it has no lowering for the platform."
+    )
+    cases: int = Field(ge=1)
 
 
 class PublishedCell(BaseModel):
@@ -96,6 +108,11 @@ class PublishedCell(BaseModel):
     disagreements: list[PublishedDisagreement] = Field(
         default=[], description="Older charts with another end of the same cases; the newest first."
     )
+    operations: list[PublishedOperation] = Field(
+        default=[],
+        description="Operations that the host ran or at which cases fail, as far as the evidence names them. "
+        "Empty before 1.3.0.",
+    )
 
 
 class PublishedFunction(BaseModel):
@@ -111,7 +128,7 @@ class PublishedFunction(BaseModel):
 class Portability(BaseModel):
     """The document."""
 
-    version: Literal["1.0.0", "1.1.0", "1.2.0"] = Field(description="Of this form, not of Portolan.")
+    version: Literal["1.0.0", "1.1.0", "1.2.0", "1.3.0"] = Field(description="Of this form, not of Portolan.")
     framework: str
     made_at: datetime | None = Field(description="When the newest of the evidence was found; null: there is none.")
     targets: list[PublishedTarget]
@@ -190,4 +207,7 @@ def _cell(target: FunctionResults, number: int, span: Span) -> PublishedCell:
         until=span.until,
         until_before=span.until_before,
         disagreements=[PublishedDisagreement(chart=one.number, cases=one.cases) for one in target.disagreements],
+        operations=[
+            PublishedOperation(operation=one.operation, met=one.met, cases=one.cases) for one in target.operations
+        ],
     )

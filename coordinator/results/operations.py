@@ -7,7 +7,6 @@ recorded.
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Any
 
 from pydantic import BaseModel
@@ -16,25 +15,12 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service as campaigns
 from coordinator.errors import NotFoundError
+from coordinator.results.involvement import Met
 from coordinator.targets import store as targets
 from coordinator.targets.models import labels
 
 MOST_OPERATIONS = 1000
 MOST_CASES = 2000
-
-
-class Met(StrEnum):
-    """How an operation is involved in a case."""
-
-    fell_back = "fell_back"
-    """The case passed, and the framework silently ran the operation on the host."""
-    failed = "failed"
-    """The case failed at the operation."""
-    diverged = "diverged"
-    """The case gave a wrong result, or one where the host refuses the call; this operation is the first whose result
-    differs from the host's."""
-    not_lowered = "not_lowered"
-    """The operation has no lowering for the target's platform; nothing ran."""
 
 
 class OperationSummary(BaseModel):

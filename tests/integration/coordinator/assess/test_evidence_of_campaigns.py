@@ -79,7 +79,17 @@ async def fetch_evidence(http: httpx.AsyncClient, target: str = "*/*") -> Eviden
 
 def cases(target: TargetEvidence) -> dict[str, tuple[Any, ...]]:
     return {
-        case.case: (name, case.end, case.cause, case.ending, case.said, case.tags, case.options, case.judged_by)
+        case.case: (
+            name,
+            case.end,
+            case.cause,
+            case.ending,
+            case.said,
+            case.tags,
+            case.options,
+            case.judged_by,
+            case.operations,
+        )
         for name, of_function in target.functions.items()
         for case in of_function
     }
@@ -102,6 +112,27 @@ async def test_a_campaign_gives_the_evidence_of_its_bundle(
     )
     (chart,) = target.charts
     assert (chart.campaign, chart.repeat) == (number, expected_target.charts[0].repeat)
+
+
+async def test_operations_of_fallbacks_and_failures_are_those_of_the_bundle(
+    http: httpx.AsyncClient, lines: Lines, tmp_path: Path
+) -> None:
+    (failing, *_) = [line["case"] for line in lines[1:] if line["outcome"]["verdict"] == "failed"]
+    (passing, *_) = [line["case"] for line in lines[1:] if line["outcome"]["verdict"] == "passed"]
+    changed_lines = copy.deepcopy(lines)
+    for line in changed_lines:
+        if line.get("case") == failing:
+            line["outcome"]["evidence"]["operation"] = "aten::isin"
+        if line.get("case") == passing:
+            line["outcome"]["placement"] = "fell_back"
+            line["outcome"]["proof"] = {"fallbacks": {"aten::b": 2, "aten::a": 1}}
+    file = tmp_path / "one.bundle"
+    file.write_bytes(bundles.sealed(changed_lines))
+    await send(http, changed_lines)
+    for (target,) in (from_bundles([file]), (await fetch_evidence(http)).targets):
+        operations = {case.case: case.operations for own in target.functions.values() for case in own}
+        assert operations[failing] == ("aten::isin",)
+        assert operations[passing] == ("aten::a", "aten::b")
 
 
 async def test_the_newest_outcome_of_a_case_counts_whatever_campaign_it_came_from(

@@ -14,6 +14,7 @@ from coordinator.assess.evidence import EvidenceSet, TargetEvidence, choose
 from coordinator.assess.merging import CaseIndex, Charted, TargetMerger, complete, extend, merge_charts
 from coordinator.assess.runs import Run, RunCase, case_evidence
 from coordinator.errors import AssessmentError
+from coordinator.results.involvement import Met
 from coordinator.targets.selectors import Selector
 from protocol.enums import GRADIENT, REFUSES, WITH_RECORDED_VALUES, Cause, Ending, Judge, Placement, Verdict
 from tests.unit.coordinator.assess.cases import (
@@ -29,7 +30,7 @@ from tests.unit.coordinator.assess.cases import (
 
 PASSED = Run(Verdict.passed, Placement.on_device)
 FELL_BACK = Run(Verdict.passed, Placement.fell_back)
-FAILED = Run(Verdict.failed, Placement.unknown, Cause.type, Ending.raised, "no\n  kernel")
+FAILED = Run(Verdict.failed, Placement.unknown, Cause.type, Ending.raised, "no\n  kernel", ("aten::isin",))
 
 
 def choose_target(selector: str, *targets: TargetEvidence, installed_version: str | None = None) -> TargetEvidence:
@@ -197,6 +198,40 @@ def test_a_failure_says_why_in_one_line_and_by_whom_it_was_judged() -> None:
     assert evidence is not None
     assert (evidence.cause, evidence.ending, evidence.said) == (Cause.type, Ending.raised, "no kernel")
     assert (evidence.judged_by, evidence.tags) == (Judge.numpy, {"plain"})
+
+
+def test_a_case_names_the_operation_of_its_failure_and_a_fallback_those_that_the_host_ran() -> None:
+    assert evidence_of(PASSED, FAILED).operations == ("aten::isin",)  # type: ignore[attr-defined]
+    assert evidence_of(PASSED).operations == ()  # type: ignore[attr-defined]
+    fallbacks = [replace(FELL_BACK, operations=names) for names in (("aten::b", "aten::a"), ("aten::c",))]
+    assert evidence_of(PASSED, *fallbacks).operations == ("aten::a", "aten::b", "aten::c")  # type: ignore[attr-defined]
+    assert evidence_of(FAILED, *fallbacks).operations == ("aten::isin",)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("run", "met"),
+    [
+        (FAILED, Met.failed),
+        (replace(FAILED, ending=Ending.mismatched), Met.diverged),
+        (replace(FAILED, cause=Cause.silently_accepted, ending=Ending.accepted), Met.diverged),
+        (Run(Verdict.skipped, Placement.unknown, Cause.not_lowered, Ending.not_lowered), Met.not_lowered),
+        (FELL_BACK, Met.fell_back),
+        (PASSED, None),
+    ],
+)
+def test_a_case_meets_an_operation_as_in_the_pages_of_a_campaign(run: Run, met: Met | None) -> None:
+    assert evidence_of(run).met is met  # type: ignore[attr-defined]
+
+
+def test_a_file_without_operations_is_read_and_one_with_them_keeps_them() -> None:
+    cases = [replace(case("a", "fell_back"), operations=("aten::isin",)), case("b", "fell_back")]
+    content = evidence_file.document_of((target({FUNCTION: cases}),), CHARTED_AT)
+    (read,) = evidence_file.read(content, "it.json", "from it").targets
+    assert [one.operations for one in read.functions[FUNCTION]] == [("aten::isin",), ()]
+    older = content.replace(b',"operations":["aten::isin"]', b"")
+    assert b"operations" not in older
+    (read,) = evidence_file.read(older, "older.json", "from it").targets
+    assert [one.operations for one in read.functions[FUNCTION]] == [(), ()]
 
 
 def test_a_file_is_read_as_it_was_written_and_is_the_same_each_time() -> None:

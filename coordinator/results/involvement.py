@@ -1,0 +1,19 @@
+"""Involvement: the ways in which one of a framework's own operations can decide how a case ends. Pure."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Met(StrEnum):
+    """How an operation is involved in a case."""
+
+    fell_back = "fell_back"
+    """The case passed, and the framework silently ran the operation on the host."""
+    failed = "failed"
+    """The case failed at the operation."""
+    diverged = "diverged"
+    """The case gave a wrong result, or one where the host refuses the call; this operation is the first whose result
+    differs from the host's."""
+    not_lowered = "not_lowered"
+    """The operation has no lowering for the target's platform; nothing ran."""
