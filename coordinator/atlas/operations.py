@@ -16,12 +16,12 @@ from coordinator.results.involvement import Met
 from protocol.enums import Cause
 
 MET_WORDS = {
-    Met.fell_back: "the host ran it",
-    Met.failed: "fails at it",
-    Met.diverged: "differs from the host at it",
-    Met.not_lowered: "has no lowering of it",
+    Met.fell_back: "ran on the host",
+    Met.failed: "failed",
+    Met.diverged: "differed from the host",
+    Met.not_lowered: "has no lowering",
 }
-"""How a case met an operation, in words after *a case*."""
+"""What happened to an operation in a case, after the operation's name."""
 
 
 @dataclass(frozen=True)

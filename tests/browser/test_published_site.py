@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from coordinator.atlas.site import site_files
 from tests.browser.watched import DESK, WITHIN_S, Watched
 from tests.portolan_process import Portolan
 from tests.threaded_server import ThreadedServer
+from tests.unit.coordinator.assess.cases import case, target
 from tests.unit.coordinator.atlas.evidence import atlas, charted_target
 
 PAGES = (
@@ -89,6 +91,30 @@ def test_a_reader_follows_what_changed_from_the_front_to_the_older_version(
         reader.page.get_by_role("link", name=target, exact=True).last.click()
         expect(reader.page.locator("h1")).to_have_text(target)
         assert reader.accessibility_faults() == []
+    context.close()
+    assert reader.faults == []
+
+
+@pytest.fixture(scope="module")
+def address_of_operations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A site whose evidence names operations."""
+    folder = tmp_path_factory.mktemp("operations") / "site"
+    names = ("aten::isin", "aten::_thnn_differentiable_gru_cell_backward_and_more_words")
+    cases = [replace(case("0", "fell_back"), operations=names), replace(case("1", "failed"), operations=names[1:])]
+    publish(site_files(atlas(target({"torch.nn.utils.rnn.pack_padded_sequence": cases})), []), folder)
+    yield from serve(folder)
+
+
+def test_a_reader_follows_an_operation_from_a_target_to_its_functions(
+    browser: Browser, address_of_operations: str, tmp_path: Path
+) -> None:
+    context = browser.new_context(viewport=DESK)
+    reader = Watched(context.new_page(), address_of_operations)
+    reader.open("/index.html")
+    for link in ("torch@2.9.0/xla", "aten::isin", "torch.nn.utils.rnn.pack_padded_sequence"):
+        reader.page.get_by_role("link", name=link, exact=True).first.click()
+        expect(reader.page.locator("h1")).to_have_text(link)
+        assert reader.photograph(tmp_path) == []
     context.close()
     assert reader.faults == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 import socket
@@ -231,6 +232,22 @@ async def test_the_page_of_a_target_leads_to_the_operations_of_the_newest_campai
     page = await http.get(f"/atlas/{as_link(target_path(target['target'], target['hardware']))}")
     assert re.findall(r'href="(/campaigns/\d+/operations)"', page.text) == [f"/campaigns/{newest}/operations"]
     assert (await http.get(f"/campaigns/{newest}/operations")).status_code == 200
+
+
+async def test_the_page_of_a_function_leads_to_the_operations_of_its_campaign(
+    http: httpx.AsyncClient, lines: Lines
+) -> None:
+    failing_lines = copy.deepcopy(lines)
+    for line in failing_lines[1:]:
+        if line["case"].startswith("hazards.fail"):
+            line["outcome"]["evidence"]["operation"] = "aten::isin"
+    campaign = await send(http, failing_lines)
+    page = await http.get(f"/atlas/{as_link(function_path('hazards.fail'))}")
+    address = f"/campaigns/{campaign}/operations?operation=aten%3A%3Aisin"
+    assert f'href="{address}">aten::isin</a>' in page.text
+    assert "hazards.fail" in (await http.get(address)).text
+    (cell,) = await of_function(http, "hazards.fail")
+    assert [(one["operation"], one["met"]) for one in cell["operations"]] == [("aten::isin", "failed")]
 
 
 async def test_a_search_without_scripts_lists_what_it_found(http: httpx.AsyncClient, lines: Lines) -> None:
