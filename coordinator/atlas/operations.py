@@ -21,7 +21,7 @@ MET_WORDS = {
     Met.diverged: "differed from the host",
     Met.not_lowered: "has no lowering",
 }
-"""What happened to an operation in a case, after the operation's name."""
+"""The words for each way in which a case met an operation; they follow the operation's name."""
 
 
 @dataclass(frozen=True)

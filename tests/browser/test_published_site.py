@@ -87,9 +87,9 @@ def test_a_reader_follows_what_changed_from_the_front_to_the_older_version(
     lately = reader.page.get_by_role("region", name="What changed lately")
     expect(lately.get_by_role("listitem").first).to_contain_text("torch.a: fails in 2.8.0, works in 2.9.0")
     assert reader.accessibility_faults() == []
-    for target in ("torch@2.9.0/xla", "torch@2.8.0/xla"):
-        reader.page.get_by_role("link", name=target, exact=True).last.click()
-        expect(reader.page.locator("h1")).to_have_text(target)
+    for version in ("torch@2.9.0/xla", "torch@2.8.0/xla"):
+        reader.page.get_by_role("link", name=version, exact=True).last.click()
+        expect(reader.page.locator("h1")).to_have_text(version)
         assert reader.accessibility_faults() == []
     context.close()
     assert reader.faults == []
