@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from coordinator.assess import evidence_file
-from coordinator.assess.evidence import CaseEvidence, EvidenceSet, choose
+from coordinator.assess.evidence import CaseEvidence, EvidenceSet, choose, second_shape_of
 from coordinator.assess.findings import assess
 from coordinator.assess.names import Names, names_of
 from coordinator.assess.report import kind_sentence
@@ -16,6 +16,7 @@ from coordinator.assess.sites import AssessedSource, Certainty, Site, Use
 from coordinator.assess.verdicts import FEWEST_CASES, Kind, Meets, Weight, judged_cases, usual_cases
 from coordinator.errors import UnknownNameError
 from coordinator.figures.formats import join_words, plural
+from coordinator.figures.second_shape import SecondShape
 from coordinator.results.conditions import CallSite
 from coordinator.targets.selectors import Selector
 from protocol.function_names import did_you_mean
@@ -48,6 +49,8 @@ class Answer:
     sentences: tuple[str, ...]
     """One sentence for each relevant finding or condition, the worst first. For an uncharted function, what is
     missing."""
+    second_shape: SecondShape | None = None
+    """The time of the first call in a second shape; None: not measured."""
 
     @property
     def word(self) -> str:
@@ -121,6 +124,7 @@ def answer(question: Question, evidence: EvidenceSet) -> Answer:
         failing=worst.failing if worst else 0,
         of=worst.of if worst else len(usual),
         sentences=tuple(f"{function} {kind_sentence(finding)}" for finding in findings),
+        second_shape=second_shape_of(cases),
     )
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from coordinator.assess.evidence import CaseEvidence, Chart, TargetEvidence
 from coordinator.assess.merging import Charted, merge_charts
-from coordinator.assess.runs import Run, RunCase, case_evidence, is_met_refusal
+from coordinator.assess.runs import CaseTimes, Run, RunCase, case_evidence, is_met_refusal
 from coordinator.bundles import reader
 from coordinator.bundles.signature import Signers
 from coordinator.dispatch.leases import Key
@@ -38,6 +38,14 @@ class _Suite(NamedTuple):
     revision: str
 
 
+class _Cold(NamedTuple):
+    """The first call of a case in one run."""
+
+    ms: float
+    position: int
+    """The number of cases that its process had run before."""
+
+
 @dataclass(frozen=True)
 class _Read:
     """The outcomes of one bundle."""
@@ -49,6 +57,8 @@ class _Read:
     """The outcomes by case, in the order of runs."""
     levels: Mapping[str, float]
     """The best run's latency in milliseconds, for cases that passed on the device and were timed."""
+    colds: Mapping[str, Sequence[_Cold]]
+    """The first calls of cases that passed on the device and were timed."""
 
     @property
     def suite(self) -> _Suite:
@@ -80,13 +90,16 @@ def _read(path: Path, signers: Signers | None) -> _Read:
             raise BundleError(f"{path}: {error}") from None
         runs: dict[str, list[Run]] = defaultdict(list)
         levels: dict[str, float] = {}
+        colds: dict[str, list[_Cold]] = defaultdict(list)
         for entry in sorted(reader.outcomes(file), key=lambda entry: entry.run):
             run = _run(entry, bundle.header)
             runs[entry.case].append(run)
-            level = _level(entry.outcome)
-            if level is not None and run.verdict is Verdict.passed and run.placement is Placement.on_device:
-                levels[entry.case] = min(level, levels.get(entry.case, level))
-    return _Read(bundle.header, bundle.ended_at, signed_by, runs, levels)
+            if run.verdict is Verdict.passed and run.placement is Placement.on_device:
+                if (level := _level(entry.outcome)) is not None:
+                    levels[entry.case] = min(level, levels.get(entry.case, level))
+                if (cold_ms := entry.outcome.timing.cold_ms) is not None:
+                    colds[entry.case].append(_Cold(cold_ms, entry.outcome.timing.position))
+    return _Read(bundle.header, bundle.ended_at, signed_by, runs, levels, colds)
 
 
 def _run(entry: BundledOutcome, header: BundleHeader) -> Run:
@@ -136,10 +149,7 @@ def _chart_of(bundle: _Read, on_host: Mapping[str, float]) -> Charted:
     met_refusals: set[str] = set()
     for case in suite.cases:
         digests[case.id] = case.digest
-        ratio = (
-            bundle.levels[case.id] / on_host[case.id] if {case.id} <= bundle.levels.keys() & on_host.keys() else None
-        )
-        evidence = case_evidence(_case(case), bundle.runs[case.id], 0, ratio)
+        evidence = case_evidence(_case(case), bundle.runs[case.id], 0, _times(bundle, on_host, case.id))
         if evidence is not None:
             functions[case.function].append(evidence)
         elif is_met_refusal(_case(case), bundle.runs[case.id]):
@@ -163,6 +173,20 @@ def _chart_of(bundle: _Read, on_host: Mapping[str, float]) -> Charted:
         notes=tuple(runner.fingerprint.notes),
     )
     return Charted(target, digests, frozenset(met_refusals))
+
+
+def _times(bundle: _Read, on_host: Mapping[str, float], case: str) -> CaseTimes:
+    is_compared = case in bundle.levels and case in on_host
+    colds = bundle.colds.get(case, ())
+    return CaseTimes(
+        ratio=bundle.levels[case] / on_host[case] if is_compared else None,
+        cold_ms=_median([cold.ms for cold in colds]),
+        first_cold_ms=_median([cold.ms for cold in colds if cold.position == 0]),
+    )
+
+
+def _median(values: Sequence[float]) -> float | None:
+    return statistics.median(values) if values else None
 
 
 def _case(case: CatalogueCase) -> RunCase:

@@ -15,10 +15,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.assess import store
 from coordinator.assess.merging import CaseIndex
+from coordinator.assess.runs import CaseTimes
 from coordinator.assess.store import ChartKey
 
-Ratios = Mapping[int, float]
-"""How many times as long as on the CPU, by the id of the case."""
+Times = Mapping[int, CaseTimes]
+"""By the id of the case."""
 
 
 class ChartReader(Protocol):
@@ -33,8 +34,8 @@ class ChartReader(Protocol):
     async def runs(self, chart: Row[Any]) -> Sequence[Row[Any]]:
         """How its cases ended, with options, messages and tags."""
 
-    async def ratios(self, chart: Row[Any]) -> Ratios:
-        """The ratios of its cases."""
+    async def times(self, chart: Row[Any]) -> Times:
+        """The times of its cases."""
 
 
 class WholeCharts:
@@ -46,7 +47,7 @@ class WholeCharts:
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
         self._cases: dict[int, CaseIndex] = {}
-        self._ratios: dict[int, store.Ratios] = {}
+        self._times: dict[int, store.Times] = {}
 
     async def cases(self, chart: Row[Any]) -> CaseIndex:
         if chart.suite_id not in self._cases:
@@ -62,11 +63,11 @@ class WholeCharts:
     async def runs(self, chart: Row[Any]) -> Sequence[Row[Any]]:
         return await store.runs(self._connection, chart)
 
-    async def ratios(self, chart: Row[Any]) -> Ratios:
+    async def times(self, chart: Row[Any]) -> Times:
         # Which CPU is nearest to a target is decided among all targets of the campaign.
-        if chart.campaign_id not in self._ratios:
-            self._ratios[chart.campaign_id] = await store.ratios(self._connection, chart.campaign_id)
-        return self._ratios[chart.campaign_id].get(chart.target_id, {})
+        if chart.campaign_id not in self._times:
+            self._times[chart.campaign_id] = await store.times(self._connection, chart.campaign_id)
+        return self._times[chart.campaign_id].get(chart.target_id, {})
 
 
 class FunctionCharts:
@@ -84,7 +85,7 @@ class FunctionCharts:
         self._digests = digests
         self._ends = ends
         self._runs: dict[ChartKey, Sequence[Row[Any]]] = {}
-        self._ratios: dict[int, store.Ratios] = {}
+        self._times: dict[int, store.Times] = {}
 
     @classmethod
     async def open(
@@ -111,14 +112,14 @@ class FunctionCharts:
             await self._read_in_full([chart])
         return self._runs[_key(chart)]
 
-    async def ratios(self, chart: Row[Any]) -> Ratios:
-        return self._ratios[chart.campaign_id].get(chart.target_id, {})
+    async def times(self, chart: Row[Any]) -> Times:
+        return self._times[chart.campaign_id].get(chart.target_id, {})
 
     async def _read_in_full(self, charts: Sequence[Row[Any]]) -> None:
         runs = await store.runs_of_functions(self._connection, charts, self._functions)
         self._runs |= {_key(chart): runs[_key(chart)] for chart in charts}
         campaign_ids = {chart.campaign_id for chart in charts}
-        self._ratios |= await store.ratios_of_functions(self._connection, campaign_ids, self._functions)
+        self._times |= await store.times_of_functions(self._connection, campaign_ids, self._functions)
 
 
 def _leading(charts: Sequence[Row[Any]], ends: Mapping[ChartKey, Sequence[Row[Any]]]) -> list[Row[Any]]:

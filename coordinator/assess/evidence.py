@@ -18,13 +18,14 @@ from pydantic import AfterValidator, PlainSerializer, ValidationInfo
 from coordinator.catalogue.releases import version_numbers
 from coordinator.errors import AssessmentError
 from coordinator.figures.formats import join_words
+from coordinator.figures.second_shape import SecondShape, second_shape
 from coordinator.results.conditions import EndedCase
 from coordinator.results.involvement import Met
 from coordinator.results.outcomes.repeat import repeat_command
 from coordinator.targets.models import target_sentences
 from coordinator.targets.selectors import Selector, target_name
 from protocol.catalogue import CaseOptions
-from protocol.enums import HOST, WRONG_ON_HOST, Cause, DeviceClass, Ending, is_lowered
+from protocol.enums import HOST, RECOMPILED, WRONG_ON_HOST, Cause, DeviceClass, Ending, is_lowered
 from protocol.function_names import did_you_mean
 
 LONGEST_SAID = 160
@@ -67,6 +68,9 @@ class CaseEvidence(EndedCase):
     said: str | None = None
     ratio: float | None = None
     """The time of a call relative to the CPU; None: not measured on both."""
+    first_call_ms: float | None = None
+    """The median time of the first call in its process, or, with the tag ``recompiled``, of the first call in a second
+    shape; None: not measured."""
     disagreeing: tuple[int, ...] = ()
     """The indexes of older charts in which the case has another result."""
     operations: Annotated[tuple[str, ...], AfterValidator(_share_words)] = ()
@@ -238,6 +242,12 @@ def mean_ratio(cases: Iterable[CaseEvidence]) -> float | None:
     """The geometric mean over the cases that both devices measured."""
     ratios = [case.ratio for case in cases if case.ratio is not None]
     return geometric_mean(ratios) if ratios else None
+
+
+def second_shape_of(cases: Sequence[CaseEvidence]) -> SecondShape | None:
+    """The cost of a second shape, beside the first calls of the same chart; None: not measured."""
+    chart = next((case.chart for case in cases if RECOMPILED in case.tags and case.first_call_ms is not None), None)
+    return second_shape((RECOMPILED in case.tags, case.first_call_ms) for case in cases if case.chart == chart)
 
 
 def choose(evidence: EvidenceSet, selector: Selector, installed_version: str | None) -> Choice:

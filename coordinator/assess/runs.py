@@ -10,7 +10,18 @@ from coordinator.assess.evidence import LONGEST_SAID, CaseEvidence
 from coordinator.causes.rules import readable
 from coordinator.results.conditions import End, end_of_runs
 from protocol.catalogue import CaseOptions
-from protocol.enums import GRADIENT, JUDGED_BY, REFUSES, WITH_RECORDED_VALUES, Cause, Ending, Judge, Placement, Verdict
+from protocol.enums import (
+    GRADIENT,
+    JUDGED_BY,
+    RECOMPILED,
+    REFUSES,
+    WITH_RECORDED_VALUES,
+    Cause,
+    Ending,
+    Judge,
+    Placement,
+    Verdict,
+)
 
 
 @dataclass(frozen=True)
@@ -27,6 +38,21 @@ class Run:
 
 
 @dataclass(frozen=True)
+class CaseTimes:
+    """The times of a case over its runs, as far as they were measured."""
+
+    ratio: float | None = None
+    """How many times as long as on the CPU."""
+    cold_ms: float | None = None
+    """The first call of the case."""
+    first_cold_ms: float | None = None
+    """The first call of the case in runs in which it was the first of its process."""
+
+
+UNTIMED = CaseTimes()
+
+
+@dataclass(frozen=True)
 class RunCase:
     """The facts of a case from its suite."""
 
@@ -36,7 +62,7 @@ class RunCase:
     host_only: bool
 
 
-def case_evidence(case: RunCase, runs: Sequence[Run], chart: int, ratio: float | None = None) -> CaseEvidence | None:
+def case_evidence(case: RunCase, runs: Sequence[Run], chart: int, times: CaseTimes = UNTIMED) -> CaseEvidence | None:
     """The evidence of the case; None if no run counts, or if the case only met the expected refusal."""
     raises_on_both = _raises_on_both(case, runs)
     end = "failed" if raises_on_both else _end(runs, host_only=case.host_only)
@@ -55,7 +81,8 @@ def case_evidence(case: RunCase, runs: Sequence[Run], chart: int, ratio: float |
         cause=failure.cause if failure else None,
         ending=failure.ending if failure else None,
         said=_shorten(failure.said) if failure and failure.said else None,
-        ratio=ratio,
+        ratio=times.ratio,
+        first_call_ms=times.cold_ms if RECOMPILED in tags else times.first_cold_ms,
         operations=failure.operations if failure else _operations_on_host(runs),
     )
 

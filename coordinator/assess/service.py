@@ -13,10 +13,10 @@ from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.assess import store
-from coordinator.assess.chart_reader import ChartReader, FunctionCharts, WholeCharts
+from coordinator.assess.chart_reader import ChartReader, FunctionCharts, Times, WholeCharts
 from coordinator.assess.evidence import CaseEvidence, Chart, EvidenceSet, TargetEvidence, TargetKey
 from coordinator.assess.merging import CaseIndex, Charted, TargetMerger, complete
-from coordinator.assess.runs import Run, RunCase, case_evidence, is_met_refusal
+from coordinator.assess.runs import UNTIMED, Run, RunCase, case_evidence, is_met_refusal
 from coordinator.assess.script import (
     AssessedScript,
     Script,
@@ -106,7 +106,7 @@ async def _read(reader: ChartReader, charts: Sequence[Row[Any]], *, in_full: boo
     """Read charts, the newest first.
 
     Of one without a case that is evidence only how its cases end is read, which may disagree with newer ones. Not
-    ``in_full`` it is left, and there are no options, messages, operations and ratios.
+    ``in_full`` it is left, and there are no options, messages, operations and times.
     """
     mergers: dict[TargetKey, TargetMerger] = defaultdict(TargetMerger)
     for chart in _newest_of_each(charts):
@@ -116,11 +116,11 @@ async def _read(reader: ChartReader, charts: Sequence[Row[Any]], *, in_full: boo
         if not cases.functions or not (is_evidence or in_full):
             continue
         rows = await (reader.runs(chart) if is_evidence and in_full else reader.ends(chart))
-        ratios = await reader.ratios(chart) if is_evidence and in_full else {}
+        times = await reader.times(chart) if is_evidence and in_full else {}
         if len(rows) > FEW_CASES:
-            await asyncio.to_thread(_add, merger, chart, cases, rows, ratios)
+            await asyncio.to_thread(_add, merger, chart, cases, rows, times)
         else:
-            _add(merger, chart, cases, rows, ratios)
+            _add(merger, chart, cases, rows, times)
     return tuple(merger.evidence for _, merger in sorted(mergers.items()) if merger.has_charts)
 
 
@@ -143,15 +143,13 @@ def _key(chart: Row[Any]) -> TargetKey:
     return TargetKey(chart.framework, chart.version, chart.device, chart.hardware, chart.simulated)
 
 
-def _add(
-    merger: TargetMerger, chart: Row[Any], cases: CaseIndex, rows: Sequence[Row[Any]], ratios: Mapping[int, float]
-) -> None:
+def _add(merger: TargetMerger, chart: Row[Any], cases: CaseIndex, rows: Sequence[Row[Any]], times: Times) -> None:
     functions: dict[str, list[CaseEvidence]] = defaultdict(list)
     met_refusals = set()
     for row in rows:
         options = None if row.options is None else stored_options(row.options)
         case, runs = RunCase(row.name, frozenset(row.tags), options, row.host_only), _runs(row)
-        evidence = case_evidence(case, runs, 0, ratios.get(row.case_id))
+        evidence = case_evidence(case, runs, 0, times.get(row.case_id, UNTIMED))
         if evidence is not None:
             functions[row.function].append(evidence)
         elif is_met_refusal(case, runs):

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from coordinator.assess.runs import CaseTimes
 from coordinator.database.views import case_latencies, cpu_bases, failure_text
 from protocol.enums import GRADIENT, REFUSES, WITH_RECORDED_VALUES
 
@@ -72,19 +73,19 @@ _OF_FUNCTIONS = """
 """
 
 # The latencies once: the views would work them out for each of the three.
-_RATIOS = f"""
+_TIMES = f"""
      measured AS MATERIALIZED (SELECT * FROM latencies WHERE campaign_id = ANY(:campaigns)),
      bases AS ({cpu_bases("measured")})
-SELECT here.campaign_id, here.target_id, here.case_id, here.low_ms / cpu.low_ms AS ratio
+SELECT here.campaign_id, here.target_id, here.case_id, here.cold_ms, here.first_cold_ms,
+       CASE WHEN here.low_ms > 0 AND cpu.low_ms > 0 AND NOT here.host_only THEN here.low_ms / cpu.low_ms END AS ratio
   FROM measured here
-  JOIN bases ON bases.campaign_id = here.campaign_id AND bases.target_id = here.target_id
-  JOIN measured cpu ON cpu.campaign_id = here.campaign_id AND cpu.target_id = bases.cpu_target_id
-                   AND cpu.case_id = here.case_id
- WHERE here.low_ms > 0 AND cpu.low_ms > 0 AND NOT here.host_only
+  LEFT JOIN bases ON bases.campaign_id = here.campaign_id AND bases.target_id = here.target_id
+  LEFT JOIN measured cpu ON cpu.campaign_id = here.campaign_id AND cpu.target_id = bases.cpu_target_id
+                        AND cpu.case_id = here.case_id
 """
-_RATIOS_OF_ALL = text(f"WITH latencies AS ({case_latencies('outcomes')}), {_RATIOS}")
+_TIMES_OF_ALL = text(f"WITH latencies AS ({case_latencies('outcomes')}), {_TIMES}")
 # Chosen before the view groups them, which would put together all that the campaigns have.
-_RATIOS_OF_FUNCTIONS = text(f"""
+_TIMES_OF_FUNCTIONS = text(f"""
 WITH chosen AS MATERIALIZED (
     SELECT o.*
       FROM campaign_targets ct
@@ -94,13 +95,13 @@ WITH chosen AS MATERIALIZED (
      WHERE ct.campaign_id = ANY(:campaigns)
 ),
      latencies AS ({case_latencies("chosen")}),
-{_RATIOS}""")
+{_TIMES}""")
 
 
 ChartKey = tuple[int, int]
 """The campaign and the target of a chart."""
-Ratios = Mapping[int, Mapping[int, float]]
-"""How many times as long as on the nearest CPU: by target, and by the id of each case that both measured."""
+Times = Mapping[int, Mapping[int, CaseTimes]]
+"""By target, and by the id of each case that was measured; ratios are to the nearest CPU."""
 
 
 async def charts(connection: AsyncConnection) -> Sequence[Row[Any]]:
@@ -174,22 +175,22 @@ async def _cases_of_functions(
     return by_chart
 
 
-async def ratios(connection: AsyncConnection, campaign_id: int) -> Ratios:
-    """The ratios of all cases of a campaign."""
-    rows = await connection.execute(_RATIOS_OF_ALL, {"campaigns": [campaign_id]})
-    return _ratios_by_campaign([campaign_id], rows)[campaign_id]
+async def times(connection: AsyncConnection, campaign_id: int) -> Times:
+    """The times of all cases of a campaign."""
+    rows = await connection.execute(_TIMES_OF_ALL, {"campaigns": [campaign_id]})
+    return _times_by_campaign([campaign_id], rows)[campaign_id]
 
 
-async def ratios_of_functions(
+async def times_of_functions(
     connection: AsyncConnection, campaign_ids: Collection[int], functions: Sequence[str]
-) -> dict[int, Ratios]:
-    """By campaign the ratios of the cases of some functions."""
+) -> dict[int, Times]:
+    """By campaign the times of the cases of some functions."""
     values = {"campaigns": list(campaign_ids), "functions": functions}
-    return _ratios_by_campaign(campaign_ids, await connection.execute(_RATIOS_OF_FUNCTIONS, values))
+    return _times_by_campaign(campaign_ids, await connection.execute(_TIMES_OF_FUNCTIONS, values))
 
 
-def _ratios_by_campaign(campaign_ids: Iterable[int], rows: Iterable[Row[Any]]) -> dict[int, Ratios]:
-    by_campaign: dict[int, dict[int, dict[int, float]]] = {number: defaultdict(dict) for number in campaign_ids}
+def _times_by_campaign(campaign_ids: Iterable[int], rows: Iterable[Row[Any]]) -> dict[int, Times]:
+    by_campaign: dict[int, dict[int, dict[int, CaseTimes]]] = {number: defaultdict(dict) for number in campaign_ids}
     for row in rows:
-        by_campaign[row.campaign_id][row.target_id][row.case_id] = row.ratio
+        by_campaign[row.campaign_id][row.target_id][row.case_id] = CaseTimes(row.ratio, row.cold_ms, row.first_cold_ms)
     return dict(by_campaign)

@@ -6,12 +6,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from coordinator.assess.evidence import CaseEvidence, Chart, mean_ratio
+from coordinator.assess.evidence import CaseEvidence, Chart, mean_ratio, second_shape_of
 from coordinator.assess.verdicts import judged_cases
 from coordinator.atlas.marks import AtlasCell, cell_words
 from coordinator.atlas.operations import MetOperation, operations_met
 from coordinator.atlas.overview import FrameworkOverview, TargetColumn
 from coordinator.atlas.versions import Span, VersionMark, since, spans
+from coordinator.figures.second_shape import SecondShape
 from coordinator.results.conditions import FunctionCondition, function_condition
 from protocol.enums import Cause
 
@@ -67,6 +68,8 @@ class FunctionResults:
     ratio: float | None
     """How many times as long as on the CPU; None: not measured on both."""
     operations: tuple[MetOperation, ...]
+    second_shape: SecondShape | None
+    """The time of the first call in a second shape; None: not measured."""
 
     @property
     def words(self) -> str:
@@ -199,6 +202,7 @@ def _on_target(column: TargetColumn, name: str) -> FunctionResults:
         more_messages=max(0, len(messages) - MOST_MESSAGES),
         ratio=mean_ratio(cases),
         operations=operations_met(cases),
+        second_shape=second_shape_of(cases),
     )
 
 

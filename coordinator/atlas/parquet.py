@@ -36,6 +36,7 @@ _COLUMNS = pa.schema(
         ("charts", pa.list_(_CHART)),
         *((name, pa.string()) for name in ("since", "since_after", "until", "until_before")),
         ("disagreements", pa.list_(pa.struct([("chart", _CHART), ("cases", pa.int64())]))),
+        *((name, pa.float64()) for name in ("second_shape_ms", "first_call_ms")),
         ("operations", pa.list_(_OPERATION)),
     ]
 )

@@ -108,6 +108,14 @@ class PublishedCell(BaseModel):
     disagreements: list[PublishedDisagreement] = Field(
         default=[], description="Older charts with another end of the same cases; the newest first."
     )
+    second_shape_ms: float | None = Field(
+        default=None,
+        description="Milliseconds of the first call in a second shape, in a process that has run the function already. "
+        "Null: not measured, or written before 1.3.0.",
+    )
+    first_call_ms: float | None = Field(
+        default=None, description="Beside it: milliseconds of the first call in its process. Null: not measured."
+    )
     operations: list[PublishedOperation] = Field(
         default=[],
         description="Operations that the host ran or at which cases fail, as far as the evidence names them. "
@@ -207,6 +215,8 @@ def _cell(target: FunctionResults, number: int, span: Span) -> PublishedCell:
         until=span.until,
         until_before=span.until_before,
         disagreements=[PublishedDisagreement(chart=one.number, cases=one.cases) for one in target.disagreements],
+        second_shape_ms=target.second_shape.shape_ms if target.second_shape else None,
+        first_call_ms=target.second_shape.process_ms if target.second_shape else None,
         operations=[
             PublishedOperation(operation=one.operation, met=one.met, cases=one.cases) for one in target.operations
         ],

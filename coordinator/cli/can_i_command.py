@@ -39,4 +39,6 @@ def can_i(
         print(f"{result.word}: {function} on {result.target}{cases} (evidence {evidence.origin})")
         for sentence in result.sentences:
             print(f"  {sentence}")
+        if result.second_shape is not None:
+            print(f"  {result.second_shape.sentence}")
     raise typer.Exit(CODES[result.word])

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service as campaigns
 from coordinator.errors import NotFoundError
+from coordinator.figures.second_shape import second_shape
 from coordinator.results import condition_rows
 from coordinator.results.condition_rows import TargetCondition
 from coordinator.results.outcomes import store
@@ -119,11 +120,15 @@ def _on_target(
     by_case: dict[str, list[Row[Any]]] = {}
     for row in rows:
         by_case.setdefault(row.case, []).append(row)
+    cases = [_case(target, runs, latencies.get((target.id, runs[0].case_id)), bodies) for runs in by_case.values()]
     return FunctionOnTarget(
         **target.model_dump(include=set(FunctionOnTarget.model_fields)),
         target_id=target.id,
         condition=condition,
-        cases=[_case(target, runs, latencies.get((target.id, runs[0].case_id)), bodies) for runs in by_case.values()],
+        second_shape=second_shape(
+            (case.recompiled, case.cold_ms if case.recompiled else case.first_cold_ms) for case in cases
+        ),
+        cases=cases,
         fingerprints={row.fingerprint_id: bodies[row.fingerprint_id] for row in rows if row.fingerprint_id in bodies},
     )
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from coordinator.figures.second_shape import SecondShape
 from coordinator.results.condition_rows import TargetCondition
 from coordinator.results.outcomes.confirmations import Confirmation
 from protocol.outcomes import Evidence
@@ -131,6 +132,8 @@ class FunctionOnTarget(BaseModel):
     condition: TargetCondition | None
     """The condition of the function on this target: n of m cases, who judged them, and on which options; null if no
     case counts."""
+    second_shape: SecondShape | None
+    """The time of the first call in a second shape, beside the first call in a process; null if not measured."""
     cases: list[CaseDetail]
     fingerprints: dict[str, dict[str, Any]]
 

@@ -89,6 +89,7 @@ def cases(target: TargetEvidence) -> dict[str, tuple[Any, ...]]:
             case.options,
             case.judged_by,
             case.operations,
+            case.first_call_ms,
         )
         for name, of_function in target.functions.items()
         for case in of_function
@@ -112,6 +113,21 @@ async def test_a_campaign_gives_the_evidence_of_its_bundle(
     )
     (chart,) = target.charts
     assert (chart.campaign, chart.repeat) == (number, expected_target.charts[0].repeat)
+
+
+async def test_first_calls_are_those_of_the_bundle(http: httpx.AsyncClient, lines: Lines, tmp_path: Path) -> None:
+    (passing, *_) = [line["case"] for line in lines[1:] if line["outcome"]["verdict"] == "passed"]
+    timed_lines = copy.deepcopy(lines)
+    runs = [line for line in timed_lines[1:] if line.get("case") == passing]
+    for number, line in enumerate(runs):
+        line["outcome"]["placement"], line["outcome"]["proof"] = "on_device", {"executed": 1}
+        line["outcome"]["timing"] = {"cold_ms": 3.0 + number, "position": 0}
+    file = tmp_path / "one.bundle"
+    file.write_bytes(bundles.sealed(timed_lines))
+    await send(http, timed_lines)
+    for (target,) in (from_bundles([file]), (await fetch_evidence(http)).targets):
+        first_calls = {case.case: case.first_call_ms for own in target.functions.values() for case in own}
+        assert first_calls[passing] == 3.5
 
 
 async def test_operations_of_fallbacks_and_failures_are_those_of_the_bundle(

@@ -38,7 +38,7 @@ async def test_to_read_one_function_reads_no_outcome_of_another(
     owner: AsyncEngine, engine: AsyncEngine, campaign: int
 ) -> None:
     async with owner.connect() as connection:
-        statement = text(f"EXPLAIN (ANALYZE, FORMAT JSON) {store._RATIOS_OF_FUNCTIONS.text}")
+        statement = text(f"EXPLAIN (ANALYZE, FORMAT JSON) {store._TIMES_OF_FUNCTIONS.text}")
         values = {"campaigns": [campaign], "functions": [FUNCTION]}
         plan = (await connection.execute(statement, values)).scalar_one()[0]["Plan"]
     reads = [node for node in walk(plan) if node.get("Relation Name") == "outcomes"]

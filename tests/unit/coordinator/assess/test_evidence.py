@@ -10,13 +10,14 @@ from datetime import timedelta
 import pytest
 
 from coordinator.assess import evidence_file
-from coordinator.assess.evidence import EvidenceSet, TargetEvidence, choose
+from coordinator.assess.evidence import EvidenceSet, TargetEvidence, choose, second_shape_of
 from coordinator.assess.merging import CaseIndex, Charted, TargetMerger, complete, extend, merge_charts
-from coordinator.assess.runs import Run, RunCase, case_evidence
+from coordinator.assess.runs import CaseTimes, Run, RunCase, case_evidence
 from coordinator.errors import AssessmentError
+from coordinator.figures.second_shape import SecondShape
 from coordinator.results.involvement import Met
 from coordinator.targets.selectors import Selector
-from protocol.enums import GRADIENT, REFUSES, WITH_RECORDED_VALUES, Cause, Ending, Judge, Placement, Verdict
+from protocol.enums import GRADIENT, RECOMPILED, REFUSES, WITH_RECORDED_VALUES, Cause, Ending, Judge, Placement, Verdict
 from tests.unit.coordinator.assess.cases import (
     CHARTED_AT,
     FUNCTION,
@@ -221,6 +222,20 @@ def test_a_case_names_the_operation_of_its_failure_and_a_fallback_those_that_the
 )
 def test_a_case_meets_an_operation_as_in_the_pages_of_a_campaign(run: Run, met: Met | None) -> None:
     assert evidence_of(run).met is met  # type: ignore[attr-defined]
+
+
+def test_a_second_shape_stands_beside_the_first_calls_of_its_chart() -> None:
+    times = CaseTimes(cold_ms=42.0, first_cold_ms=5.0)
+    evidence = case_evidence(RunCase("c", frozenset({RECOMPILED}), None, False), [PASSED], 0, times)
+    assert evidence is not None
+    assert evidence.first_call_ms == 42.0
+    plain = case_evidence(RunCase("c", frozenset(), None, False), [PASSED], 0, times)
+    assert plain is not None
+    assert plain.first_call_ms == 5.0
+    of_another_chart = replace(plain, chart=1, first_call_ms=900.0)
+    assert second_shape_of([plain, of_another_chart, evidence]) == SecondShape(42.0, 5.0)
+    assert second_shape_of([of_another_chart, evidence]) == SecondShape(42.0, None)
+    assert second_shape_of([plain, replace(evidence, first_call_ms=None)]) is None
 
 
 def test_a_file_without_operations_is_read_and_one_with_them_keeps_them() -> None:
