@@ -10,6 +10,7 @@ from coordinator.atlas.overview import Atlas, FrameworkOverview
 from coordinator.text.page_text import page_text
 
 _CAPITAL = re.compile("[A-Z]")
+_BLANK = re.compile(r"[\t\n\r %]")
 
 
 def index_of(atlas: Atlas) -> dict[str, Any]:
@@ -19,14 +20,15 @@ def index_of(atlas: Atlas) -> dict[str, Any]:
 
 def _index(framework: FrameworkOverview) -> dict[str, Any]:
     modules = {module: number for number, module in enumerate(framework.modules)}
-    names: list[str | int] = []
+    words: list[str] = []
     for name in framework.functions:
         module, _, last = name.rpartition(".")
-        names += [page_text(last), modules[module]]
+        words += [_word(page_text(last)), str(modules[module])]
     return {
         "modules": list(map(page_text, modules)),
-        # The last part of each name, and after it the number of its module.
-        "names": names,
+        # The last part of each name, and after it the number of its module: in a list, their quotes and commas would
+        # be an eighth of the page.
+        "names": " ".join(words),
         "columns": [
             {
                 "target": page_text(column.target),
@@ -42,6 +44,11 @@ def _index(framework: FrameworkOverview) -> dict[str, Any]:
             if as_link(function_path(name)) != usual_address(name)
         },
     }
+
+
+def _word(text: str) -> str:
+    """The text as one word: blanks, and the sign that stands for them, are escaped as in an address."""
+    return _BLANK.sub(lambda blank: f"%{ord(blank[0]):02X}", text)
 
 
 def usual_address(name: str) -> str:

@@ -99,7 +99,8 @@ def functions_of_mark(site: Path, framework: str, letter: str) -> set[str]:
     text = (site / "index.html").read_text()
     index = json.loads(text.partition('<script type="application/json" id="atlas">')[2].partition("</script>")[0])
     own = index[framework]
-    names = [f"{own['modules'][module]}.{last}" for last, module in zip(*[iter(own["names"])] * 2, strict=True)]
+    words = own["names"].split(" ")
+    names = [f"{own['modules'][int(module)]}.{last}" for last, module in zip(*[iter(words)] * 2, strict=True)]
     (column,) = own["columns"]
     return {name for name, mark in zip(names, column["letters"], strict=True) if mark == letter}
 
@@ -128,7 +129,8 @@ def expected_rows(document: dict[str, Any], name: str) -> Iterator[dict[str, Any
             {**target["charts"][place], "at": datetime.fromisoformat(target["charts"][place]["at"])}
             for place in cell["charts"]
         ]
-        row = {**target, **cell, "target": target["target"], "charts": charts}
+        sparse = {"second_shape_ms": None, "first_call_ms": None, "operations": []}
+        row = {**sparse, **target, **cell, "target": target["target"], "charts": charts}
         yield {**row, "framework": document["framework"], "function": name, "uses": function["uses"]}
 
 

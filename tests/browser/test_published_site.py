@@ -101,7 +101,8 @@ def address_of_operations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     folder = tmp_path_factory.mktemp("operations") / "site"
     names = ("aten::isin", "aten::_thnn_differentiable_gru_cell_backward_and_more_words")
     cases = [replace(case("0", "fell_back"), operations=names), replace(case("1", "failed"), operations=names[1:])]
-    publish(site_files(atlas(target({"torch.nn.utils.rnn.pack_padded_sequence": cases})), []), folder)
+    functions = {"torch.nn.utils.rnn.pack_padded_sequence": cases, "torch.with a blank%20": cases}
+    publish(site_files(atlas(target(functions)), []), folder)
     yield from serve(folder)
 
 
@@ -115,6 +116,18 @@ def test_a_reader_follows_an_operation_from_a_target_to_its_functions(
         reader.page.get_by_role("link", name=link, exact=True).first.click()
         expect(reader.page.locator("h1")).to_have_text(link)
         assert reader.photograph(tmp_path) == []
+    context.close()
+    assert reader.faults == []
+
+
+def test_a_name_with_a_blank_is_found_as_any_other(browser: Browser, address_of_operations: str) -> None:
+    context = browser.new_context(viewport=DESK)
+    reader = Watched(context.new_page(), address_of_operations)
+    reader.open("/index.html")
+    reader.page.fill("#find", "a blank%20")
+    expect(reader.page.get_by_role("link", name="torch.with a blank%20", exact=True)).to_be_visible()
+    reader.page.keyboard.press("Enter")
+    expect(reader.page.locator("h1")).to_have_text("torch.with a blank%20")
     context.close()
     assert reader.faults == []
 

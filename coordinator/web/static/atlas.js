@@ -12,9 +12,11 @@ const checked = new Set(JSON.parse(document.getElementById("script-functions")?.
 
 const functions = [];
 for (const [framework, { modules, names, columns, addresses }] of Object.entries(data)) {
-  for (let at = 0; at < names.length; at += 2) {
-    const module = modules[names[at + 1]];
-    const name = module ? `${module}.${names[at]}` : names[at];
+  const words = names.split(" ");
+  for (let at = 0; at < words.length; at += 2) {
+    const module = modules[words[at + 1]];
+    const last = decodeURIComponent(words[at]);
+    const name = module ? `${module}.${last}` : last;
     functions.push({ framework, name, columns, place: at / 2, low: name.toLowerCase(), address: addresses[name] });
   }
 }
