@@ -300,7 +300,10 @@ SELECT n.campaign_id,
 
 def cases_measured(outcomes: str) -> str:
     """SQL for a case's latencies on a target, from rows of ``outcomes``; all other latencies and ratios are made of
-    these."""
+    these.
+
+    ``OFFSET 0`` makes PostgreSQL read the samples of an outcome once, instead of once for each figure of its level.
+    """
     return f"""\
 SELECT o.campaign_id,
        o.target_id,
@@ -309,17 +312,18 @@ SELECT o.campaign_id,
        percentile_cont(0.5) WITHIN GROUP (ORDER BY o.cold_ms) FILTER (WHERE o.position = 0) AS first_cold_ms,
        percentile_cont(0.5) WITHIN GROUP (ORDER BY o.cold_ms) FILTER (WHERE o.position > 0) AS later_cold_ms,
        percentile_cont(0.5) WITHIN GROUP (ORDER BY o.steady_ms) AS steady_ms,
-       min(o.low_ms) AS low_ms,
-       percentile_cont(0.5) WITHIN GROUP (ORDER BY o.steady_ms) > {NOISY} * min(o.low_ms)
-           OR bool_and(o.contended) FILTER (WHERE o.low_ms IS NOT NULL) AS noisy,
-       bool_and(o.contended) FILTER (WHERE o.low_ms IS NOT NULL)
-           OR (array_agg(o.low_ms ORDER BY o.low_ms))[2] > {ALIKE} * min(o.low_ms) AS unconfirmed,
+       min(l.low_ms) AS low_ms,
+       percentile_cont(0.5) WITHIN GROUP (ORDER BY o.steady_ms) > {NOISY} * min(l.low_ms)
+           OR bool_and(o.contended) FILTER (WHERE l.low_ms IS NOT NULL) AS noisy,
+       bool_and(o.contended) FILTER (WHERE l.low_ms IS NOT NULL)
+           OR (array_agg(l.low_ms ORDER BY l.low_ms))[2] > {ALIKE} * min(l.low_ms) AS unconfirmed,
        percentile_cont(0.5) WITHIN GROUP (ORDER BY o.iqr_ms) AS iqr_ms,
        avg(o.cold_ms) AS mean_cold_ms,
        sum(coalesce(cardinality(o.samples_ms), 0)) AS samples,
        count(*) AS runs,
        min(o.fingerprint_id) AS fingerprint_id
-  FROM (SELECT o.*, {low("o")} AS low_ms FROM {outcomes} o) o
+  FROM {outcomes} o
+ CROSS JOIN LATERAL (SELECT {low("o")} AS low_ms OFFSET 0) l
   JOIN cases h ON h.id = o.case_id
  WHERE o.verdict = 'passed'
    AND (o.placement = 'on_device' OR h.host_only IS NOT NULL)

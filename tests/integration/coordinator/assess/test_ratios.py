@@ -47,6 +47,23 @@ async def test_to_read_one_function_reads_no_outcome_of_another(
     assert rows == CHART.cases * CHART.runs * CHART.targets
 
 
+async def test_the_samples_of_a_run_are_read_once(owner: AsyncEngine, engine: AsyncEngine, campaign: int) -> None:
+    async with owner.connect() as connection:
+        statement = text(f"EXPLAIN (ANALYZE, FORMAT JSON) {store._TIMES_OF_FUNCTIONS.text}")
+        values = {"campaigns": [campaign], "functions": [FUNCTION]}
+        plan = (await connection.execute(statement, values)).scalar_one()[0]["Plan"]
+        passed = await connection.execute(
+            text(
+                "SELECT count(*) FROM outcomes o JOIN cases c ON c.id = o.case_id"
+                " WHERE o.campaign_id = :campaign AND c.function = :function"
+                " AND o.verdict = 'passed' AND o.placement = 'on_device'"
+            ),
+            {"campaign": campaign, "function": FUNCTION},
+        )
+    reads = sum(node["Actual Loops"] for node in walk(plan) if node.get("Function Name") == "unnest")
+    assert 0 < reads <= passed.scalar_one()
+
+
 def ratios_of(target: Any) -> dict[str, float]:
     return {case.case: case.ratio for case in target.functions.get(FUNCTION, ()) if case.ratio is not None}
 
