@@ -136,9 +136,11 @@ def test_every_option_is_in_the_reference() -> None:
     assert sorted(option for option in options if option not in text) == []
 
 
-@pytest.mark.parametrize("vocabulary", [Verdict, Ending, Cause, Placement])
-def test_every_word_of_the_vocabularies_is_explained(vocabulary: Any) -> None:
-    text = (ROOT / "docs" / "reference" / "words.md").read_text()
+@pytest.mark.parametrize(
+    ("vocabulary", "page"), [(Verdict, "words"), (Placement, "words"), (Ending, "runner-api"), (Cause, "causes")]
+)
+def test_every_word_of_the_vocabularies_is_explained(vocabulary: Any, page: str) -> None:
+    text = (ROOT / "docs" / "reference" / f"{page}.md").read_text()
     assert [word for word in vocabulary if f"| {word} |" not in text] == []
 
 

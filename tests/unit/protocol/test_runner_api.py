@@ -45,6 +45,6 @@ def test_every_message_has_an_example_and_every_member_is_in_one() -> None:
         assert any(f'"{member}"' in text for member in MESSAGES[name].model_fields), name
 
 
-def test_the_endings_of_the_words_have_the_verdicts_that_the_kit_asks_for() -> None:
-    rows = re.findall(r"^\| (\w+) \| [^|]+ \| (\w+) \|$", (DOCS / "words.md").read_text(), re.MULTILINE)
+def test_the_endings_on_the_page_have_the_verdicts_that_the_conformance_check_expects() -> None:
+    rows = re.findall(r"^\| (\w+) \| [^|]+ \| (\w+) \|$", (DOCS / "runner-api.md").read_text(), re.MULTILINE)
     assert {Ending(ending): Verdict(verdict) for ending, verdict in rows if ending in set(Ending)} == VERDICTS
