@@ -1,4 +1,4 @@
-"""A host that is kept busy: loops that never rest, each a process, which end with the bench."""
+"""Keeps the host busy with endless loops, each in a process that ends with the bench."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LOOP = "while True: pass"
 
 @contextlib.contextmanager
 def busy(loops: int, place: Path) -> Iterator[None]:
-    """So many loops run meanwhile."""
+    """Run this many loops during the block."""
     with contextlib.ExitStack() as running:
         for number in range(loops):
             running.enter_context(process([sys.executable, "-c", LOOP], place / f"loop-{number}.log"))

@@ -1,7 +1,7 @@
 """A database in which much was charted, written by SQL: a million outcomes, as an instance of a year would have.
 
-Nothing of it was run. Jobs and outcomes have what a page shows: causes, evidence, samples, fallbacks, and runs that
-disagree, by the rest of a division, so that every bench sees the same.
+Nothing was run. Jobs and outcomes have all that a page shows: causes, evidence, samples, fallbacks, and runs that
+disagree. Their values follow from remainders of divisions, so they are equal in every bench.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ class Size:
     framework: str
     functions: int
     cases: int
-    """Of each function."""
+    """Cases per function."""
     runs: int
     targets: int
     releases: tuple[str, ...] = ()
-    """Releases whose surfaces come with Portolan: the targets have their versions, and functions the names of the
-    first. Without any both are made up, and nothing has a coverage."""
+    """Releases whose surfaces come with Portolan. The targets have their versions, and the functions have the names of
+    the first. Without a release, versions and names are invented and there is no coverage."""
 
     suite: str = "bench"
     revision: str = "1"
-    """Of its suite: campaigns that chart the same suite of one framework have different ones."""
+    """The suite's revision. Campaigns of one suite and framework need different ones."""
 
     @property
     def names(self) -> list[str]:
@@ -53,10 +53,10 @@ class Size:
 
 
 async def make(dsn: str, *sizes: Size, is_analyzed: bool = True) -> list[int]:
-    """Write the campaigns; their ids. If they are not analyzed, PostgreSQL's statistics lack them."""
+    """Write the campaigns; returns their ids. Unless they are analyzed, PostgreSQL has no statistics of them."""
     connection = await asyncpg.connect(dsn)
     try:
-        # What is written is whole, so no row's keys are looked up one by one.
+        # All rows are consistent, so PostgreSQL need not check the foreign keys of each.
         await connection.execute("SET session_replication_role = replica")
         await connection.execute(
             "INSERT INTO fingerprints (id, body) VALUES ('bench',"

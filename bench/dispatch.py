@@ -1,8 +1,8 @@
 """``dispatch``: finished and stored jobs a second, beside the plain-SQL ceiling and Celery.
 
 Everything is real but the case: submission over REST, the coordinator under uvicorn, the
-runner's service over HTTP, PostgreSQL with fsync. Rounds alternate, so that what else this
-machine does hits product and ceiling alike.
+runner's service over HTTP, PostgreSQL with fsync. Rounds alternate, so that other load on this machine affects product
+and ceiling alike.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _measure(place: Path, dsn: str) -> tuple[list[float], list[float], list[floa
         house.wait(house.submit(runs=1))
         asyncio.run(ceiling.run(floor, CASES, 1))
         for number in range(ROUNDS):
-            # As autovacuum does sooner or later: who it came to first would decide the round.
+            # Otherwise autovacuum would do it during one round or the other, and decide the comparison.
             for address in (dsn, floor):
                 asyncio.run(ceiling.vacuum(address))
             campaign = house.submit(runs=RUNS)

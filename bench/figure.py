@@ -51,7 +51,7 @@ def spread(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _round(value: Any) -> Any:
-    """Four digits say all that a measurement here can."""
+    """Round to four digits: a measurement here is not more exact."""
     if isinstance(value, float):
         return float(f"{value:.4g}")
     if isinstance(value, dict):
@@ -65,7 +65,7 @@ PACKAGES = ("torch", "numpy", "fastapi", "uvicorn", "pydantic", "httpx", "sqlalc
 
 
 def here() -> dict[str, Any]:
-    """The machine and what is installed: a figure from another place is another figure."""
+    """The machine and the installed packages, because figures of different places cannot be compared."""
     return {
         "cpu": _cpu_model(),
         "cores": len(os.sched_getaffinity(0)),

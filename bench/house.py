@@ -23,7 +23,7 @@ from coordinator.migration import upgrade
 from runners.cli import environments
 
 POLL_S = 1.0
-"""Each look is 15 ms of the coordinator's time."""
+"""Seconds between two polls of a campaign; each takes 15 ms of the coordinator's time."""
 CAMPAIGN_LIMIT_S = 300.0
 
 
@@ -44,7 +44,7 @@ def database(place: Path) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class House:
-    """A served coordinator, spoken to over its REST API only."""
+    """A running coordinator, used only through its REST API."""
 
     http: httpx.Client
     pid: int
@@ -66,7 +66,7 @@ class House:
         self._read("POST", f"/campaigns/{campaign}/cancel")
 
     def wait(self, campaign: int, limit_s: float = CAMPAIGN_LIMIT_S) -> dict[str, Any]:
-        """Until the campaign is done. Polled: thousands of jobs pass between two looks."""
+        """Wait until the campaign is done; returns its last state."""
         give_up = time.monotonic() + limit_s
         while (campaign_state := self._read("GET", f"/campaigns/{campaign}"))["state"] == "running":
             if time.monotonic() > give_up:
@@ -76,7 +76,7 @@ class House:
         return campaign_state
 
     def export(self, campaign: int, format: str) -> int:
-        """Read the whole file, and say how large it is."""
+        """Read a whole export; returns its size in bytes."""
         with self.http.stream("GET", f"/campaigns/{campaign}/outcomes", params={"format": format}) as answer:
             answer.raise_for_status()
             return sum(len(chunk) for chunk in answer.iter_raw())
@@ -113,7 +113,8 @@ def coordinator(dsn: str, place: Path) -> Iterator[House]:
 
 @contextlib.contextmanager
 def instant_runner(cases: int, place: Path, devices: Sequence[str] = ()) -> Iterator[tuple[str, int]]:
-    """The URL and the pid of a runner that finishes at once; with devices, of a process with one for each."""
+    """Start a runner that finishes every job at once; yields its URL and pid. With devices, one process has a runner
+    for each."""
     port, log = free_port(), place / "runner.log"
     with process([sys.executable, "-m", "bench.instant_runner", str(port), str(cases), *devices], log) as child:
         url = f"http://127.0.0.1:{port}"

@@ -129,7 +129,7 @@ def _write_each_page(memory: mmap.mmap) -> float:
 
 @dataclass
 class Measured:
-    """Seconds, all of them."""
+    """Durations in seconds."""
 
     start_s: float
     functions: Sequence[str]

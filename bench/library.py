@@ -83,7 +83,8 @@ def _rounds(house: House, target: str, suite: str, place: Path) -> tuple[list[fl
 
 
 def _seconds(campaign: dict[str, Any]) -> float:
-    """From the submission to the last stored outcome, by the coordinator: it is looked at once a second only."""
+    """Seconds from the submission to the last stored outcome, by the coordinator's clock, because it is polled only
+    once a second."""
     began, end = (datetime.fromisoformat(campaign[name]) for name in ("created_at", "finished_at"))
     return (end - began).total_seconds()
 

@@ -19,7 +19,7 @@ from runners.isolation.harness import run_case
 
 
 class NoLock:
-    """Nothing else is timed while this runs."""
+    """A timing lock that is always free, because nothing else is timed while this runs."""
 
     def timing_lock(self) -> AbstractContextManager[float]:
         return nullcontext(0.0)

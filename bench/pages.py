@@ -97,7 +97,7 @@ def _pages(wide: int, again: int, job: int) -> dict[str, str]:
 
 
 def _large(house: House, large: int, job: int) -> Iterator[Figure]:
-    """The pages of the large campaign and what REST gives of it in parts; then what is made of the whole."""
+    """The pages of the large campaign and the paged answers of REST; then the exports of the whole campaign."""
     campaign, rest, function = f"/campaigns/{large}", f"/api/v1/campaigns/{large}", LARGE.names[0]
     first, second = (f"{large}:{release}/cpu" for release in LARGE.releases)
     yield from first_bytes(

@@ -1,4 +1,4 @@
-"""Where a bench works: processes of its own that end with it, a folder that goes with it."""
+"""The workplace of a bench: its child processes and its temporary folder, which end with it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def say(bench: str, what: str) -> None:
 
 @contextlib.contextmanager
 def folder() -> Iterator[Path]:
-    """A folder on disk that other users (PostgreSQL's) can get through to."""
+    """A temporary folder that other users, such as PostgreSQL's, can enter."""
     path = Path(tempfile.mkdtemp(prefix="portolan-bench-"))
     path.chmod(0o711)
     try:
@@ -45,7 +45,7 @@ def folder() -> Iterator[Path]:
 def process(
     command: Sequence[str], log: Path, variables: Mapping[str, str] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A child with the project importable, stopped at the end; what it says goes to ``log``."""
+    """Start a child that can import the project, and stop it at the end. Its output goes to ``log``."""
     with open(log, "ab") as stream:
         child = subprocess.Popen(
             command,
@@ -69,7 +69,7 @@ def process(
 
 
 def wait_until(look: Callable[[], T | None], child: subprocess.Popen[bytes], log: Path) -> T:
-    """Poll until ``look`` finds something; the child's last words if it ends before that."""
+    """Poll until ``look`` returns a value. Raises ``CannotRunError`` with the child's last line if it ends first."""
     give_up = time.monotonic() + START_LIMIT_S
     while (value := look()) is None:
         if child.poll() is not None or time.monotonic() > give_up:

@@ -1,4 +1,4 @@
-"""``publish``: the static site of 3,800 functions on six targets, which do as the functions of torch on XLA that ship.
+"""``publish``: the static site of 3,800 functions on six targets, made from the shipped outcomes of torch on XLA.
 
 Measured are the CPU time from the evidence to the files on disk; the bytes of the site, its front page and its largest
 page of a function; and in a browser how long the front page takes until it is loaded, and a search until it is shown.
@@ -105,7 +105,7 @@ def _bytes(paths: Sequence[Path]) -> int:
 
 
 def _targets() -> list[TargetEvidence]:
-    """Targets on each of which the functions do as those of the evidence evidence, one after the other."""
+    """Targets whose functions have the outcomes of the shipped functions, each target beginning at another one."""
     (evidence,) = [target for target in load_shipped().targets if target.framework == FRAMEWORK]
     public = sorted(shipped_release(f"{FRAMEWORK}@{evidence.version}").kinds)
     names = [public[number * len(public) // FUNCTIONS] for number in range(FUNCTIONS)]

@@ -71,7 +71,7 @@ def first_bytes(bench: str, house: House, pages: Mapping[str, str]) -> Iterator[
 
 
 def wait_for_atlas(house: House) -> list[float]:
-    """Ask for the front page until the atlas is there; the milliseconds of each answer that it is not."""
+    """Request the front page until the atlas is built; returns the milliseconds of each answer before that."""
     waits_ms: list[float] = []
     give_up = time.monotonic() + ATLAS_LIMIT_S
     with page_client(house) as http:
@@ -81,14 +81,14 @@ def wait_for_atlas(house: House) -> list[float]:
             if answer.is_success:
                 return waits_ms
             if answer.status_code != 503 or time.monotonic() > give_up:
-                raise CannotRunError(f"GET / answered {answer.status_code}; is the atlas never put together?")
+                raise CannotRunError(f"GET / answered {answer.status_code}: read the coordinator's log")
             waits_ms.append(1000 * (time.perf_counter() - began))
             time.sleep(ATLAS_EVERY_S)
 
 
 @contextmanager
 def asked_beside(house: House) -> Iterator[list[float]]:
-    """The milliseconds for which /healthz waited, asked again and again meanwhile, and once at the least."""
+    """Request /healthz again and again during the block, at least once; collects the milliseconds of each answer."""
     waits_ms: list[float] = []
     over = threading.Event()
 

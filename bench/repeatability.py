@@ -33,9 +33,9 @@ from coordinator.targets.store import of_campaign
 SEED = "PORTOLAN_BENCH_SEED"
 TARGET = "PORTOLAN_BENCH_TARGET"
 LOADS = "PORTOLAN_BENCH_LOADS"
-"""How many loops a core keep the host busy, one time after another: ``0,2,8``."""
+"""The numbers of loops per core that keep the host busy, one load after another: ``0,2,8``."""
 FUNCTIONS = "PORTOLAN_BENCH_FUNCTIONS"
-"""Only functions that this glob matches: a small bench, whose figures meet no target."""
+"""A glob that restricts the functions, for a short bench whose figures are compared with no target."""
 RUNS = 3
 PLANTED = 20
 FEWEST_FOUND = 19

@@ -1,8 +1,8 @@
 """A real runner on which some functions take half as long again: ``python -m bench.slowed serve …``.
 
-The zygote is started through this file too, so that every child it forks has the slowdown: a
-call of a chosen function is waited for and then kept busy for as long again times the factor less
-one. Everything else is the product's own.
+The zygote is started through this file too, so that every child it forks has the slowdown. After a call of a chosen
+function, the child waits for the result and then stays busy until ``FACTOR`` times the call's duration has passed.
+Everything else is the product's own.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class SlowedFramework:
 
     def load_suites(self) -> dict[str, Suite]:
         suites = self._framework.load_suites()
-        # Digested as they are: a slowed case is still the same case.
+        # The revision is computed before the cases change: a slowed case is still the same case.
         for suite in suites.values():
             suite.revision  # noqa: B018
         for function in (function for suite in suites.values() for function in suite.functions):

@@ -41,7 +41,8 @@ class Compared:
     ours_us: float
     theirs_us: float
     theirs_again_us: float
-    """The same tool once more in the same rounds: what this machine's unrest makes of two equal clocks."""
+    """A second measurement by the framework's tool in the same rounds. Its distance from the first is the machine's
+    noise."""
 
     @property
     def ratio(self) -> float:

@@ -1,7 +1,7 @@
 """Each framework's own way to time a call, as its documentation has it: what a user would pick instead.
 
-A ``Tool`` makes, of a case, the call that Portolan's harness would time and a function that has
-the framework's own tool time that very call.
+A ``Tool`` prepares the call of a case that Portolan's harness would time, and a function that times the same call with
+the framework's own tool.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from runners.suite.device import Device
 from runners.suite.rounding import rounded
 
 Timed = tuple[clock.Call, Callable[[float], float]]
-"""The call, and the median in µs that the framework's tool says of it in a budget of seconds."""
+"""The call, and a function that takes a budget in seconds and returns the median in µs by the framework's tool."""
 
 
 class NotForThisToolError(Exception):

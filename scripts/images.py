@@ -1,4 +1,4 @@
-"""Builds the images of the containers, and writes what ``compose.yaml`` is given. ``make images`` calls it.
+"""Builds the images of the containers, and writes the variables of ``compose.yaml``. ``make images`` calls it.
 
 ``images.py [IMAGE …]`` builds these or all, ``images.py --for SERVICE …`` those that services of compose.yaml need.
 Of each image built, ``.env`` gets the digest, which the runner then says in its fingerprint; of the images that
@@ -23,7 +23,7 @@ import secret_files
 ROOT = Path(__file__).resolve().parent.parent
 ENV = ROOT / ".env"
 BASES = ("PORTOLAN_POSTGRES", "PORTOLAN_PYTHON")
-"""The variables that name the images which ours begin with or run beside."""
+"""Variables that name our base images, and images that run beside ours."""
 COMPOSE = ["docker", "compose", "-f", "compose.yaml", "--profile", "*", "config", "--format", "json"]
 
 
@@ -72,7 +72,7 @@ def find_needed(names: list[str], services: Mapping[str, Any]) -> list[str]:
 
 
 def bases(targets: Mapping[str, Any], services: Mapping[str, Any]) -> dict[str, str]:
-    """The images that others begin with or run beside, each with its digest, by the variable that names it."""
+    """The base images and those that run beside ours, with their digests, by variable."""
     target = next(iter(targets.values()))
     base_of = dict(zip(BASES, (services["postgres"]["image"], target["args"]["PYTHON"]), strict=True))
     digests = {name: digest_of_registry(image) for name, image in base_of.items() if "@" not in image}
@@ -80,7 +80,7 @@ def bases(targets: Mapping[str, Any], services: Mapping[str, Any]) -> dict[str, 
 
 
 def digest_of_registry(reference: str) -> str | None:
-    """What the registry calls the image that this tag means now; none of one that was made on this machine."""
+    """The registry's digest of the image that the tag names now; none for an image made on this machine."""
     if subprocess.run(["docker", "image", "inspect", reference], capture_output=True, check=False).returncode != 0:
         print(f"images: pulling {reference}", flush=True)
         if subprocess.run(["docker", "pull", "--quiet", reference], check=False).returncode != 0:
@@ -105,7 +105,7 @@ def read_output(command: list[str], variables: Mapping[str, str], otherwise: str
 
 
 def labels() -> dict[str, str]:
-    """The labels' contents that are found in this checkout: the version of Portolan."""
+    """The content of labels that comes from this checkout: the version of Portolan."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     return {"PORTOLAN_VERSION": project["version"]}
 
@@ -122,14 +122,15 @@ def inspect_image(tag: str) -> dict[str, Any]:
 
 
 def digest(image: dict[str, Any]) -> str:
-    """Of the registry that has it, else the image's id: both are the SHA-256 of a manifest or configuration."""
+    """The digest in the registry that has the image, else its id: both are the SHA-256 of a manifest or
+    configuration."""
     for reference in image["RepoDigests"] or ():
         return reference.partition("@")[2]
     return image["Id"]
 
 
 def read_env(path: Path) -> dict[str, str]:
-    """The images that were chosen before; of all else in the file, only Compose makes use."""
+    """The images that earlier builds chose. The other lines of the file are for Compose only."""
     lines = path.read_text().splitlines() if path.exists() else []
     return {name: value for name, _, value in (line.partition("=") for line in lines) if name in BASES}
 

@@ -49,7 +49,7 @@ def main() -> None:
     options.add_argument("--data-dir", type=Path, help="of an instance that has charted something")
     options.add_argument("--targets", default=TARGETS, help="what to chart instead")
     options_of_command = options.parse_args()
-    # Whoever ends this ends the instance too.
+    # A signal must run the exits of the blocks below, which stop the instance.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     path = chromium.find()
     if path is None:
@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def views(page: Page, windows: Iterable[str] = WINDOWS) -> Iterator[tuple[str, str]]:
-    """Show a page in each of these windows in each color scheme; yields both names while it is so."""
+    """Show a page in each of these windows in each color scheme; yields the names of both."""
     for window in windows:
         page.set_viewport_size(WINDOWS[window])
         for scheme in SCHEMES:
@@ -107,7 +107,7 @@ def _take(page: Page, address: str, path: Path) -> None:
 
 
 def optimise(png: bytes) -> bytes:
-    """With as many colours as it may have and be small."""
+    """Reduce the colors of a picture until its file is small enough."""
     for colours in COLOURS:
         out = io.BytesIO()
         whole = Image.open(io.BytesIO(png)).convert("RGB")
@@ -125,7 +125,7 @@ def _folder(folder: Path | None) -> Iterator[Path]:
         yield folder
         return
     temporary_folder = Path(tempfile.mkdtemp(prefix="portolan-screenshots-"))
-    # PostgreSQL's user must get through.
+    # PostgreSQL runs as another user, which must be able to enter the folder.
     temporary_folder.chmod(0o711)
     try:
         yield temporary_folder / "data"

@@ -36,7 +36,7 @@ RUNNERS = {
 }
 """The targets of the services that are runners."""
 SLOTS = {"torch-cpu-older": "older"}
-"""The beginnings of the host names that ``docker/stack.yaml`` gives replicas, where it is another than ``replica``."""
+"""Prefixes of the replicas' host names in ``docker/stack.yaml``, where they are not ``replica``."""
 
 
 def folder() -> Path:

@@ -56,7 +56,7 @@ def main(stamp):
 
 
 def require_cache(variables):
-    """End with what to do where packages can be kept nowhere, as for a user without a home."""
+    """Exit with advice if there is no folder for packages, as for a user without a home."""
     set_names = [name for name in ("UV_CACHE_DIR", "XDG_CACHE_HOME") if variables.get(name)]
     home = os.path.expanduser("~")
     folder = variables[set_names[0]] if set_names else os.path.join(home, ".cache")

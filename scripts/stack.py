@@ -1,8 +1,8 @@
 """Deploys compose.yaml with docker/stack.yaml as a stack on this engine's swarm, and says what waits for a node.
 
 ``stack.py [NAME] [--file MORE.yaml]…``. Standard library only, so that a manager needs no set-up.
-Swarm reads an older dialect than Compose does: what it has another word for is translated here, what
-differs in a stack stands in docker/stack.yaml, and what it has no word for is left out.
+Swarm reads an older format than Compose does. Settings with another name are translated here, the differences of a
+stack are in docker/stack.yaml, and settings that Swarm lacks are left out.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def as_stack(config: Config) -> Config:
-    """What ``docker stack deploy`` reads, of what ``docker compose config`` prints."""
+    """Translate the output of ``docker compose config`` into the input of ``docker stack deploy``."""
     stack = {
         part: {
             name: {key: value for key, value in definition.items() if key != "ipam" or value}
@@ -136,7 +136,7 @@ def in_bytes(size: str) -> int:
 
 
 def is_loopback(port: Mapping[str, Any]) -> bool:
-    """Swarm opens a port on every interface of every node, so one for this host alone is not opened at all."""
+    """Whether a port is for this host only. Swarm would open it on every node, so such a port is not published."""
     return bool(port.get("host_ip")) and ipaddress.ip_address(port["host_ip"]).is_loopback
 
 

@@ -1,4 +1,4 @@
-"""``assess``: how much of what goes wrong with real models on a device is predicted, and how much of that comes true.
+"""``assess``: the share of real models' problems on a device that are predicted, and of predictions that come true.
 
 The truth is a whole run: each model makes a forward pass and a training step on the target, as ``assess --whole`` has
 it. Its events are, once a model each, a function that raised or fell back there, an early end of the command without
@@ -6,12 +6,12 @@ either, and values (of the forward pass, or the gradient) that are further from 
 
 There are two predictions. That of the recording is the findings of the same command, replayed. That of the source is
 the findings of ``assess PACKAGE`` with a place in a file that defines a class of the model's modules, from the evidence
-that ships with Portolan. Conditions, notes and what is slow predict nothing.
+that ships with Portolan. Conditions, notes and slow functions predict nothing.
 
-An event and a prediction match by kind and by the last part of the function's name, in which a layer is its function.
-A whole run sees the backward pass as one call: any prediction for a gradient is of it. Of a run that ended early only
-the predictions that came true count. Keras has no figures of the source: its models call TensorFlow only within Keras,
-in files that all of them share.
+An event and a prediction match by kind and by the last part of the function's name; a layer counts as its function. A
+whole run sees the backward pass as one call, so every prediction for a gradient matches it. For a run that ended early,
+only the predictions that came true count. Keras has no figures of the source, because its models call TensorFlow only
+within Keras, in files that all of them share.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SEED = "PORTOLAN_BENCH_SEED"
 WHOLE = "PORTOLAN_BENCH_WHOLE"
 DRAWN = 6
 LEAST: Mapping[str, tuple[float, float]] = {RECORDING: (0.95, 0.9), SOURCE: (0.8, 0.6)}
-"""Of the events that must be predicted, and of the predictions that must come true."""
+"""The shares that must be reached: of events that are predicted, and of predictions that come true."""
 
 
 def run() -> Iterator[Figure]:

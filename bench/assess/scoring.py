@@ -1,4 +1,5 @@
-"""Predictions against the whole run of a model: what was predicted of it, and which predictions came true. Pure."""
+"""Compares predictions with the whole run of a model: the predicted events, and the predictions that came true.
+Pure."""
 
 from __future__ import annotations
 
@@ -30,12 +31,12 @@ class Event:
 
 @dataclass(frozen=True, order=True)
 class Prediction:
-    """A finding: a function that is said to end badly."""
+    """A finding: a function that is predicted to end badly."""
 
     function: str
     kind: Kind
     is_backward: bool
-    """Whether it ends so in cases with a gradient, which a whole run sees as a backward pass."""
+    """Whether it does so in cases with a gradient; in a whole run that is the backward pass."""
 
     def is_of(self, event: Event) -> bool:
         if event.kind != self.kind:
@@ -49,9 +50,9 @@ class Score:
 
     events: frozenset[Event]
     missed_events: frozenset[Event]
-    """Those that nothing predicted."""
+    """The events that no finding predicted."""
     predictions: frozenset[Prediction]
-    """Of a run that ended early those alone that came true: the others had no chance to."""
+    """All predictions; of a run that ended early only those that came true, because the others had no chance to."""
     unmet_predictions: frozenset[Prediction]
 
     @property
@@ -73,12 +74,12 @@ def score(events: AbstractSet[Event], predictions: Iterable[Prediction], *, ende
 
 
 def plain(function: str) -> str:
-    """The name by which a source and a run agree: of ``torch.nn.MaxPool2d`` and ``F.max_pool2d``, ``maxpool2d``."""
+    """The name by which source and run are matched: ``maxpool2d`` for ``torch.nn.MaxPool2d`` and ``F.max_pool2d``."""
     return function.rpartition(".")[2].replace("_", "").lower()
 
 
 def events_of(run: WatchedRun, *, has_wrong_values: bool) -> frozenset[Event]:
-    """What went wrong in a whole run. An early end without a call that raised is an event of the command itself."""
+    """The events of a whole run. If it ended early and no call raised, that is an event of the command itself."""
     events = {Event(event.function, EVENT_KINDS[event.kind]) for event in run.events}
     if run.exit_code != 0 and all(event.kind is not Kind.fails for event in events):
         events.add(Event(COMMAND, Kind.fails))
@@ -98,7 +99,7 @@ def predictions_of_recording(assessment: Assessment, replays: TargetEvidence) ->
 
 
 def predictions_of_source(report: Mapping[str, Any], files: AbstractSet[str]) -> Iterable[Prediction]:
-    """Of a report as JSON: the findings with a place in one of the files, likewise."""
+    """The predictions of a report as JSON: its findings with a place in one of the files."""
     for finding in report["findings"]:
         is_inside = any(place["path"] in files for place in finding["places"])
         if is_inside and finding["weight"] == Weight.finding and finding["kind"] in PREDICTING:

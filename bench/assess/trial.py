@@ -34,14 +34,15 @@ LIMIT_S = 240.0
 """Seconds for each step of a trial."""
 STOP_S = 20.0
 MOST_ERROR = 1e-3
-"""Of values, relative to the CPU's. Another order of sums makes about a hundredth of it in float32."""
+"""The largest error of values relative to the CPU's. Another order of summation in float32 makes about a hundredth of
+it."""
 RECORDING, SOURCE = "recording", "source"
 PROGRAMS: Mapping[str, Path] = {
     framework: Path(__file__).parent / "programs" / f"{program}_model.py"
     for framework, program in (("torch", "torch"), ("tensorflow", "keras"))
 }
 Report = Mapping[str, Any]
-"""Of ``portolan assess --format json``."""
+"""The output of ``portolan assess --format json``."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,11 @@ class Trial:
 
 
 class UnfinishedError(Exception):
-    """A step did not come to its end; the message says why, in one line."""
+    """A step of a trial failed or timed out; the message says why, in one line."""
 
 
 def try_model(model: Model, source: Report | None, place: Path, package_folder: Path) -> Trial:
-    """Run a model and score what was predicted of it. Raises ``UnfinishedError``."""
+    """Run a model and score the predictions for it. Raises ``UnfinishedError``."""
     out = place / "trials" / model.name
     values = out / "values"
     values.mkdir(parents=True)
@@ -138,13 +139,13 @@ def install(place: Path, package: Package) -> Path:
 
 
 def _files(values: Path, package: Path) -> set[str]:
-    """The files of a model's classes as a report of its package names them."""
+    """The files that define a model's classes, as the report on its package names them."""
     files = map(Path, json.loads((values / "0" / "files.json").read_text()))
     return {file.relative_to(package).as_posix() for file in files if file.is_relative_to(package)}
 
 
 def _run(out: Path, package_folder: Path, arguments: Sequence[str], *, may_fail: bool = False) -> None:
-    """Run a command of Portolan's to its end, with what it says in a file. Raises ``UnfinishedError``."""
+    """Run a Portolan command to its end and write its output to a file. Raises ``UnfinishedError``."""
     # No coordinator is asked: its evidence may be of anything.
     variables = {**os.environ, "PYTHONPATH": str(package_folder), "PORTOLAN_DATA": str(out / "data")}
     with (out / "log.txt").open("ab") as log:
@@ -163,7 +164,7 @@ def _run(out: Path, package_folder: Path, arguments: Sequence[str], *, may_fail:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End it as Ctrl-C does, so that it ends what it started."""
+    """Interrupt the process as Ctrl-C does, so that it stops its own children."""
     if process.poll() is None:
         process.send_signal(signal.SIGINT)
         try:

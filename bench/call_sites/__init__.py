@@ -1,10 +1,10 @@
-"""``call_sites``: of the calls that programs make out of four packages, the share that is read off their source.
+"""``call_sites``: the share of the calls made by four packages that is found by reading their source.
 
 Each program (``programs/``) exercises one package in its framework's environment while each direct call of a public
 function is noted with its lines. The source of the package is then read as ``portolan assess`` reads it. Recall is the
-share of the noted calls that have a site. Precision is the share of the sites whose call was noted, of those whose
-expression ran and of functions whose calls can be noted. Where a value is a plain number, or of a class that hands the
-call on, its site counts against precision.
+share of the noted calls that have a site. Precision is the share of sites whose call was noted, over the sites whose
+expression ran and whose function's calls can be noted. A site counts against precision if its value is a plain number,
+or of a class that passes the call on.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sites of a source against the calls that a program was seen to make: the missed and the unmade ones. Pure."""
+"""Compares the call sites of a source with the calls that a program made: the missed and the unmade ones. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNARY: Mapping[str, str] = {"neg": "USub", "pos": "UAdd", "invert": "Invert", "
 
 @dataclass(frozen=True)
 class SeenCalls:
-    """The calls that a program made out of a package."""
+    """The calls that a program made from a package's code."""
 
     calls: frozenset[tuple[str, int, int, str]]
     """File, first and last line of the expression, function."""
@@ -41,7 +41,7 @@ class SeenCalls:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far a source agrees with what ran."""
+    """The agreement between the call sites of a source and the calls that were made."""
 
     calls: int
     missing_calls: tuple[tuple[str, int, str], ...]
@@ -49,7 +49,7 @@ class Agreement:
     sites: int
     """Sites whose expression ran."""
     unmade: tuple[Site, ...]
-    """Of these, those whose call was not made."""
+    """Sites whose expression ran and whose call was not made."""
 
     @property
     def recall(self) -> float:
@@ -61,10 +61,9 @@ class Agreement:
 
 
 def agreement(sites: Iterable[Site], seen_calls: SeenCalls, root: str) -> Agreement:
-    """Match sites and calls by file, line and what the function is called, whatever its module.
-
-    An operator and the function that it stands for are one. A class is no call that can be seen, and neither is a
-    function that is handed on.
+    """Match sites and calls by file, line and the function's name without its module. An operator counts as the
+    function that it stands for. Classes, and functions that are passed as arguments, are left out, because their calls
+    cannot be seen.
     """
     names_at: dict[tuple[str, int], set[str]] = {}
     all_sites = list(sites)
@@ -94,13 +93,13 @@ def agreement(sites: Iterable[Site], seen_calls: SeenCalls, root: str) -> Agreem
 
 
 def _ran(site: Site, seen_calls: SeenCalls) -> bool:
-    """Whether the expression of a site ran: it begins there, or its callee's name, with its last part there, ends."""
+    """Whether the expression of a site ran: its beginning, or the end of its callee's name, is among the places."""
     name = site.function.rpartition(".")[2]
     return any((site.path, site.line, column) in seen_calls.places for column in (site.column, site.column + len(name)))
 
 
 def plain_name(function: str, root: str) -> str:
-    """The last part of a name; of a method that Python calls for an operator that of the operator's function."""
+    """The last part of a name; for the method of an operator, the name of the operator's function."""
     last = function.rpartition(".")[2]
     if last == "index_put_":
         return "setitem"  # Under that name charts have ``x[mask] = v``.

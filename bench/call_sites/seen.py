@@ -79,7 +79,7 @@ class Sight:
 
 
 def seen_by_jax(sight: Sight) -> tuple[AbstractContextManager[Any], set[str]]:
-    """The public functions note their calls where users find them, while ``jit`` compiles as ever."""
+    """Note calls of the public functions under their public names. ``jit`` compiles as usual."""
     from runners.jax.recorder import places
 
     every_place = list(places())
@@ -114,7 +114,8 @@ def _noting_function(function: Any, name: str, sight: Sight) -> Callable[..., An
 
 
 def seen_by_torch(sight: Sight) -> tuple[AbstractContextManager[Any], set[str]]:
-    """A function mode is told of each public function; between it and the caller is torch's own dispatch alone."""
+    """Note calls by a function mode, which torch calls for each public function with only its own dispatch in
+    between."""
     import torch
     from torch.overrides import TorchFunctionMode, get_testing_overrides, resolve_name
 

@@ -21,14 +21,14 @@ from bench.figure import Figure
 LABELS = Path(__file__).with_name("labels") / "accusations.jsonl"
 RUNNERS = Path(__file__).resolve().parents[2] / "runners"
 UNDETERMINED = "not determined"
-"""The reason under which the lists of a suite have what a rule leaves out."""
+"""The reason, in the lists of a suite, for cases that a rule leaves out."""
 TARGET = 0.98
 FRAMEWORKS = ("torch", "tensorflow")
 """Those with labelled accusations."""
 
 
 class Judgement(StrEnum):
-    """What a person found of an accusation."""
+    """A person's judgement of an accusation."""
 
     true = "true"
     by_design = "by_design"
@@ -44,7 +44,7 @@ class Judgement(StrEnum):
 
 @dataclass(frozen=True)
 class Label:
-    """One accusation, and what a person found of it."""
+    """An accusation with a person's judgement."""
 
     case: str
     suite: str

@@ -23,9 +23,9 @@ from protocol.outcomes import Evidence, Outcome
 LABELS = Path(__file__).with_name("labels")
 SETS = ("seen", "heldout", "vendors_seen", "vendors_heldout", "vendors_fresh")
 TARGETS: Mapping[str, float] = {"heldout": 0.95, "vendors_heldout": 0.85, "vendors_fresh": 0.85}
-"""What is promised of the sets that are kept apart: the share that the rules name rightly."""
+"""The promised share of right causes in each held-out set."""
 MOST_WRONG = 0.03
-"""The share of a set kept apart that they may name wrongly, instead of leaving it unknown."""
+"""The largest promised share of wrong causes in a held-out set; an unknown cause is not wrong."""
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,14 @@ class Label:
     message: str
     cause: str
     also: tuple[str, ...]
-    """Causes that are right as well, as the words of the thread do not decide between them."""
+    """Other causes that count as right, because the thread does not decide between them."""
     sure: bool
     why: str
     source: str
 
     @property
     def outcome(self) -> Outcome:
-        """What a runner would report of it; what a dying process printed stands in its log."""
+        """The outcome that a runner would report; the output of a process that died is in its log."""
         has_raised, has_mismatched = self.ending is Ending.raised, self.ending is Ending.mismatched
         return Outcome(
             verdict=Verdict.failed,
@@ -88,9 +88,8 @@ def figures() -> Iterator[Figure]:
 
 
 def accuracy(name: str, examples: Sequence[Label]) -> Figure:
-    """The share of failures that the rules name rightly; the confusion stands in the detail.
-
-    Ids are told of the sets that everybody may read, and of the others only counts.
+    """The share of failures with the right cause. The detail counts the confusions, with ids only for the sets that
+    everybody may read.
     """
     causes = {label.id: label.named_cause for label in examples}
     missed = [label for label in examples if not label.accepts(causes[label.id])]
@@ -122,7 +121,7 @@ def accuracy(name: str, examples: Sequence[Label]) -> Figure:
 
 
 def _per_cause(examples: Sequence[Label], causes: Mapping[str, str]) -> dict[str, str]:
-    """Of each cause, how many of its failures were named rightly."""
+    """For each cause, how many of its failures got the right one."""
     total = Counter(label.cause for label in examples)
     right = Counter(label.cause for label in examples if label.accepts(causes[label.id]))
     return {cause: f"{right[cause]} of {count}" for cause, count in total.most_common()}

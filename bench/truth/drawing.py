@@ -29,25 +29,25 @@ SHOWN = 200
 """Characters of a message that a label keeps."""
 
 _FOLDERS = re.compile(r"(?<!\w)/(?:[^\s/\"]+/)+")
-"""Those of the machine that made the chart."""
+"""Folders of the machine that made the chart."""
 
 Row = Mapping[str, Any]
 
 
 def kind_of(row: Row) -> str | None:
-    """The kind of accusation that an outcome is, or None for none."""
+    """The kind of accusation that an outcome makes; None if it makes none."""
     if row["verdict"] == "failed":
         return _KINDS_BY_ENDING.get(row["ending"], FAILS)
     return FALLS_BACK if row["verdict"] == "passed" and row["placement"] == "fell_back" else None
 
 
 def without_functions(rows: Iterable[Row], functions: Collection[tuple[str, str]]) -> list[Row]:
-    """The rows of all but these functions, each given with its framework."""
+    """The rows without these functions, which are named with their framework."""
     return [row for row in rows if (row["framework"], row["function"]) not in functions]
 
 
 def draw(rows: Iterable[Row], number: int, seed: int) -> Iterator[Row]:
-    """At random, as many of each kind as there are; what one kind has too few of is drawn from the others."""
+    """Draw rows at random, equally many of each kind; if a kind has too few, the others fill up."""
     chance = random.Random(seed)
     waiting = {kind: _one_a_function(rows_of_kind, chance) for kind, rows_of_kind in _by_kind(rows).items()}
     while number and any(waiting.values()):

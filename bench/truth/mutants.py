@@ -1,4 +1,4 @@
-"""The mutation score: of the slightly wrong functions that a framework's cases are given, how many they notice.
+"""The mutation score: the share of slightly wrong functions that a framework's cases notice.
 
 What makes a function wrong, and what counts as noticed, stands with the tests
 (``tests/frameworks/common/operators.py``); here cases are drawn and shares are told.
@@ -22,7 +22,8 @@ TARGET = 0.97
 
 
 def score(framework: str) -> Figure:
-    """The share of mutants that a drawn sample of value cases notices; of all cases where the variable says so."""
+    """The share of mutants that a sample of the value cases notices; with ``PORTOLAN_BENCH_WHOLE``, that all cases
+    notice."""
     seed = int(os.environ.get(SEED) or random.SystemRandom().randrange(10_000))
     trials = _trials(framework)
     cases = list(trials.cases)

@@ -1,4 +1,4 @@
-"""Planted fallbacks, and honest calls that look alike: of which a framework's proofs say the truth.
+"""Planted fallbacks, and calls without one that look alike: the share that a framework's proofs judge rightly.
 
 They are tests, one each, in ``test_plants.py`` and ``test_host_work.py`` of ``tests/frameworks/FRAMEWORK``: one that
 passes is a plant that was seen, or an honest call that was accused of nothing. They run in a process of their own, as
@@ -72,6 +72,6 @@ def is_one_of(test: str, ending: str) -> bool:
 
 
 def verdicts_of(report: str) -> dict[str, bool]:
-    """Of a report of pytest's: each test by name, and whether it passed. A skipped one counts as not seen."""
+    """Each test of a pytest report by name, and whether it passed. A skipped one counts as not seen."""
     tests = ElementTree.fromstring(report).iter("testcase")
     return {test.get("name", ""): not any(True for _ in test) for test in tests}

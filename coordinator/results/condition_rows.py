@@ -201,7 +201,7 @@ def row(key: tuple[str, str, int], condition: FunctionCondition, target_labels: 
 
 
 def option_words(options: Mapping[str, Any]) -> str:
-    """A case's options on a page: ``float16 and int64; 2 positional, axis=-1``; of several calls each."""
+    """A case's options on a page, those of each call in turn: ``float16 and int64; 2 positional, axis=-1``."""
     calls = options.get("calls") or []
     call_texts = [
         ", ".join([f"{call['positional']} positional", *map(_keyword, call.get("keywords", {}).items())])

@@ -11,10 +11,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from protocol.terminal import terminal_streams
     from runners.cli.parser import make_parser
 
-    # What a case or another program says stands in what is printed.
+    # The output contains text of cases and other programs, which may hold control characters.
     with terminal_streams():
         options = make_parser().parse_args(arguments)
-        # Whoever asks for help waits for no framework of the web, and for no model.
+        # Imported only now: `--help` must not wait for a web framework and models.
         from runners.cli.commands import run
 
         return run(options)

@@ -1,7 +1,7 @@
 """The file of a bundle: written as ``FILE.part``, continued after an interruption, renamed when complete.
 
-Every outcome is one line, handed to the system at once, so that a killed runner costs at
-most the case that ran. What a bundle is stands in ``protocol/bundle.py``.
+Every outcome is one line and is written at once, so that a killed runner loses at most the running case.
+``protocol/bundle.py`` describes the format.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class BundleWriter:
             raise BundleError(f"{self.part} cannot be written: {error.strerror}; choose another --out") from error
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Between our look and our lock another run may have completed it.
+            # Another run may have completed the bundle before this one got the lock.
             self._require_free()
         except BlockingIOError:
             stream.close()
@@ -97,7 +97,7 @@ class BundleWriter:
             )
 
     def _whole(self) -> Iterator[tuple[bytes, BundledOutcome]]:
-        """The outcomes up to the first incomplete or other line: the end, or what a crash cut off."""
+        """The outcomes before the first other line: the end of the bundle, or a line that a crash cut off."""
         for line in self._stream:
             try:
                 outcome = BundledOutcome.model_validate_json(line)
@@ -157,7 +157,8 @@ def differences(earlier: BundleHeader, now: BundleHeader) -> list[str]:
 
 
 def _comparable(header: BundleHeader) -> dict[str, Any]:
-    """The values that must be the same, flat. A boot and the time of the beginning differ at every start."""
+    """The values that must be equal, as a flat mapping. Boot and start time are left out: they differ at every
+    start."""
     runner = header.runner.model_dump(mode="json", exclude={"boot_id", "fingerprint"})
     return {
         "suite": header.suite.name,

@@ -1,6 +1,6 @@
 """Runs a user's command in a child with a recorder or a watcher, until its end, its deadline or Ctrl-C.
 
-The child tells at once what it sees. So one that crashes, hangs or is killed leaves what was told by then.
+The child reports each call at once, so nothing that it has reported is lost if it crashes, hangs or is killed.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def run_child(order: ChildOrder, report: Told) -> Ended:
         early_end = Ended(None, "the command was interrupted", INTERRUPTED)
     finally:
         _end(process)
-        # It may have told more than was read by then.
+        # The pipe may hold reports that have not been read yet.
         _take(lines.until(math.inf), report)
         os.close(ours)
     code = process.returncode

@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # The reader of our output (head, a pager) has had enough.
+        # The reader of the output (head, a pager) has closed the pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
 

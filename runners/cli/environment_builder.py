@@ -77,7 +77,7 @@ class Builder:
         except StepFailedError as error:
             if spared_packages is None or not locks.lack_only(error.words, spared_packages):
                 raise
-        # Without CUDA: a runner looks for its device when it starts. Bound at once, a symbol that nobody has is found.
+        # No device is needed here. All symbols are bound at once, so that one that no library has is found now.
         variables = {"CUDA_VISIBLE_DEVICES": "", **({} if spared_packages is None else {"LD_BIND_NOW": "1"})}
         self._call([self.python, "-P", "-c", f"import {self._framework}"], variables)
 

@@ -185,7 +185,7 @@ def _print(line: str) -> None:
 
 @contextlib.contextmanager
 def _naming_the_place(what: str) -> Iterator[None]:
-    """Turn errors of the file system into one that names the place."""
+    """Turn errors of the file system into one that names the folder."""
     try:
         yield
     except OSError as error:
@@ -252,7 +252,7 @@ def _installing(
     if left_out is not None:
         lock = lock_file.read_text()
         without = builder.keep(LOCK, locks.without(lock, left_out.packages))
-        # A requirement that never holds takes the place of each that somebody has of these.
+        # uv replaces every requirement of an omitted package by one that never applies, and so never installs it.
         names = [name for name in locks.names(lock) if re.fullmatch(left_out.packages, name)]
         never = "".join(f"{name} ; python_version < '0'\n" for name in names)
         versions += ["--override", builder.keep(LEFT_OUT, never)]

@@ -20,7 +20,7 @@ QUEUE_LIMIT = 512
 def describe(
     framework: str, device: str, description: dict[str, Any], interpreter: Interpreter, slots: int
 ) -> RunnerInfo:
-    """Describe the runner. Raises ``FrameworkBrokenError`` if the device describes itself as none can be."""
+    """Describe the runner. Raises ``FrameworkBrokenError`` if the device's description is invalid."""
     try:
         return RunnerInfo(
             boot_id=secrets.token_hex(8),

@@ -138,7 +138,7 @@ def _request(options: EnrolmentOptions, listening: Address, provisional: str) ->
     connect = http.client.HTTPSConnection if coordinator.scheme == "https" else http.client.HTTPConnection
     connection = connect(coordinator.hostname or "", coordinator.port, timeout=ANSWER_S)
     late = threading.Event()
-    # A socket's own limit is one of each read, so that an answer of a byte a second would take for ever.
+    # A socket's timeout applies to each read, so an answer of one byte a second would never end.
     cutting = threading.Timer(ANSWER_S, _cut, (connection, late))
     cutting.daemon = True
     cutting.start()

@@ -72,7 +72,7 @@ class Service:
         heartbeat_s: float = HEARTBEAT_S,
         door: RecordingDoor | None = None,
     ) -> None:
-        """``door`` is given if the runner accepts recordings."""
+        """``door`` accepts recordings; None if the runner takes none."""
         self.info = info
         self.offer = offer
         self.log = log
@@ -129,12 +129,13 @@ class Service:
             try:
                 last, lines = self.log.after(after)
             except TrimmedError:
-                # Acknowledged by another stream's reader while this one was not looking.
+                # The reader of another stream has acknowledged them meanwhile.
                 return
             if lines:
                 after = last
                 yield lines
-                # All that waits leaves at once; what follows it gathers, so that short cases leave in few writes.
+                # Waiting events are sent at once. Later ones are gathered for a moment, so that short cases need few
+                # writes.
                 await asyncio.sleep(GATHERED_S if after == self.log.last else 0)
             elif not await self.log.wait_for_event(after, self.heartbeat_s) and not self.log.closed:
                 waiting = self.executor.queued + self.executor.starting

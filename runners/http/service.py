@@ -122,7 +122,7 @@ async def serve(options: ServeOptions) -> int:
                     door.keep()
                 access.tell_secrets(boot.supervisor.redaction.hide)
                 service = Service(info, offer, boot.log, boot.supervisor, access, options.heartbeat_s, door)
-                # Of a copy of the socket: connections wait at ours while no boot serves.
+                # Each boot listens on a copy of the socket. While none does, connections wait at the original.
                 async with Listener(build(service), listening.dup()):
                     if refusal is None:
                         announce(options, secret, info, listening)
@@ -136,7 +136,7 @@ async def serve(options: ServeOptions) -> int:
                     raise UnservableError(f"no further case can be run: {boot.supervisor.failure}")
                 if stop_requested.done() or door is None:
                     return 0
-                # A supervisor kills all below its process, so the next one begins when this one has ended.
+                # A supervisor that ends kills all children of this process, so the next one must start afterwards.
                 await boot.supervisor.close()
                 boot = options.boot(door.paths)
         finally:
@@ -268,7 +268,7 @@ def announce(
         ready["secret"] = secret
     line = json.dumps(ready)
     if options.ready_file is not None:
-        # Complete or not there: it may be read the moment it appears.
+        # The file appears when it is complete, because a reader may be waiting for it.
         draft = options.ready_file.with_name(f".{options.ready_file.name}.{os.getpid()}")
         draft.touch(mode=0o600)
         draft.write_text(line + "\n")

@@ -191,7 +191,7 @@ class JaxRecordingDialect:
         return isinstance(array, (JVPTracer, LinearizeTracer)) and _kind(_numpy_dtype(array)) in "fc"
 
     def on_backward(self, results: Sequence[Any], went: Callable[[], None]) -> None:
-        """A tracer is there because the program differentiates."""
+        """Report it at once: JAX passes these tracers only while the program differentiates."""
         went()
 
 
