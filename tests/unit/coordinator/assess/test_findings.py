@@ -108,6 +108,12 @@ def test_integers_are_usual_where_a_function_takes_nothing_else() -> None:
     assert only(assessment_of(several(2, "index", "failed", dtype="int64"))).verdict.weight is Weight.finding
 
 
+@pytest.mark.parametrize(("falling_back", "weight"), [(9, Weight.condition), (19, Weight.finding)])
+def test_one_similar_case_of_few_that_passes_makes_a_condition(falling_back: int, weight: Weight) -> None:
+    cases = [*several(falling_back, "usual", "fell_back"), case("other-size")]
+    assert only(assessment_of(cases)).verdict.weight is weight
+
+
 def test_a_single_case_is_not_shouted() -> None:
     verdict = only(assessment_of([case("alone", "failed")])).verdict
     assert (verdict.weight, verdict.why_note) == (Weight.note, "a single case says so")
