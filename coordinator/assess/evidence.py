@@ -155,6 +155,11 @@ class TargetEvidence:
         return target_name(self)
 
     @property
+    def device_type(self) -> str:
+        """The type that a program sees in a value's device; PyTorch reaches TPUs as ``xla``."""
+        return "xla" if (self.framework, self.device) == ("torch", "tpu") else self.device
+
+    @property
     def short(self) -> str:
         """The framework and device, as people write them: ``torch/xla``."""
         return f"{self.framework}/{self.device}"

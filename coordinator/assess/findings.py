@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coordinator.assess.evidence import TargetEvidence
+from coordinator.assess.host_arrays import DEFAULTS
 from coordinator.assess.names import Names
-from coordinator.assess.sites import AssessedSource, Certainty, Site, Use
-from coordinator.assess.verdicts import SLOW, Kind, SiteVerdict, Weight, verdicts_on
+from coordinator.assess.sites import AssessedSource, Certainty, Guard, Site, Use
+from coordinator.assess.verdicts import SLOW, Kind, Meets, SiteVerdict, Weight, verdicts_on
 from coordinator.results.conditions import CallSite
+
+ON_HOST = "its arrays stay on the host, as far as the source shows"
+UNREACHABLE = "the code takes another branch on this device"
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,7 @@ def assess(
     unknown_uses: dict[str, int] = defaultdict(int)
     uses_of_host = 0
     verdicts: dict[tuple[object, ...], tuple[SiteVerdict, ...]] = {}
+    has_default_device = any(site.function in DEFAULTS for site in source.sites)
     for site in source.sites:
         charted_name = names.charted_name(site.function)
         if charted_name is None and site.function in host_only:
@@ -90,12 +95,30 @@ def assess(
         key = (site.function, _form(call), site.dtypes)
         if key not in verdicts:
             verdicts[key] = tuple(verdicts_on(site.function, charted_name.name, call, site.dtypes, target, slow))
+        harmless = "" if site.certainty is Certainty.recorded else _why_harmless(site, target, has_default_device)
+        own_site = replace(site, guards=_open_guards(site, target))
         for verdict in verdicts[key]:
-            places[verdict].append(site)
+            places[_note(verdict, harmless) if harmless else verdict].append(own_site)
     findings = (Finding(verdict, tuple(sites)) for verdict, sites in places.items())
     return Assessment(
         tuple(sorted(findings, key=rank)), most_first(charted_uses), most_first(unknown_uses), uses_of_host
     )
+
+
+def _why_harmless(site: Site, target: TargetEvidence, has_default_device: bool) -> str:
+    """The reason why a place does not run on the target, if the source shows one; else empty."""
+    if any(guard.reaches(target.device_type) is False for guard in site.guards):
+        return UNREACHABLE
+    return ON_HOST if site.is_on_host and not has_default_device else ""
+
+
+def _open_guards(site: Site, target: TargetEvidence) -> tuple[Guard, ...]:
+    """The guards that may keep the target from a place."""
+    return tuple(guard for guard in site.guards if not guard.reaches(target.device_type))
+
+
+def _note(verdict: SiteVerdict, why: str) -> SiteVerdict:
+    return replace(verdict, weight=Weight.note, meets=Meets.not_met, why_note=why, advice=())
 
 
 def _form(call: CallSite | None) -> object:

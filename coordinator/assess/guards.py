@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from coordinator.assess.sites import Guard, GuardKind
 
@@ -17,6 +18,8 @@ _DEVICE_MEMBERS = frozenset(
     """is_cuda is_cpu is_xla is_mps is_xpu is_hpu is_npu is_meta is_vulkan is_ipu is_mtia device_type device_platform
     """.split()  # noqa: SIM905
 )
+_DEVICE_OF_MEMBER = {f"is_{device}": device for device in ("cuda", "cpu", "xla", "mps", "xpu", "hpu", "npu", "meta")}
+"""The device type on which a property of PyTorch's tensors is true."""
 _DEVICE_CALLS = re.compile(
     r"(default_backend|get_backend|xla_device_hw|list_physical_devices|list_logical_devices|is_gpu_available"
     r"|is_built_with_(cuda|rocm|gpu_support|xla)|current_accelerator)"
@@ -38,8 +41,20 @@ def guard_of(test: ast.expr) -> Guard | None:
     kinds = set(_kinds(test))
     for kind in (GuardKind.device, GuardKind.availability, GuardKind.version):
         if kind in kinds:
-            return Guard(kind, test.lineno, one_line(test))
+            device, is_on_device = _device_named_by(test)
+            return Guard(kind, test.lineno, one_line(test), device, is_on_device)
     return None
+
+
+def guard_of_else(test: ast.expr) -> Guard | None:
+    """The guard that a condition forms for what is done if it does not hold."""
+    guard = guard_of(test)
+    if guard is None or not guard.device:
+        return guard
+    if isinstance(test, ast.BoolOp):
+        # Without ``x.is_cuda and fast`` the value may be on CUDA or not.
+        return replace(guard, device="")
+    return replace(guard, is_on_device=not guard.is_on_device)
 
 
 def guard_of_handlers(handlers: Iterable[ast.ExceptHandler]) -> Guard | None:
@@ -70,6 +85,27 @@ def one_line(node: ast.expr) -> str:
     except (ValueError, RecursionError):
         return type(node).__name__
     return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
+
+
+def _device_named_by(test: ast.expr) -> tuple[str, bool]:
+    """The device type that a condition names, and whether it holds on that device or on all others."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=ast.BoolOp()):
+            return "", True
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            device, is_on_device = _device_named_by(operand)
+            return device, not is_on_device
+        case ast.BoolOp(op=ast.And(), values=parts):
+            return next((named for part in parts if (named := _device_named_by(part))[0]), ("", True))
+        case ast.Attribute(attr=attr) if attr in _DEVICE_OF_MEMBER:
+            return _DEVICE_OF_MEMBER[attr], True
+        case ast.Compare(
+            left=left, ops=[ast.Eq() | ast.NotEq() as operator], comparators=[ast.Constant(value=str(device))]
+        ):
+            is_type = isinstance(left, ast.Attribute) and left.attr == "type" and asks_for_device(left)
+            return (device if is_type else ""), isinstance(operator, ast.Eq)
+        case _:
+            return "", True
 
 
 def _kinds(test: ast.expr) -> Iterable[GuardKind]:

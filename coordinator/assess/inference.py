@@ -11,6 +11,7 @@ import builtins
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -25,7 +26,8 @@ from coordinator.assess.arguments import (
     index_kind,
     parameter_names,
 )
-from coordinator.assess.guards import asks_for_device, guard_of, guard_of_handlers, one_line
+from coordinator.assess.guards import asks_for_device, guard_of, guard_of_else, guard_of_handlers, one_line
+from coordinator.assess.host_arrays import anywhere, is_host_call, is_host_operation, on_host
 from coordinator.assess.knowledge import Knowledge
 from coordinator.assess.mentions import FileReading, Form, FunctionFact, Mention, Passed
 from coordinator.assess.operators import HOST_VALUES
@@ -212,6 +214,7 @@ class SiteResolver(Resolver):
         other: Binding = None,
         operator: str = "",
         dtypes: Iterable[str] = (),
+        is_on_host: bool = False,
     ) -> None:
         if self._silent or (self._takes_calls_alone and form is Form.named):
             return
@@ -233,12 +236,23 @@ class SiteResolver(Resolver):
                 operator,
                 self._guards,
                 frozenset(dtypes),
+                is_on_host,
             )
         )
 
     def _note_operation(self, form: Form, node: ast.AST, operator: str, left: Binding, right: Binding = None) -> None:
         if any(isinstance(side, (Thing, Symbol, Alternatives)) for side in (left, right)):
-            self._note(form, left, node, other=right, operator=operator, dtypes=dtypes_of((left, right)))
+            # An index may be on the host, whatever it takes from an array on a device.
+            operands = (left,) if form in (Form.indexed, Form.written) else (left, right)
+            self._note(
+                form,
+                left,
+                node,
+                other=right,
+                operator=operator,
+                dtypes=dtypes_of((left, right)),
+                is_on_host=is_host_operation(*operands),
+            )
 
     def _note_name(self, name: str, node: ast.expr) -> None:
         if name.rpartition(".")[2] not in DTYPES:
@@ -336,7 +350,7 @@ class SiteResolver(Resolver):
             case ast.Attribute():
                 owner = self._value(target.value, outer=False)
                 if isinstance(owner, Symbol) and owner.path.endswith(CALLED) and value is not OTHER:
-                    self._define(f"{owner.path}.{target.attr}", value)
+                    self._define(f"{owner.path}.{target.attr}", anywhere(value))
                     self._define_layers(f"{owner.path}.{target.attr}", source)
             case ast.Subscript():
                 owner, index = self._value(target.value, outer=False), self._value(target.slice)
@@ -388,10 +402,11 @@ class SiteResolver(Resolver):
             with self._with_tested_class(node.test):
                 self._visit_all(node.body)
             after_body = self._scopes[-1]
-            self._scopes[-1] = before
+        self._scopes[-1] = before
+        with self._under(guard_of_else(node.test)):
             self._visit_all(node.orelse)
-            if not _leaves(node.body):
-                self._scopes[-1] = after_body if _leaves(node.orelse) else _merge_names(after_body, self._scopes[-1])
+        if not _leaves(node.body):
+            self._scopes[-1] = after_body if _leaves(node.orelse) else _merge_names(after_body, self._scopes[-1])
 
     def _test(self, node: ast.expr) -> None:
         """Read a condition. To decide it, Python takes the value of an array to the host."""
@@ -652,13 +667,17 @@ class SiteResolver(Resolver):
         dtypes = dtypes_of((*positional, *keywords.values(), callee.owner if isinstance(callee, Method) else None))
         if isinstance(callee, Items | Elements) and isinstance(node.func, ast.Attribute):
             self._grow(node.func, positional)
-        if callee is None and isinstance(node.func, ast.Attribute):
-            if any(self._knowledge.told_by_name(node.func.attr, root) for root in self.frameworks):
-                self._note(Form.called, Symbol(f"?.{node.func.attr}"), node, call=call, dtypes=dtypes)
-        elif isinstance(callee, str | Method | Thing | Symbol | Alternatives | Elements):
-            self._note(Form.called, callee, node, call=call, dtypes=dtypes)
+        if callee is None and isinstance(node.func, ast.Attribute) and self._is_told_by_name(node.func.attr):
+            self._note(Form.called, Symbol(f"?.{node.func.attr}"), node, call=call, dtypes=dtypes)
+        is_on_host = is_host_call(callee, call, positional, keywords, is_cast=dtype is not None)
+        if isinstance(callee, str | Method | Thing | Symbol | Alternatives | Elements):
+            self._note(Form.called, callee, node, call=call, dtypes=dtypes, is_on_host=is_on_host)
         self._register(callee, node, positional)
-        return self._make(callee, positional, keywords, call, dtype)
+        value = self._make(callee, positional, keywords, call, dtype)
+        return on_host(value) if is_on_host else value
+
+    def _is_told_by_name(self, method: str) -> bool:
+        return any(self._knowledge.told_by_name(method, root) for root in self.frameworks)
 
     def _count_by(self, bounds: Sequence[ast.expr]) -> None:
         """Note that the parameters in the bounds of a ``range`` are plain numbers."""
@@ -676,7 +695,7 @@ class SiteResolver(Resolver):
         if isinstance(callee, Symbol) and callee.path.endswith(_REGISTRATIONS) and len(positional) >= 2:
             name = node.args[0]
             if isinstance(name, ast.Constant) and isinstance(name.value, str):
-                self._define(f"{callee.path.rpartition('.')[0]}.{name.value}", positional[1])
+                self._define(f"{callee.path.rpartition('.')[0]}.{name.value}", anywhere(positional[1]))
 
     def _grow(self, function: ast.Attribute, positional: Sequence[Binding]) -> None:
         """Note that a list is appended to."""
@@ -800,7 +819,8 @@ class SiteResolver(Resolver):
         for side, other in ((left, right), (right, left)):
             if isinstance(side, Thing) and side.is_array:
                 dtype = side.dtype if other is OTHER or getattr(other, "dtype", None) == side.dtype else None
-                return Thing(ARRAYS[side.of.partition(".")[0]], side.certain, dtype)
+                is_on_host = is_host_operation(left, right)
+                return Thing(ARRAYS[side.of.partition(".")[0]], side.certain, dtype, is_on_host=is_on_host)
         if left is OTHER and right is OTHER:
             return OTHER
         return either(side for side in (left, right) if isinstance(side, Symbol | Alternatives))
@@ -822,16 +842,16 @@ class SiteResolver(Resolver):
                 self._note_operation(Form.binary, node, type(operator).__name__, left, right)
                 comparison = self._operator_result(left, right)
             left = right
-        return Thing(comparison.of, comparison.certain, "bool") if isinstance(comparison, Thing) else comparison
+        return replace(comparison, dtype="bool") if isinstance(comparison, Thing) else comparison
 
     def _boolean(self, node: ast.BoolOp) -> Binding:
         return either([self._value(value, outer=False) for value in node.values])
 
     def _choice(self, node: ast.IfExp) -> Binding:
         self._test(node.test)
-        with self._under(guard_of(node.test)):
-            with self._with_tested_class(node.test):
-                value = self._value(node.body)
+        with self._under(guard_of(node.test)), self._with_tested_class(node.test):
+            value = self._value(node.body)
+        with self._under(guard_of_else(node.test)):
             return either([value, self._value(node.orelse)])
 
     def _items(self, node: ast.Tuple | ast.List) -> Binding:

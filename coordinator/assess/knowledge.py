@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coordinator.assess.values import Elements, Items, Method, Thing, array, is_array
 from coordinator.catalogue.surfaces import (
@@ -150,7 +150,7 @@ class Knowledge:
             return array(owner.of.partition(".")[0], certain=True)
         if not owner.is_array or name not in self.properties:
             return Method(owner, name)
-        return OTHER if name in _PLAIN_PROPERTIES else Thing(owner.of, owner.certain, owner.dtype)
+        return OTHER if name in _PLAIN_PROPERTIES else replace(owner, made_by=None)
 
 
 def _several(callee: str, last: str, value: Thing, *, along: bool) -> Binding:

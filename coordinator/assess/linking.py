@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from coordinator.assess import operators
+from coordinator.assess.host_arrays import DATA_PACKAGE
 from coordinator.assess.knowledge import CALL_METHODS, LAYERS, Knowledge, PublicNames
 from coordinator.assess.mentions import Facts, FileReading, Form, Mention
 from coordinator.assess.operators import OperatorCall
@@ -59,6 +60,8 @@ class Linker:
         self._calls: dict[str, CallSite] = {}
         self._dtypes: dict[frozenset[str], frozenset[str]] = {}
         """Equal calls and dtypes of sites once each: of 100,000 calls of a package, 1,000 differ."""
+        self._data_classes: dict[str, bool] = {}
+        """For each class, whether it is a data set, a sampler or a loader."""
         self._passed: dict[str, list[Binding]] = {}
         for reading in readings:
             for arguments in reading.facts.passed:
@@ -342,7 +345,18 @@ class Linker:
         return Site(
             path, line, mention.column, public_name, certainty, use, shared_call, mention.within,
             mention.guards, self._dtypes.setdefault(mention.dtypes, mention.dtypes),
+            is_on_host=mention.is_on_host or self._is_in_data_class(reading.module, mention.within),
         )  # fmt: skip
+
+    def _is_in_data_class(self, module: str, within: str) -> bool:
+        """Whether a place is in a method of a data set or a sampler."""
+        class_name, _, method = within.rpartition(".")
+        path = f"{module}.{class_name}"
+        if not method or path not in self._facts.classes:
+            return False
+        if path not in self._data_classes:
+            self._data_classes[path] = (self.framework_base(path) or "").startswith(DATA_PACKAGE)
+        return self._data_classes[path]
 
     def _called_name(self, mention: Mention, value: Binding, reading: FileReading) -> tuple[str, Certainty]:
         match value:

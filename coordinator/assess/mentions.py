@@ -82,6 +82,8 @@ class Mention(NamedTuple):
     """The operator's class in ``ast``, or the name of the member that is read."""
     guards: tuple[Guard, ...] = ()
     dtypes: frozenset[str] = frozenset()
+    is_on_host: bool = False
+    """Whether it computes with arrays that the source keeps on the host."""
 
 
 class FunctionFact(NamedTuple):

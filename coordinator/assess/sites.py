@@ -64,6 +64,14 @@ class Guard:
     line: int
     text: str
     """Its source on one line."""
+    device: str = ""
+    """The device type that the condition names: ``cuda`` of ``x.is_cuda``; empty if it names none."""
+    is_on_device: bool = True
+    """Whether the place is reached on that device; else it is reached on all others."""
+
+    def reaches(self, device: str) -> bool | None:
+        """Whether a value on a device reaches the place; None if the condition names no device type."""
+        return (self.device == device) is self.is_on_device if self.device else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +95,8 @@ class Site:
     """The dtypes of its arguments, if the source shows them (``x.half()``, ``dtype=torch.float16``); else empty."""
     reached: bool | None = None
     """Whether a program ran it; None: not measured."""
+    is_on_host: bool = False
+    """Whether its arrays stay on the host, as far as the source shows."""
 
 
 @dataclass(frozen=True)

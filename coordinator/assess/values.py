@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coordinator.catalogue.surfaces import ARRAYS, is_array_class
 from coordinator.catalogue.usage.resolver import OTHER, Binding, Instance, Value
@@ -29,6 +29,8 @@ class Thing(Instance):
 
     dtype: str | None = None
     made_by: CallSite | None = None
+    is_on_host: bool = False
+    """Whether the source makes the array on the host, and has put it on no device so far."""
 
     @property
     def is_array(self) -> bool:
@@ -125,7 +127,13 @@ def either(values: Iterable[Binding]) -> Binding:
     options: list[Binding] = []
     for value in values:
         for option in value.values if isinstance(value, Alternatives) else (value,):
-            if option is not None and option not in options:
+            if option is None or option in options:
+                continue
+            # Of an array that is on the host in one branch alone, nothing is known.
+            twin = _twin(option)
+            if twin is not None and twin in options:
+                options[options.index(twin)] = option if twin.is_on_host else twin
+            else:
                 options.append(option)
     specific_options = [value for value in options if value is not OTHER] or options
     return (
@@ -135,6 +143,11 @@ def either(values: Iterable[Binding]) -> Binding:
         if specific_options
         else None
     )
+
+
+def _twin(value: Binding) -> Thing | None:
+    """The same array on the host, or not there."""
+    return replace(value, is_on_host=not value.is_on_host) if isinstance(value, Thing) and value.is_array else None
 
 
 def element_of(value: Binding) -> Binding:

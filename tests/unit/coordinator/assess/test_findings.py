@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 from coordinator.assess.evidence import CaseEvidence
-from coordinator.assess.findings import Assessment, Finding
-from coordinator.assess.sites import Certainty, Guard, GuardKind, Use
+from coordinator.assess.findings import Assessment, Finding, assess
+from coordinator.assess.names import Names
+from coordinator.assess.sites import Certainty, Guard, GuardKind, Site, Use
 from coordinator.assess.verdicts import Kind, Meets, Weight
 from coordinator.results.conditions import UNKNOWN_VALUE
 from protocol.enums import GRADIENT, REFUSES, Cause, Ending, InputKind, Judge
-from tests.unit.coordinator.assess.cases import FUNCTION, assessment_of, case, several, site
+from tests.unit.coordinator.assess.cases import FUNCTION, assessment_of, case, several, site, source, target
 
 GUARD = Guard(GuardKind.device, 3, 'x.device.type == "cuda"')
 
@@ -268,3 +269,37 @@ def test_a_single_case_like_the_call_is_a_finding_where_all_others_of_the_functi
     verdict = only(assessment_of(cases)).verdict
     assert (verdict.weight, verdict.failing, verdict.of) == (Weight.finding, 5, 5)
     assert only(assessment_of([*cases, *several(4, "half", dtype="float16")])).verdict.weight is Weight.note
+
+
+def _weight(place: Site, *others: Site, device: str = "xla") -> tuple[Weight, str]:
+    cases = {FUNCTION: several(3, "usual", "fell_back")}
+    names = Names(frozenset(cases))
+    finding = assess(source(place, *others), target(cases, device=device), names).findings[0]
+    return finding.verdict.weight, finding.verdict.why_note
+
+
+@pytest.mark.parametrize(
+    ("is_on_device", "device", "weight"),
+    [
+        (True, "xla", Weight.note),
+        (False, "xla", Weight.finding),
+        (True, "cuda", Weight.finding),
+        (False, "cuda", Weight.note),
+        (True, "tpu", Weight.note),
+    ],
+)
+def test_a_place_in_a_branch_for_another_device_is_a_note(is_on_device: bool, device: str, weight: Weight) -> None:
+    guard = Guard(GuardKind.device, 3, "x.is_cuda", "cuda", is_on_device)
+    assert _weight(site(guards=[guard]), device=device)[0] is weight
+
+
+def test_a_guard_that_the_target_passes_does_not_mark_a_finding() -> None:
+    guard = Guard(GuardKind.device, 3, "x.is_cuda", "cuda", False)
+    assert not only(assessment_of(several(3, "usual", "fell_back"), site(guards=[guard]))).is_guarded
+
+
+def test_a_call_on_arrays_of_the_host_is_a_note() -> None:
+    on_host = replace(site(), is_on_host=True)
+    assert _weight(on_host) == (Weight.note, "its arrays stay on the host, as far as the source shows")
+    assert _weight(replace(on_host, certainty=Certainty.recorded))[0] is Weight.finding
+    assert _weight(on_host, site("torch.set_default_device", line=9))[0] is Weight.finding

@@ -551,3 +551,67 @@ def test_reading_a_file_leaves_no_circles() -> None:
 def test_a_literal_is_kept_as_json_has_it(literal: str, value: object) -> None:
     (site,) = [site for site in sites(f"torch.sum(y, dim={literal})") if site.function == "torch.sum"]
     assert site.call == CallSite(1, {"dim": value})
+
+
+@pytest.mark.parametrize(
+    ("code", "device", "reached"),
+    [
+        ("if x.is_cuda:\n    torch.add(x, 1)", "xla", False),
+        ("if x.is_cuda:\n    torch.add(x, 1)", "cuda", True),
+        ("if x.is_cuda:\n    pass\nelse:\n    torch.add(x, 1)", "xla", True),
+        ("if not x.is_cuda:\n    torch.add(x, 1)", "xla", True),
+        ("if x.device.type == 'mps':\n    torch.add(x, 1)", "xla", False),
+        ("if x.device.type != 'mps':\n    torch.add(x, 1)", "xla", True),
+        ("if x.device.type == 'xla':\n    torch.add(x, 1)", "xla", True),
+        ("y = 0 if x.is_cuda else torch.add(x, 1)", "xla", True),
+        ("if fast and x.is_cuda:\n    torch.add(x, 1)", "xla", False),
+        ("if fast and x.is_cuda:\n    pass\nelse:\n    torch.add(x, 1)", "xla", None),
+        ("if fast or x.is_cuda:\n    torch.add(x, 1)", "xla", None),
+        ("if not (fast and x.is_cuda):\n    torch.add(x, 1)", "xla", None),
+        ("if x.device.type in kinds:\n    torch.add(x, 1)", "xla", None),
+        ("if torch.cuda.is_available():\n    torch.add(x, 1)", "xla", None),
+    ],
+)
+def test_a_guard_knows_whether_a_device_reaches_its_place(code: str, device: str, reached: bool | None) -> None:
+    (site,) = [site for site in sites(code) if site.function == "torch.add"]
+    assert [guard.reaches(device) for guard in site.guards] == [reached]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "torch.randperm(n)",
+        "torch.randperm(n, device='cpu')",
+        "torch.unique(torch.arange(5) * 2)",
+        "x = torch.tensor([1, 2], dtype=torch.int64)\nx.float().unique()",
+        "def f(x: torch.Tensor):\n    return x.cpu().unique()",
+        "x = torch.arange(5)\nx[x > 2]",
+        "torch.arange(5).sort()[0].unique()",
+        "from torch.utils.data import Dataset\nclass A(Dataset):\n    def f(self, x):\n        return torch.unique(x)",
+    ],
+)
+def test_arrays_that_are_put_on_no_device_stay_on_the_host(code: str) -> None:
+    assert sites(code)[-1].is_on_host
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "torch.randperm(n, device=device)",
+        "torch.randperm(n, **options)",
+        "torch.unique(x)",
+        "torch.unique(torch.tensor(x))",
+        "x = torch.arange(5).to(device)\nx.unique()",
+        "x = torch.arange(5)\nif fast:\n    x = x.to(device)\nx.unique()",
+        "def f(x: torch.Tensor):\n    return (x * torch.tensor(2.0)).unique()",
+        "def f(x: torch.Tensor):\n    return x[torch.arange(5)]",
+        "def f(x: torch.Tensor):\n    return torch.isin(x, torch.arange(5))",
+        "class A(nn.Module):\n    def __init__(self):\n        self.x = torch.arange(5)\n"
+        "    def forward(self):\n        return self.x.unique()",
+        "def g(x):\n    return x.unique()\ndef f():\n    g(torch.arange(5))",
+        "class A(nn.Module):\n    def f(self, x):\n        return torch.unique(x)",
+    ],
+)
+def test_arrays_that_may_be_on_a_device_are_not_said_to_be_on_the_host(code: str) -> None:
+    made_on_host = ("torch.arange", "torch.tensor")
+    assert [site for site in sites(code) if site.is_on_host and site.function not in made_on_host] == []

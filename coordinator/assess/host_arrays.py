@@ -1,0 +1,105 @@
+"""Host arrays: the arrays of PyTorch that a source makes on the host and puts on no device. Pure.
+
+PyTorch makes an array on the host unless the call or a default names a device. What computes with such an array runs
+on the host on every target: the shuffled indices of a sampler, the coordinates of a crop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from coordinator.assess.values import Alternatives, Elements, Items, Method, Thing
+from coordinator.catalogue.usage.resolver import Binding
+from coordinator.results.conditions import CallSite
+
+_MAKERS = frozenset(
+    f"torch.{name}"
+    for name in """arange bartlett_window blackman_window empty eye from_numpy full hamming_window hann_window
+    kaiser_window linspace logspace ones rand randint randn randperm tensor tril_indices triu_indices zeros
+    """.split()  # noqa: SIM905
+)
+"""Functions that make an array of no other array."""
+_MOVES = frozenset({"cuda", "hpu", "ipu", "npu", "to", "type_as", "xpu"})
+"""Methods that may put an array on a device."""
+_TO_HOST = frozenset({"cpu", "numpy"})
+DEFAULTS = frozenset({"torch.set_default_device", "torch.set_default_tensor_type"})
+"""Functions that change where arrays are made."""
+DATA_PACKAGE = "torch.utils.data."
+"""The package of data sets, samplers and loaders, which work on the host."""
+
+
+def is_host_call(
+    callee: Binding,
+    call: CallSite | None,
+    positional: Sequence[Binding],
+    keywords: Mapping[str, Binding],
+    *,
+    is_cast: bool,
+) -> bool:
+    """Whether a call computes on the host, wherever the program runs. ``is_cast``: it only changes the dtype."""
+    if call is None or "out" in keywords:
+        return False
+    if "device" in keywords:
+        return call.keywords.get("device") == "cpu"
+    arguments = [*positional, *keywords.values()]
+    match callee:
+        case Method(owner=owner, name=name) if owner.is_array:
+            return (owner.is_on_host and (name not in _MOVES or is_cast) and not _is_elsewhere(arguments)) or (
+                name in _TO_HOST and owner.of == "torch.Tensor"
+            )
+        case "torch.tensor":
+            # A single number has no dimension, and computes with arrays on any device.
+            return isinstance(positional[0] if positional else None, Items | Elements) and not _is_elsewhere(arguments)
+        case str() if callee in _MAKERS:
+            return True
+        case str() if callee.startswith("torch."):
+            return is_host_operation(*arguments)
+        case _:
+            return False
+
+
+def is_host_operation(*operands: Binding) -> bool:
+    """Whether an operation computes on the host: one of its arrays is there, and none elsewhere."""
+    return any(array.is_on_host for array in _arrays(operands)) and not _is_elsewhere(operands)
+
+
+def on_host(value: Binding) -> Binding:
+    """The same value with its arrays on the host."""
+    match value:
+        case Thing() if value.is_array:
+            return replace(value, is_on_host=True)
+        case Elements(of, container):
+            return Elements(on_host(of), container)
+        case _:
+            return value
+
+
+def anywhere(value: Binding) -> Binding:
+    """The same value without a statement where its arrays are: a module may move its attributes to a device."""
+    match value:
+        case Thing():
+            return replace(value, is_on_host=False)
+        case Elements(of, container):
+            return Elements(anywhere(of), container)
+        case Items(values):
+            return Items(tuple(map(anywhere, values)))
+        case Alternatives(values):
+            return Alternatives(tuple(map(anywhere, values)))
+        case _:
+            return value
+
+
+def _is_elsewhere(values: Iterable[Binding]) -> bool:
+    return any(not array.is_on_host for array in _arrays(values))
+
+
+def _arrays(values: Iterable[Binding]) -> Iterator[Thing]:
+    for value in values:
+        match value:
+            case Thing() if value.is_array:
+                yield value
+            case Elements(of):
+                yield from _arrays((of,))
+            case Items(inner) | Alternatives(inner):
+                yield from _arrays(inner)
