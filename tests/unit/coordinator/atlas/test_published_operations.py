@@ -13,7 +13,8 @@ import pytest
 from coordinator.assess.evidence import CaseEvidence
 from coordinator.atlas.operations import MetOperation, operations_by_name, operations_met, target_operations
 from coordinator.atlas.overview import column_of
-from coordinator.atlas.publication import publish
+from coordinator.atlas.portability import ADDED_SPARSELY
+from coordinator.atlas.publication import publish, published_before
 from coordinator.atlas.site import site_files
 from coordinator.results.conditions import End
 from coordinator.results.involvement import Met
@@ -122,6 +123,14 @@ def test_the_data_has_the_operations_of_each_cell(site: Path) -> None:
     assert [row["operations"] for row in rows if row["function"] == "torch.isin"] == [cell["operations"]]
 
 
-def test_a_site_of_evidence_that_names_no_operation_has_no_page_of_one(tmp_path: Path) -> None:
+def test_a_site_of_evidence_that_names_no_operation_has_neither_page_nor_member_of_one(tmp_path: Path) -> None:
     publish(site_files(atlas(target({"torch.isin": [case("0", "fell_back")]})), []), tmp_path / "site")
     assert not (tmp_path / "site" / "operations").exists()
+    document = json.loads((tmp_path / "site" / "data" / "portability-torch.json").read_text())
+    (cell,) = document["functions"]["torch.isin"]["cells"]
+    assert cell["fell_back"] == 1
+    assert cell.keys().isdisjoint(ADDED_SPARSELY)
+    (before,) = published_before(tmp_path / "site")
+    assert before.functions["torch.isin"].cells[0].operations == []
+    (row,) = pq.read_table(tmp_path / "site" / "data" / "portability-torch.parquet").to_pylist()
+    assert (row["operations"], row["second_shape_ms"]) == ([], None)
