@@ -12,14 +12,11 @@ import asyncpg
 import httpx
 import pytest
 
-from coordinator.app import create_app
 from coordinator.bundles import service
-from coordinator.configuration.settings import Settings
 from coordinator.errors import BundleTooLargeError
 from protocol.bundle import MAX_BYTES
 from tests import bundles
-from tests.admin import ADMIN_TOKEN, AS_ADMIN
-from tests.database_roles import application
+from tests.app_client import app_client
 
 TABLES = ("campaigns", "campaign_targets", "jobs", "outcomes", "suites", "cases", "targets", "fingerprints")
 
@@ -32,26 +29,8 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 @pytest.fixture
 async def http(database: str) -> AsyncIterator[httpx.AsyncClient]:
-    async with serving(database) as client:
+    async with app_client(database) as client:
         yield client
-
-
-def serving(dsn: str) -> Any:
-    """A client of an application of its own."""
-    from contextlib import asynccontextmanager
-
-    @asynccontextmanager
-    async def serve() -> AsyncIterator[httpx.AsyncClient]:
-        app = create_app(Settings(database_url=application(dsn), admin_token=ADMIN_TOKEN))
-        async with (
-            app.router.lifespan_context(app),
-            httpx.AsyncClient(
-                transport=httpx.ASGITransport(app), base_url="http://localhost/api/v1", headers=AS_ADMIN, timeout=120
-            ) as client,
-        ):
-            yield client
-
-    return serve()
 
 
 async def counts(dsn: str) -> dict[str, int]:
@@ -143,7 +122,7 @@ async def test_the_same_bundle_again_is_the_same_campaign(
 
 
 async def test_imported_at_once_through_two_coordinators(database: str, bundle: bytes) -> None:
-    async with serving(database) as one, serving(database) as other:
+    async with app_client(database) as one, app_client(database) as other:
         answers = await asyncio.gather(
             *(client.post("/bundles", headers=bundles.HEADERS, content=bundle) for client in (one, other) * 4)
         )

@@ -10,13 +10,10 @@ from typing import Any
 import httpx
 import pytest
 
-from coordinator.app import create_app
 from coordinator.assess.evidence_file import read
 from coordinator.bundles.signature import SIGNATURE, read_signature
-from coordinator.configuration.settings import Settings
 from tests import bundles
-from tests.admin import ADMIN_TOKEN, AS_ADMIN
-from tests.database_roles import application
+from tests.app_client import app_client
 
 LAB = "lab@example.org"
 
@@ -37,13 +34,7 @@ def bundle(bundle_content: bytes, tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def http(database: str) -> AsyncIterator[httpx.AsyncClient]:
-    app = create_app(Settings(database_url=application(database), admin_token=ADMIN_TOKEN))
-    async with (
-        app.router.lifespan_context(app),
-        httpx.AsyncClient(
-            transport=httpx.ASGITransport(app), base_url="http://localhost/api/v1", headers=AS_ADMIN, timeout=120
-        ) as client,
-    ):
+    async with app_client(database) as client:
         yield client
 
 

@@ -9,16 +9,13 @@ import httpx
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from coordinator.app import create_app
-from coordinator.configuration.settings import Settings
 from coordinator.configuration.times import Times
 from coordinator.registry import service
 from coordinator.registry.models import RunnerRegistration
 from protocol.catalogue import CallOptions, CaseOptions, Catalogue, CatalogueCase, CatalogueSuite
 from protocol.runner import RunnerInfo
 from tests import bundles
-from tests.admin import ADMIN_TOKEN, AS_ADMIN
-from tests.database_roles import application
+from tests.app_client import app_client
 
 OPTIONS = CaseOptions(
     kind="value", dtypes=["float16"], calls=[CallOptions(positional=2, keywords={"axis": -1, "mode": "area"})]
@@ -29,13 +26,7 @@ OTHER = CaseOptions(kind="behaviour")
 @pytest.fixture
 async def http(database: str) -> AsyncIterator[httpx.AsyncClient]:
     times = Times(poll_s=3600, renew_s=3600, ownership_s=7200, lease_s=7200)
-    app = create_app(Settings(database_url=application(database), admin_token=ADMIN_TOKEN, times=times))
-    async with (
-        app.router.lifespan_context(app),
-        httpx.AsyncClient(
-            transport=httpx.ASGITransport(app), base_url="http://localhost/api/v1", headers=AS_ADMIN, timeout=120
-        ) as client,
-    ):
+    async with app_client(database, times=times) as client:
         yield client
 
 

@@ -11,8 +11,6 @@ import httpx
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from coordinator.app import create_app
-from coordinator.configuration.settings import Settings
 from coordinator.configuration.times import Times
 from coordinator.errors import SuiteChangedError
 from coordinator.registry import service
@@ -20,8 +18,7 @@ from coordinator.registry.models import RunnerRegistration
 from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite
 from protocol.runner import RunnerInfo
 from tests import bundles
-from tests.admin import ADMIN_TOKEN, AS_ADMIN
-from tests.database_roles import application
+from tests.app_client import app_client
 
 TABLES = ("campaigns", "campaign_targets", "jobs", "outcomes", "suites", "cases", "targets", "fingerprints")
 CASES = """
@@ -42,13 +39,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 async def http(database: str) -> AsyncIterator[httpx.AsyncClient]:
     # Nobody is at the runners' addresses, and nobody is to look: a runner that is found away is planned with no more.
     times = Times(poll_s=3600, renew_s=3600, ownership_s=7200, lease_s=7200)
-    app = create_app(Settings(database_url=application(database), admin_token=ADMIN_TOKEN, times=times))
-    async with (
-        app.router.lifespan_context(app),
-        httpx.AsyncClient(
-            transport=httpx.ASGITransport(app), base_url="http://localhost/api/v1", headers=AS_ADMIN, timeout=120
-        ) as client,
-    ):
+    async with app_client(database, times=times) as client:
         yield client
 
 

@@ -1,0 +1,27 @@
+"""A client of the real application in this process, for tests that need no socket."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+
+from coordinator.app import create_app
+from coordinator.configuration.settings import Settings
+from tests.admin import ADMIN_TOKEN, AS_ADMIN
+from tests.database_roles import application
+
+
+@asynccontextmanager
+async def app_client(dsn: str, **settings: Any) -> AsyncIterator[httpx.AsyncClient]:
+    """An admin's client of REST; every call starts an application of its own on the database."""
+    app = create_app(Settings(database_url=application(dsn), admin_token=ADMIN_TOKEN, **settings))
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://localhost/api/v1", headers=AS_ADMIN, timeout=120
+        ) as client,
+    ):
+        yield client
