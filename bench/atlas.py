@@ -16,9 +16,9 @@ from dataclasses import replace
 import psutil
 
 from bench import charted
+from bench.bench_instance import BenchInstance, coordinator, database
 from bench.charted import Size
 from bench.figure import Figure, middle, spread
-from bench.house import House, coordinator, database
 from bench.place import folder, say
 from bench.reader import BESIDE_MS, FIRST_BYTE_MS, asked_beside, first_bytes, wait_for_atlas
 from coordinator.atlas.addresses import as_link, framework_path, function_path
@@ -35,9 +35,9 @@ def run() -> Iterator[Figure]:
         began = time.monotonic()
         asyncio.run(charted.make(dsn, *_campaigns()))
         say("atlas", f"{OUTCOMES:,} outcomes written in {time.monotonic() - began:.0f} s")
-        with coordinator(dsn, place) as house:
-            yield from _start(house)
-            yield from first_bytes("atlas", house, _pages())
+        with coordinator(dsn, place) as instance:
+            yield from _start(instance)
+            yield from first_bytes("atlas", instance, _pages())
 
 
 def _campaigns() -> Iterator[Size]:
@@ -54,13 +54,13 @@ def _pages() -> dict[str, str]:
     }
 
 
-def _start(house: House) -> Iterator[Figure]:
+def _start(instance: BenchInstance) -> Iterator[Figure]:
     """The figures of the first atlas: the answers meanwhile, its time, and what /healthz waits."""
     began = time.monotonic()
-    with asked_beside(house) as healthz_ms:
-        pending_ms = wait_for_atlas(house)
+    with asked_beside(instance) as healthz_ms:
+        pending_ms = wait_for_atlas(instance)
     took = time.monotonic() - began
-    process = psutil.Process(house.pid)
+    process = psutil.Process(instance.pid)
     times = process.cpu_times()
     cpu_s = times.user + times.system + times.children_user + times.children_system
     say("atlas", f"there after {took:.1f} s and {cpu_s:.1f} s of CPU; /healthz waited {max(healthz_ms):.0f} ms at most")

@@ -15,9 +15,9 @@ from pathlib import Path
 import asyncpg
 
 from bench import ceiling
+from bench.bench_instance import BenchInstance, database, instant_instance
 from bench.celery_baseline import NotRunError, tasks_per_second
 from bench.figure import Figure, middle, spread
-from bench.house import House, database, instant_house
 from bench.place import folder, say
 from coordinator.dispatch.outcome_writer import BATCH
 from coordinator.dispatch.runner_state_machine import MAX_CLAIM
@@ -63,30 +63,30 @@ def run() -> Iterator[Figure]:
 def _measure(place: Path, dsn: str) -> tuple[list[float], list[float], list[float]]:
     rates, ceilings = [], []
     floor = asyncio.run(ceiling.make(dsn))
-    with instant_house(place, dsn, CASES) as (house, _):
+    with instant_instance(place, dsn, CASES) as (instance, _):
         # Not counted: statements are prepared and pages first touched.
-        house.wait(house.submit(runs=1))
+        instance.wait(instance.submit(runs=1))
         asyncio.run(ceiling.run(floor, CASES, 1))
         for number in range(ROUNDS):
             # Otherwise autovacuum would do it during one round or the other, and decide the comparison.
             for address in (dsn, floor):
                 asyncio.run(ceiling.vacuum(address))
-            campaign = house.submit(runs=RUNS)
-            house.wait(campaign)
+            campaign = instance.submit(runs=RUNS)
+            instance.wait(campaign)
             rates.append(asyncio.run(ceiling.stored_per_second(dsn, campaign)))
             campaign = asyncio.run(ceiling.run(floor, CASES, RUNS))
             ceilings.append(asyncio.run(ceiling.stored_per_second(floor, campaign)))
             say("dispatch", f"round {number + 1}: {rates[-1]:.0f} jobs/s, ceiling {ceilings[-1]:.0f}")
-        starts = [submit_to_start(house, dsn) for _ in range(STARTS)]
+        starts = [submit_to_start(instance, dsn) for _ in range(STARTS)]
         say("dispatch", f"submit to start: {middle(starts):.1f} ms")
     return rates, ceilings, starts
 
 
-def submit_to_start(house: House, dsn: str) -> float:
+def submit_to_start(instance: BenchInstance, dsn: str) -> float:
     """Milliseconds until the runner has the only job of a new campaign; both on this machine's clock."""
     began = time.monotonic_ns()
-    campaign = house.submit(runs=1, functions=["instant.function_0"])
-    house.wait(campaign)
+    campaign = instance.submit(runs=1, functions=["instant.function_0"])
+    instance.wait(campaign)
     return (asyncio.run(_arrival(dsn, campaign)) - began) / 1e6
 
 

@@ -16,8 +16,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from bench.bench_instance import BenchInstance, coordinator, database, runner
 from bench.figure import Figure, middle, spread
-from bench.house import House, coordinator, database, runner
 from bench.place import PROJECT, CannotRunError, folder, say
 from coordinator.cli.local import slots_here
 from runners.cli import environments
@@ -35,12 +35,12 @@ def run() -> Iterator[Figure]:
     with (
         folder() as place,
         database(place) as dsn,
-        coordinator(dsn, place) as house,
+        coordinator(dsn, place) as instance,
         runner(target, place, "--slots", str(slots := slots_here(1))) as served,
     ):
-        house.register(*served[:2])
+        instance.register(*served[:2])
         for suite in ("library", "library_quick"):
-            chart_s, loop_s, counters = _rounds(house, target, suite, place)
+            chart_s, loop_s, counters = _rounds(instance, target, suite, place)
             ratios = [one / other for one, other in zip(chart_s, loop_s, strict=True)]
             limit = LIMITS_S.get(device, {}).get(suite)
             yield Figure(
@@ -68,14 +68,16 @@ def run() -> Iterator[Figure]:
             )
 
 
-def _rounds(house: House, target: str, suite: str, place: Path) -> tuple[list[float], list[float], dict[str, int]]:
+def _rounds(
+    instance: BenchInstance, target: str, suite: str, place: Path
+) -> tuple[list[float], list[float], dict[str, int]]:
     """Seconds of each round through the product and in the loop, and the jobs of the last campaign by state."""
     chart_s: list[float] = []
     loop_s: list[float] = []
     counters: dict[str, int] = {}
     for _ in range(ROUNDS):
         loop_s.append(_loop(target, suite, place))
-        campaign = house.wait(house.submit(runs=1, suite=suite), limit_s=3600.0)
+        campaign = instance.wait(instance.submit(runs=1, suite=suite), limit_s=3600.0)
         counters = campaign["counters"]
         chart_s.append(_seconds(campaign))
         say("library", f"{suite} on {target}: {chart_s[-1]:.1f} s, {loop_s[-1]:.1f} s in a loop")

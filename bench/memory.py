@@ -11,8 +11,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from bench.bench_instance import BenchInstance, coordinator, database, instant_runner, runner
 from bench.figure import Figure
-from bench.house import House, coordinator, database, instant_runner, runner
 from bench.instant_runner import SECRET
 from bench.place import CannotRunError, folder, say
 
@@ -25,29 +25,29 @@ SUPERVISOR_JOBS = 4_000
 
 
 def run() -> Iterator[Figure]:
-    with folder() as place, database(place) as dsn, coordinator(dsn, place) as house:
-        yield from _coordinator(house, place)
-        yield from _supervisor(house, place)
+    with folder() as place, database(place) as dsn, coordinator(dsn, place) as instance:
+        yield from _coordinator(instance, place)
+        yield from _supervisor(instance, place)
 
 
-def _coordinator(house: House, place: Path) -> Iterator[Figure]:
-    idle = held_mb(house.pid)
+def _coordinator(instance: BenchInstance, place: Path) -> Iterator[Figure]:
+    idle = held_mb(instance.pid)
     with instant_runner(CASES, place) as (url, _):
-        runner_id = house.register(url, SECRET)
-        campaign = house.submit(runs=RUNS, suite="instant")
-        house.wait(campaign)
-        after_campaign = held_mb(house.pid)
-        exports = {format: house.export(campaign, format) for format in ("csv", "parquet")}
-        after_export = held_mb(house.pid)
-        house.remove(runner_id)
+        runner_id = instance.register(url, SECRET)
+        campaign = instance.submit(runs=RUNS, suite="instant")
+        instance.wait(campaign)
+        after_campaign = held_mb(instance.pid)
+        exports = {format: instance.export(campaign, format) for format in ("csv", "parquet")}
+        after_export = held_mb(instance.pid)
+        instance.remove(runner_id)
     say("memory", f"coordinator: {idle:.0f}, {after_campaign:.0f}, {after_export:.0f} MB")
-    yield _figure("coordinator_idle", idle, COORDINATOR_MB, {"measure": measure(house.pid)})
+    yield _figure("coordinator_idle", idle, COORDINATOR_MB, {"measure": measure(instance.pid)})
     yield _figure(
         "coordinator_after_work",
         after_export,
         COORDINATOR_MB,
         {
-            "measure": measure(house.pid),
+            "measure": measure(instance.pid),
             "jobs": CASES * RUNS,
             "after_campaign_mb": after_campaign,
             "exported_bytes": exports,
@@ -55,14 +55,14 @@ def _coordinator(house: House, place: Path) -> Iterator[Figure]:
     )
 
 
-def _supervisor(house: House, place: Path) -> Iterator[Figure]:
+def _supervisor(instance: BenchInstance, place: Path) -> Iterator[Figure]:
     with runner("torch/cpu", place) as (url, secret, pid):
         idle = held_mb(pid)
-        house.register(url, secret)
+        instance.register(url, secret)
         jobs = 0
         while jobs < SUPERVISOR_JOBS:
-            campaign = house.submit(runs=1, suite="paper")
-            jobs += house.wait(campaign)["counters"]["done"]
+            campaign = instance.submit(runs=1, suite="paper")
+            jobs += instance.wait(campaign)["counters"]["done"]
         time.sleep(SETTLE_S)
         after = held_mb(pid)
         say("memory", f"supervisor: {idle:.0f} MB, {after:.0f} MB after {jobs} jobs")

@@ -20,9 +20,9 @@ import httpx
 import psutil
 
 from bench import charted
+from bench.bench_instance import BenchInstance, coordinator, database
 from bench.charted import Size
 from bench.figure import Figure, middle, spread
-from bench.house import House, coordinator, database
 from bench.memory import held_mb, measure
 from bench.place import CannotRunError, folder, say
 from bench.reader import (
@@ -59,15 +59,15 @@ def run() -> Iterator[Figure]:
         wide, again, sent, large = campaigns
         total = sum(size.outcomes for size in SIZES)
         say("pages", f"{total:,} outcomes written in {time.monotonic() - began:.0f} s")
-        with coordinator(dsn, place) as house:
-            _wait_added_up(house, campaigns)
-            wait_for_atlas(house)
-            yield from first_bytes("pages", house, _pages(wide, again, _job(dsn, wide)))
-            yield _matrix(house, wide)
-            yield _report(house, sent, SENT)
-            yield _memory(house, total)
-            yield from _large(house, large, _job(dsn, large))
-            yield _memory(house, total, "_large")
+        with coordinator(dsn, place) as instance:
+            _wait_added_up(instance, campaigns)
+            wait_for_atlas(instance)
+            yield from first_bytes("pages", instance, _pages(wide, again, _job(dsn, wide)))
+            yield _matrix(instance, wide)
+            yield _report(instance, sent, SENT)
+            yield _memory(instance, total)
+            yield from _large(instance, large, _job(dsn, large))
+            yield _memory(instance, total, "_large")
 
 
 def _pages(wide: int, again: int, job: int) -> dict[str, str]:
@@ -96,13 +96,13 @@ def _pages(wide: int, again: int, job: int) -> dict[str, str]:
     }
 
 
-def _large(house: House, large: int, job: int) -> Iterator[Figure]:
+def _large(instance: BenchInstance, large: int, job: int) -> Iterator[Figure]:
     """The pages of the large campaign and the paged answers of REST; then the exports of the whole campaign."""
     campaign, rest, function = f"/campaigns/{large}", f"/api/v1/campaigns/{large}", LARGE.names[0]
     first, second = (f"{large}:{release}/cpu" for release in LARGE.releases)
     yield from first_bytes(
         "pages",
-        house,
+        instance,
         {
             "large_campaign": campaign,
             "large_matrix": f"{campaign}/matrix",
@@ -132,9 +132,9 @@ def _large(house: House, large: int, job: int) -> Iterator[Figure]:
     }
     exports = {form: f"{rest}/outcomes?format={form}" for form in ("csv", "parquet")}
     waits = {}
-    with page_client(house) as http:
+    with page_client(instance) as http:
         for name, path in (wholes | exports).items():
-            with asked_beside(house) as asked_ms:
+            with asked_beside(instance) as asked_ms:
                 _, whole = read(http, path)
             waits[name] = max(asked_ms)
             say("pages", f"large {name}: whole {whole / 1000:.1f} s, /healthz meanwhile {waits[name]:.0f} ms at most")
@@ -147,8 +147,8 @@ def _large(house: House, large: int, job: int) -> Iterator[Figure]:
                 met=None if is_file else whole < 1000 * REPORT_S,
                 detail={"path": path, "outcomes": LARGE.outcomes},
             )
-    with asked_beside(house) as asked_ms:
-        yield _report(house, large, LARGE, "_large")
+    with asked_beside(instance) as asked_ms:
+        yield _report(instance, large, LARGE, "_large")
     waits["report"] = max(asked_ms)
     yield Figure(
         "healthz_beside_wholes",
@@ -161,7 +161,7 @@ def _large(house: House, large: int, job: int) -> Iterator[Figure]:
     )
 
 
-def _matrix(house: House, campaign: int) -> Figure:
+def _matrix(instance: BenchInstance, campaign: int) -> Figure:
     try:
         from scripts import chromium
     except ImportError as error:
@@ -169,10 +169,10 @@ def _matrix(house: House, campaign: int) -> Figure:
     path = chromium.find()
     if path is None:
         raise CannotRunError(chromium.MISSING)
-    address = f"{site(house)}/campaigns/{campaign}/matrix"
+    address = f"{site(instance)}/campaigns/{campaign}/matrix"
     with chromium.launch(path) as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 900})
-        page.goto(f"{site(house)}/campaigns")
+        page.goto(f"{site(instance)}/campaigns")
         devtools = page.context.new_cdp_session(page)
         devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
         durations_ms = []
@@ -200,9 +200,9 @@ def _browser_ms(metrics: dict[str, float]) -> dict[str, float]:
     return {label: 1000 * metrics[name] for name, label in parts.items()}
 
 
-def _report(house: House, campaign: int, size: Size, name: str = "") -> Figure:
+def _report(instance: BenchInstance, campaign: int, size: Size, name: str = "") -> Figure:
     began = time.perf_counter()
-    answer = house.http.get(f"/campaigns/{campaign}/report", timeout=600.0)
+    answer = instance.http.get(f"/campaigns/{campaign}/report", timeout=600.0)
     took = time.perf_counter() - began
     if not answer.is_success:
         raise CannotRunError(f"the report answered {answer.status_code}: {answer.text[:300]}")
@@ -218,9 +218,9 @@ def _report(house: House, campaign: int, size: Size, name: str = "") -> Figure:
     )
 
 
-def _memory(house: House, outcomes: int, name: str = "") -> Figure:
+def _memory(instance: BenchInstance, outcomes: int, name: str = "") -> Figure:
     """Its highest resident set, which the kernel keeps."""
-    peak = _peak_mb(house.pid)
+    peak = _peak_mb(instance.pid)
     say("pages", f"coordinator{name}: at most {peak:.0f} MB")
     return Figure(
         f"coordinator_peak{name}",
@@ -228,7 +228,7 @@ def _memory(house: House, outcomes: int, name: str = "") -> Figure:
         "MB",
         target=f"under {COORDINATOR_MB:g} MB while doing all of it",
         met=peak < COORDINATOR_MB,
-        detail={"outcomes": outcomes, "after_mb": held_mb(house.pid), "after_measure": measure(house.pid)},
+        detail={"outcomes": outcomes, "after_mb": held_mb(instance.pid), "after_measure": measure(instance.pid)},
     )
 
 
@@ -239,10 +239,10 @@ def _peak_mb(pid: int) -> float:
     return psutil.Process(pid).memory_info().rss / 1_000_000
 
 
-def _wait_added_up(house: House, campaigns: Sequence[int]) -> None:
+def _wait_added_up(instance: BenchInstance, campaigns: Sequence[int]) -> None:
     """The matrices are added up beside the requests, once a campaign."""
     began = time.monotonic()
-    with httpx.Client(base_url=site(house), headers=access(house), timeout=60.0, trust_env=False) as http:
+    with httpx.Client(base_url=site(instance), headers=access(instance), timeout=60.0, trust_env=False) as http:
         for campaign in campaigns:
             path = f"/api/v1/campaigns/{campaign}/matrix?limit=1"
             while not http.get(path).raise_for_status().json()["freshness"]["current"]:

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from bench.bench_instance import BenchInstance
 from bench.figure import Figure, middle, spread
-from bench.house import House
 from bench.place import CannotRunError, say
 
 READS = 5
@@ -24,19 +24,19 @@ ATLAS_EVERY_S = 0.25
 ATLAS_LIMIT_S = 600.0
 
 
-def site(house: House) -> str:
+def site(instance: BenchInstance) -> str:
     """The address of the coordinator without the path of its REST API."""
-    address = urlsplit(str(house.http.base_url))
+    address = urlsplit(str(instance.http.base_url))
     return f"{address.scheme}://{address.netloc}"
 
 
-def access(house: House) -> dict[str, str]:
-    return {"Authorization": house.http.headers["Authorization"]}
+def access(instance: BenchInstance) -> dict[str, str]:
+    return {"Authorization": instance.http.headers["Authorization"]}
 
 
-def page_client(house: House) -> httpx.Client:
-    headers = access(house) | {"Accept": "text/html"}
-    return httpx.Client(base_url=site(house), headers=headers, timeout=600.0, trust_env=False)
+def page_client(instance: BenchInstance) -> httpx.Client:
+    headers = access(instance) | {"Accept": "text/html"}
+    return httpx.Client(base_url=site(instance), headers=headers, timeout=600.0, trust_env=False)
 
 
 def read(http: httpx.Client, path: str) -> tuple[float, float]:
@@ -52,9 +52,9 @@ def read(http: httpx.Client, path: str) -> tuple[float, float]:
     return 1000 * (first - began), 1000 * (time.perf_counter() - began)
 
 
-def first_bytes(bench: str, house: House, pages: Mapping[str, str]) -> Iterator[Figure]:
+def first_bytes(bench: str, instance: BenchInstance, pages: Mapping[str, str]) -> Iterator[Figure]:
     """A figure for each page: how long its first byte takes."""
-    with page_client(house) as http:
+    with page_client(instance) as http:
         for name, path in pages.items():
             firsts, wholes = zip(*(read(http, path) for _ in range(READS)), strict=True)
             say(bench, f"{name}: first byte {middle(firsts):.0f} ms, whole {middle(wholes):.0f} ms")
@@ -70,11 +70,11 @@ def first_bytes(bench: str, house: House, pages: Mapping[str, str]) -> Iterator[
             )
 
 
-def wait_for_atlas(house: House) -> list[float]:
+def wait_for_atlas(instance: BenchInstance) -> list[float]:
     """Request the front page until the atlas is built; returns the milliseconds of each answer before that."""
     waits_ms: list[float] = []
     give_up = time.monotonic() + ATLAS_LIMIT_S
-    with page_client(house) as http:
+    with page_client(instance) as http:
         while True:
             began = time.perf_counter()
             answer = http.get("/")
@@ -87,13 +87,13 @@ def wait_for_atlas(house: House) -> list[float]:
 
 
 @contextmanager
-def asked_beside(house: House) -> Iterator[list[float]]:
+def asked_beside(instance: BenchInstance) -> Iterator[list[float]]:
     """Request /healthz again and again during the block, at least once; collects the milliseconds of each answer."""
     waits_ms: list[float] = []
     over = threading.Event()
 
     def ask() -> None:
-        with httpx.Client(base_url=site(house), timeout=600.0, trust_env=False) as http:
+        with httpx.Client(base_url=site(instance), timeout=600.0, trust_env=False) as http:
             while not waits_ms or not over.wait(ASKED_EVERY_S):
                 began = time.perf_counter()
                 http.get("/healthz").raise_for_status()

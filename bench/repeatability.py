@@ -20,9 +20,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.bench_instance import BenchInstance, coordinator, database, runner
 from bench.busy import busy
 from bench.figure import Figure
-from bench.house import House, coordinator, database, runner
 from bench.place import folder, say
 from bench.slowed import FACTOR, VARIABLE
 from coordinator.database.connection import engine as make_engine
@@ -68,10 +68,10 @@ def run() -> Iterator[Figure]:
     target = os.environ.get(TARGET) or "torch/cpu"
     loads = [int(loops) for loops in (os.environ.get(LOADS) or "0,2,8").split(",")]
     trials = []
-    with folder() as place, database(place) as dsn, coordinator(dsn, place) as house:
+    with folder() as place, database(place) as dsn, coordinator(dsn, place) as instance:
         for loops in loads:
             with busy(loops * len(os.sched_getaffinity(0)), place):
-                trials.append(_trial(house, place, dsn, target, loops, seed))
+                trials.append(_trial(instance, place, dsn, target, loops, seed))
             yield from judge(trials[-1], {"target": target, "seed": seed})
     if len(trials) > 1:
         yield between_loads(trials, {"target": target, "seed": seed})
@@ -115,11 +115,11 @@ def planted_among(functions: Sequence[str], seed: int) -> list[str]:
     return sorted(random.Random(seed).sample(sorted(functions), min(PLANTED, len(functions) // 2)))
 
 
-def _trial(house: House, place: Path, dsn: str, target: str, loops: int, seed: int) -> Trial:
-    first, again = (_campaign(house, place, target, []) for _ in range(2))
+def _trial(instance: BenchInstance, place: Path, dsn: str, target: str, loops: int, seed: int) -> Trial:
+    first, again = (_campaign(instance, place, target, []) for _ in range(2))
     before = _read_campaign(dsn, first, target)
     planted_functions = planted_among(list({measurement.function for measurement in before.levels}), seed)
-    slower = _campaign(house, place, target, planted_functions)
+    slower = _campaign(instance, place, target, planted_functions)
     return Trial(
         loops, before, _read_campaign(dsn, again, target), _read_campaign(dsn, slower, target), planted_functions
     )
@@ -217,19 +217,19 @@ def _read_campaign(dsn: str, campaign: int, target: str) -> Campaign:
     return asyncio.run(read())
 
 
-def _campaign(house: House, place: Path, target: str, slowed_functions: Sequence[str]) -> int:
+def _campaign(instance: BenchInstance, place: Path, target: str, slowed_functions: Sequence[str]) -> int:
     """A new runner of the target (its functions slowed as asked), and a whole campaign on it."""
     variables = {VARIABLE: json.dumps(list(slowed_functions))}
     with runner(target, place, module="bench.slowed", variables=variables) as (url, secret, _):
-        runner_id = house.register(url, secret)
+        runner_id = instance.register(url, secret)
         functions = [glob] if (glob := os.environ.get(FUNCTIONS)) else None
-        campaign = house.submit(runs=RUNS, functions=functions, suite="paper", timing="steady")
+        campaign = instance.submit(runs=RUNS, functions=functions, suite="paper", timing="steady")
         say(
             "repeatability",
             f"campaign {campaign} on {target}"
             + (f", {len(slowed_functions)} functions slowed" * bool(slowed_functions)),
         )
-        counters = house.wait(campaign, CAMPAIGN_LIMIT_S)["counters"]
+        counters = instance.wait(campaign, CAMPAIGN_LIMIT_S)["counters"]
         say("repeatability", f"campaign {campaign}: {counters['done']} jobs, {counters['passed']} passed")
-        house.remove(runner_id)
+        instance.remove(runner_id)
     return campaign

@@ -16,10 +16,10 @@ from pathlib import Path
 import asyncpg
 import psutil
 
+from bench.bench_instance import BenchInstance, coordinator, database, instant_runner
 from bench.ceiling import vacuum
 from bench.dispatch import submit_to_start
 from bench.figure import Figure, middle, spread
-from bench.house import House, coordinator, database, instant_runner
 from bench.instant_runner import SECRET
 from bench.place import folder, say
 
@@ -54,13 +54,13 @@ class Used:
 class Meter:
     """The CPU time of the coordinators and of PostgreSQL, whose backends come and go."""
 
-    def __init__(self, place: Path, houses: list[House]) -> None:
-        self._houses = [psutil.Process(house.pid) for house in houses]
+    def __init__(self, place: Path, instances: list[BenchInstance]) -> None:
+        self._instances = [psutil.Process(instance.pid) for instance in instances]
         pid = int((place / "postgres" / "cluster" / "postmaster.pid").read_text().split()[0])
         self._postmaster = psutil.Process(pid)
 
     def read(self) -> Used:
-        return Used(sum(map(_cpu_s, self._houses)), sum(map(_cpu_s, self._backends())))
+        return Used(sum(map(_cpu_s, self._instances)), sum(map(_cpu_s, self._backends())))
 
     def _backends(self) -> list[psutil.Process]:
         return [self._postmaster, *self._postmaster.children(recursive=True)]
@@ -78,24 +78,24 @@ def run() -> Iterator[Figure]:
     with folder() as place, database(place) as dsn:
         second = place / "second"
         second.mkdir()
-        with coordinator(dsn, place) as house, coordinator(dsn, second) as other:
-            meter = Meter(place, [house, other])
-            yield from _idle_fleet(place, dsn, house, meter)
-            yield from _outcomes(place, dsn, house, meter)
-            yield from _million_jobs(place, dsn, house, meter)
+        with coordinator(dsn, place) as instance, coordinator(dsn, second) as other:
+            meter = Meter(place, [instance, other])
+            yield from _idle_fleet(place, dsn, instance, meter)
+            yield from _outcomes(place, dsn, instance, meter)
+            yield from _million_jobs(place, dsn, instance, meter)
         logs = [(folder / "coordinator.log").read_text() for folder in (place, second)]
         away = sum(log.count("the database is away") for log in logs)
         yield Figure("outages_logged", away, "lines", target="none: the database was there", met=away == 0)
 
 
-def _idle_fleet(place: Path, dsn: str, house: House, meter: Meter) -> Iterator[Figure]:
+def _idle_fleet(place: Path, dsn: str, instance: BenchInstance, meter: Meter) -> Iterator[Figure]:
     with instant_runner(10, place, ["cpu"] * RUNNERS) as (url, _):
         runners = []
         for number in range(RUNNERS):
-            runners.append(house.register(f"{url}/{number}", SECRET))
+            runners.append(instance.register(f"{url}/{number}", SECRET))
             if number % 100 == 99:
                 say("scale", f"{number + 1} runners are registered")
-        house.wait(house.submit(runs=1))
+        instance.wait(instance.submit(runs=1))
         before, began = meter.read(), time.monotonic()
         time.sleep(IDLE_S)
         usage, took_s = meter.read().since(before), time.monotonic() - began
@@ -108,7 +108,7 @@ def _idle_fleet(place: Path, dsn: str, house: House, meter: Meter) -> Iterator[F
             met=usage.all / took_s < MOST_IDLE_CORES,
             detail={"seconds": took_s, "coordinators_cpu_s": usage.coordinators, "postgres_cpu_s": usage.postgres},
         )
-        starts = [submit_to_start(house, dsn) for _ in range(STARTS)]
+        starts = [submit_to_start(instance, dsn) for _ in range(STARTS)]
         yield Figure(
             "first_start",
             middle(starts),
@@ -119,18 +119,18 @@ def _idle_fleet(place: Path, dsn: str, house: House, meter: Meter) -> Iterator[F
             spread=spread(starts),
         )
         for runner in runners:
-            house.remove(runner)
+            instance.remove(runner)
 
 
-def _outcomes(place: Path, dsn: str, house: House, meter: Meter) -> Iterator[Figure]:
+def _outcomes(place: Path, dsn: str, instance: BenchInstance, meter: Meter) -> Iterator[Figure]:
     """A campaign of as many outcomes as a survey of whole frameworks has, beside a small one in the same run."""
     with instant_runner(CASES, place, [f"cpu{number}" for number in range(TARGETS)]) as (url, _):
-        runners = [house.register(f"{url}/{number}", SECRET) for number in range(TARGETS)]
+        runners = [instance.register(f"{url}/{number}", SECRET) for number in range(TARGETS)]
         rates, usages = [], []
         for functions in (["instant.function_??", "instant.function_???"], ["*"]):
             before = meter.read()
-            campaign = house.submit(runs=1, functions=functions)
-            campaign_state = house.wait(campaign, limit_s=1_800.0)
+            campaign = instance.submit(runs=1, functions=functions)
+            campaign_state = instance.wait(campaign, limit_s=1_800.0)
             jobs = campaign_state["counters"]["done"]
             usages.append((meter.read().since(before), jobs))
             rates.append(jobs / usages[-1][0].all)
@@ -153,18 +153,18 @@ def _outcomes(place: Path, dsn: str, house: House, meter: Meter) -> Iterator[Fig
             },
         )
         for runner in runners:
-            house.remove(runner)
+            instance.remove(runner)
 
 
-def _million_jobs(place: Path, dsn: str, house: House, meter: Meter) -> Iterator[Figure]:
+def _million_jobs(place: Path, dsn: str, instance: BenchInstance, meter: Meter) -> Iterator[Figure]:
     with instant_runner(MILLION // MILLION_RUNS, place) as (url, _):
-        runner = house.register(url, SECRET)
+        runner = instance.register(url, SECRET)
         # Autovacuum would do it beside what is measured.
         asyncio.run(vacuum(dsn))
         before, began = meter.read(), time.monotonic()
-        campaign = house.submit(runs=MILLION_RUNS)
+        campaign = instance.submit(runs=MILLION_RUNS)
         usage, took_s = meter.read().since(before), time.monotonic() - began
-        house.remove(runner)
+        instance.remove(runner)
         say("scale", f"a million jobs: {usage.all:.1f} s of CPU, {took_s:.0f} s")
     plain = asyncio.run(_plain_insert(dsn))
     yield Figure(
@@ -180,7 +180,7 @@ def _million_jobs(place: Path, dsn: str, house: House, meter: Meter) -> Iterator
     )
     asyncio.run(vacuum(dsn))
     before, began = meter.read(), time.monotonic()
-    house.cancel(campaign)
+    instance.cancel(campaign)
     usage, took_s = meter.read().since(before), time.monotonic() - began
     yield Figure(
         "cancel_a_million",

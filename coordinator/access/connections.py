@@ -66,15 +66,15 @@ class BoundedProtocol(H11Protocol):
     def _crowds(self, others: Sequence[BoundedProtocol]) -> Iterator[tuple[list[BoundedProtocol], int]]:
         """The groups with which it shares a limit, the smallest first. Ports have separate limits, so crowding one
         leaves the other free."""
-        at_door = [other for other in others if other.door == self.door]
-        yield [other for other in at_door if other.address == self.address], self.bounds.address_connections
-        if self.door == self.runners_port:
-            yield at_door, self.bounds.runner_connections
+        on_port = [other for other in others if other.local_port == self.local_port]
+        yield [other for other in on_port if other.address == self.address], self.bounds.address_connections
+        if self.local_port == self.runners_port:
+            yield on_port, self.bounds.runner_connections
         yield [other for other in others if other in self.connections], self.bounds.connections
 
     @property
-    def door(self) -> int | None:
-        """The local port of the connection."""
+    def local_port(self) -> int | None:
+        """The port of this machine that the client called."""
         return self.server[1] if self.server else None
 
     @property

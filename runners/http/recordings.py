@@ -21,7 +21,7 @@ MOST_RECORDINGS = 20
 """Maximum number of recordings of one runner; each adds its cases to the catalogue."""
 
 
-class RecordingDoor:
+class RecordingInbox:
     """The recordings that a runner has accepted, over all its boots."""
 
     def __init__(self, framework: str, folder: Path) -> None:

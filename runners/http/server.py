@@ -34,7 +34,7 @@ from runners.errors import (
     TrimmedError,
 )
 from runners.http.access import Access
-from runners.http.recordings import MAX_RECORDING, RecordingDoor
+from runners.http.recordings import MAX_RECORDING, RecordingInbox
 from runners.isolation.attempts import Attempts, Executor, Task
 from runners.isolation.events import EventLog
 from runners.isolation.observations import printable
@@ -70,9 +70,9 @@ class Service:
         executor: Executor,
         access: Access,
         heartbeat_s: float = HEARTBEAT_S,
-        door: RecordingDoor | None = None,
+        inbox: RecordingInbox | None = None,
     ) -> None:
-        """``door`` accepts recordings; None if the runner takes none."""
+        """``inbox`` accepts recordings; None if the runner takes none."""
         self.info = info
         self.offer = offer
         self.log = log
@@ -80,7 +80,7 @@ class Service:
         self.access = access
         self.heartbeat_s = heartbeat_s
         self.attempts = Attempts(info.queue_limit)
-        self._door = door
+        self._inbox = inbox
 
     def post(self, batch: JobBatch) -> list[Receipt]:
         """Accept the jobs of a batch, or give the reason for each refused one."""
@@ -118,10 +118,10 @@ class Service:
 
     def accept(self, recording: Recording) -> AcceptedRecording:
         """Accept a recording, which becomes a suite of the next boot."""
-        if self._door is None:
+        if self._inbox is None:
             raise ClosedDoorError("this runner accepts no recordings: start it with --accept-recordings to allow them")
         executor = self.executor
-        return self._door.take(recording, is_busy=bool(executor.queued or executor.starting or executor.running()))
+        return self._inbox.take(recording, is_busy=bool(executor.queued or executor.starting or executor.running()))
 
     async def events(self, after: int) -> AsyncIterator[bytes]:
         """Batches of event lines after number ``after``; a heartbeat if there is nothing else to send."""

@@ -30,7 +30,7 @@ from runners.http.access import Access
 from runners.http.boot import Boot
 from runners.http.description import describe
 from runners.http.enrolment import EnrolmentOptions, enrol
-from runners.http.recordings import RecordingDoor
+from runners.http.recordings import RecordingInbox
 from runners.http.server import Service, build
 from runners.http.watchdog import watch
 from runners.isolation import scratch
@@ -101,7 +101,7 @@ async def serve(options: ServeOptions) -> int:
     stop_requested = asyncio.create_task(stop.wait())
     refusal: asyncio.Task[str] | None = None
     boot = options.boot()
-    with _door(options) as door:
+    with _inbox(options) as inbox:
         try:
             while True:
                 starting = asyncio.create_task(_start(options, boot))
@@ -112,33 +112,33 @@ async def serve(options: ServeOptions) -> int:
                 try:
                     info, offer = await starting
                 except UnservableError as error:
-                    if door is None or (suite := door.drop()) is None:
+                    if inbox is None or (suite := inbox.drop()) is None:
                         raise
                     _say(f"{suite} is not served: {error}")
                     await boot.supervisor.close()
-                    boot = options.boot(door.paths)
+                    boot = options.boot(inbox.paths)
                     continue
-                if door is not None:
-                    door.keep()
+                if inbox is not None:
+                    inbox.keep()
                 access.tell_secrets(boot.supervisor.redaction.hide)
-                service = Service(info, offer, boot.log, boot.supervisor, access, options.heartbeat_s, door)
+                service = Service(info, offer, boot.log, boot.supervisor, access, options.heartbeat_s, inbox)
                 # Each boot listens on a copy of the socket. While none does, connections wait at the original.
                 async with Listener(build(service), listening.dup()):
                     if refusal is None:
                         announce(options, secret, info, listening)
                         refusal = asyncio.create_task(_refusal(options.enrolment, listening, access))
-                    acceptance = None if door is None else door.accepted
+                    acceptance = None if inbox is None else inbox.accepted
                     await _first_of(stop_requested, boot.supervisor.broken, refusal, acceptance)
                     boot.log.close()
                 if refusal.done():
                     raise UnservableError(refusal.result())
                 if boot.supervisor.broken.is_set():
                     raise UnservableError(f"no further case can be run: {boot.supervisor.failure}")
-                if stop_requested.done() or door is None:
+                if stop_requested.done() or inbox is None:
                     return 0
                 # A supervisor that ends kills all children of this process, so the next one must start afterwards.
                 await boot.supervisor.close()
-                boot = options.boot(door.paths)
+                boot = options.boot(inbox.paths)
         finally:
             await boot.supervisor.close()
             watching.cancel()
@@ -155,14 +155,14 @@ async def _first_of(*ends: asyncio.Future[Any] | asyncio.Event | None) -> None:
 
 
 @contextlib.contextmanager
-def _door(options: ServeOptions) -> Iterator[RecordingDoor | None]:
+def _inbox(options: ServeOptions) -> Iterator[RecordingInbox | None]:
     """The acceptance of recordings, if it is enabled."""
     if not options.accept_recordings:
         yield None
         return
     files = scratch.Scratch()
     try:
-        yield RecordingDoor(options.framework, Path(files.folder))
+        yield RecordingInbox(options.framework, Path(files.folder))
     finally:
         files.close()
 

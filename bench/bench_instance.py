@@ -43,7 +43,7 @@ def database(place: Path) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class House:
+class BenchInstance:
     """A running coordinator, used only through its REST API."""
 
     http: httpx.Client
@@ -90,7 +90,7 @@ class House:
 
 
 @contextlib.contextmanager
-def coordinator(dsn: str, place: Path) -> Iterator[House]:
+def coordinator(dsn: str, place: Path) -> Iterator[BenchInstance]:
     """The coordinator as a process of its own, under uvicorn."""
     port, log = free_port(), place / "coordinator.log"
     command = [
@@ -108,7 +108,7 @@ def coordinator(dsn: str, place: Path) -> Iterator[House]:
             timeout=60.0,
             trust_env=False,
         ) as http:
-            yield House(http, child.pid)
+            yield BenchInstance(http, child.pid)
 
 
 @contextlib.contextmanager
@@ -141,11 +141,11 @@ def runner(
 
 
 @contextlib.contextmanager
-def instant_house(place: Path, dsn: str, cases: int) -> Iterator[tuple[House, int]]:
-    """Coordinator and instant runner, registered; the house and the runner's pid."""
-    with coordinator(dsn, place) as house, instant_runner(cases, place) as (url, pid):
-        house.register(url, SECRET)
-        yield house, pid
+def instant_instance(place: Path, dsn: str, cases: int) -> Iterator[tuple[BenchInstance, int]]:
+    """Coordinator and instant runner, registered; the instance and the runner's pid."""
+    with coordinator(dsn, place) as instance, instant_runner(cases, place) as (url, pid):
+        instance.register(url, SECRET)
+        yield instance, pid
 
 
 def _alive(url: str) -> bool | None:
