@@ -21,8 +21,6 @@ from tests.frameworks.common.host_work_claims import (
 )
 from tests.frameworks.common.running import run
 
-__all__ = ["test_a_shared_honest_call_is_not_accused", "test_a_shared_plant_is_seen"]
-
 ROOT = Path(__file__).parents[3]
 
 

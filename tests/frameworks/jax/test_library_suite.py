@@ -19,23 +19,6 @@ from tests.frameworks.common.library_claims import (
     test_wrong_functions_are_noticed,
 )
 
-__all__ = [
-    "test_a_method_of_an_array_is_that_of_the_array_itself",
-    "test_a_named_value_is_an_object_of_jaxs",
-    "test_every_case_is_right_on_the_cpu",
-    "test_every_case_says_what_judged_it",
-    "test_every_public_name_of_its_modules_is_charted_or_left_out",
-    "test_it_charts_hundreds_of_functions_by_their_canonical_names",
-    "test_the_catalogue_is_read_without_jax",
-    "test_the_file_is_small_and_names_its_jax",
-    "test_the_quick_form_meets_every_kind_of_a_functions_inputs",
-    "test_the_revision_of_paper_does_not_depend_on_it",
-    "test_what_is_left_out_is_counted_by_its_reason",
-    "test_what_people_call_is_charted",
-    "test_wrong_functions_are_noticed",
-]
-
-
 SURFACES = library.PROJECT / "coordinator" / "catalogue" / "data" / "surfaces"
 
 

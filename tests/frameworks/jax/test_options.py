@@ -6,8 +6,3 @@ from tests.frameworks.common.option_claims import (
     test_the_options_of_a_case_say_how_it_calls_its_function,
     test_the_options_that_were_recorded_are_those_of_the_calls,
 )
-
-__all__ = [
-    "test_the_options_of_a_case_say_how_it_calls_its_function",
-    "test_the_options_that_were_recorded_are_those_of_the_calls",
-]

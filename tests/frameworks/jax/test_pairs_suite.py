@@ -15,15 +15,6 @@ from tests.frameworks.common.pair_claims import (
     test_its_files_are_small_and_count_what_is_left_out,
 )
 
-__all__ = [
-    "test_a_pair_is_drawn_as_it_is_stored",
-    "test_every_pair_is_right_on_the_cpu",
-    "test_it_has_hundreds_of_pairs_that_programs_have",
-    "test_its_catalogue_is_read_without_the_framework",
-    "test_its_files_are_small_and_count_what_is_left_out",
-    "test_the_first_function_is_called",
-]
-
 
 def test_the_first_function_is_called(cpu: Device) -> None:
     pairs.assert_the_first_function_is_called(cpu, FRAMEWORK, "jax.numpy.exp", "jax.numpy.log")

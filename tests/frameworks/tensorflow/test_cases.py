@@ -11,11 +11,4 @@ from tests.frameworks.common.case_claims import (
     test_the_functions_of_the_study_are_charted,
 )
 
-__all__ = [
-    "test_case_ids_are_unique",
-    "test_every_case_is_right_on_the_cpu",
-    "test_every_exception_names_a_case_or_a_function_that_is_charted",
-    "test_the_functions_of_the_study_are_charted",
-]
-
 pytestmark = pytest.mark.every_change

@@ -7,5 +7,3 @@ from tests.frameworks.common.host_work_claims import (
     test_a_shared_plant_is_seen,
     try_out,
 )
-
-__all__ = ["test_a_shared_honest_call_is_not_accused", "test_a_shared_plant_is_seen", "try_out"]

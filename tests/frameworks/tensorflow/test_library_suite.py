@@ -25,26 +25,6 @@ from tests.frameworks.common.library_claims import (
     test_wrong_functions_are_noticed,
 )
 
-__all__ = [
-    "test_an_array_of_another_dtype_than_the_device_gives_is_refused",
-    "test_every_case_is_right_on_the_cpu",
-    "test_every_case_says_what_judged_it",
-    "test_every_public_function_is_charted_or_left_out_with_a_reason",
-    "test_frozen_functions_have_their_canonical_names",
-    "test_functions_by_hand_have_public_names",
-    "test_inputs_that_an_operation_wants_in_order_are",
-    "test_it_charts_each_name_once",
-    "test_other_names_are_of_the_same_objects",
-    "test_the_catalogue_is_read_without_tensorflow",
-    "test_the_files_are_small",
-    "test_the_quick_form_has_cases_of_every_function",
-    "test_the_revision_of_paper_does_not_depend_on_it",
-    "test_what_is_left_out_is_counted_by_its_reason",
-    "test_what_people_call_is_charted",
-    "test_wrong_functions_are_noticed",
-]
-
-
 SURFACES = library.PROJECT / "coordinator" / "catalogue" / "data" / "surfaces"
 
 

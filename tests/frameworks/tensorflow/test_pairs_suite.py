@@ -21,17 +21,6 @@ from tests.frameworks.common.pair_claims import (
     test_its_files_are_small_and_count_what_is_left_out,
 )
 
-__all__ = [
-    "test_a_device_that_compiles_takes_both_as_one_program",
-    "test_a_pair_is_drawn_as_it_is_stored",
-    "test_every_pair_is_right_on_the_cpu",
-    "test_it_has_hundreds_of_pairs_that_programs_have",
-    "test_its_catalogue_is_read_without_the_framework",
-    "test_its_files_are_small_and_count_what_is_left_out",
-    "test_only_an_eager_tensor_has_a_value_before_the_program_runs",
-    "test_the_first_function_is_called",
-]
-
 
 def test_the_first_function_is_called(cpu: Device) -> None:
     pairs.assert_the_first_function_is_called(cpu, FRAMEWORK, "tf.exp", "tf.math.log")

@@ -13,11 +13,6 @@ from runners.tensorflow import FRAMEWORK
 from tests.frameworks.common.refusal_claims import test_a_case_is_marked_as_a_refusal_if_it_is_one
 from tests.frameworks.common.running import cases
 
-__all__ = [
-    "test_a_case_is_marked_as_a_refusal_if_it_is_one",
-    "test_a_function_that_xla_refuses_succeeds_in_no_case_and_has_no_latency",
-]
-
 
 @pytest.mark.parametrize("name", ["tf.data.Dataset.shard", "tf.random.gamma"])
 def test_a_function_that_xla_refuses_succeeds_in_no_case_and_has_no_latency(

@@ -30,19 +30,6 @@ from tests.frameworks.common.docs_claims import (
 )
 from tests.frameworks.common.running import run
 
-__all__ = [
-    "test_an_example_runs_on_the_forced_device",
-    "test_an_example_that_turns_a_setting_does_not_hurt_the_next",
-    "test_an_example_that_turns_what_cannot_be_put_back_is_refused",
-    "test_an_example_with_another_value_is_noticed",
-    "test_every_example_is_right_on_the_cpu",
-    "test_every_function_says_whether_it_is_compared",
-    "test_every_public_name_is_charted_or_left_out_with_a_reason",
-    "test_the_catalogue_is_read_without_the_framework",
-    "test_the_files_are_small_and_name_their_release",
-    "test_what_is_left_out_is_counted_by_its_reason",
-]
-
 
 @pytest.fixture(scope="module")
 def functions() -> list[Function]:

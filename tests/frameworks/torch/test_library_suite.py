@@ -24,21 +24,6 @@ from tests.frameworks.common.library_claims import (
 )
 from tests.frameworks.common.running import run
 
-__all__ = [
-    "test_a_planted_wrong_function_is_noticed",
-    "test_an_array_is_laid_out_with_its_strides",
-    "test_every_case_is_right_on_the_cpu",
-    "test_every_case_says_what_judged_it",
-    "test_it_charts_hundreds_of_functions_each_once",
-    "test_no_alias_is_charted_beside_its_function",
-    "test_the_catalogue_is_read_without_torch",
-    "test_the_file_is_small_and_names_its_torch",
-    "test_the_quick_form_meets_every_kind_of_a_functions_inputs",
-    "test_the_revision_of_paper_does_not_depend_on_it",
-    "test_what_is_left_out_is_counted_by_its_reason",
-    "test_what_people_call_is_charted",
-]
-
 
 @pytest.fixture(scope="module")
 def functions() -> list[Function]:

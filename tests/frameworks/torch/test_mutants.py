@@ -17,13 +17,6 @@ from tests.frameworks.common.running import cases, run
 from tests.frameworks.common.selection import Selection, check_cases
 from tests.frameworks.common.subject import Subject
 
-__all__ = [
-    "test_a_slightly_wrong_function_is_noticed",
-    "test_a_wrong_distribution_is_noticed",
-    "test_an_input_that_is_written_over_is_noticed",
-    "test_zeros_after_the_first_result_are_noticed",
-]
-
 RANDOM = ("torch.multinomial", "torch.randperm")
 NOT_ABOUT_THE_DISTRIBUTION = {
     "torch.randperm/the-same-seed-repeats": "a loaded permutation repeats as well",

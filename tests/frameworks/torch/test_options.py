@@ -10,11 +10,6 @@ from tests.frameworks.common.option_claims import (
 )
 from tests.frameworks.common.running import cases
 
-__all__ = [
-    "test_the_options_of_a_case_say_how_it_calls_its_function",
-    "test_the_options_that_were_recorded_are_those_of_the_calls",
-]
-
 
 def test_cases_of_where_tell_its_two_forms_apart() -> None:
     """With one argument it searches, and the shape of its result depends on values; with three it chooses."""

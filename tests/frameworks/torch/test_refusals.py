@@ -5,7 +5,3 @@ from __future__ import annotations
 from tests.frameworks.common.refusal_claims import (
     test_a_case_is_marked_as_a_refusal_if_it_is_one,
 )
-
-__all__ = [
-    "test_a_case_is_marked_as_a_refusal_if_it_is_one",
-]
