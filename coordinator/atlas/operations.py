@@ -61,6 +61,11 @@ class TargetOperations:
     named: int
     """Those of them whose evidence names an operation."""
 
+    @property
+    def ways(self) -> Sequence[Met]:
+        """The ways in which any case met one: a table has no column for others."""
+        return [met for met in Met if any(one.cases(met) for one in self.operations)]
+
 
 def operations_met(cases: Iterable[CaseEvidence]) -> tuple[MetOperation, ...]:
     """The operations that cases of one function met, those of most cases first; without work of the host."""

@@ -63,6 +63,7 @@ def test_a_target_has_its_operations_with_their_functions_and_says_how_many_case
     }
     assert sort.functions_that_met(Met.diverged) == [("torch.unique", 1)]
     assert (on_xla.cases, on_xla.named) == (5, 4)
+    assert on_xla.ways == [Met.fell_back, Met.failed, Met.diverged]
 
 
 def test_functions_of_the_host_are_in_no_operation() -> None:
@@ -105,6 +106,8 @@ def test_a_reader_gets_from_a_target_by_an_operation_to_its_functions_and_back(s
     assert of_operation in Links(of_function).paths
     assert "Ran on the host in 2 cases:" in of_operation.read_text()
     assert "4 of 5 such cases name one" in of_target.read_text()
+    assert "differed from the host" in of_target.read_text()
+    assert "has no lowering" not in of_target.read_text()
 
 
 def test_names_that_differ_in_case_have_pages_of_their_own(site: Path) -> None:
