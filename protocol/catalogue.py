@@ -103,9 +103,9 @@ def ambiguity(catalogue: Catalogue) -> str | None:
 def representatives(cases: Iterable[CatalogueCase]) -> frozenset[str]:
     """The ids of the cases that are timed if not every case is: one per function, and each of a second shape.
 
-    A refusal, a gradient, a random result, an empty or broadcast input and an odd dtype say less of how slow a function
-    is than a plain call does; of cases alike in that it is the first, as suites begin with the usual call. The first
-    call in a second shape is timed besides: only its own case shows how long it takes.
+    A plain call shows best how slow a function is: no refusal, gradient or random result, no empty or broadcast input,
+    no unusual dtype. Of several such cases the first is taken, because suites begin with the usual call. The case of a
+    second shape is timed too, because no other case shows how long that call takes.
     """
     recompiled_ids: set[str] = set()
     best: dict[str, tuple[tuple[bool, ...], str]] = {}

@@ -19,7 +19,7 @@ class Message(BaseModel):
 
 
 def first_fault(error: ValidationError) -> str:
-    """Where a message is wrong first, and how: ``outcome.timing.cold_ms: must be a finite number``."""
+    """The first fault of a message, with its place: ``outcome.timing.cold_ms: must be a finite number``."""
     fault = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in fault["loc"])
     return f"{where}: {words_of(fault)}" if where else words_of(fault)

@@ -282,7 +282,7 @@ def write_evidence(
 
 
 def _prefix(place: Path) -> str:
-    """The way from the working directory to the folder that the paths of sites are in; empty if it is not in there."""
+    """The path from the working directory to the folder of the sites' paths; empty if the folder is outside of it."""
     folder = place if place.is_dir() else place.parent
     try:
         within = folder.resolve().relative_to(Path.cwd())

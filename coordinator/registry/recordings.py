@@ -16,7 +16,8 @@ async def send(
 ) -> AcceptedRecording:
     """Send the recording; returns the suite that it will be. Raises a ``RunnerError`` if the runner does not accept it.
 
-    The runner decides. Its next boot registers the suite, as that of any runner that starts again.
+    The runner decides. If it accepts, it begins a new boot, and the coordinator registers the new suite as after any
+    restart.
     """
     async with engine.connect() as connection:
         address = await store.find_address(connection, runner_id)

@@ -216,6 +216,6 @@ def _on_target(term: OnTarget, rule: CountingRule, name: str) -> tuple[str, Any]
 
 
 def pattern(term: NameTerm) -> str:
-    """A LIKE pattern: a glob, or, of a bare word without any wildcard, what stands anywhere in the name."""
+    """A LIKE pattern of a glob. A word without a wildcard matches anywhere in the name."""
     bare = term.of == "bare" and "*" not in term.glob and "?" not in term.glob
     return like_pattern(f"*{term.glob}*" if bare else term.glob)

@@ -37,7 +37,7 @@ class _Showing(ast.NodeTransformer):
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """A function may be run where TensorFlow calls it, and prints for that."""
+        """Leave functions of the example as they are, because TensorFlow may call them."""
         return node
 
 

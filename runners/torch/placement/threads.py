@@ -11,7 +11,7 @@ from typing import Any
 
 @contextmanager
 def entered_by_threads(watch: Callable[[], AbstractContextManager[Any]]) -> Iterator[None]:
-    """Every thread that starts meanwhile works within a watch of its own, to its end."""
+    """During the block, every new thread starts inside a watch of its own, which lasts until the thread ends."""
 
     def enter(frame: Any, event: str, argument: Any) -> None:
         # The profiling hook of threads is their only public one: it is called at the thread's first step, once.
