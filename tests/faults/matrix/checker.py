@@ -98,7 +98,7 @@ class Violation:
 
 
 def no_job_lost(observation: Observation) -> Iterator[str]:
-    """Every job of a campaign ends as exactly one of done and cancelled; none is missing."""
+    """Every job of a campaign ends as done or as cancelled; none is missing."""
     by_campaign = Counter(job["campaign_id"] for job in observation.jobs)
     for campaign, count in observation.planned.items():
         if by_campaign[campaign] != count:
@@ -111,7 +111,7 @@ def no_job_lost(observation: Observation) -> Iterator[str]:
 
 
 def no_job_doubled(observation: Observation) -> Iterator[str]:
-    """One job for a case, a target and a run; one outcome for a job that is done, none for another."""
+    """Each case, target and run has one job. A job that is done has one outcome, any other none."""
     places = Counter((job["campaign_id"], job["target_id"], job["case_id"], job["run"]) for job in observation.jobs)
     yield from (f"{count} jobs for {place}" for place, count in places.items() if count > 1)
     outcomes = Counter(outcome["job_id"] for outcome in observation.outcomes)
@@ -125,7 +125,7 @@ def no_job_doubled(observation: Observation) -> Iterator[str]:
 
 
 def outcomes_have_leases(observation: Observation) -> Iterator[str]:
-    """An outcome is of an attempt that was given to its runner, and ended with it."""
+    """An outcome belongs to an attempt that its runner was given, and the attempt ended with it."""
     attempts = {(attempt["job_id"], attempt["attempt"]): attempt for attempt in observation.attempts}
     for outcome in observation.outcomes:
         attempt = attempts.get((outcome["job_id"], outcome["attempt"]))
@@ -139,7 +139,7 @@ def outcomes_have_leases(observation: Observation) -> Iterator[str]:
 
 
 def outcomes_are_their_reporters_own(observation: Observation) -> Iterator[str]:
-    """What a scripted runner's outcome says inside is what its row says outside, and that runner sent it."""
+    """The origin that a scripted runner wrote into an outcome equals its row, and that runner sent it."""
     jobs = {job["id"]: job for job in observation.jobs}
     attempts = {(attempt["job_id"], attempt["attempt"]): attempt for attempt in observation.attempts}
     for outcome in observation.outcomes:
@@ -174,7 +174,7 @@ def outcomes_are_their_reporters_own(observation: Observation) -> Iterator[str]:
 
 
 def first_finish_counts(observation: Observation) -> Iterator[str]:
-    """Of two finishes of one attempt, the one that was reported first is the outcome."""
+    """Of two finishes of one attempt, the first one is the outcome."""
     first: dict[tuple[str, int, str], int] = {}
     for name, nonces in observation.reported.items():
         # An attempt whose finish cannot be read is made again, and the next finish is the first.
@@ -201,7 +201,7 @@ def first_finish_counts(observation: Observation) -> Iterator[str]:
 
 
 def hazards_are_themselves(observation: Observation) -> Iterator[str]:
-    """What a case of the real runner does is known: an outcome that cannot be its own is another's."""
+    """The real runner's outcomes are possible results of their cases; another result would be another case's."""
     jobs = {job["id"]: job for job in observation.jobs}
     expected_endings = {
         "hazards.nap": {"returned"},
@@ -220,7 +220,7 @@ def hazards_are_themselves(observation: Observation) -> Iterator[str]:
 
 
 def none_past_its_time(observation: Observation) -> Iterator[str]:
-    """No case goes on past its limit and the grace, but for a timeout, which says for how long it could not be stopped.
+    """No case runs longer than its limit and the grace, except a timeout, by the time until it was stopped.
 
     What a fault held up is not counted: its time, and after it as long as it takes to notice a dead peer.
     """
@@ -254,7 +254,7 @@ def numbers_are_numbers(observation: Observation) -> Iterator[str]:
 
 
 def counters_equal_rows(observation: Observation) -> Iterator[str]:
-    """The counters of every campaign and target are what a count of its rows gives."""
+    """The counters of every campaign and target equal the number of its rows."""
     counts_by_target: dict[tuple[int, int], Counter[str]] = defaultdict(Counter)
     for job in observation.jobs:
         counts_by_target[job["campaign_id"], job["target_id"]].update(["total", job["state"]])
@@ -269,7 +269,7 @@ def counters_equal_rows(observation: Observation) -> Iterator[str]:
 
 
 def tries_are_bounded(observation: Observation) -> Iterator[str]:
-    """A job is not lost more often than is retried, and not given away for ever."""
+    """A job is lost no more often than the limit of retries, and is not handed out forever."""
     for job in observation.jobs:
         if job["lost"] > MOST_LOST:
             yield f"job {job['id']} was lost {job['lost']} times"
@@ -293,7 +293,7 @@ def nothing_left_behind(observation: Observation) -> Iterator[str]:
 
 
 def pages_answer(observation: Observation) -> Iterator[str]:
-    """No page answers with an error of its own making; one that cannot answer now says when to come back."""
+    """No page answers with a status of 500 or more, except 503 with the time to try again."""
     for answer, count in Counter(observation.answers).items():
         if answer.status == 503 and answer.retry_after is not None:
             continue
