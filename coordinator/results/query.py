@@ -55,7 +55,7 @@ class NameTerm:
 
 @dataclass(frozen=True)
 class VerdictTerm:
-    """One of these verdicts on a target."""
+    """A term that matches if the function has one of these verdicts on the target."""
 
     target: Selector | None
     words: tuple[str, ...]

@@ -131,7 +131,7 @@ class JaxRecordingDialect:
         return value if isinstance(value, enum.Enum) else None
 
     def carries(self, last: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-        """Data that are on the host; a number by itself goes into the program."""
+        """Whether the call brings data from the host. A single number does not: it is part of the program."""
         return any(isinstance(value, (np.ndarray, list, tuple, dict)) for value in args[:1])
 
     def quiet(self) -> AbstractContextManager[Any]:

@@ -156,7 +156,7 @@ class TensorFlowRecordingDialect:
         return _form(value) if self.is_array(value) else None
 
     def carries(self, last: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-        """Data that are on the host; a number by itself goes into the program."""
+        """Whether the call brings data from the host. A single number does not: it is part of the program."""
         return any(isinstance(value, (np.ndarray, list, tuple)) for value in args[:1])
 
     def quiet(self) -> AbstractContextManager[Any]:

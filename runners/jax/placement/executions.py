@@ -40,7 +40,7 @@ _PUTS = ("batched_device_put", "batched_copy_array_to_devices_with_sharding")
 
 @contextmanager
 def watch(proof: Proof, on_device: OnDevice, handle: jax.Device) -> Iterator[None]:
-    """Count the executions on the device meanwhile, and judge all that went elsewhere or by the host."""
+    """Count the executions on the device during the block, and judge those elsewhere and all transfers by the host."""
     record, on_device = CallRecord(), cache(on_device)
     copies = HostCopies(record)
     executions = _Executions(proof, record, on_device, copies.note_program)

@@ -114,7 +114,7 @@ def must_compile(name: str) -> bool:
 
 
 def body(name: str) -> list[BodyOperation]:
-    """All that a function holds that does some work, functions that it calls or branches to included."""
+    """The operations of a function that do work, including those of functions that it calls or branches to."""
     return list(_body(name, set()))
 
 

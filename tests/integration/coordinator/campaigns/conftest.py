@@ -9,10 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from coordinator.campaigns.request import CampaignRequest
 from coordinator.registry import store as registry
 from coordinator.registry import suites
-from protocol import PROTOCOL_VERSION
 from protocol.catalogue import CatalogueCase, CatalogueSuite
-from protocol.enums import DeviceClass
-from protocol.runner import Fingerprint, RunnerInfo
+from tests.runner_info import runner_info
 
 CASES = 10
 
@@ -25,22 +23,11 @@ def request(runs: int) -> CampaignRequest:
 async def fleet(engine: AsyncEngine) -> AsyncEngine:
     """One live runner of a suite of ten cases."""
     cases = [CatalogueCase(id=f"torch.cat/{number}", function="torch.cat") for number in range(CASES)]
-    info = RunnerInfo(
-        boot_id="boot-1",
-        protocol=PROTOCOL_VERSION,
-        framework="torch",
-        version="2.9.0",
-        device="cpu",
-        device_class=DeviceClass.cpu,
-        device_count=1,
-        queue_limit=256,
-        fingerprint=Fingerprint(hardware="a CPU", environment="abc", host="here", system="Linux", python="3.11"),
-    )
     async with engine.begin() as connection:
         suite_id = await suites.store_suite(
             connection, "torch", CatalogueSuite(name="paper", revision="r1", cases=cases)
         )
-        runner_id = await registry.store_runner(connection, None, info, url="http://runner", secret="secret")
+        runner_id = await registry.store_runner(connection, None, runner_info(), url="http://runner", secret="secret")
         await registry.store_offer(connection, runner_id, [suite_id])
         await connection.execute(text("UPDATE runners SET state = 'online'"))
     return engine

@@ -15,10 +15,9 @@ from coordinator.dispatch.queue import HeldJob
 from coordinator.registry import ownership, suites
 from coordinator.registry import store as registry
 from coordinator.targets.selectors import TargetName
-from protocol import PROTOCOL_VERSION
 from protocol.catalogue import CatalogueCase, CatalogueSuite
-from protocol.enums import DeviceClass
-from protocol.runner import Fingerprint, RunnerInfo
+from protocol.runner import RunnerInfo
+from tests.runner_info import runner_info
 
 TOKEN = "0123456789abcdef"
 URL, SECRET = "http://runner", "secret"
@@ -55,20 +54,6 @@ class Place:
                 suites=[self.suite_id],
                 limit=limit,
             )
-
-
-def runner_info(boot_id: str = "boot-1") -> RunnerInfo:
-    return RunnerInfo(
-        boot_id=boot_id,
-        protocol=PROTOCOL_VERSION,
-        framework="torch",
-        version="2.9.0",
-        device="cpu",
-        device_class=DeviceClass.cpu,
-        device_count=1,
-        queue_limit=256,
-        fingerprint=Fingerprint(hardware="a CPU", environment="abc", host="here", system="Linux", python="3.11"),
-    )
 
 
 async def add_runner(connection: AsyncConnection, info: RunnerInfo, suite_id: int, **address: str) -> int:

@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 from coordinator.campaigns import plan
-from protocol import PROTOCOL_VERSION, bundle
+from protocol import bundle
 from protocol.bundle import BundledOutcome, BundleHeader
 from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite
-from protocol.enums import DeviceClass, Ending, Verdict
+from protocol.enums import Ending, Verdict
 from protocol.outcomes import Outcome
-from protocol.runner import Fingerprint, RunnerInfo
 from runners.cli.bundle import BundleWriter, differences
 from runners.cli.charting import progress_line, select, tasks
 from runners.errors import BundleError
+from tests.runner_info import runner_info
 
 NAMES = ("f/a", "f/b", "g/a")
 
@@ -29,18 +29,7 @@ def _header(**changes: Any) -> BundleHeader:
     suite = CatalogueSuite(
         name="paper", revision="r1", cases=[CatalogueCase(id=name, function=name[0]) for name in NAMES]
     )
-    runner = RunnerInfo(
-        boot_id=f"boot {datetime.now(UTC)}",
-        protocol=PROTOCOL_VERSION,
-        framework="torch",
-        version="2.9.0",
-        device="cpu",
-        device_class=DeviceClass.cpu,
-        device_count=1,
-        queue_limit=512,
-        fingerprint=Fingerprint(hardware="a CPU", environment="abc", host="here", system="Linux", python="3.11"),
-    )
-    fields = {"suite": suite, "runner": runner} | changes
+    fields = {"suite": suite, "runner": runner_info(f"boot {datetime.now(UTC)}")} | changes
     return BundleHeader(portolan="1", begun_at=datetime.now(UTC), functions=["*"], runs=2, **fields)
 
 
