@@ -63,6 +63,8 @@ class AssessmentReport:
         """One sentence with the main result."""
         serious = self.assessment.serious
         where = f"On {self.target.short}"
+        if self.version_warning:
+            where += f" (charted for {self.target.version}, while {self.installed} is installed)"
         if serious:
             return f"{where} this code calls {self._kinds_of(serious)}."
         if not self.assessment.charted and not self.assessment.unknown:

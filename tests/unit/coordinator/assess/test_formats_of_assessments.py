@@ -67,10 +67,10 @@ def assessment_report(assessment: Assessment) -> AssessmentReport:
 def test_the_first_line_of_the_terminal_is_what_to_act_on(assessment_report: AssessmentReport) -> None:
     text = text_of(assessment_report)
     assert " ".join(text.split()).startswith(
-        "On torch/xla this code calls 1 function that gives wrong values without an error (torch.wrong at "
-        "src/train.py:3) and 1 function that fails (torch.foo at src/train.py:2). torch 2.8.0+cpu is installed here, "
-        "but the evidence is for 2.9.0: results may differ. Evidence: torch 2.9.0 on xla (AMD EPYC), charted on "
-        "2026-11-28, suite library; ships with Portolan."
+        "On torch/xla (charted for 2.9.0, while 2.8.0+cpu is installed) this code calls 1 function that gives wrong "
+        "values without an error (torch.wrong at src/train.py:3) and 1 function that fails (torch.foo at "
+        "src/train.py:2). torch 2.8.0+cpu is installed here, but the evidence is for 2.9.0: results may differ. "
+        "Evidence: torch 2.9.0 on xla (AMD EPYC), charted on 2026-11-28, suite library; ships with Portolan."
     )
 
 
@@ -228,3 +228,10 @@ class _Tags(HTMLParser):
         names = {name for name, _ in attrs}
         if tag in ("script", "link", "iframe", "img") or names & {"src", "href"}:
             self.outside.append(tag)
+
+
+def test_the_first_line_says_that_another_version_was_charted() -> None:
+    assessment = assessment_of(several(3, "usual", "failed"))
+    first_line = report(assessment, installed="2.8.0+cpu").first_line
+    assert first_line.startswith("On torch/xla (charted for 2.9.0, while 2.8.0+cpu is installed) this code calls 1 ")
+    assert report(assessment, installed="2.9.0+cpu").first_line.startswith("On torch/xla this code calls 1 ")
