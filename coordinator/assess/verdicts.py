@@ -228,10 +228,10 @@ class _Seen:
             return self._not_met("this call does not meet the condition")
         if self._only_imprecise(basis):
             return self._make(basis, words, Weight.note, meets, condition, IMPRECISE)
-        if meets is Meets.met and condition and condition.failing >= FEWEST_CASES and condition.is_exact:
-            return self._make(basis, words, Weight.finding, meets, condition)
         if not self._are_several(list(filter(self.is_failing, basis))):
             return self._make(basis, words, Weight.note, Meets.may_be_met, condition, SINGLE)
+        if meets is Meets.met and condition and condition.failing >= FEWEST_CASES and condition.is_exact:
+            return self._make(basis, words, Weight.finding, meets, condition)
         return self._make(basis, words, Weight.condition, Meets.may_be_met, condition)
 
     def _not_met(self, why: str) -> SiteVerdict:

@@ -91,6 +91,15 @@ def test_variants_of_one_failing_case_are_one_case_unless_most_cases_fail(
     assert only(assessment_of([*cases, *passing_cases])).verdict.weight is weight
 
 
+@pytest.mark.parametrize(
+    ("names", "weight"), [(["3", "3-alike", "3-sized-odd"], Weight.note), (["3", "4", "5"], Weight.finding)]
+)
+def test_variants_of_one_failing_case_are_one_case_of_a_condition_too(names: list[str], weight: Weight) -> None:
+    cases = [case(name, "failed", keywords={"rtol": 1.0}) for name in names]
+    assessment = assessment_of([*cases, *several(9, "plain")], site(keywords={"rtol": 1e-6, "out": UNKNOWN_VALUE}))
+    assert only(assessment).verdict.weight is weight
+
+
 def test_variants_of_one_case_that_fall_back_are_a_finding() -> None:
     cases = [case(name, "fell_back") for name in ("float32-3", "float32-3-tails")]
     passing_cases = several(5, "zero", "passed", InputKind.zero_dim)
