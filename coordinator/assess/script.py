@@ -57,12 +57,6 @@ class AssessedScript:
         """The framework functions that it uses, sorted by name."""
         return sorted({site.function for site in self.source.sites})
 
-    @property
-    def frameworks_without_evidence(self) -> Sequence[str]:
-        """The used functions that are not charted on a device."""
-        charted_frameworks = {report.target.framework for report in self.reports}
-        return [framework for framework in frameworks_of(self.source) if framework not in charted_frameworks]
-
 
 def read_script(script: Script, within_s: float = WITHIN_S) -> AssessedSource:
     """Return the sites of a script. Raises ``RequestError`` if it is no Python, or was not read in time.
