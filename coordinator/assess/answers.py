@@ -41,11 +41,13 @@ class Answer:
     """The target, with the version of the evidence: ``torch@2.9.0/xla``."""
     works: bool | None
     """True: it works. False: nearly all cases like the call fail, are wrong, fall back or are slow. None: it is not
-    charted, it depends on unknown arguments, or only a single case or the last digits of values differ."""
+    charted or only lowered, it depends on unknown arguments, or only a single case or the last digits of values
+    differ."""
     failing: int
     """The number of similar cases with the worst result that was found."""
     of: int
-    """The number of similar cases; for a function that works, of usual ones. 0: not charted in this form."""
+    """The number of similar cases; for a function that works, of usual ones. 0: not charted in this form, or not run.
+    """
     sentences: tuple[str, ...]
     """One sentence for each relevant finding or condition, the worst first. For an uncharted function, what is
     missing."""
@@ -112,6 +114,9 @@ def answer(question: Question, evidence: EvidenceSet) -> Answer:
     # Whether its arguments are such as the host refuses is another question.
     worst = next((finding.verdict for finding in findings if finding.verdict.kind is not Kind.accepts), None)
     usual = usual_cases(judged_cases(cases), dtypes)
+    if target.is_lowered and worst is None:
+        not_run = f"{function} is lowered in {plural(len(usual), 'case')}, and none was run"
+        return Answer(function, target.target, None, 0, 0, (not_run,))
     if question.dtype is not None and worst is None and len(usual) < FEWEST_CASES:
         in_any_dtype = answer(replace(question, dtype=None), evidence)
         if not in_any_dtype.works:

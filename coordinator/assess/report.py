@@ -16,6 +16,7 @@ from coordinator.assess.verdicts import Kind, SiteVerdict
 from coordinator.assess.whole_run import WholeRun
 from coordinator.figures.formats import join_words, plural
 from coordinator.results.conditions import accepted_sentence
+from protocol.enums import Cause
 
 MOST_CHARTED = 20
 """Maximum number of unknown functions in the command that charts them."""
@@ -29,6 +30,8 @@ VERBS = {
     Kind.slow: ("is slow", "are slow"),
 }
 """The verbs of each kind for one and for several functions."""
+NO_LOWERING = ("has no lowering", "have no lowering")
+"""The verbs of what fails on a target that only lowers programs."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,8 @@ class AssessmentReport:
         more = len(first_places) - len(names)
         if more:
             names.append(f"{more} more")
-        verb = VERBS[kind][len(first_places) > 1]
+        verbs = NO_LOWERING if self.target.is_lowered and kind is Kind.fails else VERBS[kind]
+        verb = verbs[len(first_places) > 1]
         return f"{plural(len(first_places), 'function')} that {verb} ({', '.join(names)})"
 
     @property
@@ -181,7 +185,7 @@ def kind_sentence(finding: Finding) -> str:
         case Kind.wrong:
             verb = "gives wrong values without an error"
         case Kind.fails:
-            verb = "fails"
+            verb = NO_LOWERING[0] if verdict.causes == (str(Cause.not_lowered),) else "fails"
         case Kind.falls_back:
             verb = "runs on the host"
     where = f": {verdict.condition}" if verdict.condition else ""

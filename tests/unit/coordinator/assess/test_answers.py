@@ -36,3 +36,17 @@ def test_no_function_works_that_the_atlas_marks_as_failing_or_falling_back() -> 
                 if reply.works or not reply.sentences:
                     contradictions.append((charted_target.target, function, cell.mark, reply))
     assert contradictions == []
+
+
+def test_on_a_target_that_only_lowers_programs_nothing_is_said_to_work_or_to_fail() -> None:
+    evidence = evidence_file.load_shipped()
+    lowered_targets = [charted_target for charted_target in evidence.targets if charted_target.is_lowered]
+    assert lowered_targets
+    for charted_target in lowered_targets:
+        selector = Selector.parse(charted_target.target)
+        functions = charted_target.functions
+        lacking = [name for name, cases in functions.items() if any(one.end == "failed" for one in cases)]
+        replies = [answer(Question(name, selector), evidence) for name in (*lacking, *list(functions)[:20])]
+        assert {"unknown", "no"} <= {reply.word for reply in replies} <= {"unknown", "no", "it depends"}
+        for reply in replies:
+            assert all("lowering in " in text or "is lowered in " in text for text in reply.sentences), reply
