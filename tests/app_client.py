@@ -15,13 +15,13 @@ from tests.database_roles import application
 
 
 @asynccontextmanager
-async def app_client(dsn: str, **settings: Any) -> AsyncIterator[httpx.AsyncClient]:
-    """An admin's client of REST; every call starts an application of its own on the database."""
+async def app_client(dsn: str, *, path: str = "/api/v1", **settings: Any) -> AsyncIterator[httpx.AsyncClient]:
+    """An admin's client of REST, or of another path; every call starts an application of its own on the database."""
     app = create_app(Settings(database_url=application(dsn), admin_token=ADMIN_TOKEN, **settings))
     async with (
         app.router.lifespan_context(app),
         httpx.AsyncClient(
-            transport=httpx.ASGITransport(app), base_url="http://localhost/api/v1", headers=AS_ADMIN, timeout=120
+            transport=httpx.ASGITransport(app), base_url=f"http://localhost{path}", headers=AS_ADMIN, timeout=120
         ) as client,
     ):
         yield client

@@ -96,7 +96,7 @@ def assess(
         if key not in verdicts:
             verdicts[key] = tuple(verdicts_on(site.function, charted_name.name, call, site.dtypes, target, slow))
         harmless = "" if site.certainty is Certainty.recorded else _why_harmless(site, target, has_default_device)
-        own_site = replace(site, guards=_open_guards(site, target))
+        own_site = replace(site, guards=_open_guards(site, target)) if site.guards else site
         for verdict in verdicts[key]:
             places[_note(verdict, harmless) if harmless else verdict].append(own_site)
     findings = (Finding(verdict, tuple(sites)) for verdict, sites in places.items())

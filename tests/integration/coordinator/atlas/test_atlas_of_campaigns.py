@@ -7,23 +7,20 @@ import json
 import re
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import asyncpg
 import httpx
 import pytest
 
-from coordinator.app import create_app
 from coordinator.assess.evidence_file import read
 from coordinator.atlas.addresses import as_link, framework_path, function_path, module_path, target_path
 from coordinator.atlas.keeper import SMALL, AtlasKeeper
 from coordinator.atlas.marks import cell_of
-from coordinator.configuration.settings import Settings
 from coordinator.database.connection import engine as make_engine
 from coordinator.errors import AtlasPendingError
 from tests import bundles
-from tests.admin import ADMIN_TOKEN, AS_ADMIN
+from tests.app_client import app_client
 from tests.database_roles import application
 from tests.waiting import async_until
 
@@ -41,20 +38,7 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> Lines:
 
 @pytest.fixture
 async def http(database: str) -> AsyncIterator[httpx.AsyncClient]:
-    async with serving(database) as client:
-        yield client
-
-
-@asynccontextmanager
-async def serving(database: str) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of a coordinator over this database, from its start to its end."""
-    app = create_app(Settings(database_url=application(database), admin_token=ADMIN_TOKEN))
-    async with (
-        app.router.lifespan_context(app),
-        httpx.AsyncClient(
-            transport=httpx.ASGITransport(app), base_url="http://localhost", headers=AS_ADMIN, timeout=120
-        ) as client,
-    ):
+    async with app_client(database, path="") as client:
         yield client
 
 
@@ -130,7 +114,7 @@ async def test_the_front_page_is_made_once_for_each_atlas(http: httpx.AsyncClien
 async def test_the_atlas_of_many_outcomes_is_begun_at_the_start_and_nobody_waits_for_it(
     database: str, lines: Lines
 ) -> None:
-    async with serving(database) as first_client:
+    async with app_client(database, path="") as first_client:
         await send(first_client, lines)
     owner, watcher = await asyncpg.connect(database), await asyncpg.connect(database)
     await owner.execute("UPDATE campaign_targets SET done = $1", SMALL + 1)
@@ -145,7 +129,7 @@ async def test_the_atlas_of_many_outcomes_is_begun_at_the_start_and_nobody_waits
 
     async with owner.transaction():
         await owner.execute("LOCK TABLE outcomes")
-        async with serving(database) as client:
+        async with app_client(database, path="") as client:
             await async_until(is_reading, "it reads the outcomes, though nobody asked")
             answer = await client.get("/", params={"as": "json"})
             assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
@@ -155,7 +139,7 @@ async def test_the_atlas_of_many_outcomes_is_begun_at_the_start_and_nobody_waits
             assert page.status_code == 503
             assert 'href="/campaigns"' in page.text
             assert (await client.get("/campaigns")).status_code == 200
-    async with serving(database) as client:
+    async with app_client(database, path="") as client:
 
         async def is_there() -> bool:
             return (await client.get("/")).is_success
@@ -167,7 +151,7 @@ async def test_the_atlas_of_many_outcomes_is_begun_at_the_start_and_nobody_waits
 
 
 async def test_a_reader_is_told_why_the_attempt_before_failed(database: str, lines: Lines) -> None:
-    async with serving(database) as client:
+    async with app_client(database, path="") as client:
         await send(client, lines)
     owner = await asyncpg.connect(database)
     await owner.execute("UPDATE campaign_targets SET done = $1", SMALL + 1)
