@@ -49,7 +49,7 @@ class CaseTimes:
     """The first call of the case in runs in which it was the first of its process."""
 
 
-UNTIMED = CaseTimes()
+NO_TIMES = CaseTimes()
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class RunCase:
     host_only: bool
 
 
-def case_evidence(case: RunCase, runs: Sequence[Run], chart: int, times: CaseTimes = UNTIMED) -> CaseEvidence | None:
+def case_evidence(case: RunCase, runs: Sequence[Run], chart: int, times: CaseTimes = NO_TIMES) -> CaseEvidence | None:
     """The evidence of the case; None if no run counts, or if the case only met the expected refusal."""
     raises_on_both = _raises_on_both(case, runs)
     end = "failed" if raises_on_both else _end(runs, host_only=case.host_only)

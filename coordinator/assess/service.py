@@ -16,7 +16,7 @@ from coordinator.assess import store
 from coordinator.assess.chart_reader import ChartReader, FunctionCharts, Times, WholeCharts
 from coordinator.assess.evidence import CaseEvidence, Chart, EvidenceSet, TargetEvidence, TargetKey
 from coordinator.assess.merging import CaseIndex, Charted, TargetMerger, complete
-from coordinator.assess.runs import UNTIMED, Run, RunCase, case_evidence, is_met_refusal
+from coordinator.assess.runs import NO_TIMES, Run, RunCase, case_evidence, is_met_refusal
 from coordinator.assess.script import (
     AssessedScript,
     Script,
@@ -149,7 +149,7 @@ def _add(merger: TargetMerger, chart: Row[Any], cases: CaseIndex, rows: Sequence
     for row in rows:
         options = None if row.options is None else stored_options(row.options)
         case, runs = RunCase(row.name, frozenset(row.tags), options, row.host_only), _runs(row)
-        evidence = case_evidence(case, runs, 0, times.get(row.case_id, UNTIMED))
+        evidence = case_evidence(case, runs, 0, times.get(row.case_id, NO_TIMES))
         if evidence is not None:
             functions[row.function].append(evidence)
         elif is_met_refusal(case, runs):
