@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from coordinator.assess.values import Thing
-from coordinator.catalogue.usage.resolver import Binding
+from coordinator.assess.values import Items, Thing
+from coordinator.catalogue.usage.resolver import OTHER, Binding
 from coordinator.results.conditions import UNKNOWN_VALUE, CallSite
 
 DTYPES = frozenset(
@@ -19,6 +19,9 @@ DTYPE_NAMES: Mapping[str, str] = {
     "bool_": "bool", "cdouble": "complex128", "cfloat": "complex64", "double": "float64", "float": "float32",
     "half": "float16", "int": "int32", "long": "int64", "short": "int16",
 }  # fmt: skip
+BASIC = "basic"
+"""The kind of an index without arrays."""
+USUAL_DTYPE = "float32"
 CASTS = frozenset({"half", "float", "double", "bfloat16", "long", "int", "short", "bool"})
 """Methods of PyTorch's arrays that are named after the dtype they give."""
 
@@ -27,14 +30,28 @@ def parameter_names(arguments: ast.arguments) -> tuple[str, ...]:
     return tuple(argument.arg for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
 
 
-def index_kind(node: ast.expr) -> str:
+def index_kind(node: ast.expr, value: Binding) -> str:
     """``basic`` for an index of numbers and slices without arrays; otherwise unknown."""
     parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    values = value.values if isinstance(value, Items) and len(value.values) == len(parts) else [value] * len(parts)
     plain = all(
-        isinstance(part, ast.Slice | ast.Constant | ast.UnaryOp) or getattr(part, "attr", "") == "newaxis"
-        for part in parts
+        isinstance(part, ast.Slice | ast.Constant | ast.UnaryOp)
+        or getattr(part, "attr", "") == "newaxis"
+        or part_value is OTHER
+        for part, part_value in zip(parts, values, strict=True)
     )
-    return "basic" if plain else ""
+    return BASIC if plain else ""
+
+
+def index_dtypes(kind: str, array: Binding, index: Binding) -> set[str]:
+    """The dtypes by which cases of indexing are compared with a call: those of the index.
+
+    A mask decides how an array is indexed, and the array may be a mask itself: ``mask[:, None]`` is not indexed by one.
+    An index without arrays has no dtype, so that of the array stands for it.
+    """
+    if kind != BASIC:
+        return dtypes_of(index.values if isinstance(index, Items) else (index,))
+    return dtypes_of((array,)) - {"bool"} or {USUAL_DTYPE}
 
 
 def call_site(node: ast.Call, positional: Sequence[Binding], keywords: Mapping[str, Binding]) -> CallSite | None:

@@ -7,14 +7,12 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 
 from coordinator.assess.evidence import TargetEvidence
+from coordinator.assess.harmless import is_for_other_device, is_test_code, why_cheap, why_unreached
 from coordinator.assess.host_arrays import DEFAULTS
 from coordinator.assess.names import Names
 from coordinator.assess.sites import AssessedSource, Certainty, Guard, Site, Use
 from coordinator.assess.verdicts import SLOW, Kind, Meets, SiteVerdict, Weight, verdicts_on
 from coordinator.results.conditions import CallSite
-
-ON_HOST = "its arrays stay on the host, as far as the source shows"
-UNREACHABLE = "the code takes another branch on this device"
 
 
 @dataclass(frozen=True)
@@ -81,6 +79,7 @@ def assess(
     uses_of_host = 0
     verdicts: dict[tuple[object, ...], tuple[SiteVerdict, ...]] = {}
     has_default_device = any(site.function in DEFAULTS for site in source.sites)
+    are_tests_apart = not all(map(is_test_code, source.sites))
     for site in source.sites:
         charted_name = names.charted_name(site.function)
         if charted_name is None and site.function in host_only:
@@ -95,21 +94,35 @@ def assess(
         key = (site.function, _form(call), site.dtypes)
         if key not in verdicts:
             verdicts[key] = tuple(verdicts_on(site.function, charted_name.name, call, site.dtypes, target, slow))
-        harmless = "" if site.certainty is Certainty.recorded else _why_harmless(site, target, has_default_device)
+        is_recorded = site.certainty is Certainty.recorded
+        unreached = (
+            ""
+            if is_recorded
+            else why_unreached(
+                site, target.device_type, has_default_device=has_default_device, are_tests_apart=are_tests_apart
+            )
+        )
         own_site = replace(site, guards=_open_guards(site, target)) if site.guards else site
         for verdict in verdicts[key]:
-            places[_note(verdict, harmless) if harmless else verdict].append(own_site)
-    findings = (Finding(verdict, tuple(sites)) for verdict, sites in places.items())
+            harmless = unreached or ("" if is_recorded else why_cheap(verdict.kind, site, target.device_type))
+            own_verdict = _note(verdict, harmless) if harmless else _of_device(verdict, target)
+            places[own_verdict].append(own_site)
+    findings = (Finding(verdict, tuple(sorted(sites, key=_is_doubtful))) for verdict, sites in places.items())
     return Assessment(
         tuple(sorted(findings, key=rank)), most_first(charted_uses), most_first(unknown_uses), uses_of_host
     )
 
 
-def _why_harmless(site: Site, target: TargetEvidence, has_default_device: bool) -> str:
-    """The reason why a place does not run on the target, if the source shows one; else empty."""
-    if any(guard.reaches(target.device_type) is False for guard in site.guards):
-        return UNREACHABLE
-    return ON_HOST if site.is_on_host and not has_default_device else ""
+def _is_doubtful(site: Site) -> bool:
+    """Whether the target may never reach a place. Such places are shown last."""
+    return bool(site.guards) or site.reached is False
+
+
+def _of_device(verdict: SiteVerdict, target: TargetEvidence) -> SiteVerdict:
+    """A verdict on a function of another kind of device is a condition: the source has to choose that device."""
+    if verdict.weight is Weight.finding and is_for_other_device(verdict.function, target.device_type):
+        return replace(verdict, weight=Weight.condition, meets=Meets.may_be_met)
+    return verdict
 
 
 def _open_guards(site: Site, target: TargetEvidence) -> tuple[Guard, ...]:

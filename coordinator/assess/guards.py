@@ -29,6 +29,8 @@ _DEVICE_AVAILABILITY = re.compile(
     r"is_available|(is_)?(torch_)?(cuda|xla|tpu|mps|xpu|npu|hpu|mlu|musa|gpu|accelerator|torch_xla)(_is)?_available"
     r"|is_torch_(cuda|xla|tpu|mps|xpu|npu|hpu|mlu|musa)_available"
 )
+_DEVICE_FLAG = re.compile(r"(?:(?:use|on|with|has)_)?(cuda|gpu|hpu|mps|npu|tpu|xla|xpu)")
+"""A variable that says whether to use a device: ``if use_cuda:``."""
 _VERSION_NAMES = re.compile(
     r"__version__|(is_)?(torch|tf|tensorflow|jax|jaxlib)_(version|greater|less|higher|lower)\w*|TORCH_\w*VERSION\w*"
     r"|JAX_\w*VERSION\w*|is_torch_version|is_torch_greater\w*|TORCH_(MAJOR|MINOR)",
@@ -38,7 +40,7 @@ _VERSION_NAMES = re.compile(
 
 def guard_of(test: ast.expr) -> Guard | None:
     """The guard that a condition forms if it tests the device, its availability or a version."""
-    kinds = set(_kinds(test))
+    kinds = {*_kinds(test), *([GuardKind.device] if _device_named_by(test)[0] else ())}
     for kind in (GuardKind.device, GuardKind.availability, GuardKind.version):
         if kind in kinds:
             device, is_on_device = _device_named_by(test)
@@ -99,6 +101,8 @@ def _device_named_by(test: ast.expr) -> tuple[str, bool]:
             return next((named for part in parts if (named := _device_named_by(part))[0]), ("", True))
         case ast.Attribute(attr=attr) if attr in _DEVICE_OF_MEMBER:
             return _DEVICE_OF_MEMBER[attr], True
+        case ast.Name() | ast.Attribute() if flag := _DEVICE_FLAG.fullmatch(_last_name(test)):
+            return ("" if flag[1] in ("gpu", "tpu") else flag[1]), True
         case ast.Compare(
             left=left, ops=[ast.Eq() | ast.NotEq() as operator], comparators=[ast.Constant(value=str(device))]
         ):

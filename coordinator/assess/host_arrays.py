@@ -6,10 +6,11 @@ on the host on every target: the shuffled indices of a sampler, the coordinates 
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from coordinator.assess.values import Alternatives, Elements, Items, Method, Thing
+from coordinator.assess.values import CALLED, Alternatives, Elements, Items, Method, Symbol, Thing
 from coordinator.catalogue.usage.resolver import Binding
 from coordinator.results.conditions import CallSite
 
@@ -55,6 +56,22 @@ def is_host_call(
             return True
         case str() if callee.startswith("torch."):
             return is_host_operation(*arguments)
+        case _:
+            return False
+
+
+def is_move_to_host(callee: Symbol, node: ast.Call) -> bool:
+    """Whether a call puts a value of unknown class on the host, which is most likely an array: ``batch.cpu()``,
+    ``batch["x"].to("cpu")``. An instance of a class that the code defines may be a module.
+    """
+    owner, _, method = callee.path.rpartition(".")
+    if owner.endswith(CALLED):
+        return False
+    match node:
+        case ast.Call(args=[], keywords=[]):
+            return method == "cpu"
+        case ast.Call(args=[ast.Constant(value="cpu"), *_]):
+            return method == "to"
         case _:
             return False
 

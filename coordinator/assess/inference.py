@@ -23,11 +23,12 @@ from coordinator.assess.arguments import (
     call_site,
     dtype_of,
     dtypes_of,
+    index_dtypes,
     index_kind,
     parameter_names,
 )
 from coordinator.assess.guards import asks_for_device, guard_of, guard_of_else, guard_of_handlers, one_line
-from coordinator.assess.host_arrays import anywhere, is_host_call, is_host_operation, on_host
+from coordinator.assess.host_arrays import anywhere, is_host_call, is_host_operation, is_move_to_host, on_host
 from coordinator.assess.knowledge import Knowledge
 from coordinator.assess.mentions import FileReading, Form, FunctionFact, Mention, Passed
 from coordinator.assess.operators import HOST_VALUES
@@ -242,15 +243,16 @@ class SiteResolver(Resolver):
 
     def _note_operation(self, form: Form, node: ast.AST, operator: str, left: Binding, right: Binding = None) -> None:
         if any(isinstance(side, (Thing, Symbol, Alternatives)) for side in (left, right)):
+            is_indexing = form in (Form.indexed, Form.written)
             # An index may be on the host, whatever it takes from an array on a device.
-            operands = (left,) if form in (Form.indexed, Form.written) else (left, right)
+            operands = (left,) if is_indexing else (left, right)
             self._note(
                 form,
                 left,
                 node,
                 other=right,
                 operator=operator,
-                dtypes=dtypes_of((left, right)),
+                dtypes=index_dtypes(operator, left, right) if is_indexing else dtypes_of((left, right)),
                 is_on_host=is_host_operation(*operands),
             )
 
@@ -354,7 +356,7 @@ class SiteResolver(Resolver):
                     self._define_layers(f"{owner.path}.{target.attr}", source)
             case ast.Subscript():
                 owner, index = self._value(target.value, outer=False), self._value(target.slice)
-                self._note_operation(Form.written, target, index_kind(target.slice), owner, index)
+                self._note_operation(Form.written, target, index_kind(target.slice, index), owner, index)
             case _:
                 self.visit(target)
 
@@ -385,7 +387,7 @@ class SiteResolver(Resolver):
             owner, index = self._value(with_target.value, outer=False), self._value(with_target.slice)
             left = self._index(owner, with_target, index)
             self._note_operation(Form.in_place, node, operator, left, right)
-            self._note_operation(Form.written, with_target, index_kind(with_target.slice), owner, index)
+            self._note_operation(Form.written, with_target, index_kind(with_target.slice, index), owner, index)
             return
         left = self._value(with_target, outer=False)
         self._note_operation(Form.in_place, node, operator, left, right)
@@ -674,6 +676,8 @@ class SiteResolver(Resolver):
             self._note(Form.called, callee, node, call=call, dtypes=dtypes, is_on_host=is_on_host)
         self._register(callee, node, positional)
         value = self._make(callee, positional, keywords, call, dtype)
+        if isinstance(callee, Symbol) and self.frameworks == {"torch"} and is_move_to_host(callee, node):
+            return array("torch", certain=False, dtype=dtype, is_on_host=True)
         return on_host(value) if is_on_host else value
 
     def _is_told_by_name(self, method: str) -> bool:
@@ -895,7 +899,7 @@ class SiteResolver(Resolver):
         """Note that a value is indexed, and return what the index takes from it."""
         if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
             return element_of(owner)
-        self._note_operation(Form.indexed, node, index_kind(node.slice), owner, index)
+        self._note_operation(Form.indexed, node, index_kind(node.slice, index), owner, index)
         if isinstance(owner, Method | str):
             return owner
         if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int):

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from coordinator.assess import operators
+from coordinator.assess.arguments import BASIC
+from coordinator.assess.harmless import is_setup_method
 from coordinator.assess.host_arrays import DATA_PACKAGE
 from coordinator.assess.knowledge import CALL_METHODS, LAYERS, Knowledge, PublicNames
 from coordinator.assess.mentions import Facts, FileReading, Form, Mention
@@ -60,8 +62,8 @@ class Linker:
         self._calls: dict[str, CallSite] = {}
         self._dtypes: dict[frozenset[str], frozenset[str]] = {}
         """Equal calls and dtypes of sites once each: of 100,000 calls of a package, 1,000 differ."""
-        self._data_classes: dict[str, bool] = {}
-        """For each class, whether it is a data set, a sampler or a loader."""
+        self._bases: dict[str, str] = {}
+        """For each class, the framework's class from which it inherits; empty if there is none."""
         self._passed: dict[str, list[Binding]] = {}
         for reading in readings:
             for arguments in reading.facts.passed:
@@ -346,17 +348,28 @@ class Linker:
             path, line, mention.column, public_name, certainty, use, shared_call, mention.within,
             mention.guards, self._dtypes.setdefault(mention.dtypes, mention.dtypes),
             is_on_host=mention.is_on_host or self._is_in_data_class(reading.module, mention.within),
+            is_at_setup=self._is_at_setup(reading.module, mention.within),
         )  # fmt: skip
 
     def _is_in_data_class(self, module: str, within: str) -> bool:
         """Whether a place is in a method of a data set or a sampler."""
+        return self._base_around(module, within).startswith(DATA_PACKAGE)
+
+    def _is_at_setup(self, module: str, within: str) -> bool:
+        """Whether a place is in a method that sets up a layer."""
+        return is_setup_method(within.rpartition(".")[2]) and self._knowledge.is_layer(
+            self._base_around(module, within)
+        )
+
+    def _base_around(self, module: str, within: str) -> str:
+        """The framework's class from which the class around a place inherits; empty if there is none."""
         class_name, _, method = within.rpartition(".")
         path = f"{module}.{class_name}"
         if not method or path not in self._facts.classes:
-            return False
-        if path not in self._data_classes:
-            self._data_classes[path] = (self.framework_base(path) or "").startswith(DATA_PACKAGE)
-        return self._data_classes[path]
+            return ""
+        if path not in self._bases:
+            self._bases[path] = self.framework_base(path) or ""
+        return self._bases[path]
 
     def _called_name(self, mention: Mention, value: Binding, reading: FileReading) -> tuple[str, Certainty]:
         match value:
@@ -397,7 +410,7 @@ class Linker:
                 return None, None
             if mention.form is Form.indexed:
                 return operators.reading(root), left_array
-            return operators.writing(root, by_array=mention.operator != "basic" and right_array is not None), left_array
+            return operators.writing(root, by_array=mention.operator != BASIC and right_array is not None), left_array
         if mention.form is Form.unary:
             return (operators.unary(root, mention.operator), left_array) if left_array else (None, None)
         if left_array is None and isinstance(left, Items | Elements | Method):

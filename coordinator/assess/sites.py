@@ -97,6 +97,8 @@ class Site:
     """Whether a program ran it; None: not measured."""
     is_on_host: bool = False
     """Whether its arrays stay on the host, as far as the source shows."""
+    is_at_setup: bool = False
+    """Whether it is in a method of a module that sets it up, or reads or writes its state."""
 
 
 @dataclass(frozen=True)

@@ -117,9 +117,9 @@ def is_array(name: str) -> bool:
     return is_array_class(name) or name in _LIKE_ARRAYS
 
 
-def array(root: str, *, certain: bool, dtype: str | None = None) -> Thing:
+def array(root: str, *, certain: bool, dtype: str | None = None, is_on_host: bool = False) -> Thing:
     """An array of the framework with this public root."""
-    return Thing(ARRAYS[root], certain, dtype)
+    return Thing(ARRAYS[root], certain, dtype, is_on_host=is_on_host)
 
 
 def either(values: Iterable[Binding]) -> Binding:

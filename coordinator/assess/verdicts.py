@@ -9,7 +9,7 @@ only others do, or where a single case, or the last digits of its values, are al
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from coordinator.assess.advice import advice
@@ -139,7 +139,8 @@ def verdicts_on(
     usual = usual_cases(cases, dtypes)
     like = (matching(call, usual) if call else []) or usual
     if (slow_verdict := slowness(function, charted_as, like, target, slow)) is not None:
-        yield slow_verdict
+        is_single = slow_verdict.of < FEWEST_CASES
+        yield replace(slow_verdict, weight=Weight.note, why_note=SINGLE) if is_single else slow_verdict
 
 
 def judged_cases(cases: Sequence[CaseEvidence]) -> list[CaseEvidence]:

@@ -75,6 +75,7 @@ def site(
     use: Use = Use.called,
     path: str = "train.py",
     within: str = "step",
+    is_at_setup: bool = False,
 ) -> Site:
     return Site(
         path=path,
@@ -87,6 +88,7 @@ def site(
         within=within,
         guards=tuple(guards),
         dtypes=frozenset(dtypes),
+        is_at_setup=is_at_setup,
     )
 
 

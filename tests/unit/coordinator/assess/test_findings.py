@@ -199,6 +199,13 @@ def test_what_is_slow_is_counted_from_what_any_call_costs_there() -> None:
     assert assessment_of(functions, *sites, slow=30.0).findings == ()
 
 
+@pytest.mark.parametrize(("timed", "weight"), [(1, Weight.note), (2, Weight.finding)])
+def test_one_slow_case_is_not_shouted(timed: int, weight: Weight) -> None:
+    quick = {f"torch.quick{number}": several(2, "timed", ratio=1.0) for number in range(5)}
+    functions = {**quick, FUNCTION: [*several(timed, "timed", ratio=90.0), *several(3, "plain")]}
+    assert only(assessment_of(functions, *map(site, functions))).verdict.weight is weight
+
+
 def test_a_target_that_is_quicker_than_the_cpu_calls_nothing_slow_that_is_as_quick_as_the_cpu() -> None:
     quick = {f"torch.quick{number}": several(2, "timed", ratio=0.05) for number in range(5)}
     functions = {**quick, FUNCTION: several(2, "timed", ratio=1.0)}
@@ -217,6 +224,11 @@ def test_guarded_places_come_last_and_are_not_serious() -> None:
     assessment = assessment_of(functions, site(guards=[GUARD]), site("torch.bar"))
     assert [finding.verdict.function for finding in assessment.findings] == ["torch.bar", FUNCTION]
     assert [finding.verdict.function for finding in assessment.serious] == ["torch.bar"]
+
+
+def test_places_that_the_target_may_never_reach_come_last() -> None:
+    places = [site(line=1, guards=[GUARD]), site(line=2), replace(site(line=3), reached=False), site(line=4)]
+    assert [place.line for place in only(assessment_of(several(3, "a", "failed"), *places)).places] == [2, 4, 1, 3]
 
 
 def test_one_place_without_a_guard_makes_a_finding_serious() -> None:

@@ -570,6 +570,9 @@ def test_a_literal_is_kept_as_json_has_it(literal: str, value: object) -> None:
         ("if not (fast and x.is_cuda):\n    torch.add(x, 1)", "xla", None),
         ("if x.device.type in kinds:\n    torch.add(x, 1)", "xla", None),
         ("if torch.cuda.is_available():\n    torch.add(x, 1)", "xla", None),
+        ("if cuda:\n    torch.add(x, 1)", "xla", False),
+        ("if args.use_cuda:\n    torch.add(x, 1)", "xla", False),
+        ("if use_xla:\n    torch.add(x, 1)", "xla", True),
     ],
 )
 def test_a_guard_knows_whether_a_device_reaches_its_place(code: str, device: str, reached: bool | None) -> None:
@@ -587,6 +590,8 @@ def test_a_guard_knows_whether_a_device_reaches_its_place(code: str, device: str
         "def f(x: torch.Tensor):\n    return x.cpu().unique()",
         "x = torch.arange(5)\nx[x > 2]",
         "torch.arange(5).sort()[0].unique()",
+        "def f(x):\n    return x.cpu().unique()",
+        "def f(batch):\n    return torch.unique(batch['x'].detach().to('cpu'))",
         "from torch.utils.data import Dataset\nclass A(Dataset):\n    def f(self, x):\n        return torch.unique(x)",
     ],
 )
@@ -601,6 +606,8 @@ def test_arrays_that_are_put_on_no_device_stay_on_the_host(code: str) -> None:
         "torch.randperm(n, **options)",
         "torch.unique(x)",
         "torch.unique(torch.tensor(x))",
+        "def f(x):\n    return x.to(device).unique()",
+        "class Data:\n    def cpu(self): ...\ndef f():\n    return torch.unique(Data().cpu())",
         "x = torch.arange(5).to(device)\nx.unique()",
         "x = torch.arange(5)\nif fast:\n    x = x.to(device)\nx.unique()",
         "def f(x: torch.Tensor):\n    return (x * torch.tensor(2.0)).unique()",
@@ -615,3 +622,39 @@ def test_arrays_that_are_put_on_no_device_stay_on_the_host(code: str) -> None:
 def test_arrays_that_may_be_on_a_device_are_not_said_to_be_on_the_host(code: str) -> None:
     made_on_host = ("torch.arange", "torch.tensor")
     assert [site for site in sites(code) if site.is_on_host and site.function not in made_on_host] == []
+
+
+@pytest.mark.parametrize(
+    ("index", "dtypes"),
+    [
+        ("..., None", {"float32"}),
+        (":, 1:-1", {"float32"}),
+        ("0", {"float32"}),
+        ("len(y), :", {"float32"}),
+        ("i", set()),
+        ("mask", {"bool"}),
+        ("mask, 0", {"bool"}),
+        ("torch.arange(3, dtype=torch.int64)", {"int64"}),
+    ],
+)
+@pytest.mark.parametrize("form", ["mask[{}]", "mask[{}] = 1"])
+def test_a_mask_is_indexed_by_the_dtype_of_its_index(form: str, index: str, dtypes: set[str]) -> None:
+    code = f"def f(x: torch.Tensor, i):\n    mask = x > 0\n    {form.format(index)}"
+    indexing = [site for site in sites(code) if site.function.endswith(("item__", ".index_put_"))]
+    assert [site.dtypes for site in indexing] == [dtypes]
+
+
+@pytest.mark.parametrize(
+    ("base", "method", "is_at_setup"),
+    [
+        ("nn.Module", "__init__", True),
+        ("nn.Sequential", "reset_parameters", True),
+        ("nn.Module", "_init_weights", True),
+        ("nn.Module", "forward", False),
+        ("torch.distributions.Normal", "__init__", False),
+        ("object", "__init__", False),
+    ],
+)
+def test_a_module_is_set_up_in_few_of_its_methods(base: str, method: str, is_at_setup: bool) -> None:
+    code = f"class Base({base}): ...\nclass A(Base):\n    def {method}(self, x):\n        torch.unique(x)"
+    assert sites(code)[-1].is_at_setup is is_at_setup

@@ -1,0 +1,89 @@
+"""Places that a finding does not concern, and the reasons."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from coordinator.assess.findings import assess
+from coordinator.assess.harmless import AT_SETUP, FOLDED, IN_TESTS, OTHER_DEVICE, is_test_code
+from coordinator.assess.names import Names
+from coordinator.assess.sites import Certainty, Guard, GuardKind, Site
+from coordinator.assess.verdicts import Weight
+from coordinator.results.conditions import End
+from tests.unit.coordinator.assess.cases import FUNCTION, assessment_of, several, site, source, target
+
+
+def judge(place: Site, *others: Site, end: End = "fell_back") -> tuple[Weight, str]:
+    functions = {place.function: several(3, "usual", end)}
+    (finding,) = [finding for finding in assessment_of(functions, place, *others).findings if place in finding.places]
+    return finding.verdict.weight, finding.verdict.why_note
+
+
+@pytest.mark.parametrize(
+    ("path", "within", "is_test"),
+    [
+        ("tests/models.py", "build", True),
+        ("package/testing/decorators.py", "with_cuda", True),
+        ("package/models_test.py", "Models.build", True),
+        ("conftest.py", "device", True),
+        ("test_models.py", "TestModels.forward", True),
+        ("package/test_time_pool.py", "TimePool.forward", False),
+        ("package/latest/contest.py", "score", False),
+    ],
+)
+def test_test_code_is_known_by_its_folder_or_its_file(path: str, within: str, is_test: bool) -> None:
+    assert is_test_code(site(path=path, within=within)) is is_test
+
+
+def test_a_place_in_tests_is_a_note_unless_tests_are_all_there_is() -> None:
+    in_tests = site(path="tests/test_a.py")
+    assert judge(in_tests, site(line=9)) == (Weight.note, IN_TESTS)
+    assert judge(in_tests)[0] is Weight.finding
+    assert judge(replace(in_tests, certainty=Certainty.recorded), site(line=9))[0] is Weight.finding
+
+
+@pytest.mark.parametrize(("end", "weight"), [("fell_back", Weight.note), ("failed", Weight.finding)])
+@pytest.mark.parametrize(
+    "place",
+    [
+        site(is_at_setup=True),
+        site(within="checkpoint_filter_fn"),
+        site(within="Net.load_checkpoint"),
+        site(within="convert_weights"),
+        site(within="init_weights_vit"),
+    ],
+)
+def test_what_falls_back_while_a_module_is_set_up_is_a_note(place: Site, end: End, weight: Weight) -> None:
+    assert judge(place, end=end) == (weight, AT_SETUP if weight is Weight.note else "")
+
+
+@pytest.mark.parametrize("within", ["step", "initial_state", "filter", "checkpoint"])
+def test_what_falls_back_elsewhere_is_a_finding(within: str) -> None:
+    assert judge(site(within=within))[0] is Weight.finding
+
+
+@pytest.mark.parametrize("function", ["torch.cuda.synchronize", "torch.Tensor.cuda", "torch.mps.synchronize"])
+def test_a_function_of_another_device_is_a_condition_and_a_note_where_the_code_names_it(function: str) -> None:
+    guard = Guard(GuardKind.availability, 3, "torch.cuda.is_available()")
+    assert judge(site(function), end="failed") == (Weight.condition, "")
+    assert judge(site(function, guards=[guard]), end="failed") == (Weight.note, OTHER_DEVICE)
+    assert judge(site(function, within="Data.cuda"), end="failed") == (Weight.note, OTHER_DEVICE)
+
+
+def test_on_its_own_device_such_a_function_is_a_finding() -> None:
+    functions = {"torch.Tensor.cuda": several(3, "usual", "failed")}
+    (finding,) = assess(
+        source(site("torch.Tensor.cuda")), target(functions, device="cuda"), Names(frozenset(functions))
+    ).findings
+    assert finding.verdict.weight is Weight.finding
+
+
+@pytest.mark.parametrize(("device", "why"), [("xla", FOLDED), ("gpu", "")])
+def test_a_constant_is_slow_only_where_nothing_is_compiled(device: str, why: str) -> None:
+    quick = {f"tf.quick{number}": several(2, "timed", ratio=1.0) for number in range(5)}
+    functions = {**quick, "tf.constant": several(3, "timed", ratio=90.0)}
+    code, evidence = source(site("tf.constant")), target(functions, device=device, framework="tensorflow")
+    (finding,) = assess(code, evidence, Names(frozenset(functions))).findings
+    assert finding.verdict.why_note == why
