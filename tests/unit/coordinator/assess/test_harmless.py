@@ -12,7 +12,7 @@ from coordinator.assess.names import Names
 from coordinator.assess.sites import Certainty, Guard, GuardKind, Site
 from coordinator.assess.verdicts import Weight
 from coordinator.results.conditions import End
-from tests.unit.coordinator.assess.cases import FUNCTION, assessment_of, several, site, source, target
+from tests.unit.coordinator.assess.cases import assessment_of, several, site, source, target
 
 
 def judge(place: Site, *others: Site, end: End = "fell_back") -> tuple[Weight, str]:
