@@ -35,7 +35,8 @@ def index_kind(node: ast.expr, value: Binding) -> str:
     parts = node.elts if isinstance(node, ast.Tuple) else [node]
     values = value.values if isinstance(value, Items) and len(value.values) == len(parts) else [value] * len(parts)
     plain = all(
-        isinstance(part, ast.Slice | ast.Constant | ast.UnaryOp)
+        isinstance(part, ast.Slice | ast.Constant)
+        or (isinstance(part, ast.UnaryOp) and isinstance(part.operand, ast.Constant))
         or getattr(part, "attr", "") == "newaxis"
         or part_value is OTHER
         for part, part_value in zip(parts, values, strict=True)

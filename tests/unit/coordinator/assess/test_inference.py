@@ -634,6 +634,8 @@ def test_arrays_that_may_be_on_a_device_are_not_said_to_be_on_the_host(code: str
         ("i", set()),
         ("mask", {"bool"}),
         ("mask, 0", {"bool"}),
+        ("~mask", {"bool"}),
+        ("-1", {"float32"}),
         ("torch.arange(3, dtype=torch.int64)", {"int64"}),
     ],
 )
