@@ -12,6 +12,7 @@ UNREACHABLE = "the code takes another branch on this device"
 OTHER_DEVICE = "the code calls it only for another kind of device"
 IN_TESTS = "it is in the code's own tests"
 AT_SETUP = "it is in code that sets a module up, or reads or writes its state"
+PREPARES_DATA = "it is in code that prepares data, which runs on the host as a rule"
 FOLDED = "a compiler makes it a constant of the program"
 
 _DEVICE_CALL = re.compile(
@@ -30,8 +31,12 @@ _SETUP_FUNCTION = re.compile(
     r"_?(?:convert|load|save|remap|filter|init)_(?:\w+_)?(?:checkpoint|state_dict|weights?)\w*"
     r"|(?:\w+_)?checkpoint_filter_fn|_?init_weights?(?:_\w+)?"
 )
-_ONCE = frozenset({Kind.falls_back, Kind.slow})
-"""Kinds that cost time and nothing else, so that what happens once costs little."""
+_DATA_CODE = re.compile(
+    r"(?:^|/)(?:data|datasets?|data_?loaders?|loaders?|io|preprocessing|transforms)/"
+    r"|(?:^|/)(?:data|datasets?|data_?loaders?|data_utils|preprocess(?:ing)?|transforms)\.py$"
+)
+_COSTS = frozenset({Kind.falls_back, Kind.slow})
+"""Kinds that cost time and nothing else, so that little is lost by what happens once or apart from the device."""
 _CONSTANTS = frozenset(
     f"tf.{name}" for name in ("constant", "convert_to_tensor", "eye", "fill", "ones", "range", "zeros")
 )
@@ -68,11 +73,13 @@ def why_unreached(site: Site, device: str, *, has_default_device: bool, are_test
 
 def why_cheap(kind: Kind, site: Site, device: str) -> str:
     """The reason why a place costs little though the call runs on the host or is slow; empty if there is none."""
-    if kind not in _ONCE:
+    if kind not in _COSTS:
         return ""
     if kind is Kind.slow and device == "xla" and site.function in _CONSTANTS:
         return FOLDED
-    return AT_SETUP if site.is_at_setup or _SETUP_FUNCTION.fullmatch(site.within.rpartition(".")[2]) else ""
+    if site.is_at_setup or _SETUP_FUNCTION.fullmatch(site.within.rpartition(".")[2]):
+        return AT_SETUP
+    return PREPARES_DATA if _DATA_CODE.search(site.path) else ""
 
 
 def is_setup_method(method: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from coordinator.assess.findings import assess
-from coordinator.assess.harmless import AT_SETUP, FOLDED, IN_TESTS, OTHER_DEVICE, is_test_code
+from coordinator.assess.harmless import AT_SETUP, FOLDED, IN_TESTS, OTHER_DEVICE, PREPARES_DATA, is_test_code
 from coordinator.assess.names import Names
 from coordinator.assess.sites import Certainty, Guard, GuardKind, Site
 from coordinator.assess.verdicts import Weight
@@ -57,6 +57,19 @@ def test_a_place_in_tests_is_a_note_unless_tests_are_all_there_is() -> None:
 )
 def test_what_falls_back_while_a_module_is_set_up_is_a_note(place: Site, end: End, weight: Weight) -> None:
     assert judge(place, end=end) == (weight, AT_SETUP if weight is Weight.note else "")
+
+
+@pytest.mark.parametrize(("end", "weight"), [("fell_back", Weight.note), ("failed", Weight.finding)])
+@pytest.mark.parametrize(
+    "path", ["data/meshes.py", "package/transforms/crop.py", "dataset.py", "package/data_utils.py"]
+)
+def test_what_falls_back_while_data_are_prepared_is_a_note(path: str, end: End, weight: Weight) -> None:
+    assert judge(site(path=path), end=end) == (weight, PREPARES_DATA if weight is Weight.note else "")
+
+
+@pytest.mark.parametrize("path", ["package/audio/filters.py", "metadata.py", "models/data2vec.py"])
+def test_code_is_not_said_to_prepare_data_for_less_than_its_name(path: str) -> None:
+    assert judge(site(path=path))[0] is Weight.finding
 
 
 @pytest.mark.parametrize("within", ["step", "initial_state", "filter", "checkpoint"])
