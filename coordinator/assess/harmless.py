@@ -32,7 +32,7 @@ _SETUP_FUNCTION = re.compile(
     r"|(?:\w+_)?checkpoint_filter_fn|_?init_weights?(?:_\w+)?"
 )
 _DATA_CODE = re.compile(
-    r"(?:^|/)(?:data|datasets?|data_?loaders?|loaders?|io|preprocessing|transforms)/"
+    r"(?:^|/)(?:data|datasets?|data_?loaders?|loaders?|preprocessing|transforms)/"
     r"|(?:^|/)(?:data|datasets?|data_?loaders?|data_utils|preprocess(?:ing)?|transforms)\.py$"
 )
 _COSTS = frozenset({Kind.falls_back, Kind.slow})

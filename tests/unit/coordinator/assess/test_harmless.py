@@ -67,7 +67,9 @@ def test_what_falls_back_while_data_are_prepared_is_a_note(path: str, end: End, 
     assert judge(site(path=path), end=end) == (weight, PREPARES_DATA if weight is Weight.note else "")
 
 
-@pytest.mark.parametrize("path", ["package/audio/filters.py", "metadata.py", "models/data2vec.py"])
+@pytest.mark.parametrize(
+    "path", ["package/io/fields.py", "package/audio/filters.py", "metadata.py", "models/data2vec.py"]
+)
 def test_code_is_not_said_to_prepare_data_for_less_than_its_name(path: str) -> None:
     assert judge(site(path=path))[0] is Weight.finding
 
