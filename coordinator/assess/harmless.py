@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from coordinator.assess.sites import GuardKind, Site
+from coordinator.assess.sites import GuardKind, Site, Use
 from coordinator.assess.verdicts import Kind
+from coordinator.catalogue.usage.resolver import is_class
 
 ON_HOST = "its arrays stay on the host, as far as the source shows"
 UNREACHABLE = "the code takes another branch on this device"
@@ -32,9 +33,11 @@ _SETUP_FUNCTION = re.compile(
     r"|(?:\w+_)?checkpoint_filter_fn|_?init_weights?(?:_\w+)?"
 )
 _DATA_CODE = re.compile(
-    r"(?:^|/)(?:data|datasets?|data_?loaders?|loaders?|preprocessing|transforms)/"
-    r"|(?:^|/)(?:data|datasets?|data_?loaders?|data_utils|preprocess(?:ing)?|transforms)\.py$"
+    r"(?:^|/)(?:data|datasets?|data_?loaders?|loaders?|preprocessing)/"
+    r"|(?:^|/)(?:data|datasets?|data_?loaders?|data_utils|preprocess(?:ing)?)\.py$"
 )
+_TRANSFORMS = re.compile(r"(?:^|/)\w*transforms?(?:/|\.py$)")
+"""Where the callable classes prepare data; other classes there may be those of distributions."""
 _COSTS = frozenset({Kind.falls_back, Kind.slow})
 """Kinds that cost time and nothing else, so that little is lost by what happens once or apart from the device."""
 _CONSTANTS = frozenset(
@@ -77,9 +80,13 @@ def why_cheap(kind: Kind, site: Site, device: str) -> str:
         return ""
     if kind is Kind.slow and device == "xla" and site.function in _CONSTANTS:
         return FOLDED
-    if site.is_at_setup or _SETUP_FUNCTION.fullmatch(site.within.rpartition(".")[2]):
+    method = site.within.rpartition(".")[2]
+    # What is made or handed on there is used later: ``self.pool = nn.AdaptiveMaxPool2d(1)``.
+    is_used_later = site.use is Use.named or is_class(site.function)
+    if not is_used_later and (site.is_at_setup or _SETUP_FUNCTION.fullmatch(method)):
         return AT_SETUP
-    return PREPARES_DATA if _DATA_CODE.search(site.path) else ""
+    is_transform = _TRANSFORMS.search(site.path) is not None and method == "__call__"
+    return PREPARES_DATA if is_transform or _DATA_CODE.search(site.path) else ""
 
 
 def is_setup_method(method: str) -> bool:

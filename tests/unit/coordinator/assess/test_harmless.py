@@ -9,7 +9,7 @@ import pytest
 from coordinator.assess.findings import assess
 from coordinator.assess.harmless import AT_SETUP, FOLDED, IN_TESTS, OTHER_DEVICE, PREPARES_DATA, is_test_code
 from coordinator.assess.names import Names
-from coordinator.assess.sites import Certainty, Guard, GuardKind, Site
+from coordinator.assess.sites import Certainty, Guard, GuardKind, Site, Use
 from coordinator.assess.verdicts import Weight
 from coordinator.results.conditions import End
 from tests.unit.coordinator.assess.cases import assessment_of, several, site, source, target
@@ -61,17 +61,33 @@ def test_what_falls_back_while_a_module_is_set_up_is_a_note(place: Site, end: En
 
 @pytest.mark.parametrize(("end", "weight"), [("fell_back", Weight.note), ("failed", Weight.finding)])
 @pytest.mark.parametrize(
-    "path", ["data/meshes.py", "package/transforms/crop.py", "dataset.py", "package/data_utils.py"]
+    "place",
+    [
+        site(path="data/meshes.py"),
+        site(path="dataset.py"),
+        site(path="package/data_utils.py"),
+        site(path="package/transforms/crop.py", within="Crop.__call__"),
+        site(path="package/fft_transform.py", within="FFT.__call__"),
+    ],
 )
-def test_what_falls_back_while_data_are_prepared_is_a_note(path: str, end: End, weight: Weight) -> None:
-    assert judge(site(path=path), end=end) == (weight, PREPARES_DATA if weight is Weight.note else "")
+def test_what_falls_back_while_data_are_prepared_is_a_note(place: Site, end: End, weight: Weight) -> None:
+    assert judge(place, end=end) == (weight, PREPARES_DATA if weight is Weight.note else "")
 
 
 @pytest.mark.parametrize(
-    "path", ["package/io/fields.py", "package/audio/filters.py", "metadata.py", "models/data2vec.py"]
+    "path",
+    ["package/io/fields.py", "transforms/flow.py", "package/audio/filters.py", "metadata.py", "models/data2vec.py"],
 )
 def test_code_is_not_said_to_prepare_data_for_less_than_its_name(path: str) -> None:
     assert judge(site(path=path))[0] is Weight.finding
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [site("torch.nn.AdaptiveMaxPool2d", is_at_setup=True), site("torch.unique", is_at_setup=True, use=Use.named)],
+)
+def test_what_a_set_up_makes_or_hands_on_is_used_later(layer: Site) -> None:
+    assert judge(layer)[0] is Weight.finding
 
 
 @pytest.mark.parametrize("within", ["step", "initial_state", "filter", "checkpoint"])
