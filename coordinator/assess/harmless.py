@@ -33,13 +33,13 @@ _SETUP_FUNCTION = re.compile(
     r"|(?:\w+_)?checkpoint_filter_fn|_?init_weights?(?:_\w+)?"
 )
 _DATA_CODE = re.compile(
-    r"(?:^|/)(?:data|datasets?|data_?loaders?|loaders?|preprocessing)/"
+    r"(?:^|/)(?:data|datasets?|data_?loaders?|loaders?|preprocessing|tokenizers?)/"
     r"|(?:^|/)(?:data|datasets?|data_?loaders?|data_utils|preprocess(?:ing)?)\.py$"
 )
 _TRANSFORMS = re.compile(r"(?:^|/)\w*transforms?(?:/|\.py$)")
 """Where the callable classes prepare data; other classes there may be those of distributions."""
 _COSTS = frozenset({Kind.falls_back, Kind.slow})
-"""Kinds that cost time and nothing else, so that little is lost by what happens once or apart from the device."""
+"""Kinds that cost time and nothing else, so that what happens once costs little."""
 _CONSTANTS = frozenset(
     f"tf.{name}" for name in ("constant", "convert_to_tensor", "eye", "fill", "ones", "range", "zeros")
 )
@@ -71,7 +71,10 @@ def why_unreached(site: Site, device: str, *, has_default_device: bool, are_test
         return OTHER_DEVICE
     if site.is_on_host and not has_default_device:
         return ON_HOST
-    return IN_TESTS if are_tests_apart and is_test_code(site) else ""
+    if are_tests_apart and is_test_code(site):
+        return IN_TESTS
+    is_transform = _TRANSFORMS.search(site.path) is not None and site.within.endswith(".__call__")
+    return PREPARES_DATA if is_transform or _DATA_CODE.search(site.path) else ""
 
 
 def why_cheap(kind: Kind, site: Site, device: str) -> str:
@@ -85,8 +88,7 @@ def why_cheap(kind: Kind, site: Site, device: str) -> str:
     is_used_later = site.use is Use.named or is_class(site.function)
     if not is_used_later and (site.is_at_setup or _SETUP_FUNCTION.fullmatch(method)):
         return AT_SETUP
-    is_transform = _TRANSFORMS.search(site.path) is not None and method == "__call__"
-    return PREPARES_DATA if is_transform or _DATA_CODE.search(site.path) else ""
+    return ""
 
 
 def is_setup_method(method: str) -> bool:

@@ -62,6 +62,8 @@ class Linker:
         self._calls: dict[str, CallSite] = {}
         self._dtypes: dict[frozenset[str], frozenset[str]] = {}
         """Equal calls and dtypes of sites once each: of 100,000 calls of a package, 1,000 differ."""
+        self._own_methods = {path.rpartition(".")[2] for path, function in facts.functions.items() if function.owner}
+        """Names of methods of the user's own classes; such a name alone does not identify an array."""
         self._bases: dict[str, str] = {}
         """For each class, the framework's class from which it inherits; empty if there is none."""
         self._passed: dict[str, list[Binding]] = {}
@@ -392,7 +394,8 @@ class Linker:
             case None if isinstance(mention.value, Symbol) and len(reading.frameworks) == 1:
                 (root,) = reading.frameworks
                 receiver, _, method = mention.value.path.rpartition(".")
-                if receiver and not receiver.endswith(CALLED) and self._knowledge.told_by_name(method, root):
+                is_told = self._knowledge.told_by_name(method, root) and method not in self._own_methods
+                if receiver and not receiver.endswith(CALLED) and is_told:
                     return f"{array(root, certain=False).of}.{method}", Certainty.guessed
         return "", Certainty.guessed
 

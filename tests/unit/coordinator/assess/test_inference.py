@@ -660,3 +660,10 @@ def test_a_mask_is_indexed_by_the_dtype_of_its_index(form: str, index: str, dtyp
 def test_a_module_is_set_up_in_few_of_its_methods(base: str, method: str, is_at_setup: bool) -> None:
     code = f"class Base({base}): ...\nclass A(Base):\n    def {method}(self, x):\n        torch.unique(x)"
     assert sites(code)[-1].is_at_setup is is_at_setup
+
+
+def test_a_name_that_the_codes_own_classes_have_does_not_tell_an_array() -> None:
+    own_class = "class Posterior:\n    def mode(self): ...\n"
+    code = "def f(output):\n    return output.latent.mode()\n"
+    assert names(code) == ["torch.Tensor.mode"]
+    assert names(own_class + code) == []
