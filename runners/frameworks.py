@@ -11,10 +11,11 @@ from __future__ import annotations
 import difflib
 import importlib.util
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from typing import TYPE_CHECKING, Protocol, cast
 
+from protocol.function_names import did_you_mean
 from runners.errors import UnknownFrameworkError
 from runners.jax import FRAMEWORK as JAX
 from runners.suite.framework import Framework, SparedPackages
@@ -94,6 +95,15 @@ def packages_to_spare(framework: str, device: str = "", whole: bool = False) -> 
     return None if packages is None or whole or device in packages.used_by else packages
 
 
+def unknown_device(framework: str, device: str, devices: Sequence[str]) -> UnknownFrameworkError:
+    """The error for a device that is none of the framework's ``devices``."""
+    hint = did_you_mean(device, devices) or ";"
+    return UnknownFrameworkError(
+        f"framework {framework!r} has no device {device!r}{hint} it has {', '.join(devices)}, and "
+        f"'portolan-runner setup {framework} --with PACKAGE' adds what a package brings"
+    )
+
+
 def _accelerator(framework: Framework, device: str) -> Accelerator:
     """The module of a device from an installed package."""
     known_devices = devices(framework)
@@ -103,10 +113,7 @@ def _accelerator(framework: Framework, device: str) -> Accelerator:
             raise UnknownFrameworkError(
                 f"{framework.name}/{device} cannot be served here: {reason}; there are {', '.join(known_devices)}"
             )
-        raise UnknownFrameworkError(
-            f"framework {framework.name!r} has no device {device!r}; it has {', '.join(known_devices)}, and "
-            f"'portolan-runner setup {framework.name} --with PACKAGE' adds what a package brings"
-        )
+        raise unknown_device(framework.name, device, known_devices)
     entry = next(entry for entry in entry_points(DEVICE_GROUP) if entry.name == f"{framework.name}.{device}")
     module = _load(entry, f"device {framework.name}/{device}")
     missing = [name for name in ("VARIABLES", "device") if not hasattr(module, name)]

@@ -283,6 +283,6 @@ def _nobody_charted(selector: Selector, evidence: EvidenceSet) -> str:
     there = ", ".join(sorted({target.target for target in evidence.targets})) or "nothing"
     guess = did_you_mean(target_name, [name for name in short_names if name != target_name])
     return (
-        f"nobody charted {target_name} (the evidence that {evidence.origin} has {there}){guess or ';'} "
+        f"nobody charted {target_name} (the evidence, {evidence.origin}, has {there}){guess or ';'} "
         f"chart it with a runner, or name a file of evidence with --data"
     )

@@ -95,13 +95,13 @@ class AssessmentReport:
 
     @property
     def evidence_line(self) -> str:
-        """The source of the evidence: ``torch 2.9.0 on xla (AMD EPYC), charted on 2026-11-28, suites library and paper;
-        ships with Portolan``."""
+        """Whose evidence it is, and of when: ``Evidence (ships with Portolan): torch 2.9.0 on xla (AMD EPYC), charted
+        on 2026-11-28, suites library and paper``."""
         target = self.target
         return (
-            f"{target.framework} {target.version} on {target.device} ({target.hardware}), "
-            f"charted on {day(target.charted_at)}, {'suites' if len(target.suites) > 1 else 'suite'} "
-            f"{join_words(target.suites)}; {self.whole_origin}"
+            f"Evidence ({self.whole_origin}): {target.framework} {target.version} on {target.device} "
+            f"({target.hardware}), charted on {day(target.charted_at)}, "
+            f"{'suites' if len(target.suites) > 1 else 'suite'} {join_words(target.suites)}"
         )
 
     @property

@@ -31,6 +31,9 @@ from protocol.host_only import load_host_only
 WITHIN_S = 30.0
 """Seconds to read one script. A script of 1 MiB takes a few seconds."""
 
+MOST_BYTES = 1 << 20
+"""Maximum size of a script, whatever the limit of a request's body is."""
+
 
 @dataclass(frozen=True)
 class Script:
@@ -59,12 +62,17 @@ class AssessedScript:
 
 
 def read_script(script: Script, within_s: float = WITHIN_S) -> AssessedSource:
-    """Return the sites of a script. Raises ``RequestError`` if it is no Python, or was not read in time.
+    """Return the sites of a script. Raises ``RequestError`` if it is no Python, too large, or was not read in time.
 
     It is read in a process of its own, because a parser can crash, hang or use up memory.
     """
     if not script.name.endswith(SUFFIXES):
         raise RequestError(f"{script.name or 'the file'} is no script: choose a .py file or a notebook (.ipynb)")
+    if len(script.content) > MOST_BYTES:
+        raise RequestError(
+            f"{script.name} has {len(script.content):,} bytes, and the limit is {MOST_BYTES:,}: send a smaller part of "
+            "it, or run `portolan assess` where the file is"
+        )
     context = multiprocessing.get_context("forkserver")
     ours, theirs = context.Pipe(duplex=False)
     reading = context.Process(target=_read, args=(script, theirs), daemon=True)

@@ -31,10 +31,11 @@ from coordinator.assess.sites import AssessedSource
 from coordinator.assess.sources import locate, nothing_read, read_sources
 from coordinator.assess.whole_run import WholeRun
 from coordinator.cli.evidence_source import find_evidence
-from coordinator.cli.output import writing
+from coordinator.cli.output import require_folder, writing
 from coordinator.cli.recorded_command import WHOLE_LIMIT_S, ReplayResult, record, replay, watch
 from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import DataDir, Url, connect
+from coordinator.cli.target_names import complaint_about
 from coordinator.cli.unknown_functions import chart_unknown
 from coordinator.configuration.variables import variables
 from coordinator.errors import AssessmentError
@@ -141,8 +142,13 @@ def assess(
         raise AssessmentError("--whole needs a command: give it with --run")
     if (coverage or chart) and (run is not None or is_recording):
         raise AssessmentError("--coverage and --chart are for code that is read: leave them out for a recording")
+    # Before a command runs, which may take hours.
+    baseline_content = baseline.read_bytes() if baseline else None
+    for file in (output, write_baseline):
+        require_folder(file)
     if run is not None:
         one = _one_target(selector)
+        _require_name(one, evidence)
         recording = record(run, one.framework, one.device)
     if path is None or is_recording:
         assert recording is not None
@@ -156,7 +162,7 @@ def assess(
     if write_baseline is not None:
         with writing(write_baseline) as sink:
             sink.write(baseline_of(assessment, target.short).model_dump_json(indent=1).encode() + b"\n")
-    known_findings = read_baseline(baseline.read_bytes(), str(baseline), target.short) if baseline else None
+    known_findings = None if baseline_content is None else read_baseline(baseline_content, str(baseline), target.short)
     code = Code(subject.place)
     remaining = silence(assessment, code.line, known_findings)
     whole = watch(run, target.framework, target.device, WHOLE_LIMIT_S) if is_whole and run is not None else None
@@ -251,6 +257,12 @@ def _one_target(selector: Selector) -> Selector:
     if "*" in f"{selector.framework}{selector.device}":
         raise AssessmentError(f"--on {selector} is not one target: name one, such as torch/xla")
     return selector
+
+
+def _require_name(selector: Selector, evidence: Callable[[], EvidenceSet]) -> None:
+    """Raises ``AssessmentError`` for a target of which neither the runners nor the evidence have the name."""
+    if complaint_about([f"{selector.framework}/{selector.device}"]) is not None:
+        choose(evidence(), selector, None)
 
 
 def write_evidence(

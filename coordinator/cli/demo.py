@@ -33,6 +33,7 @@ from coordinator.cli.local import (
     LocalRunner,
     local_instance,
     parse_targets,
+    require_known,
     slots_here,
     stoppable,
 )
@@ -297,6 +298,8 @@ def demo(
     if url is not None and data_dir is not None:
         raise InstanceError("--url and --data-dir cannot be combined: a coordinator elsewhere keeps its own data")
     selected_targets = None if targets is None else parse_targets(targets)
+    if url is None:
+        require_known(selected_targets or ())
     directory, began = DataDirectory(data_dir), time.monotonic()
     try:
         with stoppable(), Board() as board:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from coordinator.assess import evidence_file
@@ -39,10 +40,13 @@ def find_evidence(
         return EvidenceSet(targets, f"is from {len(bundles)} bundles" if len(bundles) > 1 else "is from a bundle")
     if data is not None:
         return evidence_file.read(data.read_bytes(), str(data), f"from {data}")
-    if url is None and data_dir is None and variables().url is None and not _runs_here():
+    is_named = url is not None or data_dir is not None or variables().url is not None
+    if not is_named and not _runs_here():
         return evidence_file.load_shipped()
     with connect(url, data_dir) as client:
         evidence = client.evidence(str(selector))
+    if not is_named:
+        evidence = replace(evidence, origin=f"{evidence.origin}, the coordinator that runs here")
     if evidence.targets and not is_completed:
         return evidence
     return complete(evidence, evidence_file.load_shipped())

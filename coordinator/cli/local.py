@@ -23,6 +23,7 @@ from coordinator.cli.processes import STOP_LIMIT_S, ChildProcess
 from coordinator.cli.rest_client import Client
 from coordinator.cli.server import ListenAddress, listening_on, names_of_host, server_of
 from coordinator.cli.shared_options import split
+from coordinator.cli.target_names import complaint_about
 from coordinator.configuration.backoff import Backoff
 from coordinator.configuration.settings import log_format
 from coordinator.errors import CoordinatorAwayError, CoordinatorError, DatabaseError, InstanceError, PortolanError
@@ -99,6 +100,7 @@ def local_instance(
     with ExitStack() as stack:
         stack.enter_context(directory.hold())
         listener = stack.enter_context(listening_on(host, port, or_any_port=or_any_port))
+        second = stack.enter_context(listening_on(*for_runners, option="--runners-port")) if for_runners else None
         began = time.monotonic()
         postgres = None if database else EmbeddedPostgres(directory.postgres)
         dsns = _same_for_all_roles(database) if database else _start_embedded(stack, cast(EmbeddedPostgres, postgres))
@@ -108,7 +110,6 @@ def local_instance(
         if note := asyncio.run(settle_at(dsns[APPLICATION], place)).note:
             say(note)
         say(f"database ready after {time.monotonic() - began:.1f} s")
-        second = stack.enter_context(listening_on(*for_runners, option="--runners-port")) if for_runners else None
         token = kept_admin_token(directory.admin_token)
         settings = replace(
             settings,
@@ -350,6 +351,13 @@ def parse_targets(values: Sequence[str]) -> list[str]:
         if not framework.isidentifier() or not device.replace("-", "_").isidentifier():
             raise InstanceError(f"'{target}' is not a target to serve: write framework/device, such as torch/cpu")
     return targets
+
+
+def require_known(targets: Sequence[str]) -> None:
+    """Raise ``InstanceError`` for a misspelt target, before anything is started for the others."""
+    other_targets = [target for target in targets if target not in KNOWN_TARGETS]
+    if other_targets and (complaint := complaint_about(other_targets)) is not None:
+        raise InstanceError(complaint)
 
 
 def _owner() -> str:

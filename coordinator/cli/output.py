@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import io
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -55,6 +57,12 @@ def writing(output: Path | None, mode: int = 0o666) -> Iterator[BinaryIO]:
         return
     with replacing(output.resolve(), mode) as sink:
         yield sink
+
+
+def require_folder(output: Path | None) -> None:
+    """Raise ``FileNotFoundError`` for a file in a folder that does not exist, before work is done for it."""
+    if output is not None and not output.absolute().parent.exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(output))
 
 
 class _Shown(io.RawIOBase):

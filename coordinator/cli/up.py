@@ -20,6 +20,7 @@ from coordinator.cli.local import (
     LocalInstance,
     local_instance,
     parse_targets,
+    require_known,
     slots_here,
     stoppable,
 )
@@ -54,6 +55,7 @@ def up(
     key_file = checked_key_file(enrolment_key_file)
     for_runners = runners_place(host, runners_host, runners_port)
     role = role_of_nobody(host, anonymous, without_access_control=without_access_control)
+    require_known(selected_targets)
     directory = DataDirectory(data_dir)
     try:
         with (

@@ -1,4 +1,5 @@
-"""``portolan-runner``: serve a device, run a case or a suite, list cases or a surface, set an environment up.
+"""``portolan-runner``: serve a device, run a case or a suite, list cases, targets or a surface, set an environment
+up.
 
 Exit codes: 0 done or passed, 1 failed, 2 bad usage or not possible here, 3 incomplete.
 """
@@ -29,6 +30,7 @@ from protocol.redaction import redact
 from runners import frameworks
 from runners.cli import environments
 from runners.cli.suite_choice import chosen_suites
+from runners.cli.targets import require_targets, target_names
 from runners.errors import RunnerError, UnknownFrameworkError, UsageError
 from runners.http.enrolment import EnrolmentOptions, default_name, enrolment_options
 from runners.isolation.fork_server import Interpreter
@@ -51,6 +53,8 @@ def run(options: argparse.Namespace) -> int:
             return 0
         if options.command == "enumerate":
             return _enumerate(options)
+        if options.command == "targets":
+            return _targets(options)
         if options.command == "record":
             return _record(options)
         if options.command == "watch":
@@ -69,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
                 return asyncio.run(_cases(options))
     except RunnerError as error:
         print(f"portolan-runner: {redact(str(error))}", file=sys.stderr)
-        is_misspelt = options.command == "serve" and isinstance(error, UnknownFrameworkError)
+        is_misspelt = options.command in ("serve", "targets") and isinstance(error, UnknownFrameworkError)
         return UNKNOWN_TARGET if is_misspelt else error.exit_code
     except UnicodeEncodeError as error:
         argument = error.object[error.start : error.end]
@@ -276,6 +280,12 @@ async def _chart(options: argparse.Namespace) -> int:
             out=options.out,
         )
     )
+    return 0
+
+
+def _targets(options: argparse.Namespace) -> int:
+    require_targets(options.names)
+    print("\n".join(options.names or target_names()))
     return 0
 
 

@@ -99,7 +99,7 @@ def find(framework: str, device: str = "") -> Path | None:
     For a device that a package brings it is the one with that package, the latest set up of several.
     """
     try:
-        bringing = _bringing(framework, device)
+        bringing = devices_of_packages(framework).get(device)
         candidates = [bringing] if bringing else [path(framework, device, whole=whole) for whole in (False, True)]
     except OSError:
         # Without a lock there is no environment that could match it.
@@ -111,15 +111,21 @@ def _is_complete(environment: Path) -> bool:
     return (environment / COMPLETE).exists() and (environment / "bin" / "python").exists()
 
 
-def _bringing(framework: str, device: str) -> Path | None:
-    plain = {key(framework, device, whole=whole) for whole in (False, True)}
-    marks = []
-    for mark in _folder().glob(f"{name(framework, device)}-*/{COMPLETE}"):
+def devices_of_packages(framework: str) -> dict[str, Path]:
+    """The devices that packages bring in the framework's environments, each with the environment set up last."""
+    by_device: dict[str, Path] = {}
+    try:
+        plain_keys = {key(framework, whole=whole) for whole in (False, True)}
+    except OSError:
+        # A framework without a lock has no environments.
+        return by_device
+    marks = sorted(_folder().glob(f"{name(framework)}-*/{COMPLETE}"), key=lambda mark: mark.stat().st_mtime)
+    for mark in marks:
         with contextlib.suppress(ValueError, OSError):
             content = json.loads(mark.read_text())
-            if content.get("plain") in plain and f"{framework}.{device}" in content["brought"]:
-                marks.append(mark)
-    return max(marks, key=lambda mark: mark.stat().st_mtime).parent if marks else None
+            if content.get("plain") in plain_keys:
+                by_device |= {entry.removeprefix(f"{framework}."): mark.parent for entry in content["brought"]}
+    return by_device
 
 
 def set_up(

@@ -119,6 +119,11 @@ def make_parser() -> argparse.ArgumentParser:
     _suites(cases, "SUITE", "only the cases of this suite, by its name or its own path (default: all)")
     cases.add_argument("--match", default="*", help="only ids like this glob")
 
+    targets = commands.add_parser("targets", help="list the targets that a runner can be started for")
+    targets.add_argument(
+        "names", metavar="TARGET", nargs="*", help="only check that these names exist: FRAMEWORK/DEVICE"
+    )
+
     record = commands.add_parser("record", help="run a command of yours, and record which functions it calls and how")
     record.add_argument("framework", metavar="FRAMEWORK")
     _python(record)

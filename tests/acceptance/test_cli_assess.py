@@ -154,6 +154,45 @@ def test_a_coordinator_answers_with_what_its_campaigns_found(
         coordinator.stop()
 
 
+def test_the_evidence_of_a_coordinator_that_nobody_named_is_said_to_be_its(
+    directory: Path, project: Path, bundle: Path
+) -> None:
+    portolan = Portolan(directory.parent)
+    instance = portolan.up("--targets", "", "--port", "0")
+    try:
+        portolan.ask("import", str(bundle))
+        url = json.loads((portolan.directory / "coordinator.json").read_text())["url"]
+        text = " ".join(portolan.ask("assess", str(project), "--on", "torch/xla").split())
+    finally:
+        instance.stop()
+    assert re.search(
+        rf"\(torch\.cumsum at train\.py:5\)\. Evidence \(3 functions from {url}, the coordinator that runs here, and "
+        r"[\d,]+ that ship with Portolan \(charted by [\d-]+\)\): torch 2\.9\.0 on xla \(.+?\), charted on 20",
+        text,
+    ), text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--on", "torch/xlaa"), "did you mean torch/xla?"),
+        (("--on", "tourch/xla"), "did you mean torch/xla?"),
+        (("--on", "torch/*"), "--on torch/* is not one target: name one, such as torch/xla"),
+        (("--on", "torch/xla", "--output", "/no/such/report"), "there is no folder /no/such: make it, or name another"),
+        (("--on", "torch/xla", "--write-baseline", "/no/such/baseline"), "there is no folder /no/such"),
+        (("--on", "torch/xla", "--baseline", "/none"), "there is no file /none: check its name"),
+        (("--on", "torch/xla", "--fail-on", "wron"), "did you mean wrong?"),
+        (("--on", "torch/xla", "--coverage", "/none"), "--coverage and --chart are for code that is read"),
+    ],
+)
+def test_a_mistake_is_told_before_the_command_runs(
+    portolan: Portolan, tmp_path: Path, arguments: tuple[str, ...], complaint: str
+) -> None:
+    mark = tmp_path / "mark"
+    assert complaint in portolan.refused("assess", "--run", f"python -c 'open({str(mark)!r}, \"w\")'", *arguments)
+    assert not mark.exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

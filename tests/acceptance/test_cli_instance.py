@@ -116,13 +116,18 @@ def test_a_target_that_cannot_be_served_is_named_and_left_out(portolan: Portolan
 
 @pytest.mark.parametrize(
     ("target", "words"),
-    [("nowhere/cpu", "no framework 'nowhere'"), ("hazards/cpuu", "framework 'hazards' has no device 'cpuu'")],
+    [
+        ("nowhere/cpu", "no framework 'nowhere'"),
+        ("hazards/cpuu", "framework 'hazards' has no device 'cpuu'; did you mean cpu?"),
+        ("torch/xlaa", "framework 'torch' has no device 'xlaa'; did you mean xla?"),
+    ],
 )
-def test_a_target_that_was_misspelt_ends_the_start(portolan: Portolan, target: str, words: str) -> None:
-    process = portolan.call("up", "--targets", f"hazards/cpu {target}", "--port", "0")
-    assert process.returncode == 2
-    assert process.stderr.startswith(f"portolan: {target}: ")
-    assert words in process.stderr
+@pytest.mark.parametrize("command", ["up", "demo"])
+def test_a_target_that_was_misspelt_is_refused_before_anything_starts(
+    portolan: Portolan, command: str, target: str, words: str
+) -> None:
+    line = portolan.refused(command, "--targets", f"hazards/cpu {target}")
+    assert line.startswith(f"portolan: {target}: {words}")
 
 
 def test_a_port_in_use_is_told_and_the_next_start_heals(portolan: Portolan, start: list[Up]) -> None:
@@ -137,7 +142,7 @@ def test_a_demo_can_be_watched_whoever_has_its_port(portolan: Portolan) -> None:
     with contextlib.ExitStack() as holding:
         with contextlib.suppress(OSError):  # somebody may have it already
             holding.enter_context(socket.create_server(("127.0.0.1", DEFAULT_PORT)))
-        process = portolan.call("demo", "--targets", "nowhere/cpu")
+        process = portolan.call("demo", "--targets", "hazards/absent")
     assert process.returncode == 2
     (port,) = re.findall(r"watch it at http://127\.0\.0\.1:(\d+)", process.stderr)
     assert int(port) != DEFAULT_PORT

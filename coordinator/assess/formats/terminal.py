@@ -30,9 +30,9 @@ def text_of(report: AssessmentReport, *, whole: bool = False) -> str:
 
 def _lines(report: AssessmentReport, whole: bool) -> Iterator[str]:
     yield from _wrap(report.first_line)
+    yield from _wrap(f"{report.evidence_line}.", hanging="  ")
     if report.version_warning:
         yield from _wrap(report.version_warning)
-    yield from _wrap(f"Evidence: {report.evidence_line}.", hanging="  ")
     for sentence in report.target.sentences:
         yield from _wrap(f"  {sentence}.", hanging="  ")
     if report.others:

@@ -69,8 +69,8 @@ def test_the_first_line_of_the_terminal_is_what_to_act_on(assessment_report: Ass
     assert " ".join(text.split()).startswith(
         "On torch/xla (charted for 2.9.0, while 2.8.0+cpu is installed) this code calls 1 function that gives wrong "
         "values without an error (torch.wrong at src/train.py:3) and 1 function that fails (torch.foo at "
-        "src/train.py:2). torch 2.8.0+cpu is installed here, but the evidence is for 2.9.0: results may differ. "
-        "Evidence: torch 2.9.0 on xla (AMD EPYC), charted on 2026-11-28, suite library; ships with Portolan."
+        "src/train.py:2). Evidence (ships with Portolan): torch 2.9.0 on xla (AMD EPYC), charted on 2026-11-28, suite "
+        "library. torch 2.8.0+cpu is installed here, but the evidence is for 2.9.0: results may differ."
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.cli.output import writing
+from coordinator.cli.output import require_folder, writing
 
 
 def test_a_pipe_gets_the_output_and_stays_a_pipe(tmp_path: Path) -> None:
@@ -49,9 +49,17 @@ def test_a_link_to_nothing_makes_the_file(tmp_path: Path) -> None:
 def test_the_name_of_stdout_is_stdout() -> None:
     program = """
 from pathlib import Path
-from coordinator.cli.output import writing
+from coordinator.cli.output import require_folder, writing
 with writing(Path("/dev/stdout")) as sink:
     sink.write(b"outcomes")
 """
     assert subprocess.check_output([sys.executable, "-c", program]) == b"outcomes"
     assert Path("/dev/stdout").is_symlink()
+
+
+def test_a_missing_folder_is_told_before_the_output_is_made(tmp_path: Path) -> None:
+    for file in (None, tmp_path / "report", Path("report"), Path("/dev/stdout")):
+        require_folder(file)
+    with pytest.raises(FileNotFoundError) as excinfo:
+        require_folder(tmp_path / "none" / "report")
+    assert excinfo.value.filename == str(tmp_path / "none" / "report")
