@@ -55,7 +55,7 @@ def test_no_package_stands_in_for_a_device_of_ours(bring: Any) -> None:
 
 def test_a_device_of_another_framework_is_none_of_this_one(bring: Any) -> None:
     bring("jax.npu", "VARIABLES = {}\ndef device(): return 'their npu'\n")
-    with pytest.raises(UnknownFrameworkError, match=r"has no device 'npu'; did you mean cpu\? it has cpu, and .*--with PACKAGE"):
+    with pytest.raises(UnknownFrameworkError, match=r"has no device 'npu'; .* it has cpu, and .*--with PACKAGE"):
         frameworks.load_device(TORCH, "npu")
 
 
