@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from coordinator.assess import evidence_file
-from coordinator.assess.evidence import CaseEvidence, EvidenceSet, choose, second_shape_of
+from coordinator.assess.evidence import CaseEvidence, EvidenceSet, TargetEvidence, choose, second_shape_of
 from coordinator.assess.findings import assess
 from coordinator.assess.names import Names, names_of
 from coordinator.assess.report import kind_sentence
@@ -20,6 +20,12 @@ from coordinator.figures.second_shape import SecondShape
 from coordinator.results.conditions import CallSite
 from coordinator.targets.selectors import Selector
 from protocol.function_names import did_you_mean
+
+DTYPES = frozenset({
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "bfloat16", "float16", "float32", "float64", "complex64", "complex128",
+})  # fmt: skip
+"""Those that every framework has, charted or not."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +81,8 @@ def can_i(
 
     ``on`` is a selector such as ``torch/xla``. ``positional`` is the number of arguments without a name, of a method
     after its receiver; without it, the call is set against all usual cases. Raises ``AssessmentError`` for a target
-    that nobody charted or a file that cannot be used, ``UnknownNameError`` for what is no selector and for a name that
-    the framework does not have.
+    that nobody charted or a file that cannot be used, ``UnknownNameError`` for what is no selector, for a name that the
+    framework does not have, and for what is no dtype.
     """
     evidence = (
         evidence_file.load_shipped()
@@ -96,6 +102,8 @@ def answer(question: Question, evidence: EvidenceSet) -> Answer:
         _require_public(function, names)
         return Answer(function, target.target, None, 0, 0, (f"nobody charted {function} on {target.target}",))
     cases = target.functions[charted_name.name]
+    if question.dtype is not None:
+        _require_dtype(question.dtype, target)
     if question.dtype is not None and question.dtype not in (dtypes_of_cases := _dtypes(cases)):
         there = (
             f"its cases are in {join_words(dtypes_of_cases)}"
@@ -135,6 +143,14 @@ def answer(question: Question, evidence: EvidenceSet) -> Answer:
 
 def _dtypes(cases: Iterable[CaseEvidence]) -> list[str]:
     return sorted({dtype for case in cases if case.options for dtype in case.options.dtypes})
+
+
+def _require_dtype(dtype: str, target: TargetEvidence) -> None:
+    """Raise ``UnknownNameError`` for a name that no dtype has."""
+    dtypes = DTYPES.union(*(_dtypes(cases) for cases in target.functions.values()))
+    if dtype not in dtypes:
+        guess = did_you_mean(dtype, sorted(dtypes)) or "; name it as in float16"
+        raise UnknownNameError(f"there is no dtype {dtype}{guess}", "dtype")
 
 
 def _require_public(function: str, names: Names) -> None:

@@ -85,6 +85,10 @@ class DataDirectory:
                     "or with PORTOLAN_DATA"
                 ) from error
             self.path.chmod(0o711)  # as root, PostgreSQL's user must get through to postgres/
+        if not self.path.is_dir():
+            raise DatabaseError(
+                f"the data directory {self.path} is a file: choose another with --data-dir, or with PORTOLAN_DATA"
+            )
         lock = FolderLock(self.path)
         lock.hold("stop that one, or choose another directory with --data-dir")
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shlex
 import sys
 import tempfile
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
+from typing import Any
 
 from coordinator.assess.evidence import TargetEvidence
 from coordinator.cli.processes import ChildProcess
@@ -24,6 +26,8 @@ WHOLE_LIMIT_S = 1800.0
 """Seconds for the whole command on the target."""
 COULD_NOT = 2
 """Exit code of the runner's where it could not do it."""
+COMPLAINT = b"portolan-runner: "
+"""The beginning of the runner's own lines."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,8 @@ def record(command: str, framework: str, device: str) -> Path:
         words = shlex.split(command)
     except ValueError as error:
         raise AssessmentError(f"--run {command!r} is not a command line: {error}") from error
+    if not words:
+        raise AssessmentError("--run is empty: give a command, such as --run 'python train.py'")
     digest = hashlib.sha256(f"{Path.cwd()} {command} {device}".encode()).hexdigest()[:8]
     out = _folder() / f"recording_{digest}.json"
     out.unlink(missing_ok=True)
@@ -89,11 +95,31 @@ def watch(command: str, framework: str, device: str, limit_s: float) -> WatchedR
 def _run(*arguments: str) -> tuple[int, str]:
     """Run the runner's command, with its lines on our stderr; returns its exit code and what it said last there."""
     command: Sequence[str] = [sys.executable, "-P", "-m", "runners", *arguments]
-    child = ChildProcess(command, FileIO(sys.stderr.fileno(), "wb", closefd=False))
+    stderr = _Stderr()
+    child = ChildProcess(command, stderr)
     try:
-        return child.wait(), child.complaint
+        code = child.wait()
     finally:
         child.stop()
+    if code != COULD_NOT:
+        os.write(sys.stderr.fileno(), stderr.last_complaint)
+    return code, child.complaint
+
+
+class _Stderr(FileIO):
+    """Our stderr for the lines of a child, but for its last complaint: if the child could not do it, we say that."""
+
+    def __init__(self) -> None:
+        super().__init__(sys.stderr.fileno(), "wb", closefd=False)
+        self.last_complaint = b""
+
+    def write(self, line: Any) -> int:
+        earlier_complaint, self.last_complaint = self.last_complaint, b""
+        super().write(earlier_complaint)
+        if line.startswith(COMPLAINT):
+            self.last_complaint = line
+            return len(line)
+        return super().write(line)
 
 
 def _folder() -> Path:

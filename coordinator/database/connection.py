@@ -34,6 +34,7 @@ LONG_STATEMENT_S = 600.0
 POOL_WAIT_S = 30.0
 """How long a request waits for a connection while all are in use."""
 MIGRATION_TIMEOUT_S = 300.0
+SCHEMES = ("postgresql", "postgres")
 ATTEMPTS = 5
 """Attempts of a transaction that conflicts with others; each failed one takes about a second."""
 
@@ -159,6 +160,9 @@ async def transact(engine: AsyncEngine, work: Callable[[AsyncConnection], Awaita
 
 async def run_once(dsn: str, work: Callable[[Connection], T]) -> T:
     """Do ``work`` in one transaction on a new connection. Raises ``DatabaseError`` for any failure."""
+    if dsn.partition("://")[0] not in SCHEMES:
+        # Without the text itself, which may hold a password.
+        raise DatabaseError("the DSN of the database is not a URL: write it like postgresql://user@host:5432/database")
     pool = engine(dsn, pool_size=1, application_name="portolan migration", statement_timeout_s=MIGRATION_TIMEOUT_S)
     try:
         async with pool.begin() as connection:

@@ -30,7 +30,7 @@ from protocol.redaction import redact
 from runners import frameworks
 from runners.cli import environments
 from runners.cli.suite_choice import chosen_suites
-from runners.cli.targets import require_targets, target_names
+from runners.cli.targets import require_target, require_targets, target_names
 from runners.errors import RunnerError, UnknownFrameworkError, UsageError
 from runners.http.enrolment import EnrolmentOptions, default_name, enrolment_options
 from runners.isolation.fork_server import Interpreter
@@ -169,7 +169,11 @@ def _set_up(options: argparse.Namespace) -> Iterator[Path]:
         return
     devices = options.devices or ["cpu"]
     for device in devices:
-        frameworks.require_served(framework, device)
+        if options.added:
+            # The packages may bring it.
+            frameworks.require_served(framework, device)
+        else:
+            require_target(framework, device)
     by_name: dict[str, list[str]] = {}
     for device in devices:
         by_name.setdefault(environments.name(framework, device), []).append(device)

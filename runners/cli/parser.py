@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import NoReturn
 
 from protocol.defaults import DEFAULT_RUNS, DEFAULT_TIMEOUT_S
 from protocol.enums import DEFAULT_SUITE, TimedCases, TimingPolicy
@@ -15,8 +16,15 @@ DESCRIPTION = (
 )
 
 
+class _Parser(argparse.ArgumentParser):
+    """Tells a wrong call in one line, without the usage. The parsers of the commands are of this class too."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"portolan-runner: {message}: see {self.prog} --help\n")
+
+
 def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="portolan-runner", description=DESCRIPTION)
+    parser = _Parser(prog="portolan-runner", description=DESCRIPTION)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     serve = commands.add_parser("serve", help="own one device for one framework, and take jobs over HTTP")

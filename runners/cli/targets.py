@@ -19,12 +19,13 @@ def require_targets(targets: Sequence[str]) -> None:
     for target in targets:
         framework, _, device = target.partition("/")
         try:
-            _require(framework, device)
+            require_target(framework, device)
         except UnknownFrameworkError as error:
             raise UnknownFrameworkError(f"{target}: {error}") from error
 
 
-def _require(framework: str, device: str) -> None:
+def require_target(framework: str, device: str) -> None:
+    """Raise ``UnknownFrameworkError`` if the framework or the device has an unknown name."""
     frameworks.require(framework)
     devices = _devices(framework)
     if device not in devices:

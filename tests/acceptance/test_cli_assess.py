@@ -182,6 +182,11 @@ def test_the_evidence_of_a_coordinator_that_nobody_named_is_said_to_be_its(
         (("--on", "torch/xla", "--write-baseline", "/no/such/baseline"), "there is no folder /no/such"),
         (("--on", "torch/xla", "--baseline", "/none"), "there is no file /none: check its name"),
         (("--on", "torch/xla", "--fail-on", "wron"), "did you mean wrong?"),
+        (("--run", "", "--on", "torch/xla"), "--run is empty: give a command"),
+        (
+            ("--run", "bash a.sh", "--on", "torch/xla"),
+            "portolan: --run: 'bash' is not Python: the command to record must",
+        ),
         (("--on", "torch/xla", "--coverage", "/none"), "--coverage and --chart are for code that is read"),
     ],
 )
@@ -263,11 +268,13 @@ def test_a_program_asks_by_function(data: Path) -> None:
 
 
 def test_a_dtype_in_which_no_case_is_has_no_answer() -> None:
-    answer = can_i("torch.multinomial", on="torch/xla", dtype="flaot16")
+    answer = can_i("torch.multinomial", on="torch/xla", dtype="complex128")
     assert (answer.works, answer.word) == (None, "unknown")
     assert answer.sentences[0].startswith(
-        "no case of torch.multinomial on torch@2.9.0/xla is in flaot16: its cases are in "
+        "no case of torch.multinomial on torch@2.9.0/xla is in complex128: its cases are in "
     )
+    with pytest.raises(UnknownNameError, match=r"^there is no dtype flaot16; did you mean float16"):
+        can_i("torch.multinomial", on="torch/xla", dtype="flaot16")
     assert can_i("torch.multinomial", on="torch/xla", dtype="float32").of > 1
 
 

@@ -165,12 +165,21 @@ def test_a_database_of_ones_own_is_used(portolan: Portolan, start: list[Up], new
 def test_a_database_that_does_not_answer_is_told(portolan: Portolan) -> None:
     message = portolan.refused("up", "--port", "0", "--database", "postgresql://nobody@127.0.0.1:1/nothing")
     assert "127.0.0.1:1/nothing cannot be used" in message
+    message = portolan.refused("up", "--port", "0", "--database", "user:secret@host/nothing")
+    assert "the DSN of the database is not a URL: write it like postgresql://user@host:5432/database" in message
+    assert "secret" not in message
 
 
 def test_a_directory_that_cannot_be_written_is_told(place: Path) -> None:
     (place / "file").write_text("no directory")
     message = Portolan(place / "file" / "data").refused("up", "--port", "0")
     assert str(place / "file") in message
+
+
+def test_a_file_is_no_data_directory(place: Path) -> None:
+    (place / "file").write_text("no directory")
+    message = Portolan(place / "file").refused("up", "--port", "0")
+    assert f"the data directory {place / 'file'} is a file: choose another with --data-dir" in message
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small file system")

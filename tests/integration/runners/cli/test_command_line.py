@@ -64,6 +64,10 @@ def test_run_ends_with_a_code_for_its_verdict(case: str, options: list[str], cod
         (["serve", "hazards", "cpu", "--slots", "0"], "--slots 0: from 1 to 64"),
         (["run", "hazards", "cpu", "hazards.add/0", "--slots", "2"], "--slots go with --out FILE"),
         (["setup", "hazards"], "brings its own environment"),
+        (["setup", "torch", "xlaa"], "framework 'torch' has no device 'xlaa'; did you mean xla?"),
+        (["serve", "hazards"], "the following arguments are required: DEVICE: see portolan-runner serve --help"),
+        (["serv"], "see portolan-runner --help"),
+        (["run", "hazards", "cpu", "--timing", "fast"], "invalid choice: 'fast'"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(arguments: list[str], words: str) -> None:
