@@ -149,6 +149,7 @@ class TensorFlowRecordingDialect:
     not_computing: frozenset[str] = frozenset()
     stand_in: StandIn | None = None
     carriers = frozenset({"constant", "convert_to_tensor"})
+    settle = None
 
     def form(self, value: Any) -> Any:
         if isinstance(value, tf.TensorShape):
@@ -206,9 +207,6 @@ class TensorFlowRecordingDialect:
 
     def draws(self, last: str, name: str | None) -> Callable[[], bool]:
         return lambda: is_random(name or last)
-
-    def settle(self, result: Any) -> None:
-        """On the CPU a call returns when it is done."""
 
     def may_go_backward(self, result: Any) -> bool:
         return bool(record.could_possibly_record())

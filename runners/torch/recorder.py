@@ -17,7 +17,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Optional
 
 import torch
 from torch.overrides import TorchFunctionMode, resolve_name
@@ -46,6 +46,7 @@ OWN_CLASS = "an array of a class of its own"
 
 _Tensor = torch.Tensor
 _BACKWARD = torch.Tensor.backward
+_DEVICE = torch.device
 _GETTER = "__get__"
 _PLAIN_CLASSES = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
@@ -85,7 +86,7 @@ class _WatchMode(TorchFunctionMode):  # type: ignore[misc]
         self._names = names
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
-        names = ("backward", "torch.Tensor.backward") if func is _BACKWARD else self._names.of(func)
+        names = ("backward", "torch.Tensor.backward") if func is _BACKWARD else self._names[func]
         return self._watcher.call(func, *names, args, kwargs or {})
 
 
@@ -105,31 +106,26 @@ class _Mode(TorchFunctionMode):  # type: ignore[misc]
             # are seen if it is started by torch's own function, which no mode is asked about.
             with self:
                 return _backward(*args, **(kwargs or {}))
-        names = self._names.of(func)
+        last, name = self._names[func]
         kwargs = kwargs or {}
         # The name of a device alone is not a call on it.
-        if self._spoken is not None and func is not torch.device:
-            if names[0] == _GETTER and self._spoken.answers(func, sys._getframe(1)):
+        if self._spoken is not None and func is not _DEVICE:
+            if last == _GETTER and self._spoken.answers(func, sys._getframe(1)):
                 return self._spoken.answer(func)
             args, kwargs = self._spoken.on_host(args, kwargs)
-        return self._recorder.call(func, *names, args, kwargs)
+        return self._recorder.call(func, last, name, args, kwargs)
 
 
-class _Names:
+class _Names(dict[Any, tuple[str, Optional[str]]]):
     """The names of functions: the last part, and the public name; None if a function has none.
 
     Those of the first functions are remembered. A program may hand torch a new function for each call.
     """
 
-    def __init__(self) -> None:
-        self._names: dict[Any, tuple[str, str | None]] = {}
-
-    def of(self, func: Any) -> tuple[str, str | None]:
-        names = self._names.get(func)
-        if names is None:
-            names = _names_of(func)
-            if len(self._names) < MOST_FUNCTIONS:
-                self._names[func] = names
+    def __missing__(self, func: Any) -> tuple[str, str | None]:
+        names = _names_of(func)
+        if len(self) < MOST_FUNCTIONS:
+            self[func] = names
         return names
 
 
@@ -158,6 +154,7 @@ class TorchRecordingDialect:
     reads = READS
     not_computing = NOT_COMPUTING
     carriers = frozenset({"to", "cuda", "tensor", "as_tensor"})
+    settle = None
 
     def __init__(self, stand_in: StandIn | None = None) -> None:
         self.stand_in = stand_in
@@ -211,9 +208,6 @@ class TorchRecordingDialect:
     def draws(self, last: str, name: str | None) -> Callable[[], bool]:
         state = torch.default_generator.get_state()
         return lambda: not torch.equal(state, torch.default_generator.get_state())
-
-    def settle(self, result: Any) -> None:
-        """On the CPU a call returns when it is done."""
 
     def may_go_backward(self, result: Any) -> bool:
         return type(result) is not _Tensor or result.grad_fn is not None

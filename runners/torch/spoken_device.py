@@ -16,6 +16,8 @@ from runners.suite.trees import mapped
 from runners.torch import FRAMEWORK
 
 HOST = torch.device("cpu")
+_NAMING: frozenset[type] = frozenset({torch.device, str})
+"""The classes of values that name a device."""
 
 
 class SpokenDevice:
@@ -39,7 +41,8 @@ class SpokenDevice:
 
     def on_host(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
         """The arguments of a call, with the host in the place of the device."""
-        if any(map(self._is_it, args)):
+        # This is done for every call, and nearly none names a device.
+        if not _NAMING.isdisjoint(map(type, args)) and any(map(self._is_it, args)):
             args = [HOST if self._is_it(value) else value for value in args]
         if kwargs and any(map(self._is_it, kwargs.values())):
             kwargs = {name: HOST if self._is_it(value) else value for name, value in kwargs.items()}

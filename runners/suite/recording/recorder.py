@@ -107,8 +107,9 @@ class RecordingDialect(Protocol):
     def draws(self, last: str, name: str | None) -> Callable[[], bool]:
         """Called before a call; returns a function that says after it whether random numbers were drawn."""
 
-    def settle(self, result: Any) -> None:
-        """Wait until a result is computed, so that the clock shows it."""
+    @property
+    def settle(self) -> Callable[[Any], None] | None:
+        """Waits until a result is computed, so that the clock shows it; None: a call returns when it is done."""
 
     def may_go_backward(self, result: Any) -> bool:
         """A quick look: whether the program may differentiate through a call that returned this."""
@@ -180,7 +181,8 @@ class Recorder:
             if dialect.stand_in is None:
                 raise
             result = _stood_in(dialect.stand_in, error, func, args, kwargs)
-        dialect.settle(result)
+        if dialect.settle is not None:
+            dialect.settle(result)
         end = perf_counter()
         distinct_call.entry.met(self._sites.of(sys._getframe(_CALLER)), end - start)
         if distinct_call.may_differentiate and dialect.may_go_backward(result):
@@ -217,7 +219,8 @@ class Recorder:
             if dialect.stand_in is None:
                 raise
             result = _stood_in(dialect.stand_in, error, func, args, kwargs)
-        dialect.settle(result)
+        if dialect.settle is not None:
+            dialect.settle(result)
         seconds = perf_counter() - start
         with dialect.quiet():
             is_random = has_drawn()
@@ -349,7 +352,8 @@ def _keys(dialect: RecordingDialect) -> Callable[[Iterable[Any]], Key]:
     Flat, since it is made for every call. Each kind has a fixed number of members, so that no two keys are mistaken.
     Raises ``RuntimeError`` for an array without a form.
     """
-    forms, by_value = dialect.forms, frozenset({int, bool, str, type(None), type(Ellipsis)}) | dialect.by_value
+    # A dictionary is asked faster than another mapping.
+    forms, by_value = dict(dialect.forms), frozenset({int, bool, str, type(None), type(Ellipsis)}) | dialect.by_value
 
     def key_of(values: Iterable[Any]) -> Key:
         key: list[Any] = []
@@ -357,9 +361,11 @@ def _keys(dialect: RecordingDialect) -> Callable[[Iterable[Any]], Key]:
             kind = type(value)
             form = forms.get(kind)
             if form is not None:
-                key += kind, form(value)
+                key.append(kind)
+                key.append(form(value))
             elif kind in by_value:
-                key += kind, value
+                key.append(kind)
+                key.append(value)
             elif isinstance(value, (tuple, list)):
                 key += kind, len(value), key_of(value) if len(value) <= MOST_MEMBERS else None
             elif kind is dict:
