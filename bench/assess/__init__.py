@@ -2,7 +2,8 @@
 
 The truth is a whole run: each model makes a forward pass and a training step on the target, as ``assess --whole`` has
 it. Its events are, once a model each, a function that raised or fell back there, an early end of the command without
-either, and values (of the forward pass, or the gradient) that are further from the CPU's than ``MOST_ERROR``.
+either, and values (of the forward pass, the gradient, or the running statistics after the step) that are further from
+the CPU's than ``MOST_ERROR``.
 
 There are two predictions. That of the recording is the findings of the same command, replayed. That of the source is
 the findings of ``assess PACKAGE`` with a place in a file that defines a class of the model's modules, from the evidence

@@ -107,7 +107,7 @@ def has_wrong_values(values: Path) -> bool:
     """Whether the values of the last run, on the target, differ from those of the first, on the CPU."""
     return any(
         relative_error(np.load(values / "1" / name), np.load(values / "0" / name)) > MOST_ERROR
-        for name in ("forward.npy", "gradient.npy")
+        for name in ("forward.npy", "gradient.npy", "statistics.npy")
     )
 
 

@@ -18,6 +18,7 @@ from coordinator.cli.shared_options import DataDir, Url
 from coordinator.errors import PublicationError
 from coordinator.figures.formats import join_words, plural
 from coordinator.targets.selectors import Selector
+from protocol.function_names import did_you_mean
 from protocol.host_only import load_host_only
 
 
@@ -49,8 +50,9 @@ def publish(
     columns = [column_of(target, host_only) for target in targets]
     atlas = atlas_of(columns, shipped_uses(targets), evidence.origin)
     if not atlas.frameworks:
+        guess = did_you_mean(on, sorted({target.short for target in evidence.targets})) or ";"
         raise PublicationError(
-            f"there is no evidence of {on} to publish: chart such a target, or name another with --on"
+            f"there is no evidence of {on} to publish{guess} chart such a target, or name another with --on"
         )
     files = write_site(site_files(atlas, published_before(folder)), folder)
     names = join_words([column.target for framework in atlas.frameworks for column in framework.columns])

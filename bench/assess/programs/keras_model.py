@@ -35,6 +35,7 @@ def main(name: str, folder: str) -> None:
     inputs = tf.constant(array(input_name, shape))
     np.save(out / "forward.npy", model(inputs, training=False).numpy())
     np.save(out / "gradient.npy", train(model, inputs))
+    np.save(out / "statistics.npy", flat_statistics(model))
     (out / "files.json").write_text(json.dumps([]))
 
 
@@ -49,6 +50,12 @@ def train(model: keras.Model, inputs: tf.Tensor) -> np.ndarray[Any, Any]:
     optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
     print(f"loss {float(loss):.4f}")
     return np.concatenate([tf.convert_to_tensor(gradient).numpy().ravel() for gradient in gradients])
+
+
+def flat_statistics(model: keras.Model) -> np.ndarray[Any, Any]:
+    """The moving means and variances."""
+    arrays = [tf.convert_to_tensor(variable).numpy() for variable in model.non_trainable_variables]
+    return np.concatenate([np.zeros(0), *(values.ravel() for values in arrays if values.dtype.kind == "f")])
 
 
 def load_weights(model: keras.Model) -> None:

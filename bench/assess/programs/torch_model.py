@@ -44,6 +44,7 @@ def main(name: str, folder: str) -> None:
     np.save(out / "forward.npy", scores.detach().cpu().numpy())
     train(model, inputs)
     np.save(out / "gradient.npy", flat_gradient(model))
+    np.save(out / "statistics.npy", flat_statistics(model))
 
 
 def train(model: torch.nn.Module, inputs: Mapping[str, Any]) -> None:
@@ -103,6 +104,12 @@ def scores_of(output: Any) -> torch.Tensor:
 def flat_gradient(model: torch.nn.Module) -> np.ndarray[Any, Any]:
     gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
     return np.concatenate([gradient.cpu().numpy().ravel() for gradient in gradients])
+
+
+def flat_statistics(model: torch.nn.Module) -> np.ndarray[Any, Any]:
+    """The running means and variances, and every other buffer of floats."""
+    buffers = [buffer for buffer in model.buffers() if buffer.is_floating_point()]
+    return np.concatenate([np.zeros(0), *(buffer.detach().cpu().double().numpy().ravel() for buffer in buffers)])
 
 
 def source_files(model: torch.nn.Module) -> Iterator[str]:
