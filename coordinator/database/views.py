@@ -25,7 +25,7 @@ from coordinator.figures.counting import (
     CountingRule,
 )
 from coordinator.figures.level import ALIKE, LOW, UNCONFIRMED
-from protocol.enums import GRADIENT, REFUSES, Cause, Ending
+from protocol.enums import GRADIENT, RECOMPILED, REFUSES, Cause, Ending
 from protocol.limits import LEAST_MILLISECONDS
 
 NOISY = 1.2
@@ -380,7 +380,8 @@ def function_latencies(latencies: str) -> str:
        n.noisy,
        n.first_cold_ms,
        n.later_cold_ms,
-       n.unconfirmed
+       n.unconfirmed,
+       n.second_shape_ms
   FROM (SELECT r.campaign_id,
                r.target_id,
                c.suite_id,
@@ -392,6 +393,8 @@ def function_latencies(latencies: str) -> str:
                     THEN 2 * count(*) FILTER (WHERE r.unconfirmed) >= count(r.low_ms) END AS unconfirmed,
                percentile_cont(0.5) WITHIN GROUP (ORDER BY r.first_cold_ms) AS first_cold_ms,
                percentile_cont(0.5) WITHIN GROUP (ORDER BY r.later_cold_ms) AS later_cold_ms,
+               percentile_cont(0.5) WITHIN GROUP (ORDER BY r.cold_ms)
+                   FILTER (WHERE c.tags @> '["{RECOMPILED}"]') AS second_shape_ms,
                percentile_cont(0.5) WITHIN GROUP (ORDER BY r.cold_ms) AS cold_ms,
                percentile_cont(0.5) WITHIN GROUP (ORDER BY r.steady_ms) AS steady_ms,
                percentile_cont(0.5) WITHIN GROUP (ORDER BY r.iqr_ms) AS iqr_ms,
@@ -791,6 +794,8 @@ FUNCTION_LATENCIES = View(
         "there is none",
         "later_cold_ms": "first call of a case after other cases of its process",
         "unconfirmed": "half or more of the cases with a `low_ms` are unconfirmed; null if unknown for all",
+        "second_shape_ms": "first call in a second shape, in a process that has run the function already; null if not "
+        "measured",
     },
     function_latencies(f"({_indent(cases_measured('outcomes'), 16)})"),
 )

@@ -52,6 +52,9 @@ class MeasuredFigures(BaseModel):
     """The first call of the first case of a process, with whatever a process does once."""
     later_cold_ms: float | None = None
     """The first call of a case after others of its process."""
+    second_shape_ms: float | None = None
+    """The first call in a second shape, in a process that has run the function already: the cost of a new shape beside
+    ``first_cold_ms``."""
     low_ms: float | None = None
     """A call after warm-up, undisturbed: the level of a case is its best run's low quantile."""
     steady_ms: float | None = None

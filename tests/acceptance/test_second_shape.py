@@ -1,4 +1,4 @@
-"""What a second shape costs a process that has run a function: on the function's page and as its JSON."""
+"""What a second shape costs a process that has run a function: the same on pages, over REST and on the command line."""
 
 from __future__ import annotations
 
@@ -74,6 +74,15 @@ def _targets_as_json(world: World, function: str) -> list[dict[str, Any]]:
     address = f"{world.coordinator.url}/campaigns/1/functions/torch/{function}"
     targets: list[dict[str, Any]] = world.coordinator.http.get(address, params={"as": "json"}).json()["targets"]
     return targets
+
+
+def test_a_cell_of_the_matrix_has_both_times(world: World) -> None:
+    rows = {row["function"]: row["cells"].values() for row in world.get("/campaigns/1/matrix")["rows"]}
+    times = {
+        function: [(cell["second_shape_ms"], cell["first_cold_ms"]) for cell in cells]
+        for function, cells in rows.items()
+    }
+    assert times == {"torch.exp": [(42.0, 5.0)] * len(DEVICES), "torch.sin": [(None, 5.0)] * len(DEVICES)}
 
 
 def test_the_published_form_of_a_function_has_both_times(world: World) -> None:

@@ -371,6 +371,7 @@ async def test_function_latencies(database: str, seed: int) -> None:
     outcomes = list(draw_outcomes(random.Random(seed), 2, 4))
     connection = await asyncpg.connect(database)
     await store(connection, outcomes, 2, 4)
+    await connection.execute("update cases set tags = tags || '[\"recompiled\"]' where id % 5 = 0")
     rows = {
         (row["campaign_id"], row["target_id"], row["function"]): dict(row)
         for row in await connection.fetch("select * from function_latencies")
@@ -396,11 +397,14 @@ async def test_function_latencies(database: str, seed: int) -> None:
         later = [[run for run in runs if run.position] for runs in cases]
         assert row["first_cold_ms"] == middle_of(map(median, values_by_case(first, "cold_ms")))
         assert row["later_cold_ms"] == middle_of(map(median, values_by_case(later, "cold_ms")))
+        second_shape = [runs for runs in cases if runs[0].case % 5 == 0]
+        assert row["second_shape_ms"] == middle_of(map(median, values_by_case(second_shape, "cold_ms")))
         assert row["noisy"] == sum(map(is_noisy, cases))
         assert row["unconfirmed"] == half_unconfirmed(cases)
     assert any(row["noisy"] for row in rows.values())
     assert {row["unconfirmed"] for row in rows.values()} >= {True, False}
     assert any(row["first_cold_ms"] != row["cold_ms"] for row in rows.values())
+    assert {row["second_shape_ms"] is None for row in rows.values()} == {True, False}
 
 
 async def test_outcome_rows(database: str) -> None:
