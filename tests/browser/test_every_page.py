@@ -94,6 +94,12 @@ FIGURES = {"figures": 100}
 CUT_TABLES = """[...document.querySelectorAll(".scroll")].filter(table => table.scrollWidth > table.clientWidth)
   .map(table => `${table.ariaLabel}: ${table.scrollWidth} of ${table.clientWidth} px`)"""
 
+MISNAMED_CELLS = """[...document.querySelectorAll(".stacked")].filter(table => table.tHead.rows.length === 1).flatMap(
+  table => [...table.querySelectorAll("tbody tr")].filter(row => !row.querySelector("[colspan]")).flatMap(
+    row => [...row.querySelectorAll("td")].filter(
+      cell => cell.dataset.column !== table.tHead.rows[0].cells[cell.cellIndex].textContent)))
+  .map(cell => cell.outerHTML.slice(0, 120))"""
+
 
 @pytest.mark.drawn(4)
 @pytest.mark.parametrize("name", PAGES)
@@ -113,13 +119,30 @@ def test_a_page_is_whole_on_its_pictures_and_keeps_nobody_out(
             (name, "desk")
             for name in ("campaign", "matrix on device", "function", "history", "runners", "coverage", "operations")
         ),
-        *((name, "phone") for name in ("matrix on device", "function in the atlas", "module in the atlas")),
+        *(
+            (name, "phone")
+            for name in (
+                *("matrix on device", "function in the atlas", "module in the atlas", "target in the atlas"),
+                *("campaigns", "campaign", "function", "function with markup", "outcome", "history", "compared"),
+                *("report", "coverage", "operations", "runners", "runner"),
+            )
+        ),
     ],
 )
 def test_a_table_is_as_wide_as_the_window_at_most(visit: Watched, house: House, name: str, window: str) -> None:
     visit.page.set_viewport_size(screenshots.WINDOWS[window])
     visit.open(PAGES[name](house))
     assert visit.page.evaluate(CUT_TABLES) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["campaigns", "function", "outcome", "history", "compared", "report", "coverage", "operations", "runners"]
+)
+def test_a_cell_of_a_stacked_table_names_its_column(visit: Watched, house: House, name: str) -> None:
+    visit.page.set_viewport_size(screenshots.WINDOWS["phone"])
+    visit.open(PAGES[name](house))
+    assert visit.page.locator(".stacked").count()
+    assert visit.page.evaluate(MISNAMED_CELLS) == []
 
 
 @pytest.mark.parametrize(

@@ -237,5 +237,5 @@ async def test_the_page_of_a_function_leads_to_the_operations_of_its_campaign(
 async def test_a_search_without_scripts_lists_what_it_found(http: httpx.AsyncClient, lines: Lines) -> None:
     await send(http, lines)
     page = (await http.get("/", params={"q": "ADD"})).text
-    assert "hazards.add</a>" in page
+    assert "hazards.<wbr>add</a>" in page
     assert "No function that was charted" in (await http.get("/", params={"q": "no such"})).text

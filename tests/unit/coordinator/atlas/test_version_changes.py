@@ -68,7 +68,7 @@ def test_what_was_charted_last_comes_first() -> None:
 def test_the_front_lists_the_changes_and_says_if_the_cases_were_others() -> None:
     page = shown(front_page(atlas(OLD, NEW)))
     assert "What changed lately" in page
-    assert ">torch.a</a>" in page.partition("What changed lately")[2]
+    assert ">torch.<wbr>a</a>" in page.partition("What changed lately")[2]
     assert "different suites or revisions" not in page
     revised = replace(NEW, charts=(Chart("library", "another", CHARTED_AT),))
     assert "2.8.0 and 2.10.0 were charted with different suites or revisions" in shown(front_page(atlas(OLD, revised)))
@@ -81,7 +81,7 @@ def test_the_page_of_a_target_leads_to_its_other_versions_and_says_what_differs(
     for page, other in ((newest, "torch@2.8.0/xla"), (oldest, "torch@2.10.0/xla")):
         assert f'href="../{as_link(target_path(other, "AMD EPYC"))}"' in page
     differences = newest.partition("Differences from")[2]
-    assert ">torch.a</a>: " in differences
+    assert ">torch.<wbr>a</a>: " in differences
     assert "1 charted in 2.10.0 and not in 2.8.0" in differences
     assert "1 charted in 2.8.0 and not in 2.10.0" in differences
     assert "Differences from" not in oldest
