@@ -136,7 +136,7 @@ def test_a_table_is_as_wide_as_the_window_at_most(visit: Watched, house: House, 
 
 
 @pytest.mark.parametrize(
-    "name", ["campaigns", "function", "outcome", "history", "compared", "report", "coverage", "operations", "runners"]
+    "name", ["campaigns", "function", "outcome", "history", "compared", "report", "operations", "runners"]
 )
 def test_a_cell_of_a_stacked_table_names_its_column(visit: Watched, house: House, name: str) -> None:
     visit.page.set_viewport_size(screenshots.WINDOWS["phone"])

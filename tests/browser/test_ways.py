@@ -74,17 +74,17 @@ def test_a_failing_cell_is_opened_to_its_outcome_and_its_cause_named_and_taken_b
     page.get_by_role("link", name="run 1: failed").first.click()
     expect(page.locator(".lead")).to_contain_text("not_implemented")
 
-    page.get_by_text("Name the cause yourself").click()
+    page.get_by_text("Override the cause").click()
     page.get_by_label("Cause", exact=True).select_option("compile")
     page.get_by_label("Why", exact=True).fill("the compiler <b>gives up</b>")
-    page.get_by_role("button", name="Name the cause").click()
+    page.get_by_role("button", name="Override", exact=True).click()
     expect(page.locator(".lead")).to_contain_text("compile")
-    expect(page.locator("main")).to_contain_text("named by admin")
+    expect(page.locator("main")).to_contain_text("set by admin")
     expect(page.locator("main")).to_contain_text("the compiler <b>gives up</b>")
 
     page.get_by_role("button", name=re.compile("Remove the override")).click()
     expect(page.locator(".lead")).to_contain_text("not_implemented")
-    expect(page.locator("main")).not_to_contain_text("named by")
+    expect(page.locator("main")).not_to_contain_text("set by")
 
 
 def test_a_query_that_cannot_be_read_is_shown_with_the_place(visit: Watched, house: House) -> None:
@@ -187,13 +187,13 @@ def test_an_outcome_is_found_and_its_cause_named_by_keyboard_alone(visit: Watche
     _tab_to(page, page.get_by_role("link", name="run 1: failed").first)
     page.keyboard.press("Enter")
     expect(page.locator(".lead")).to_contain_text("memory")
-    _tab_to(page, page.locator("summary", has_text="Name the cause yourself"))
+    _tab_to(page, page.locator("summary", has_text="Override the cause"))
     page.keyboard.press("Enter")
     _tab_to(page, page.get_by_label("Cause", exact=True))
     page.keyboard.type("comp")
     page.keyboard.press("Tab")
     page.keyboard.type("it never came to the device")
-    _tab_to(page, page.get_by_role("button", name="Name the cause"))
+    _tab_to(page, page.get_by_role("button", name="Override", exact=True))
     page.keyboard.press("Enter")
     expect(page.locator(".lead")).to_contain_text("compile")
     _tab_to(page, page.get_by_role("button", name=re.compile("Remove the override")))

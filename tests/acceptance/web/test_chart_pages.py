@@ -156,7 +156,7 @@ def test_an_outcome_has_its_evidence_log_attempts_and_fingerprint(
     crashed_row = outcome_of(coordinator, campaign, "hazards.segfault/0")
     answer = browser.get(f"/campaigns/{campaign}/outcomes/{crashed_row['job_id']}")
     text = text_of(answer)
-    for words in ("crash", "SIGSEGV", "died-of-signal", "Attempts", "the host", "Name the cause yourself"):
+    for words in ("crash", "SIGSEGV", "died-of-signal", "Attempts", "the host", "Override the cause"):
         assert words in text
     odd = outcome_of(coordinator, campaign, "hazards.fail_with_odd_text/0")
     assert "a lone surrogate" in text_of(browser.get(f"/campaigns/{campaign}/outcomes/{odd['job_id']}"))
@@ -217,7 +217,7 @@ def test_a_person_names_a_cause_and_takes_it_back(
     override_answer = send(browser, f"{address}/override", cause="memory", why="<b>it</b> swaps")
     assert (override_answer.status_code, override_answer.headers["location"]) == (303, f"{address}#cause")
     text = text_of(browser.get(address))
-    assert "named by admin" in text
+    assert "set by admin" in text
     assert "<b>it</b> swaps" in text
     for run in (1, 2):
         assert outcome_of(coordinator, campaign, "hazards.fail/0", run)["cause"] == "memory"
