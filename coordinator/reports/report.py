@@ -20,7 +20,7 @@ from coordinator.reports.table_renderer import cell_text
 from coordinator.results.outcomes.repeat import repeat_command
 from coordinator.results.report_data import FailedCase, StoredFingerprint
 from coordinator.results.summary import Section, summary
-from coordinator.text.page_text import finalize
+from coordinator.text.page_text import breakable, finalize
 
 FAILURES_LISTED = 500
 """Functions and targets, each with one command; of more the report says so."""
@@ -38,7 +38,7 @@ _templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_templates.filters["cell_text"] = cell_text
+_templates.filters |= {"cell_text": cell_text, "breakable": breakable}
 
 
 @dataclass(frozen=True)

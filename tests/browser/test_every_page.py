@@ -117,14 +117,17 @@ def test_a_page_is_whole_on_its_pictures_and_keeps_nobody_out(
     [
         *(
             (name, "desk")
-            for name in ("campaign", "matrix on device", "function", "history", "runners", "coverage", "operations")
+            for name in (
+                *("campaign", "matrix on device", "function", "history", "runners", "coverage", "operations"),
+                *("figures", "report", "the study"),
+            )
         ),
         *(
             (name, "phone")
             for name in (
                 *("matrix on device", "function in the atlas", "module in the atlas", "target in the atlas"),
                 *("campaigns", "campaign", "function", "function with markup", "outcome", "history", "compared"),
-                *("report", "coverage", "operations", "runners", "runner"),
+                *("figures", "report", "the study", "coverage", "operations", "runners", "runner"),
             )
         ),
     ],
