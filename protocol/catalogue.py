@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, JsonValue
 
-from protocol.enums import FORM_ONLY, GRADIENT, REAL, RECOMPILED, REFUSES, CaseKind, InputKind
+from protocol.enums import FORM_ONLY, GRADIENT, REAL, RECOMPILED, REFUSES, CaseKind, InputKind, TimedCases, TimingPolicy
 from protocol.limits import MAX_CASES, MAX_SUITES, NO_NUL, CaseName, Count, Line, Lines, Name
 from protocol.model import Message
 from protocol.option_limits import MAX_CALLS, MAX_DTYPES, MAX_KEYWORD, MAX_KEYWORDS, MAX_VALUE
@@ -80,6 +80,11 @@ class CatalogueSuite(Message):
 
     name: Name
     revision: Name
+    timing: TimingPolicy | None = None
+    """The timing policy of a campaign that asks for none. It decides no result, so the revision does not depend on it.
+    Null: its runner does not say; the policy is then ``steady``."""
+    timed_cases: TimedCases | None = None
+    """The timed cases of a campaign that does not choose them. Null: its runner does not say; all are timed then."""
     cases: list[CatalogueCase] = Field(max_length=MAX_CASES, fail_fast=True)
 
 

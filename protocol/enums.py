@@ -21,8 +21,6 @@ else:
 
 DEFAULT_SUITE = "paper"
 """The default suite, on both sides."""
-UNTIMED_SUITES = frozenset({"docs", "library", "library_quick", "pairs"})
-"""Suites of many small calls that are untimed by default."""
 CONFORMANCE_SUITE = "conformance"
 """The name of the suite that ``portolan runner check`` needs; its cases have a ``ConformanceTag``."""
 
@@ -217,9 +215,8 @@ class TimingPolicy(StrEnum):
         return self in (TimingPolicy.quick, TimingPolicy.steady)
 
 
-def default_timing(suite: str) -> TimingPolicy:
-    """The default timing policy of a suite."""
-    return TimingPolicy.off if suite in UNTIMED_SUITES else TimingPolicy.steady
+DEFAULT_TIMING = TimingPolicy.steady
+"""The timing policy of a suite that declares none."""
 
 
 class TimedCases(StrEnum):
@@ -230,9 +227,8 @@ class TimedCases(StrEnum):
     """One case per function, chosen by ``protocol.catalogue.representatives``."""
 
 
-def default_timed_cases(suite: str) -> TimedCases:
-    """The default choice of the timed cases of a suite."""
-    return TimedCases.representative if suite in UNTIMED_SUITES else TimedCases.all
+DEFAULT_TIMED_CASES = TimedCases.all
+"""The timed cases of a suite that declares none."""
 
 
 class Judge(StrEnum):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from coordinator.campaigns.timing import DEFAULT, NOT_DECLARED, CampaignTiming, SuiteTiming
 from coordinator.errors import RequestError, UnknownNameError
 from coordinator.targets.selectors import TargetName, select_functions
 from protocol.function_names import did_you_mean
@@ -30,6 +31,7 @@ class SuiteOffer:
     target: TargetName
     suite_id: int
     cases: Sequence[PlannedCase]
+    timing: SuiteTiming = NOT_DECLARED
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class Plan:
     runs: int
     not_charted: tuple[str, ...] = ()
     """The requested names and globs that match no function of the suite on these targets."""
+    timing: CampaignTiming = DEFAULT
 
     @property
     def jobs(self) -> int:

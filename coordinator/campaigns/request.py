@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from coordinator.catalogue.models import FunctionSample
 from coordinator.http.storable import LARGEST_INTEGER, Text
 from protocol.defaults import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S
-from protocol.enums import DEFAULT_SUITE, TimedCases, TimingPolicy, default_timed_cases, default_timing
+from protocol.enums import DEFAULT_SUITE, TimedCases, TimingPolicy
 
 Word = Annotated[Text, Field(min_length=1, max_length=200)]
 
@@ -34,11 +34,11 @@ class CampaignRequest(BaseModel):
     functions: list[Word] = Field(default=["*"], min_length=1, max_length=1000)
     runs: int = Field(default=3, ge=1, le=100)
     timeout_s: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=MAX_TIMEOUT_S, allow_inf_nan=False)
-    timing: TimingPolicy = TimingPolicy.steady
-    """The default depends on the suite: off for a suite of a whole library."""
-    timed_cases: TimedCases = TimedCases.all
-    """Time all cases of a function, or one and run the others only for their verdict. The default is one for a suite of
-    a whole library, else all."""
+    timing: TimingPolicy | None = None
+    """Null: as the suite declares; ``steady`` if it does not."""
+    timed_cases: TimedCases | None = None
+    """Time all cases of a function, or one and run the others only for their verdict. Null: as the suite declares; all
+    if it does not."""
     verdicts_first: bool = False
     """Do not time run 1, so that the verdicts of all targets are known before anything is timed."""
     rerun: Rerun | None = None
@@ -46,14 +46,6 @@ class CampaignRequest(BaseModel):
     """The functions are those of this sample that the suite has cases of, on targets of its framework."""
     dry_run: bool = Field(default=False, strict=True)
     """Only ``true`` is accepted: a value that is mistaken for *false* would submit the campaign."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _time_as_usual(cls, values: Any) -> Any:
-        if not isinstance(values, dict):
-            return values
-        suite = str(values.get("suite", DEFAULT_SUITE))
-        return {"timing": default_timing(suite), "timed_cases": default_timed_cases(suite), **values}
 
     @model_validator(mode="after")
     def _require_the_samples_own_functions(self) -> Self:

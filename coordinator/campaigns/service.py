@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Row
@@ -27,6 +28,7 @@ from coordinator.campaigns.models import (
 )
 from coordinator.campaigns.plan import Plan, TargetPlan, check_suite, make_plan, of_framework
 from coordinator.campaigns.request import CampaignRequest
+from coordinator.campaigns.timing import choose_timing
 from coordinator.catalogue.models import ChartedSample
 from coordinator.catalogue.sample import chart_sample
 from coordinator.configuration.bounds import Bounds, require_campaign_jobs, require_user_jobs
@@ -128,7 +130,9 @@ async def _plan(
     # In a thread: a thousand globs over a large suite take seconds, and other requests must be answered meanwhile.
     plan = await asyncio.to_thread(make_plan, request.suite, offers, targets, functions, request.runs, only)
     require_campaign_jobs(plan.jobs, bounds)
-    return plan, sample
+    planned_ids = {target.target.id for target in plan.targets}
+    timing = choose_timing(request, [offer.timing for offer in offers if offer.target.id in planned_ids])
+    return replace(plan, timing=timing), sample
 
 
 async def list_campaigns(engine: AsyncEngine, *, before: int | None, limit: int) -> CampaignPage:

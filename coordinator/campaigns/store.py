@@ -11,13 +11,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.campaigns.plan import Plan, PlannedCase, SuiteOffer, priority
 from coordinator.campaigns.request import CampaignRequest
+from coordinator.campaigns.timing import SuiteTiming
 from coordinator.catalogue.models import ChartedSample
 from coordinator.database.connection import allow_long_statements
 from coordinator.database.tables import campaign_targets, campaigns, cases, submissions, suites
 from coordinator.database.views import failure_text
 from coordinator.figures.counting import ANYWHERE, SIDE_BY_SIDE
 from coordinator.targets.selectors import TargetName
-from protocol.enums import Cause
+from protocol.enums import Cause, TimedCases, TimingPolicy
 
 _WHY_AWAY = "format('%s is %s%s', coalesce(r.name, r.url), r.state, ': ' || r.reason)"
 """A SQL expression: a sentence about the runner ``r``, which is not online."""
@@ -62,6 +63,16 @@ async def offers(connection: AsyncConnection, suite: str, targets: Sequence[Targ
         {"suite": suite, "targets": [target.id for target in targets]},
     )
     suite_ids = {row.target_id: row.suite_id for row in rows}
+    timing_rows = await connection.execute(
+        select(suites.c.id, suites.c.timing, suites.c.timed_cases).where(suites.c.id.in_(set(suite_ids.values())))
+    )
+    timings = {
+        row.id: SuiteTiming(
+            row.timing and TimingPolicy(row.timing),
+            row.timed_cases and TimedCases(row.timed_cases),
+        )
+        for row in timing_rows
+    }
     of_suite: dict[int, list[PlannedCase]] = {}
     for suite_id in set(suite_ids.values()):
         case_rows = await connection.execute(
@@ -71,7 +82,7 @@ async def offers(connection: AsyncConnection, suite: str, targets: Sequence[Targ
         )
         of_suite[suite_id] = [PlannedCase(row.id, row.name, row.function) for row in case_rows]
     return [
-        SuiteOffer(target, suite_ids[target.id], of_suite[suite_ids[target.id]])
+        SuiteOffer(target, suite_ids[target.id], of_suite[suite_ids[target.id]], timings[suite_ids[target.id]])
         for target in targets
         if target.id in suite_ids
     ]
@@ -144,8 +155,8 @@ async def create(
             not_charted=plan.not_charted if sample is None else sample.not_charted,
             runs=request.runs,
             timeout_s=request.timeout_s,
-            timing=str(request.timing),
-            timed_cases=str(request.timed_cases),
+            timing=str(plan.timing.policy),
+            timed_cases=str(plan.timing.cases),
             verdicts_first=request.verdicts_first,
             rerun_of=request.rerun.campaign if request.rerun else None,
             created_by=created_by,

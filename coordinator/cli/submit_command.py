@@ -61,13 +61,16 @@ def submit(
     timeout: Annotated[float | None, typer.Option(help="Seconds per job; default: 900.")] = None,
     timing: Annotated[
         TimingPolicy | None,
-        typer.Option(help="How calls are timed; default: steady, and off for the suites docs, library and pairs."),
+        typer.Option(
+            help="How calls are timed. Default: as the suite declares; steady if it does not, off for docs, library "
+            "and pairs."
+        ),
     ] = None,
     timed_cases: Annotated[
         TimedCases | None,
         typer.Option(
-            help="Cases to time: all of a function, or one. Default: all, and representative for the suites docs, "
-            "library and pairs."
+            help="Cases to time: all of a function, or one. Default: as the suite declares; all if it does not, "
+            "representative for docs, library and pairs."
         ),
     ] = None,
     verdicts_first: Annotated[

@@ -44,6 +44,8 @@ _APPEND = _words("SELECT INSERT")
 _STATE = _words("SELECT INSERT UPDATE")
 """Privileges on rows that are never deleted."""
 _REPLACED = _words("SELECT INSERT DELETE")
+_TIMED_SUITES = _REPLACED | {"UPDATE (timing)", "UPDATE (timed_cases)"}
+"""Privileges on suites, which never change, except for how a runner says that they are timed."""
 _KEPT = _words("SELECT INSERT UPDATE DELETE")
 """Privileges on rows that can be recreated, and on campaigns, which only ``coordinator/deletion`` deletes."""
 
@@ -55,7 +57,7 @@ GRANTS: Mapping[str, Grant] = {
     "outcomes": Grant(_KEPT, _SELECT),
     "targets": Grant(_STATE, _SELECT),
     "fingerprints": Grant(_APPEND, _SELECT),
-    "suites": Grant(_REPLACED, _SELECT),
+    "suites": Grant(_TIMED_SUITES, _SELECT),
     "cases": Grant(_REPLACED, _SELECT),
     "campaigns": Grant(_KEPT, _SELECT),
     "campaign_targets": Grant(_KEPT, _SELECT),

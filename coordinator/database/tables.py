@@ -149,6 +149,16 @@ suites = Table(
         server_default=text("0"),
         comment="of these: the cases that the host was wrong in when they were drawn",
     ),
+    Column(
+        "timing",
+        _words("timing", TimingPolicy),
+        comment="the policy of a campaign that asks for none, as its runners said last; null if they do not say",
+    ),
+    Column(
+        "timed_cases",
+        _words("timed_cases", TimedCases),
+        comment="the timed cases of a campaign that does not choose them, likewise",
+    ),
     _now(),
     Index("uq_suites_served", "name", "framework", "revision", unique=True, postgresql_where=text("origin = 'runner'")),
     Index(

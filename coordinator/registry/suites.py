@@ -1,5 +1,7 @@
 """Suites and their cases in the database: stored once under a revision, and never changed.
 
+How a suite is timed decides no result and belongs to no revision, so it is what a runner said last.
+
 A runner serves whole suites, one per revision. A bundle may bring a part of a suite, so bundles have suites of their
 own, and no import adds to what is dispatched. All contents under one revision agree about the cases that they share,
 which makes their cells comparable.
@@ -15,7 +17,7 @@ import asyncio
 from collections.abc import Sequence, Set
 from typing import Any, Literal
 
-from sqlalchemy import select, text
+from sqlalchemy import select, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -77,6 +79,7 @@ async def store_suite(connection: AsyncConnection, framework: str, suite: Catalo
     if row.digest != content_digest:
         disagreement = await asyncio.to_thread(difference, await _content(connection, row.id), content)
         raise SuiteChangedError(_complaint("this runner's suite", framework, suite, disagreement))
+    await _store_timing(connection, row.id, suite)
     return int(row.id)
 
 
@@ -90,6 +93,17 @@ async def store_bundled_suite(connection: AsyncConnection, framework: str, suite
         select(suites.c.id).filter_by(**_key(framework, suite), origin="bundle", digest=content_digest)
     )
     return int(result.scalar_one())
+
+
+async def _store_timing(connection: AsyncConnection, suite_id: int, suite: CatalogueSuite) -> None:
+    """Keep how the runner says that the suite is timed. A runner that does not say changes nothing."""
+    for column, value in _timing(suite).items():
+        if value is not None:
+            await connection.execute(
+                update(suites)
+                .where(suites.c.id == suite_id, suites.c[column].is_distinct_from(value))
+                .values({column: value})
+            )
 
 
 async def lock_revision(connection: AsyncConnection, framework: str, suite: CatalogueSuite) -> None:
@@ -143,7 +157,7 @@ async def _insert(
     drawn_counts = await asyncio.to_thread(_drawn_counts, suite.cases)
     result = await connection.execute(
         upsert(suites)
-        .values(**_key(framework, suite), origin=origin, digest=digest, **drawn_counts)
+        .values(**_key(framework, suite), origin=origin, digest=digest, **drawn_counts, **_timing(suite))
         .on_conflict_do_nothing()
         .returning(suites.c.id)
     )
@@ -204,6 +218,10 @@ async def _content(connection: AsyncConnection, suite_id: int) -> dict[str, Case
 
 def _key(framework: str, suite: CatalogueSuite) -> dict[str, str]:
     return {"name": suite.name, "framework": framework, "revision": suite.revision}
+
+
+def _timing(suite: CatalogueSuite) -> dict[str, str | None]:
+    return {"timing": suite.timing, "timed_cases": suite.timed_cases}
 
 
 def _complaint(whose: str, framework: str, suite: CatalogueSuite, disagreement: SuiteDifference) -> str:

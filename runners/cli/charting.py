@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from protocol.bundle import BundledOutcome, BundleHeader
 from protocol.catalogue import Catalogue, CatalogueSuite, representatives
-from protocol.enums import TimedCases, TimingPolicy
+from protocol.enums import DEFAULT_TIMED_CASES, DEFAULT_TIMING, TimedCases, TimingPolicy
 from protocol.function_names import choose_functions, no_function_matches
 from protocol.jobs import Job
 from protocol.model import first_fault
@@ -55,8 +55,10 @@ class ChartingOptions:
     functions: Sequence[str]
     runs: int
     timeout_s: float
-    timing: TimingPolicy
-    timed_cases: TimedCases
+    timing: TimingPolicy | None
+    """None: the suite's own."""
+    timed_cases: TimedCases | None
+    """None: the suite's own."""
     memory_limit: int | None
     slots: int
     out: Path
@@ -101,8 +103,8 @@ def header_of(order: ChartingOptions, suite: CatalogueSuite, runner: RunnerInfo)
             functions=list(order.functions),
             runs=order.runs,
             timeout_s=order.timeout_s,
-            timing=order.timing,
-            timed_cases=order.timed_cases,
+            timing=order.timing or suite.timing or DEFAULT_TIMING,
+            timed_cases=order.timed_cases or suite.timed_cases or DEFAULT_TIMED_CASES,
         )
     except ValidationError as error:
         raise BundleError(f"the bundle's header would be invalid ({first_fault(error)})") from error

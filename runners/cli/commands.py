@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from protocol.defaults import DEFAULT_RUNS, MAX_RUNS, MAX_TIMEOUT_S
-from protocol.enums import DEFAULT_SUITE, TimedCases, TimingPolicy, Verdict, default_timed_cases, default_timing
+from protocol.enums import DEFAULT_SUITE, TimedCases, TimingPolicy, Verdict
 from protocol.exit_codes import UNKNOWN_TARGET
 from protocol.function_names import did_you_mean
 from protocol.jobs import Job
@@ -232,7 +232,7 @@ async def _run(options: argparse.Namespace) -> int:
             case=options.case,
             run=run,
             timeout_s=options.timeout_s,
-            timing=_timing(options, suite),
+            timing=_timing(options) or suites[suite].timing,
         )
         outcome = await run_one(supervisor, log, job, suite, suites[suite].functions[options.case])
     for line in outcome_lines(outcome):
@@ -240,8 +240,8 @@ async def _run(options: argparse.Namespace) -> int:
     return EXIT_CODES[outcome.verdict]
 
 
-def _timing(options: argparse.Namespace, suite: str) -> TimingPolicy:
-    return TimingPolicy(options.timing) if options.timing else default_timing(suite)
+def _timing(options: argparse.Namespace) -> TimingPolicy | None:
+    return TimingPolicy(options.timing) if options.timing else None
 
 
 def _check_slots(slots: int) -> None:
@@ -277,8 +277,8 @@ async def _chart(options: argparse.Namespace) -> int:
             functions=globs,
             runs=runs,
             timeout_s=options.timeout_s,
-            timing=_timing(options, suite),
-            timed_cases=TimedCases(options.timed_cases) if options.timed_cases else default_timed_cases(suite),
+            timing=_timing(options),
+            timed_cases=TimedCases(options.timed_cases) if options.timed_cases else None,
             memory_limit=options.memory_limit,
             slots=slots,
             out=options.out,

@@ -88,13 +88,14 @@ def make_parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--timing",
         choices=[policy.value for policy in TimingPolicy],
-        help="how calls are timed (default: steady, and off for the suites docs, library and pairs)",
+        help="how calls are timed "
+        "(default: as the suite declares; steady if it does not, off for docs, library and pairs)",
     )
     run.add_argument(
         "--timed-cases",
         choices=[which.value for which in TimedCases],
         help="with --out: cases to time, all of a function or one "
-        "(default: all, and representative for the suites docs, library and pairs)",
+        "(default: as the suite declares; all if it does not, representative for docs, library and pairs)",
     )
     run.add_argument("--run", type=int, help="number of the run (default: 1)")
     run.add_argument(

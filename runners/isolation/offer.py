@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pydantic import TypeAdapter
 
 from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite
+from protocol.enums import DEFAULT_TIMING, TimingPolicy
 from protocol.limits import MAX_CASES, MAX_CATALOGUE_BYTES, MAX_SUITES
 
 CHUNK = 1 << 18
@@ -25,10 +26,11 @@ _CASES = TypeAdapter(list[CatalogueCase])
 
 @dataclass(frozen=True)
 class SuiteIndex:
-    """A suite as the service needs it: its revision, and the function of every case id."""
+    """A suite as the service needs it: its revision, the function of every case id, and its timing policy."""
 
     revision: str
     functions: Mapping[str, str]
+    timing: TimingPolicy = DEFAULT_TIMING
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ class Offer:
 class _OpenSuite:
     name: str
     revision: str
+    timing: TimingPolicy
     functions: dict[str, str] = field(default_factory=dict)
     size: int = 0
     """Cases, those of one id included."""
@@ -102,15 +105,15 @@ class OfferBuilder:
         self._suite_count += 1
         if self._suite_count > MAX_SUITES:
             raise ValueError(f"it has more than {MAX_SUITES:,} suites: offer fewer")
-        head = CatalogueSuite(name=piece.name, revision=piece.revision, cases=[]).model_dump_json().encode()
+        head = piece.model_copy(update={"cases": []}).model_dump_json().encode()
         self._write(b"," * (self._suite_count > 1) + head.removesuffix(b"]}"))
-        self._suite = _OpenSuite(piece.name, piece.revision)
+        self._suite = _OpenSuite(piece.name, piece.revision, piece.timing or DEFAULT_TIMING)
         return self._suite
 
     def _end(self) -> None:
         if self._suite is not None:
             self._write(b"]}")
-            self._suites[self._suite.name] = SuiteIndex(self._suite.revision, self._suite.functions)
+            self._suites[self._suite.name] = SuiteIndex(self._suite.revision, self._suite.functions, self._suite.timing)
             self._suite = None
 
     def _write(self, text: bytes) -> None:

@@ -59,7 +59,13 @@ def pieces(suites: Mapping[str, Suite]) -> Iterator[dict[str, Any]]:
                         "options": options[id(case)],
                     }
                 )
-            yield {"name": suite.name, "revision": suite.revision, "cases": piece}
+            yield {
+                "name": suite.name,
+                "revision": suite.revision,
+                "timing": suite.timing.value,
+                "timed_cases": suite.timed_cases.value,
+                "cases": piece,
+            }
 
 
 def by_id(suites: Mapping[str, Suite]) -> dict[tuple[str, str], Case]:

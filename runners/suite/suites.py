@@ -3,6 +3,10 @@
 A suite is one module, or one package, whose ``FUNCTIONS`` are collected: all of ours stand in the ``suites`` folder of
 their framework and bear the folder's or the module's name. Its revision, and the digest of each case, are worked out
 from what decides a result (``revision.py``).
+
+The module may also say how its cases are timed where nobody asks for anything else: ``TIMING`` is a timing policy
+(``"off"``, ``"quick"``, ``"steady"``, ``"paper"``), and ``TIMED_CASES`` the cases of a function that a timed run times
+(``"all"``, ``"representative"``). No result depends on either, so a revision does not move with them.
 """
 
 from __future__ import annotations
@@ -14,13 +18,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, TypeVar
 
+from protocol.enums import DEFAULT_TIMED_CASES, DEFAULT_TIMING, TimedCases, TimingPolicy
 from runners.suite.cases import Case, Function, collected
 from runners.suite.revision import SuiteRevision, revision_of
 
 RECORDED = "calls.json"
 """The file of recorded options in the package of a suite, by the ids of cases."""
+_Choice = TypeVar("_Choice", TimingPolicy, TimedCases)
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,10 @@ class Suite:
     module: str
     """The module or package of the cases, whose own package belongs to the suite."""
     functions: Sequence[Function]
+    timing: TimingPolicy = DEFAULT_TIMING
+    """The timing policy where a campaign or a command asks for none."""
+    timed_cases: TimedCases = DEFAULT_TIMED_CASES
+    """The cases of a function that are timed where a campaign or a command does not choose them."""
 
     def __post_init__(self) -> None:
         case_ids: set[str] = set()
@@ -69,4 +80,21 @@ class Suite:
 
 def load_suite(name: str, module: str) -> Suite:
     """Import the suite's cases, and with them the framework."""
-    return Suite(name, module, collected(import_module(module)))
+    home = import_module(module)
+    return Suite(
+        name,
+        module,
+        collected(home),
+        timing=_declaration(home, "TIMING", DEFAULT_TIMING),
+        timed_cases=_declaration(home, "TIMED_CASES", DEFAULT_TIMED_CASES),
+    )
+
+
+def _declaration(module: ModuleType, name: str, default: _Choice) -> _Choice:
+    """The module's constant of this name, or the default. Raises ``ValueError`` if it is no word of the default's
+    enum."""
+    value = getattr(module, name, default)
+    words = [str(word) for word in type(default)]
+    if value not in words:
+        raise ValueError(f"{name} of {module.__name__} is {value!r}; write one of {', '.join(words)}")
+    return type(default)(value)

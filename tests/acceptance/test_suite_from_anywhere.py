@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import bundles
 from tests.coordinator_process import CoordinatorProcess
 from tests.fork_server import RUNNER_SERVER, call
 from tests.own_suite import MODULE, write_module, write_package
@@ -48,6 +49,31 @@ def test_it_is_registered_charted_and_shown_like_every_suite(
     matrix = coordinator.http.get(f"/campaigns/{campaign}/matrix").json()
     assert [row["function"] for row in matrix["rows"]] == ["mine.total"]
     assert revisions["mine"] in coordinator.http.get(f"/campaigns/{campaign}/report").text
+
+
+def test_its_own_timing_is_that_of_campaigns_and_bundles_which_ask_for_none(
+    coordinator: CoordinatorProcess, tmp_path: Path
+) -> None:
+    suite = write_module(tmp_path, f"{MODULE}TIMING = 'off'\nTIMED_CASES = 'representative'\n")
+    runner = RunnerProcess("--suite", str(suite), PORTOLAN_RUNNER_SECRET=SECRET)
+    try:
+        assert coordinator.register(runner.ready["url"], SECRET).status_code == 201
+        portolan = Portolan(tmp_path / "data", PORTOLAN_URL=coordinator.url)
+        for options, timing in (((), "off"), (("--timing", "quick"), "quick")):
+            number = portolan.ask("submit", "--suite", "mine", "--runs", "1", *options)
+            campaign = coordinator.wait_ended(int(number))
+            assert (campaign["timing"], campaign["timed_cases"]) == (timing, "representative")
+    finally:
+        runner.stop()
+
+    bundle = tmp_path / "mine.bundle"
+    command = [sys.executable, "-m", "runners", "run", "hazards", "cpu", "--out", str(bundle), "--runs", "1"]
+    process: subprocess.CompletedProcess[str] = call(
+        RUNNER_SERVER, [*command, "--suite", str(suite)], environment(), "", LIMIT_S
+    )
+    assert process.returncode == 0, process.stderr
+    header, *_ = bundles.lines_of(bundle.read_bytes())
+    assert (header["timing"], header["timed_cases"]) == ("off", "representative")
 
 
 def test_its_bundle_is_imported_where_no_runner_has_the_suite(coordinator: CoordinatorProcess, tmp_path: Path) -> None:

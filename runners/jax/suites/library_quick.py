@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from protocol.enums import TimedCases, TimingPolicy
 from runners.jax.suites import library
 from runners.suite.cases import collected
 from runners.suite.frozen import quick_functions
 
 FUNCTIONS = quick_functions(collected(library))
+TIMING = TimingPolicy.off
+TIMED_CASES = TimedCases.representative

@@ -7,7 +7,10 @@ this package imports no framework. The examples are JAX's, under its licence: ``
 
 from __future__ import annotations
 
+from protocol.enums import TimedCases, TimingPolicy
 from runners.jax.examples import frozen_example
 from runners.suite.frozen import frozen_functions
 
 FUNCTIONS = frozen_functions(__name__, frozen_example)
+TIMING = TimingPolicy.off
+TIMED_CASES = TimedCases.representative

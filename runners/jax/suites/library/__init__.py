@@ -7,8 +7,11 @@ package imports no framework.
 
 from __future__ import annotations
 
+from protocol.enums import TimedCases, TimingPolicy
 from runners.jax.frozen import FrozenCall, under_jit_if_possible
 from runners.suite.frozen import frozen_functions
 from runners.suite.second_shapes import with_second_shapes
 
 FUNCTIONS = with_second_shapes(frozen_functions(__name__, FrozenCall), under_jit_if_possible)
+TIMING = TimingPolicy.off
+TIMED_CASES = TimedCases.representative

@@ -8,7 +8,10 @@ Importing this package imports no framework. The examples are TensorFlow's and K
 
 from __future__ import annotations
 
+from protocol.enums import TimedCases, TimingPolicy
 from runners.suite.frozen import frozen_functions
 from runners.tensorflow.examples import frozen_example
 
 FUNCTIONS = frozen_functions(__name__, frozen_example)
+TIMING = TimingPolicy.off
+TIMED_CASES = TimedCases.representative

@@ -7,7 +7,10 @@ installed. Importing this package imports no framework.
 
 from __future__ import annotations
 
+from protocol.enums import TimedCases, TimingPolicy
 from runners.suite.frozen import frozen_functions
 from runners.tensorflow.pairs import FrozenPair
 
 FUNCTIONS = frozen_functions(__name__, FrozenPair)
+TIMING = TimingPolicy.off
+TIMED_CASES = TimedCases.representative

@@ -7,7 +7,10 @@ this package imports no framework. The examples are PyTorch's, under its licence
 
 from __future__ import annotations
 
+from protocol.enums import TimedCases, TimingPolicy
 from runners.suite.frozen import frozen_functions
 from runners.torch.examples import frozen_example
 
 FUNCTIONS = frozen_functions(__name__, frozen_example)
+TIMING = TimingPolicy.off
+TIMED_CASES = TimedCases.representative

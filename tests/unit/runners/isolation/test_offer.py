@@ -9,13 +9,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite
+from protocol.enums import DEFAULT_TIMING, TimedCases, TimingPolicy
 from protocol.limits import MAX_CASES, MAX_CATALOGUE_BYTES, MAX_SUITES
 from runners.isolation.offer import Offer, OfferBuilder, SuiteIndex
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=9)
 CASES = st.lists(st.builds(CatalogueCase, id=TEXTS, function=TEXTS, tags=st.lists(TEXTS, max_size=2)), max_size=9)
 SUITES = st.lists(
-    st.builds(CatalogueSuite, name=TEXTS, revision=TEXTS, cases=CASES), max_size=4, unique_by=lambda suite: suite.name
+    st.builds(
+        CatalogueSuite,
+        name=TEXTS,
+        revision=TEXTS,
+        timing=st.none() | st.sampled_from(TimingPolicy),
+        timed_cases=st.none() | st.sampled_from(TimedCases),
+        cases=CASES,
+    ),
+    max_size=4,
+    unique_by=lambda suite: suite.name,
 )
 
 
@@ -40,7 +50,10 @@ def test_what_comes_in_pieces_is_the_catalogue(suites: list[CatalogueSuite], siz
     assert json.loads(text) == catalogue.model_dump(mode="json")
     assert offer.size == len(text)
     assert offer.suites == {
-        suite.name: SuiteIndex(suite.revision, {case.id: case.function for case in suite.cases}) for suite in suites
+        suite.name: SuiteIndex(
+            suite.revision, {case.id: case.function for case in suite.cases}, suite.timing or DEFAULT_TIMING
+        )
+        for suite in suites
     }
 
 
