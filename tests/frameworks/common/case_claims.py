@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from protocol.enums import TimedCases, TimingPolicy
 from runners.suite.device import Device
 from tests.frameworks.common.right import assert_charts_the_study, assert_known, assert_right, assert_unique
 from tests.frameworks.common.running import cases
@@ -24,3 +25,13 @@ def test_the_functions_of_the_study_are_charted(subject: Subject) -> None:
 
 def test_every_exception_names_a_case_or_a_function_that_is_charted(subject: Subject) -> None:
     assert_known(subject.framework, subject.exceptions())
+
+
+def test_the_suites_of_many_small_calls_declare_that_they_are_untimed(subject: Subject) -> None:
+    suites = subject.framework.load_suites()
+    timings = {name: (suite.timing, suite.timed_cases) for name, suite in suites.items()}
+    untimed = TimingPolicy.off, TimedCases.representative
+    assert timings == {
+        "paper": (TimingPolicy.steady, TimedCases.all),
+        **dict.fromkeys(("docs", "library", "library_quick", "pairs"), untimed),
+    }
