@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -21,12 +21,8 @@ from coordinator.cli.shared_options import AsJson, DataDir, Url, connect, split
 from coordinator.errors import CoordinatorError, FleetError
 from coordinator.figures.formats import plural
 from coordinator.fleet.images import FleetTarget, parse_pins, specify_runners
-from coordinator.fleet.scheduler import Container, Limits
+from coordinator.fleet.scheduler import Capability, Container, Limits, Scheduler, parse_size, require
 from coordinator.registry.models import Runner
-
-if TYPE_CHECKING:
-    # Only the commands of this file import the SDK, because it needs time and memory.
-    from coordinator.fleet.docker import DockerEngine
 
 FIRST_PORT = 8801
 HEALTHY_WITHIN_S = 300.0
@@ -64,20 +60,18 @@ def up(
     data_dir: DataDir = None,
 ) -> None:
     """Start a container for each target, wait until it is healthy, and register its runner."""
-    with _engine(name, first_port) as engine, connect(url, data_dir) as client:
-        from coordinator.fleet.docker import parse_size
-
+    with _open_scheduler(name, first_port) as scheduler, connect(url, data_dir) as client:
         limits = Limits(
             memory=parse_size(memory),
-            cpus=cpus if cpus is not None else min(DEFAULT_CPUS, engine.cpus),
+            cpus=cpus if cpus is not None else min(DEFAULT_CPUS, scheduler.cpus),
             pids=pids,
             scratch=parse_size(scratch),
         )
-        pins, inventory = parse_pins(image or ()), engine.inventory()
-        specs = specify_runners(split(targets), pins, engine.images(), engine.image, inventory, limits)
+        pins, inventory = parse_pins(image or ()), scheduler.inventory()
+        specs = specify_runners(split(targets), pins, scheduler.images(), scheduler.image, inventory, limits)
         _require_operator(client)  # a coordinator that does not answer is reported before anything is started
         with stoppable(), Board() as board, fleet_folder(DataDirectory(data_dir), name, board.say) as folder:
-            failed_targets = Rollout(engine, client, folder, board).bring_up(specs, healthy_within)
+            failed_targets = Rollout(scheduler, client, folder, board).bring_up(specs, healthy_within)
         print(f"{plural(len(specs) - len(failed_targets), 'runner')} on the chart of {client.url}", flush=True)
     if failed_targets:
         raise FleetError(
@@ -88,8 +82,8 @@ def up(
 @app.command("status")
 def status(name: Name = "main", url: Url = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """List the containers with their health, restarts, memory and runners."""
-    with _engine(name) as engine, connect(url, data_dir) as client:
-        containers = engine.list(usage=True)
+    with _open_scheduler(name) as scheduler, connect(url, data_dir) as client:
+        containers = scheduler.list(usage=True)
         try:
             runners = {runner.url: runner for runner in client.runners() if runner.state != "removed"}
             away = None
@@ -117,14 +111,16 @@ def down(
     data_dir: DataDir = None,
 ) -> None:
     """Remove the runners and their containers; outcomes stay."""
-    with _engine(name) as engine, connect(url, data_dir) as client:
+    with _open_scheduler(name) as scheduler, connect(url, data_dir) as client:
         if targets and volumes:
             raise FleetError("--volumes removes the volume of the whole fleet: do not name targets with it")
+        if volumes:
+            require(scheduler, Capability.remove_volume, "--volumes")
         with Board() as board, fleet_folder(DataDirectory(data_dir), name, board.say) as folder:
-            leaving = _select_containers(engine, targets) if targets else engine.list()
-            stuck_containers, away = Rollout(engine, client, folder, board).take_down(leaving)
+            leaving = _select_containers(scheduler, targets) if targets else scheduler.list()
+            stuck_containers, away = Rollout(scheduler, client, folder, board).take_down(leaving)
             if not targets and not stuck_containers:
-                engine.dissolve(volume=volumes)
+                scheduler.dissolve(volume=volumes)
         if not leaving:
             print(f"fleet '{name}' has no container")
     if stuck_containers:
@@ -143,23 +139,26 @@ def logs(
     name: Name = "main",
 ) -> None:
     """Print the log of a target's runner."""
-    with _engine(name) as engine:
-        (container,) = _select_containers(engine, [target])
-        for piece in engine.logs(container, follow=follow):
+    with _open_scheduler(name) as scheduler:
+        if follow:
+            require(scheduler, Capability.follow_logs, "--follow")
+        (container,) = _select_containers(scheduler, [target])
+        for piece in scheduler.logs(container, follow=follow):
             sys.stdout.buffer.write(piece)
             sys.stdout.buffer.flush()
 
 
 @contextmanager
-def _engine(name: str, first_port: int = FIRST_PORT) -> Iterator[DockerEngine]:
+def _open_scheduler(name: str, first_port: int = FIRST_PORT) -> Iterator[Scheduler]:
     try:
+        # Imported by the commands that need it, because the SDK takes time and memory.
         from coordinator.fleet.docker import DockerEngine
     except ModuleNotFoundError as error:
         raise FleetError(
             f"{error.name} is not installed here: run this command on the host, not in a container"
         ) from error
-    with DockerEngine(name, first_port) as engine:
-        yield engine
+    with DockerEngine(name, first_port) as scheduler:
+        yield scheduler
 
 
 def _require_operator(client: Client) -> None:
@@ -171,13 +170,13 @@ def _require_operator(client: Client) -> None:
         )
 
 
-def _select_containers(engine: DockerEngine, targets: Sequence[str]) -> list[Container]:
+def _select_containers(scheduler: Scheduler, targets: Sequence[str]) -> list[Container]:
     """The containers of these targets. Raises ``FleetError`` if one has none."""
-    containers = {container.target: container for container in engine.list()}
+    containers = {container.target: container for container in scheduler.list()}
     names = dict.fromkeys(str(FleetTarget.parse(text)) for text in split(targets))
     for target in names.keys() - containers.keys():
         there = f"it has {', '.join(containers)}" if containers else "it has none: `portolan fleet up` starts some"
-        raise FleetError(f"fleet '{engine.fleet}' has no container of {target}; {there}")
+        raise FleetError(f"fleet '{scheduler.fleet}' has no container of {target}; {there}")
     return [containers[target] for target in names]
 
 

@@ -19,13 +19,12 @@ import requests
 from docker.client import DockerClient
 from docker.errors import APIError, DockerException
 from docker.types import DeviceRequest, LogConfig, Mount
-from docker.utils import parse_bytes
 from pydantic import ValidationError
 
 from coordinator.errors import EngineError, FleetError, GoneError, PortTakenError, StuckError
 from coordinator.fleet.images import DEVICE, FRAMEWORK, VERSION, devices_of
 from coordinator.fleet.inventory import Inventory, find_devices
-from coordinator.fleet.scheduler import Container, Image, RunnerSpec
+from coordinator.fleet.scheduler import Capability, Container, Image, RunnerSpec
 
 FLEET = "org.portolan.fleet"
 TARGET = "org.portolan.fleet.target"
@@ -76,17 +75,6 @@ _ABSENCES = {
 }
 
 
-def parse_size(text: str) -> int:
-    """``512m``, ``2G`` → bytes."""
-    try:
-        size = int(parse_bytes(text))
-    except DockerException:
-        size = 0
-    if size <= 0:
-        raise FleetError(f"'{text}' is not a size: write for example 512M or 8G")
-    return size
-
-
 class DockerEngine:
     """The containers of one fleet: ``with DockerEngine("main") as engine: engine.list()``.
 
@@ -112,6 +100,10 @@ class DockerEngine:
     def __exit__(self, *_: object) -> None:
         self._client.close()
         self._api.close()
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        return frozenset(Capability)
 
     @property
     def cpus(self) -> int:

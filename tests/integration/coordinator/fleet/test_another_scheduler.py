@@ -15,7 +15,9 @@ import pytest
 from coordinator.cli.progress import Board
 from coordinator.cli.rest_client import Client
 from coordinator.cli.rollout import Rollout
-from coordinator.fleet.scheduler import Container, Image, Limits, RunnerSpec, Scheduler
+from coordinator.errors import FleetError
+from coordinator.fleet.inventory import Inventory, find_devices
+from coordinator.fleet.scheduler import Capability, Container, Image, Limits, RunnerSpec, Scheduler, require
 from tests.admin import ADMIN_TOKEN
 from tests.coordinator_process import CoordinatorProcess, free_port
 from tests.runner_process import environment
@@ -25,12 +27,25 @@ LIMITS = Limits(memory=1 << 30, cpus=1.0, pids=100, scratch=1 << 20)
 
 
 class Processes:
-    """Runners as processes of this host: four methods are all that it takes."""
+    """Runners as processes of this host, without images, devices to pass on, and a volume."""
+
+    fleet = "main"
+    capabilities: frozenset[Capability] = frozenset()
+    cpus = 1
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._containers: dict[str, Container] = {}
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    def inventory(self) -> Inventory:
+        return find_devices({})
+
+    def images(self) -> Sequence[Image]:
+        return []
+
+    def image(self, name: str) -> Image:
+        raise FleetError(f"there is no image '{name}': runners are processes")
 
     def create(self, spec: RunnerSpec, secret_file: Path, url: str | None = None) -> Container:
         url = url or f"http://127.0.0.1:{free_port()}"
@@ -59,6 +74,9 @@ class Processes:
 
     def logs(self, container: Container, *, follow: bool = False, tail: int | None = None) -> Iterator[bytes]:
         yield self._log(container.target).read_bytes()
+
+    def dissolve(self, *, volume: bool) -> None:
+        """A fleet of processes uses nothing besides them."""
 
     def _log(self, target: str) -> Path:
         return self._folder / f"{target.replace('/', '-')}.log"
@@ -143,3 +161,19 @@ def test_a_runner_that_cannot_serve_is_reported_with_its_log_and_leaves_nothing(
     assert "no hazard was found on the bus" in fleet.text
     assert [container.target for container in processes.list()] == ["hazards/cpu"]
     assert len(fleet.runners()) == 1
+
+
+@pytest.mark.parametrize(
+    ("capability", "option", "sentence"),
+    [
+        (Capability.follow_logs, "--follow", "cannot follow a log while it is written: omit --follow"),
+        (Capability.remove_volume, "--volumes", "cannot remove a volume: omit --volumes"),
+    ],
+)
+def test_an_option_that_needs_a_capability_is_refused_by_a_scheduler_without_it(
+    processes: Processes, capability: Capability, option: str, sentence: str
+) -> None:
+    with pytest.raises(FleetError, match=f"the scheduler of fleet 'main' {sentence}"):
+        require(processes, capability, option)
+    processes.capabilities = frozenset({capability})
+    require(processes, capability, option)

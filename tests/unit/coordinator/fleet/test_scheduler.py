@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from coordinator.errors import FleetError
 from coordinator.fleet.docker import DockerEngine
 from coordinator.fleet.inventory import DeviceAccess
-from coordinator.fleet.scheduler import Container, Image, Limits, RunnerSpec
+from coordinator.fleet.scheduler import Container, Image, Limits, RunnerSpec, parse_size
 
 IMAGE = Image("sha256:1", "portolan/torch-cpu:latest", "sha256:2", "torch", "2.13.0", ("cpu",), "1")
 SPEC = RunnerSpec(
@@ -87,3 +87,25 @@ def test_what_another_version_wrote_is_no_specification(text: str) -> None:
 def test_what_is_no_name_of_a_fleet_is_refused(text: str) -> None:
     with pytest.raises(FleetError, match="not a name for a fleet"):
         DockerEngine(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("512", 512),
+        ("512b", 512),
+        ("2k", 2048),
+        ("512m", 512 << 20),
+        ("2G", 2 << 30),
+        ("1.5GB", 3 << 29),
+        ("1T", 1 << 40),
+    ],
+)
+def test_a_size_in_bytes_is_read(text: str, size: int) -> None:
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1G", "G", "much", "1X", "1GiB"])
+def test_another_text_is_no_size(text: str) -> None:
+    with pytest.raises(FleetError, match=f"'{text}' is not a size: write for example 512M or 8G"):
+        parse_size(text)
