@@ -3,77 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
-import re
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
+from tests.checkout import Checkout, copy_project, files_of
+
 FIXTURES = "tests/unit/coordinator/causes/fixtures"
-
-
-@dataclass(frozen=True)
-class Checkout:
-    """A copy of the files of the project."""
-
-    root: Path
-    names: frozenset[str]
-
-    def replace(self, name: str, old: str, new: str) -> None:
-        """Replace a text that stands once in a file."""
-        text = (self.root / name).read_text()
-        assert text.count(old) == 1
-        (self.root / name).write_text(text.replace(old, new))
-
-    def run(self, *arguments: str) -> str:
-        """Run Python in the copy, with the copy's modules; what it prints. Raises if it fails."""
-        process = subprocess.run(
-            [sys.executable, *arguments],
-            cwd=self.root,
-            env={**os.environ, "PYTHONPATH": str(self.root), "PYTHONDONTWRITEBYTECODE": "1"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert process.returncode == 0, process.stdout + process.stderr
-        return process.stdout
-
-    def changes(self) -> set[str]:
-        """The files that differ from those of the project, or are new."""
-        paths = (path for path in self.root.rglob("*") if path.is_file() and path.suffix != ".pyc")
-        names = {str(path.relative_to(self.root)) for path in paths}
-        changed_names = {
-            name for name in names & self.names if (self.root / name).read_bytes() != (ROOT / name).read_bytes()
-        }
-        return changed_names | {name for name in names - self.names if not name.startswith(".")}
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Iterator[Checkout]:
-    listing = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    names = frozenset(name for name in listing.stdout.split("\0") if name and (ROOT / name).is_file())
-    for name in names:
-        target = tmp_path / "copy" / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / name, target)
-    yield Checkout(tmp_path / "copy", names)
-    shutil.rmtree(tmp_path / "copy")
-
-
-def files_of(change: str) -> int:
-    """The number of files that CONTRIBUTING.md gives for a common change, without fixtures and generated tables."""
-    sentence = re.search(rf"^\*\*{change}\*\*: (\d+) file", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
-    assert sentence is not None
-    return int(sentence[1])
+    with copy_project(tmp_path) as copy:
+        yield copy
 
 
 def test_a_counting_rule(checkout: Checkout) -> None:
@@ -104,3 +47,21 @@ def test_a_rule_for_a_cause(checkout: Checkout) -> None:
     changes = checkout.changes()
     assert f"{FIXTURES}/cpu_complex_lt_tired.json" in changes
     assert len(changes) - 1 == files_of("A rule for a cause")
+
+
+def test_a_suite(checkout: Checkout) -> None:
+    suite = checkout.root / "runners/jax/suites/whole_numbers.py"
+    suite.write_text(
+        '"""The suite ``whole_numbers``."""\n\n'
+        "from runners.suite.cases import Function\n\n"
+        'total = Function("jax.numpy.sum", lambda values: values.sum(), given=lambda values: values.sum())\n'
+        'total.value("row", lambda inputs: [inputs.normal(4)], dtype="float64")\n\n'
+        "FUNCTIONS = [total]\n"
+        'TIMING = "off"\n'
+    )
+    suites = (
+        "from runners.jax import FRAMEWORK; from runners.suite.suites import load_suite; name = 'whole_numbers'; "
+        "suite = load_suite(name, FRAMEWORK.suites[name]); print(suite.timing, *(case.id for case in suite.cases))"
+    )
+    assert checkout.run("-c", suites).split() == ["off", "jax.numpy.sum/row"]
+    assert len(checkout.changes()) == files_of("A suite")
