@@ -29,7 +29,7 @@ QUICK = SILENT.model_copy(update={"timing": TimingPolicy.quick})
 @pytest.fixture
 def before(new_database: Callable[..., str]) -> str:
     dsn = new_database(template="template1")
-    assert alembic(dsn, "upgrade", "0004").returncode == 0
+    assert alembic(dsn, "upgrade", "0005").returncode == 0
     return dsn
 
 
