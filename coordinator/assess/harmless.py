@@ -33,8 +33,8 @@ _SETUP_FUNCTION = re.compile(
     r"|(?:\w+_)?checkpoint_filter_fn|_?init_weights?(?:_\w+)?"
 )
 _DATA_CODE = re.compile(
-    r"(?:^|/)(?:data|datasets?|data_?loaders?|loaders?|preprocessing|tokenizers?)/"
-    r"|(?:^|/)(?:data|datasets?|data_?loaders?|data_utils|preprocess(?:ing)?)\.py$"
+    r"(?:^|/)(?:data|datasets?|\w*data_?loaders?|loaders?|preprocessing|tokenizers?)/"
+    r"|(?:^|/)(?:data|datasets?|\w*data_?loaders?|data_utils|preprocess(?:ing)?)\.py$"
 )
 _TRANSFORMS = re.compile(r"(?:^|/)\w*transforms?(?:/|\.py$)")
 """Where the callable classes prepare data; other classes there may be those of distributions."""

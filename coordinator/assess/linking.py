@@ -64,8 +64,8 @@ class Linker:
         """Equal calls and dtypes of sites once each: of 100,000 calls of a package, 1,000 differ."""
         self._own_methods = {path.rpartition(".")[2] for path, function in facts.functions.items() if function.owner}
         """Names of methods of the user's own classes; such a name alone does not identify an array."""
-        self._bases: dict[str, str] = {}
-        """For each class, the framework's class from which it inherits; empty if there is none."""
+        self._bases: dict[str, Sequence[str]] = {}
+        """For each class, the framework's classes from which it inherits."""
         self._passed: dict[str, list[Binding]] = {}
         for reading in readings:
             for arguments in reading.facts.passed:
@@ -188,13 +188,15 @@ class Linker:
         return None
 
     def framework_base(self, path: str) -> str | None:
-        """The class of a framework from which a class of the user's inherits."""
+        """The class of a framework from which a class of the user's inherits; of several, the first."""
+        return next(self._framework_bases(path), None)
+
+    def _framework_bases(self, path: str) -> Iterator[str]:
         for ancestor in self._ancestors(path):
             for base in self._facts.classes.get(ancestor, ()):
                 base_value = self.value(base)
                 if isinstance(base_value, str):
-                    return base_value
-        return None
+                    yield base_value
 
     def _ancestors(self, path: str) -> Iterator[str]:
         waiting, visits = [path], set[str]()
@@ -355,22 +357,21 @@ class Linker:
 
     def _is_in_data_class(self, module: str, within: str) -> bool:
         """Whether a place is in a method of a data set or a sampler."""
-        return self._base_around(module, within).startswith(DATA_PACKAGE)
+        return any(base.startswith(DATA_PACKAGE) for base in self._bases_around(module, within))
 
     def _is_at_setup(self, module: str, within: str) -> bool:
         """Whether a place is in a method that sets up a layer."""
-        return is_setup_method(within.rpartition(".")[2]) and self._knowledge.is_layer(
-            self._base_around(module, within)
-        )
+        is_setup = is_setup_method(within.rpartition(".")[2])
+        return is_setup and any(map(self._knowledge.is_layer, self._bases_around(module, within)))
 
-    def _base_around(self, module: str, within: str) -> str:
-        """The framework's class from which the class around a place inherits; empty if there is none."""
+    def _bases_around(self, module: str, within: str) -> Sequence[str]:
+        """The framework's classes from which the class around a place inherits."""
         class_name, _, method = within.rpartition(".")
         path = f"{module}.{class_name}"
         if not method or path not in self._facts.classes:
-            return ""
+            return ()
         if path not in self._bases:
-            self._bases[path] = self.framework_base(path) or ""
+            self._bases[path] = tuple(self._framework_bases(path))
         return self._bases[path]
 
     def _called_name(self, mention: Mention, value: Binding, reading: FileReading) -> tuple[str, Certainty]:

@@ -65,6 +65,8 @@ def test_what_falls_back_while_a_module_is_set_up_is_a_note(place: Site, end: En
     [
         site(path="data/meshes.py"),
         site(path="dataset.py"),
+        site(path="package/music_data_loader.py"),
+        site(path="tokenizers/bytes.py"),
         site(path="package/data_utils.py"),
         site(path="package/transforms/crop.py", within="Crop.__call__"),
         site(path="package/fft_transform.py", within="FFT.__call__"),

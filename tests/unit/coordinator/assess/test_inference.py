@@ -652,6 +652,7 @@ def test_a_mask_is_indexed_by_the_dtype_of_its_index(form: str, index: str, dtyp
         ("nn.Module", "__init__", True),
         ("nn.Sequential", "reset_parameters", True),
         ("nn.Module", "_init_weights", True),
+        ("torch.distributions.Transform, nn.Module", "__init__", True),
         ("nn.Module", "forward", False),
         ("torch.distributions.Normal", "__init__", False),
         ("object", "__init__", False),
