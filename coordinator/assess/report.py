@@ -95,8 +95,8 @@ class AssessmentReport:
 
     @property
     def evidence_line(self) -> str:
-        """Whose evidence it is, and of when: ``Evidence (ships with Portolan): torch 2.9.0 on xla (AMD EPYC), charted
-        on 2026-11-28, suites library and paper``."""
+        """The source and the date of the evidence: ``Evidence (ships with Portolan): torch 2.9.0 on xla (AMD EPYC),
+        charted on 2026-11-28, suites library and paper``."""
         target = self.target
         return (
             f"Evidence ({self.whole_origin}): {target.framework} {target.version} on {target.device} "
