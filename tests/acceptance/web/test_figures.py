@@ -303,7 +303,7 @@ def test_the_studys_page_shows_what_was_published_and_what_is_wrong_in_it(site: 
     assert answer.status_code == 200
     assert "The Grand Illusion" in answer.text
     assert "adds up to 64 of 63 functions" in answer.text
-    assert "torch.argsort" in answer.text
+    assert "torch.<wbr>argsort" in answer.text
     elements = Seen(answer.text)
     pictures = [source for source in elements.of("src") if ".svg" in source and "/figures/" in source]
     assert len(pictures) >= 5
