@@ -30,8 +30,8 @@ def test_every_exception_names_a_case_or_a_function_that_is_charted(subject: Sub
 def test_the_suites_of_many_small_calls_declare_that_they_are_untimed(subject: Subject) -> None:
     suites = subject.framework.load_suites()
     timings = {name: (suite.timing, suite.timed_cases) for name, suite in suites.items()}
-    untimed = TimingPolicy.off, TimedCases.representative
+    verdicts_only = TimingPolicy.off, TimedCases.representative
     assert timings == {
         "paper": (TimingPolicy.steady, TimedCases.all),
-        **dict.fromkeys(("docs", "library", "library_quick", "pairs"), untimed),
+        **dict.fromkeys(("docs", "library", "library_quick", "pairs"), verdicts_only),
     }

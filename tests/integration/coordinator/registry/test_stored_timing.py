@@ -73,9 +73,9 @@ async def test_the_migration_gives_stored_suites_the_timing_that_their_names_had
     answer = await asyncio.to_thread(alembic, before, "upgrade", "head")
     assert answer.returncode == 0, answer.stderr
     rows = await connection.fetch("select name, timing, timed_cases from suites order by id")
-    untimed = ("off", "representative")
+    verdicts_only = ("off", "representative")
     assert {row["name"]: (row["timing"], row["timed_cases"]) for row in rows} == {
-        **dict.fromkeys(names[:4], untimed),
+        **dict.fromkeys(names[:4], verdicts_only),
         "paper": (None, None),
         "own": (None, None),
     }

@@ -199,10 +199,10 @@ def test_what_is_slow_is_counted_from_what_any_call_costs_there() -> None:
     assert assessment_of(functions, *sites, slow=30.0).findings == ()
 
 
-@pytest.mark.parametrize(("timed", "weight"), [(1, Weight.note), (2, Weight.finding)])
-def test_one_slow_case_is_not_shouted(timed: int, weight: Weight) -> None:
+@pytest.mark.parametrize(("timed_cases", "weight"), [(1, Weight.note), (2, Weight.finding)])
+def test_one_slow_case_is_not_shouted(timed_cases: int, weight: Weight) -> None:
     quick = {f"torch.quick{number}": several(2, "timed", ratio=1.0) for number in range(5)}
-    functions = {**quick, FUNCTION: [*several(timed, "timed", ratio=90.0), *several(3, "plain")]}
+    functions = {**quick, FUNCTION: [*several(timed_cases, "timed", ratio=90.0), *several(3, "plain")]}
     assert only(assessment_of(functions, *map(site, functions))).verdict.weight is weight
 
 

@@ -75,7 +75,7 @@ def test_what_is_left_empty_has_the_default_of_rest() -> None:
         "paper",
         ["*"],
         3,
-        "steady",
+        None,
         900,
     )
 
