@@ -1,8 +1,8 @@
-"""Addresses of the atlas: one rule from a name to a path, the same in every publication. Pure.
+"""Addresses of the atlas: one rule turns a name into a path, the same in every publication. Pure.
 
-Links to a published page must stay, and some file systems take ``torch.nn.Softmax`` and ``torch.nn.softmax`` for one
-name. So a capital letter is written as ``~`` and the small letter, and whatever else is not plain as its number:
-``AMD EPYC`` is ``~a~m~d=20=~e~p~y~c``.
+Links to a published page must stay valid, and some file systems do not distinguish ``torch.nn.Softmax`` from
+``torch.nn.softmax``. So a capital letter becomes ``~`` and the small letter, and any other special character becomes
+its number: ``AMD EPYC`` is ``~a~m~d=20=~e~p~y~c``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LONGEST = 180
 
 
 def file_name(name: str) -> str:
-    """The name of a file for a name: equal only of equal names, also where case does not count; never a folder."""
+    """The file name for a name. Different names get different ones, also where case is ignored; none is a folder."""
     plain = _NOT_PLAIN.sub(_escape, name)
     if len(plain) <= LONGEST:
         return plain
@@ -32,7 +32,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def name_of(file: str) -> str | None:
-    """The name that a file's name was made of; None if it is the name of none that is short enough."""
+    """The name that a file name stands for; None if it stands for none that is short enough."""
     name = _ESCAPED.sub(_unescape, file)
     return name if file_name(name) == file else None
 
@@ -64,5 +64,5 @@ def target_path(target: str, hardware: str) -> str:
 
 
 def as_link(path: str) -> str:
-    """A path as it stands in a link."""
+    """A path as it is written in a link."""
     return quote(path, safe="/~=")

@@ -1,4 +1,4 @@
-"""Changes from one publication, or one charted version, to the next: what came, what went, which marks differ. Pure."""
+"""Changes between two publications, or two charted versions: additions, removals and different marks. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from coordinator.atlas.portability import Portability
 
 
 class MarkChange(BaseModel):
-    """A function whose mark on a target is another one; null: not charted."""
+    """A function with another mark on a target; null: not charted."""
 
     function: str
     target: str
@@ -23,7 +23,7 @@ class MarkChange(BaseModel):
 
 
 class Changes(BaseModel):
-    """The changes of a framework's published data."""
+    """The changes in a framework's published data."""
 
     framework: str
     targets_added: list[str]
@@ -31,7 +31,7 @@ class Changes(BaseModel):
     functions_added: list[str]
     functions_removed: list[str]
     marks: list[MarkChange]
-    """Of targets and functions that both publications have."""
+    """Only for targets and functions that both publications have."""
 
     @property
     def is_empty(self) -> bool:
@@ -64,7 +64,7 @@ class VersionChanges:
 
     @property
     def marks(self) -> Sequence[MarkChange]:
-        """Of functions that were charted under both versions."""
+        """Only for functions that were charted under both versions."""
         return [change for change in self.changes if change.before and change.after]
 
     @property
@@ -79,12 +79,12 @@ class VersionChanges:
 
     @property
     def has_same_cases(self) -> bool:
-        """Whether both were charted with the same suites under the same revisions: else a mark may differ for that."""
+        """Whether both versions ran the same suites and revisions. If not, a mark may differ for that reason."""
         return _revisions(self.before) == _revisions(self.after)
 
 
 def version_changes(framework: FrameworkOverview, after: TargetColumn) -> VersionChanges | None:
-    """The changes since the charted version before; None of the oldest."""
+    """The changes since the previous charted version; None for the oldest."""
     before = framework.before(after)
     if before is None:
         return None
@@ -94,9 +94,8 @@ def version_changes(framework: FrameworkOverview, after: TargetColumn) -> Versio
 
 
 def latest_changes(atlas: Atlas) -> Sequence[VersionChanges]:
-    """Of each device and hardware with several charted versions the changes to the newest, what was charted last first.
-
-    Those without a change are left out.
+    """The changes to the newest version of each device and hardware with several charted versions. The device that was
+    charted last comes first; those without a change are left out.
     """
     pairs = (version_changes(framework, column) for framework in atlas.frameworks for column in framework.newest)
     different = [pair for pair in pairs if pair is not None and pair.changes]

@@ -1,8 +1,8 @@
-"""All evidence of a database, collected into an atlas with its front page.
+"""Collects all evidence of a database into an atlas with its front page.
 
-A large database is read by a process of its own, ``python -m coordinator.atlas.collection``: reading a million outcomes
-takes half a minute and hundreds of megabytes, which dispatch and memory of the coordinator would feel. It prints a line
-for each target that it has read, then an empty one, then the pickled result.
+A large database is read in a separate process, ``python -m coordinator.atlas.collection``, because reading a million
+outcomes takes half a minute and hundreds of megabytes, which would slow down dispatch. It prints a line for each target
+that it has read, then an empty line, then the pickled result.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from protocol.host_only import load_host_only
 ORIGIN = "is of all campaigns of this coordinator"
 
 Report = Callable[[int, int], None]
-"""Called after each target: how many were read, and of how many."""
+"""Called after each target with the number of targets read so far, and the number of all."""
 
 
 @dataclass(frozen=True)
 class Collection:
-    """An atlas without its cases, which are as large as the database is."""
+    """An atlas without its cases, which are as large as the database."""
 
     atlas: Atlas
     front: Page
-    """Made once: its index of all names and its changes take longer than to render it."""
+    """Made once, because its index of names and its changes take longer than rendering it."""
 
 
 async def collect(engine: AsyncEngine, report: Report) -> Collection:
@@ -53,7 +53,7 @@ async def collect(engine: AsyncEngine, report: Report) -> Collection:
 
 
 async def collect_apart(dsn: str, report: Report) -> Collection:
-    """Collect in a process of its own. Raises ``DatabaseAwayError``, or ``PortolanError`` if it fails otherwise."""
+    """Collect in a separate process. Raises ``DatabaseAwayError``, or ``PortolanError`` if it fails otherwise."""
     content = await run_module(
         __name__, dsn, "the evidence could not be collected", read=partial(_read_result, report=report)
     )

@@ -1,4 +1,4 @@
-"""A function's page: what is known of it on every target, and since when. Pure."""
+"""A function's page: its results on every target, and since which version. Pure."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from coordinator.results.conditions import FunctionCondition, function_condition
 from protocol.enums import Cause
 
 MOST_MESSAGES = 5
-"""Different messages of failures on one target that are shown."""
+"""The maximum number of different failure messages that are shown for one target."""
 UNKNOWN_DTYPE = "not known"
 
 
 @dataclass(frozen=True)
 class FailureMessage:
-    """A text that failing cases left, with the number of those that left it."""
+    """A message of failing cases, with the number of cases that have it."""
 
     text: str
     causes: tuple[str, ...]
@@ -34,7 +34,7 @@ class FailureMessage:
 
 @dataclass(frozen=True)
 class DtypeCount:
-    """The cases with an array of one dtype."""
+    """The number of cases with an array of one dtype."""
 
     dtype: str
     total: int
@@ -45,11 +45,11 @@ class DtypeCount:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """An older chart in which cases end otherwise than in the evidence that counts, and how many do."""
+    """An older chart whose cases end differently from the evidence that counts, with the number of such cases."""
 
     chart: Chart
     number: int
-    """The place of the chart among those of the target."""
+    """The index of the chart among the charts of the target."""
     cases: int
 
 
@@ -66,7 +66,7 @@ class FunctionResults:
     messages: tuple[FailureMessage, ...]
     more_messages: int
     ratio: float | None
-    """How many times as long as on the CPU; None: not measured on both."""
+    """How many times as long as on the CPU; None unless both were measured."""
     operations: tuple[MetOperation, ...]
     second_shape: SecondShape | None
     """The time of the first call in a second shape; None: not measured."""
@@ -77,7 +77,7 @@ class FunctionResults:
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """The options that tell the cases that do not work from the others, in sentences."""
+        """The options that distinguish cases that do not work from the others, in sentences."""
         conditions = (("fails", self.condition.fails), ("falls back", self.condition.falls_back))
         return tuple(
             f"{verb} {condition}" for verb, condition in conditions if condition and condition.aspect is not None
@@ -85,25 +85,25 @@ class FunctionResults:
 
     @property
     def campaigns(self) -> tuple[int, ...]:
-        """The campaigns of a coordinator that its evidence is from."""
+        """The campaigns that its evidence comes from, if a coordinator has it."""
         charts = self.column.evidence.charts
         return tuple(sorted({campaign for number in self.charts if (campaign := charts[number].campaign) is not None}))
 
     @property
     def signers(self) -> tuple[str, ...]:
-        """The names of those that signed the bundles that its evidence is from."""
+        """The names of the signers of the bundles that its evidence comes from."""
         charts = self.column.evidence.charts
         return tuple(sorted({signer for number in self.charts if (signer := charts[number].signed_by) is not None}))
 
     @property
     def charts(self) -> tuple[int, ...]:
-        """The places of its evidence among the charts of the target."""
+        """The indexes of its evidence among the charts of the target."""
         return tuple(sorted({case.chart for case in self.column.evidence.functions[self.name]}))
 
 
 @dataclass(frozen=True)
 class VersionHistory:
-    """A function on one device and hardware, from version to version."""
+    """A function on one device and hardware, over versions."""
 
     device: str
     hardware: str
@@ -120,30 +120,30 @@ class VersionHistory:
 
 @dataclass(frozen=True)
 class FunctionView:
-    """All that the page of a function shows."""
+    """The content of a function's page."""
 
     framework: str
     name: str
     uses: int | None
     rank: int | None
-    """Among the charted functions of the framework, by uses: from 1; None if it was not among them yet."""
+    """The rank by uses among the charted functions of the framework, from 1; None if it was not among them."""
     functions: int
     targets: tuple[FunctionResults, ...]
-    """All that have evidence of it, newer versions first."""
+    """All targets with evidence of it, newer versions first."""
     missing: tuple[str, ...]
-    """Targets of the newest version on which nobody charted it."""
+    """Targets of the newest version on which it was not charted."""
     lines: tuple[VersionHistory, ...]
     before: str | None
     after: str | None
-    """Its neighbours in the order of names."""
+    """The next and the previous function by name."""
 
     @property
     def newest(self) -> tuple[FunctionResults, ...]:
-        """Those of the newest version of each device and hardware that has evidence of it."""
+        """The newest version of each device and hardware that has evidence of it."""
         return tuple({target.column.line: target for target in reversed(self.targets)}.values())[::-1]
 
     def span(self, target: FunctionResults) -> Span:
-        """The versions in a row under which the function does as on a target."""
+        """The consecutive versions with the same mark as on this target."""
         line = next(line for line in self.lines if (line.device, line.hardware) == target.column.line)
         version, mark = target.column.evidence.version, target.cell.mark
         return next(span for span in line.spans if span.mark is mark and version in span.versions)
@@ -160,7 +160,7 @@ def function_views(framework: FrameworkOverview) -> Iterator[FunctionView]:
 
 
 def function_view(framework: FrameworkOverview, name: str, columns: Iterable[TargetColumn]) -> FunctionView:
-    """The view of one function; ``columns`` have its cases, and take the place of those of ``framework``."""
+    """The view of one function. ``columns`` replace those of ``framework`` and contain the function's cases."""
     own = {column.evidence.key: column for column in columns}
     others = (replace(column, cells={}) for column in framework.columns if column.evidence.key not in own)
     every = sorted((*own.values(), *others), key=TargetColumn.newest_first)
@@ -223,7 +223,7 @@ def _disagreements(column: TargetColumn, cases: Sequence[CaseEvidence]) -> Itera
 
 
 def _messages(column: TargetColumn, cases: Sequence[CaseEvidence]) -> Iterator[FailureMessage]:
-    """The messages of failures, and of calls that were silently accepted, the most frequent first."""
+    """The messages of failures and of silently accepted calls, the most frequent first."""
     by_message: dict[str, list[CaseEvidence]] = defaultdict(list)
     for case in cases:
         if case.end in ("failed", "accepted"):
@@ -235,7 +235,7 @@ def _messages(column: TargetColumn, cases: Sequence[CaseEvidence]) -> Iterator[F
 
 
 def _dtypes(cases: Sequence[CaseEvidence]) -> Iterator[DtypeCount]:
-    """The cases by dtype; a case with arrays of several dtypes counts for each."""
+    """The number of cases by dtype. A case with arrays of several dtypes counts for each."""
     ends: dict[str, Counter[str]] = defaultdict(Counter)
     for case in cases:
         for dtype in (case.options.dtypes if case.options else ()) or (UNKNOWN_DTYPE,):

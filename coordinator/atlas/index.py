@@ -1,4 +1,4 @@
-"""The index that the front page carries: every name and mark, small enough to be searched as one types. Pure."""
+"""The index in the front page: every name and mark, small enough to be searched while one types. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BLANK = re.compile(r"[\t\n\r %]")
 
 
 def index_of(atlas: Atlas) -> dict[str, Any]:
-    """By framework its functions, the most used first, and of each target a letter for each of them."""
+    """For each framework its functions, the most used first, and for each target one letter per function."""
     return {framework.name: _index(framework) for framework in atlas.frameworks}
 
 
@@ -47,10 +47,10 @@ def _index(framework: FrameworkOverview) -> dict[str, Any]:
 
 
 def _word(text: str) -> str:
-    """The text as one word: blanks, and the sign that stands for them, are escaped as in an address."""
+    """The text without blanks: blanks and their replacement are escaped as in an address."""
     return _BLANK.sub(lambda blank: f"%{ord(blank[0]):02X}", text)
 
 
 def usual_address(name: str) -> str:
-    """The address of a function whose name has letters, digits, points and underscores alone; the script has it too."""
+    """The address of a function whose name has only letters, digits, dots and underscores, as in the script."""
     return f"functions/{_CAPITAL.sub(lambda letter: f'~{letter[0].lower()}', name)}.html"

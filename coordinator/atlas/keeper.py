@@ -1,4 +1,4 @@
-"""The coordinator's atlas: put together from the database when its evidence is another, and kept in memory."""
+"""The coordinator's atlas: built from the database when the evidence has changed, and kept in memory."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ from coordinator.process.logs import get_logger
 log = get_logger(__name__)
 
 WAIT_S = 1.0
-"""How long a reader waits for an atlas that is being put together; then the one before is shown."""
+"""How long a reader waits for an atlas that is being built; after that, the previous one is shown."""
 SMALL = 20_000
-"""So many outcomes are read within a second: in this process, while the first reader waits. More are read in a
-process of its own, and the first reader is told so."""
+"""The maximum number of outcomes that are read in this process while the first reader waits, about a second. More are
+read in a separate process, and the first reader is told to come back.
+"""
 PAUSE = 10
-"""After it was put together, so many times as long as that took passes before it is again: a campaign that runs brings
-an outcome every moment."""
+"""The pause before the next build, as a multiple of the time of the last one, because a running campaign brings an
+outcome every moment.
+"""
 
 
 Charts = frozenset[tuple[int, int, int, int]]
@@ -35,7 +37,7 @@ Charts = frozenset[tuple[int, int, int, int]]
 
 @dataclass(frozen=True)
 class KeptAtlas:
-    """An atlas with its front page, and whether there is newer evidence that it lacks."""
+    """An atlas with its front page, and whether newer evidence exists that it lacks."""
 
     collection: Collection
     charts: Charts
@@ -51,10 +53,8 @@ class KeptAtlas:
 
 
 class AtlasKeeper:
-    """Keeps one atlas.
-
-    A new one is put together when somebody asks and the evidence is another, once at a time. The first one of a large
-    database takes long, so that it is begun when the coordinator starts.
+    """Keeps one atlas. If somebody asks for it and the evidence has changed, it is rebuilt, one build at a time. The
+    first build for a large database takes long, so it begins when the coordinator starts.
     """
 
     def __init__(self, engine: AsyncEngine, dsn: str) -> None:
@@ -64,12 +64,12 @@ class AtlasKeeper:
         self._preparing: asyncio.Task[None] | None = None
         self._building: asyncio.Task[None] | None = None
         self._targets_read = 0, 0
-        """How many targets were read, and of how many."""
+        """The number of targets read so far, and of all."""
         self._failure: BaseException | None = None
         self._not_before = 0.0
 
     def prepare(self) -> None:
-        """Begin to put the atlas of a large database together. A small one is left to its first reader."""
+        """Begin to build the atlas of a large database. A small one is built for its first reader."""
         self._preparing = asyncio.create_task(self._prepare(), name="first atlas")
 
     async def _prepare(self) -> None:
@@ -82,9 +82,8 @@ class AtlasKeeper:
             self._build_in_background(charts)
 
     async def current(self) -> KeptAtlas:
-        """The atlas of all evidence, or, while that is being put together, the one before.
-
-        Raises ``AtlasPendingError`` if there is none before and the evidence is large.
+        """The atlas of all evidence, or the previous one during a build. Raises ``AtlasPendingError`` if there is no
+        previous one and the evidence is large.
         """
         charts = await service.list_charts(self._engine)
         is_current = self._kept is not None and charts == self._kept.charts
@@ -97,27 +96,27 @@ class AtlasKeeper:
         return KeptAtlas(self._kept.collection, self._kept.charts, is_behind=charts != self._kept.charts)
 
     async def close(self) -> None:
-        """Stop putting one together."""
+        """Stop a build."""
         for task in (self._preparing, self._building):
             if task is not None:
                 task.cancel()
                 await asyncio.wait([task])
 
     def _patience_s(self, charts: Charts) -> float | None:
-        """How long a reader waits for the next atlas; None: until it is there."""
+        """How long a reader waits for the next atlas; None: until it is complete."""
         if self._kept is not None:
             return WAIT_S
         return None if _outcomes(charts) <= SMALL else 0.0
 
     def _progress(self, charts: Charts) -> str:
-        """How far the first atlas is, in words."""
+        """The progress of the first build, in words."""
         read, targets = self._targets_read
         so_far = f": {read} of {plural(targets, 'target')} so far" if targets else ""
         failure = f" (the attempt before failed: {reason_of(self._failure)})" if self._failure is not None else ""
         return f"{number(_outcomes(charts))} outcomes are being read for it{so_far}{failure}; try again in a moment"
 
     def _build_in_background(self, charts: Charts) -> asyncio.Task[None] | None:
-        """The task that builds the next atlas, started if there is none; None if it is too early for one."""
+        """The task that builds the next atlas, started if there is none; None during the pause after a build."""
         if self._building is None or self._building.done():
             if monotonic() < self._not_before:
                 return None

@@ -1,4 +1,4 @@
-"""Marks: how a function does on a target, in one word, from how its cases end. Pure."""
+"""Marks: one word for how well a function works on a target, decided from how its cases end. Pure."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from protocol.enums import Cause
 
 
 class Mark(StrEnum):
-    """How a function does on a target; the worst first. A function without evidence has none."""
+    """How well a function works on a target, the worst first. A function without evidence has no mark."""
 
     fails = "fails"
     """Every case fails."""
     falls_back = "falls back"
-    """No case runs on the device: those that pass are run by the host, unasked."""
+    """No case runs on the device: the framework silently runs the passing cases on the host."""
     partly = "works in part"
     """Some cases run on the device, others fail or fall back."""
     unproven = "unproven"
-    """No case fails, and of none is it proven that it ran on the device."""
+    """No case fails, and no case is proven to have run on the device."""
     works = "works"
     """No case fails or falls back, and it is proven that cases ran on the device."""
     host_work = "work of the host"
-    """All that fails there is of data sets, strings, tables, files or prints, which no device is made for."""
+    """All failing cases work with data sets, strings, tables, files or prints, which no accelerator supports."""
 
     @property
     def letter(self) -> str:
@@ -47,20 +47,20 @@ NOT_CHARTED = "."
 
 @dataclass(frozen=True)
 class AtlasCell:
-    """A function on a target: how many of its cases end in which way."""
+    """A function on a target: the number of cases by how they end."""
 
     total: int
-    """Cases that count: without those of ``host_work``."""
+    """Cases that count: all except ``host_work``."""
     failed: int
     wrong: int
-    """Of the failed ones: those that ran, and gave wrong values without an error."""
+    """The failed cases that ran and returned wrong values without an error."""
     fell_back: int
     unproven: int
-    """Cases that passed, without proof of where they ran."""
+    """Passing cases without proof of where they ran."""
     host_work: int = 0
-    """Cases that failed for what is work of the host: data sets, strings, tables, files and prints."""
+    """Failed cases that are work of the host: data sets, strings, tables, files and prints."""
     accepted: int = 0
-    """Cases that returned where the host refuses the call: in no other count."""
+    """Cases that returned a result where the host refuses the call; excluded from all other counts."""
 
     def __post_init__(self) -> None:
         counts = (self.total, self.failed, self.wrong, self.fell_back, self.unproven, self.host_work, self.accepted)
@@ -74,7 +74,7 @@ class AtlasCell:
 
     @property
     def on_device(self) -> int:
-        """Cases that passed and are proven to have run on the device."""
+        """Passing cases that are proven to have run on the device."""
         return self.total - self.failed - self.fell_back - self.unproven
 
     @property
@@ -91,7 +91,7 @@ class AtlasCell:
 
 
 def cell_of(cases: Iterable[CaseEvidence]) -> AtlasCell | None:
-    """Count the cases of a function on a target; None of none."""
+    """Count the cases of a function on a target; None if there are none."""
     every = list(cases)
     if not every:
         return None
@@ -109,7 +109,9 @@ def cell_of(cases: Iterable[CaseEvidence]) -> AtlasCell | None:
 
 
 def cell_words(cell: AtlasCell, *, is_lowered: bool) -> str:
-    """``3 of 12 cases fail; 1 of 12 falls back to the host``; of a target that runs nothing what was lowered for it."""
+    """``3 of 12 cases fail; 1 of 12 falls back to the host``; for a target that only lowers programs, how many were
+    lowered.
+    """
     end_words = [_end_words(cell, is_lowered=is_lowered)] if cell.total or cell.host_work else []
     return "; ".join([*end_words, *([accepted_sentence(cell.accepted)] if cell.accepted else [])])
 

@@ -1,6 +1,6 @@
-"""Operations: those of the framework's own that made cases fail or fall back on a target, with their functions. Pure.
+"""Operations: a framework's own operations that made cases fail or fall back on a target, with the functions. Pure.
 
-People call functions; a device has kernels of a framework's own operations (``aten::isin``, ``Qr``, ``eigh``).
+People call functions; a device has kernels for a framework's own operations (``aten::isin``, ``Qr``, ``eigh``).
 Operations that ran on the device are not recorded.
 """
 
@@ -26,18 +26,18 @@ MET_WORDS = {
 
 @dataclass(frozen=True)
 class MetOperation:
-    """An operation that cases of one function met in one way."""
+    """An operation, and one way in which cases of one function met it."""
 
     operation: str
     met: Met
     cases: int
     chart: int
-    """The place of the chart of one of them among those of the target."""
+    """The index of the chart of one of these cases among the charts of the target."""
 
 
 @dataclass(frozen=True)
 class TargetOperation:
-    """An operation on one target, with what cases of each function met it."""
+    """An operation on one target, with the ways in which cases of each function met it."""
 
     operation: str
     functions: Mapping[str, Sequence[MetOperation]]
@@ -46,29 +46,29 @@ class TargetOperation:
         return sum(one.cases for of_function in self.functions.values() for one in of_function if one.met is met)
 
     def functions_that_met(self, met: Met) -> Sequence[tuple[str, int]]:
-        """The functions with the number of their cases, those of most cases first."""
+        """The functions with their number of cases, the highest first."""
         rows = [(name, one.cases) for name, own in self.functions.items() for one in own if one.met is met]
         return sorted(rows, key=lambda row: (-row[1], row[0]))
 
 
 @dataclass(frozen=True)
 class TargetOperations:
-    """All operations on one target; those of most functions first."""
+    """All operations on one target, the one with the most functions first."""
 
     operations: Sequence[TargetOperation]
     cases: int
-    """Cases that failed, fell back, or returned where the host refuses the call."""
+    """Cases that failed, fell back, or returned a result where the host refuses the call."""
     named: int
-    """Those of them whose evidence names an operation."""
+    """The number of these cases whose evidence names an operation."""
 
     @property
     def ways(self) -> Sequence[Met]:
-        """The ways in which any case met one: a table has no column for others."""
+        """The ways in which any case met an operation; a table has columns for these only."""
         return [met for met in Met if any(one.cases(met) for one in self.operations)]
 
 
 def operations_met(cases: Iterable[CaseEvidence]) -> tuple[MetOperation, ...]:
-    """The operations that cases of one function met, those of most cases first; without work of the host."""
+    """The operations that cases of one function met, the one with the most cases first; without work of the host."""
     counts: Counter[tuple[str, Met]] = Counter()
     charts: dict[tuple[str, Met], int] = {}
     for case in cases:
@@ -82,7 +82,7 @@ def operations_met(cases: Iterable[CaseEvidence]) -> tuple[MetOperation, ...]:
 
 
 def target_operations(column: TargetColumn) -> TargetOperations:
-    """The operations on a target. A column whose cases were left out has none."""
+    """The operations on a target; none if the column was loaded without its cases."""
     by_operation: dict[str, dict[str, list[MetOperation]]] = defaultdict(lambda: defaultdict(list))
     cases = [case for name in column.cells for case in column.evidence.functions.get(name, ())]
     cases = [case for case in cases if case.met is not None and case.cause is not Cause.host_work]

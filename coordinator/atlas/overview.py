@@ -1,4 +1,4 @@
-"""The overview: every framework with its targets and functions, those that are used most first. Pure."""
+"""The overview: every framework with its targets and functions, the most used first. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from coordinator.figures.formats import join_words, number, plural
 from coordinator.results.statistics import Rate
 
 Uses = Mapping[str, Mapping[str, int]]
-"""By framework, how often code of others uses each function, as far as it was counted."""
+"""For each framework, how often other people's code uses each function, as far as it was counted."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class TargetColumn:
 
     evidence: TargetEvidence
     cells: Mapping[str, AtlasCell]
-    """By function, without those that never touch a device."""
+    """By function name; functions that never touch a device are excluded."""
 
     @property
     def target(self) -> str:
@@ -32,32 +32,32 @@ class TargetColumn:
 
     @property
     def line(self) -> tuple[str, str]:
-        """Device and hardware, which stay the same from one version to the next."""
+        """Device and hardware, which are the same in every version."""
         return self.evidence.device, self.evidence.hardware
 
     @property
     def newest_charts(self) -> tuple[Chart, ...]:
-        """The newest chart of each suite, the newest of all first."""
+        """The newest chart of each suite, newest first."""
         return tuple({chart.suite: chart for chart in reversed(self.evidence.charts)}.values())[::-1]
 
     def newest_first(self) -> tuple[object, ...]:
-        """A key by which columns are sorted: newer versions first, then by device and hardware."""
+        """A sort key for columns: newer versions first, then device and hardware."""
         return tuple(-number for number in version_numbers(self.evidence.version)), self.line, self.target
 
     @cached_property
     def counts(self) -> Mapping[Mark, int]:
-        """How many functions have each mark."""
+        """The number of functions with each mark."""
         counts = Counter(cell.mark for cell in self.cells.values())
         return {mark: counts[mark] for mark in BEST_FIRST}
 
     @property
     def differs(self) -> bool:
-        """Whether not all functions do alike there: else a number says all that a picture would."""
+        """Whether the functions have different marks. If not, a number says as much as a picture."""
         return sum(map(bool, self.counts.values())) > 1
 
     @property
     def rate(self) -> Rate:
-        """The functions that work on the device, of those that are charted and no work of the host."""
+        """The share of functions that work on the device, out of the charted ones that are not work of the host."""
         return Rate(self.counts[Mark.works], len(self.cells) - self.counts[Mark.host_work])
 
     @property
@@ -73,7 +73,7 @@ class TargetColumn:
         return f"{number(self.counts[Mark.works])} of {functions} {_VERBS[Mark.works][self.rate.n != 1]}{rest}"
 
     def letters(self, functions: Iterable[str]) -> str:
-        """The marks of functions, a letter each."""
+        """The marks of functions, one letter each."""
         cells = self.cells
         return "".join(cells[name].mark.letter if name in cells else NOT_CHARTED for name in functions)
 
@@ -87,32 +87,32 @@ _VERBS = {
     Mark.fails: ("fails", "fail"),
     Mark.host_work: ("is work of the host", "are work of the host"),
 }
-"""Of each mark the verb for one function, and for several."""
+"""The verb for each mark, for one function and for several."""
 
 
 @dataclass(frozen=True)
 class FrameworkOverview:
-    """A framework with its targets: the newest version of each device and hardware first."""
+    """A framework with its targets. The newest version of each device and hardware comes first."""
 
     name: str
     columns: tuple[TargetColumn, ...]
     functions: tuple[str, ...]
-    """All that are charted on any of the targets, the most used first."""
+    """All functions that are charted on any of the targets, the most used first."""
     uses: Mapping[str, int]
 
     @cached_property
     def ranks(self) -> Mapping[str, int]:
-        """The place of each function by its use, from 1."""
+        """The rank of each function by use, from 1."""
         return {name: rank for rank, name in enumerate(self.functions, start=1)}
 
     @cached_property
     def newest(self) -> tuple[TargetColumn, ...]:
-        """Of each device and hardware the column of the newest version."""
+        """The columns of the newest version for each device and hardware."""
         return tuple({column.line: column for column in reversed(self.columns)}.values())[::-1]
 
     @cached_property
     def modules(self) -> Mapping[str, tuple[str, ...]]:
-        """The functions by module or class, in the order of their names."""
+        """The functions by module or class, sorted by name."""
         modules: dict[str, list[str]] = defaultdict(list)
         for name in sorted(self.functions):
             modules[name.rpartition(".")[0]].append(name)
@@ -123,7 +123,7 @@ class FrameworkOverview:
         return tuple(column for column in reversed(self.columns) if column.line == line)
 
     def before(self, column: TargetColumn) -> TargetColumn | None:
-        """The column of the charted version before, on the same device and hardware; None of the oldest."""
+        """The column of the previous charted version on the same device and hardware; None for the oldest."""
         version = version_numbers(column.evidence.version)
         older = (one for one in self.columns if one.line == column.line)
         return next((one for one in older if version_numbers(one.evidence.version) < version), None)
@@ -131,15 +131,15 @@ class FrameworkOverview:
 
 @dataclass(frozen=True)
 class Atlas:
-    """All frameworks, and where the evidence is from."""
+    """All frameworks, and where the evidence comes from."""
 
     frameworks: tuple[FrameworkOverview, ...]
     origin: str
-    """In words: ``ships with Portolan``."""
+    """The origin in words: ``ships with Portolan``."""
 
     @property
     def charted_at(self) -> datetime | None:
-        """When the newest of its evidence was found; None of an empty atlas."""
+        """The time of the newest evidence; None for an empty atlas."""
         return max((column.evidence.charted_at for one in self.frameworks for column in one.columns), default=None)
 
     @property
@@ -152,13 +152,13 @@ class Atlas:
 
 
 def column_of(target: TargetEvidence, host_only: Container[str]) -> TargetColumn:
-    """A target's column. Functions of ``host_only`` never touch a device, so that no device has a mark of them."""
+    """A target's column. Functions in ``host_only`` never touch a device, so they have no mark."""
     cells = {name: cell_of(cases) for name, cases in target.functions.items() if name not in host_only}
     return TargetColumn(target, {name: cell for name, cell in cells.items() if cell is not None})
 
 
 def atlas_of(columns: Iterable[TargetColumn], uses: Uses, origin: str) -> Atlas:
-    """Put columns together; those without any cell are left out."""
+    """Assemble columns into an atlas; columns without any cell are left out."""
     by_framework: dict[str, list[TargetColumn]] = defaultdict(list)
     for column in columns:
         if column.cells:

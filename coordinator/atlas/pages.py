@@ -31,12 +31,14 @@ from coordinator.text.page_text import breakable, finalize
 
 FRONT = "index.html"
 WORST_FIRST = (Mark.fails, Mark.falls_back, Mark.partly, Mark.unproven, Mark.host_work)
-"""Marks that a target's page lists."""
+"""The marks that are listed on a target's page."""
 
 MOST_DISAGREEMENTS = 3
-"""So many older charts that disagree are listed for a target, the newest of them; the data has all."""
+"""The maximum number of older disagreeing charts that are listed for a target, newest first; the data has all."""
 MOST_OPERATIONS = 10
-"""Operations that are listed for a function on a target, those of most cases; the data has all."""
+"""The maximum number of operations that are listed for a function on a target, the ones with the most cases; the data
+has all.
+"""
 
 
 @dataclass(frozen=True)
@@ -44,23 +46,23 @@ class Page:
     """A page before it is rendered."""
 
     path: str
-    """From the front of the atlas."""
+    """Relative to the front page of the atlas."""
     title: str
     body: str
-    """The template of its body."""
+    """The template for its body."""
     values: Mapping[str, Any]
 
     @property
     def root(self) -> str:
-        """The way from the page to the front's folder."""
+        """The relative path from the page to the folder of the front page."""
         return "../" * self.path.count("/")
 
 
 def front_page(atlas: Atlas) -> Page:
-    """The front: a search, of each framework its targets, and what changed lately.
+    """The front page: a search, the targets of each framework, and the latest changes.
 
-    Without scripts it has no search: whoever answers one sets ``search_action``, ``found`` and ``query``. Whoever
-    assesses scripts sets ``script_form``, the template of their form and findings.
+    Without scripts, the search works only where a server answers it and sets ``search_action``, ``found`` and
+    ``query``. A server that assesses scripts sets ``script_form``, the template of their form and findings.
     """
     values = {
         "atlas": atlas,
@@ -86,7 +88,7 @@ def function_page(view: FunctionView) -> Page:
 
 
 def framework_page(framework: FrameworkOverview) -> Page:
-    """The modules of a framework: hundreds, so that the front has no room for them."""
+    """The modules of a framework. There are hundreds, too many for the front page."""
     return Page(framework_path(framework.name), framework.name, "framework_body.html", {"framework": framework})
 
 
@@ -112,8 +114,9 @@ def target_page(framework: FrameworkOverview, column: TargetColumn) -> Page:
 def operation_page(
     framework: FrameworkOverview, operation: str, targets: Sequence[tuple[TargetColumn, TargetOperation]]
 ) -> Page:
-    """The functions whose cases met an operation, by target. Only a published site has it: a coordinator has pages of
-    the operations of each campaign."""
+    """The functions whose cases met an operation, by target. Only a published site has this page: a coordinator has
+    pages of the operations of each campaign.
+    """
     values = {"framework": framework, "operation": operation, "targets": targets, "met_words": MET_WORDS}
     return Page(operation_path(framework.name, operation), operation, "operation_body.html", values)
 
@@ -131,7 +134,7 @@ def rate_words(rate: Rate) -> str:
 
 
 def install(environment: Environment) -> None:
-    """Give an environment the filters and functions that the bodies need."""
+    """Add the filters and functions that the bodies need to a template environment."""
     environment.filters |= {
         "breakable": breakable,
         "capitalized": lambda text: text[:1].upper() + text[1:],
@@ -172,7 +175,7 @@ def environment() -> Environment:
 
 
 def pages(atlas: Atlas, views: Iterable[FunctionView]) -> Iterator[Page]:
-    """All pages that show evidence, one after the other: together they are as large as the site."""
+    """All pages that show evidence, one at a time, because together they are as large as the site."""
     yield front_page(atlas)
     for framework in atlas.frameworks:
         yield framework_page(framework)

@@ -43,10 +43,10 @@ _COLUMNS = pa.schema(
 
 
 def to_parquet(document: Portability) -> bytes:
-    """A file with the version of the form as ``portability_version`` in its metadata.
+    """A file with the version of the format as ``portability_version`` in its metadata.
 
-    ``version`` is a column: that of the framework. The charts of a row, and of its disagreements, are
-    those of its cell.
+    The column ``version`` is the framework's version. ``charts`` of a row, and of its disagreements, are the charts of
+    its cell.
     """
     columns = _COLUMNS.with_metadata({"portability_version": document.version})
     sink = pa.BufferOutputStream()

@@ -1,7 +1,7 @@
-"""Published data: ``portability-torch.json``, what the pages say for programs. Pure.
+"""Published data: ``portability-torch.json``, the content of the pages for programs. Pure.
 
-Its form has a version of its own under semantic versioning: a member that comes raises the minor number, a member that
-goes or changes its meaning the major one. A function without a cell was not charted there; that is no zero.
+The format has a semantic version: a new member raises the minor number; a removed member, or one with another meaning,
+raises the major number. A function without a cell was not charted there, which is not zero.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from coordinator.results.involvement import Met
 VERSION: Literal["1.3.0"] = "1.3.0"
 
 ADDED_SPARSELY = ("second_shape_ms", "first_call_ms", "operations")
-"""Members of a cell that a document has only where there is something to say."""
+"""Members of a cell that are omitted if they are empty."""
 
 
 class PublishedChart(BaseModel):
-    """Where evidence is from: a suite, under a revision, charted at a time."""
+    """The origin of evidence: a suite and revision, and the time of the chart."""
 
     suite: str
     revision: str
@@ -39,7 +39,7 @@ class PublishedChart(BaseModel):
 
 
 class PublishedTarget(BaseModel):
-    """A framework in one version on one device and hardware."""
+    """A version of a framework on one device and hardware."""
 
     target: str
     version: str
@@ -51,7 +51,7 @@ class PublishedTarget(BaseModel):
 
 
 class PublishedDisagreement(BaseModel):
-    """An older chart in which cases of a function end otherwise than in the evidence that counts."""
+    """An older chart in which cases of a function end differently from the evidence that counts."""
 
     chart: int = Field(ge=0, description="Its place in the target's `charts`.")
     cases: int = Field(ge=1, description="Cases that end otherwise there.")
@@ -69,7 +69,7 @@ class PublishedOperation(BaseModel):
 
 
 class PublishedCell(BaseModel):
-    """A function on a target: its cases by how they end, and what tells those that do not work from the others."""
+    """A function on a target: its cases by how they end, and the conditions on which cases do not work."""
 
     target: int = Field(ge=0, description="The place of the target in `targets`.")
     mark: Mark
@@ -129,7 +129,7 @@ class PublishedCell(BaseModel):
 
 
 class PublishedFunction(BaseModel):
-    """A function on all targets that have evidence of it."""
+    """A function on all targets with evidence of it."""
 
     uses: int | None = Field(description="How often counted packages use it; null: not counted.")
     cells: list[PublishedCell]
@@ -139,7 +139,7 @@ class PublishedFunction(BaseModel):
 
 
 class Portability(BaseModel):
-    """The document."""
+    """The published document."""
 
     version: Literal["1.0.0", "1.1.0", "1.2.0", "1.3.0"] = Field(description="Of this form, not of Portolan.")
     framework: str
@@ -159,9 +159,8 @@ def function_portability(view: FunctionView) -> Portability:
 
 
 def document_json(document: Portability) -> bytes:
-    """The document as it is published.
-
-    Cells leave out what 1.3.0 added where it is empty, as in most of them: it would be a tenth of the file.
+    """The document as it is published. Empty members that 1.3.0 added are omitted: most cells have none, and they would
+    be a tenth of the file.
     """
     values = document.model_dump(mode="json")
     for function in values["functions"].values():

@@ -1,4 +1,4 @@
-"""Publishing: a site's files under their final name only once all are written; what others put there stays."""
+"""Publishing: a site's files get their final names only when all are written; files of others stay."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ MANIFEST = "portolan-site.json"
 
 
 class Manifest(BaseModel):
-    """The files of a publication: what the next one may replace."""
+    """The files of a publication: those that the next publication may replace."""
 
     type: str = "portolan-site"
     files: list[str]
 
 
 def published_before(folder: Path) -> list[Portability]:
-    """The data of the publication that ``folder`` has; none if it has none, or one of another form."""
+    """The data of the publication in ``folder``; none if there is none or its format is another one."""
     documents = []
     for path in sorted((folder / "data").glob("portability-*.json")):
         try:
@@ -35,9 +35,9 @@ def published_before(folder: Path) -> list[Portability]:
 
 
 def check_folder(folder: Path) -> Manifest | None:
-    """The manifest of the publication that is there; None if there is none yet.
+    """The manifest of the publication in the folder; None if the folder has none yet.
 
-    Raises ``PublicationError`` for a folder with files of others and no publication.
+    Raises ``PublicationError`` for a folder that contains other files and no publication.
     """
     if not folder.exists():
         return None
@@ -54,7 +54,7 @@ def check_folder(folder: Path) -> Manifest | None:
 
 
 def publish(files: Iterable[SiteFile], folder: Path) -> int:
-    """Write a site, in place of the one that is there; returns how many files it has.
+    """Write a site in place of the current one; returns its number of files.
 
     Files in ``folder`` that no publication wrote stay. If anything fails, the folder is as it was.
     """
@@ -83,7 +83,7 @@ def _write(files: Iterable[SiteFile], folder: Path) -> Iterator[str]:
 
 
 def _keep_others(old: Path, new: Path, names: frozenset[str]) -> None:
-    """Copy what no publication wrote from the old folder to the new one."""
+    """Copy the files that no publication wrote from the old folder to the new one."""
     for path in sorted(old.rglob("*")):
         name = path.relative_to(old).as_posix()
         if name in names or (path.is_dir() and not path.is_symlink()):

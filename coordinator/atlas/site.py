@@ -1,4 +1,4 @@
-"""The files of a published site: pages, data and what they need; nothing in them comes from elsewhere."""
+"""The files of a published site: pages, data and everything that they need; nothing is loaded from elsewhere."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ from coordinator.atlas.portability import VERSION, Portability, document_json, p
 STATIC = ("atlas.css", "atlas.js", "portolan.css", "rose.svg")
 SCHEMA = "data/portability.schema.json"
 _NEEDLESS = re.compile("</(?:li|td|th|tr|thead|tbody)>")
-"""End tags that HTML lets a page leave out: 7 % of a site, which has thousands of tables. Text of others has no tag,
-since templates escape it."""
+"""End tags that HTML allows a page to omit: 7 % of a site with thousands of tables. Text from other people contains no
+tag, because templates escape it.
+"""
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def data_path(framework: str, suffix: str) -> str:
 
 
 def site_files(atlas: Atlas, before: Sequence[Portability], published_at: datetime | None = None) -> Iterator[SiteFile]:
-    """All files of a site; ``before`` is the data of the publication that it replaces."""
+    """All files of a site; ``before`` is the data of the publication that the site replaces."""
     views = {framework.name: list(function_views(framework)) for framework in atlas.frameworks}
     documents = [portability(framework, views[framework.name]) for framework in atlas.frameworks]
     all_changes = [changes(old, new) for new in documents for old in before if old.framework == new.framework]

@@ -1,4 +1,4 @@
-"""How often code of others uses each function, by the counts that ship with Portolan."""
+"""How often other people's code uses each function, from the counts that ship with Portolan."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from coordinator.catalogue.releases import nearest, shipped_release, version_num
 
 
 def shipped_uses(targets: Iterable[TargetEvidence]) -> Uses:
-    """By framework the certain uses of each function, under whatever name, in the newest version of the targets."""
+    """For each framework the certain uses of each function, under any of its names, in the newest charted version."""
     newest: dict[str, str] = {}
     for target in targets:
         before = newest.get(target.framework)

@@ -1,4 +1,4 @@
-"""Versions: since when a function works on a device, as far as versions were charted. Pure."""
+"""Versions: since which charted version a function works on a device. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from coordinator.atlas.marks import Mark
 
 @dataclass(frozen=True)
 class VersionMark:
-    """The mark of a function under one version; None: it was not charted under it."""
+    """The mark of a function under one version; None: not charted."""
 
     version: str
     mark: Mark | None
@@ -19,18 +19,18 @@ class VersionMark:
 
 @dataclass(frozen=True)
 class Span:
-    """Charted versions in a row, on one device and hardware, under which a function has the same mark.
+    """Consecutive charted versions under which a function has the same mark on one device and hardware.
 
-    Between two charted versions nothing is known, so that a change is somewhere between its two bounds.
+    Nothing is known about versions between two charted ones, so a change lies somewhere between its two bounds.
     """
 
     mark: Mark
     versions: tuple[str, ...]
-    """The charted ones, the oldest first."""
+    """The charted versions, the oldest first."""
     since_after: str | None
-    """The charted version before, under which the mark is another; None: no older one was charted."""
+    """The previous charted version, which has another mark; None: no older version was charted."""
     until_before: str | None
-    """The charted version after, likewise; None: no newer one was charted."""
+    """The next charted version, which has another mark; None: no newer version was charted."""
 
     @property
     def since(self) -> str:
@@ -42,7 +42,7 @@ class Span:
 
 
 def spans(observations: Sequence[VersionMark]) -> tuple[Span, ...]:
-    """The spans of a function, the oldest first; versions under which it was not charted are in none.
+    """The spans of a function, the oldest first; versions under which it was not charted are in no span.
 
     ``observations`` are of one device and hardware, the oldest version first.
     """
@@ -60,7 +60,7 @@ def spans(observations: Sequence[VersionMark]) -> tuple[Span, ...]:
 
 
 def since(history: Sequence[Span]) -> str | None:
-    """Since which version the newest mark holds, in a sentence; None where no version was charted."""
+    """The version since which the newest mark holds, in a sentence; None if no version was charted."""
     if not history:
         return None
     newest = history[-1]
