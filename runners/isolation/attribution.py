@@ -32,12 +32,12 @@ _READS = "host read "
 
 
 def accuses(observation: Observation) -> bool:
-    """Whether an observation accuses the function, of a failure or of a fallback."""
+    """Whether an observation accuses the function of a failure or a fallback."""
     return observation.ending in EXPLAINED or observation.placement is Placement.fell_back
 
 
 def attribute(device: Device, case: Case, observation: Observation) -> Observation:
-    """The observation, unless what it accuses the function of is not the function's doing."""
+    """The observation, unless it accuses the function of something that the function did not do."""
     host = host_of(device)
     if host is None or not accuses(observation) or case.host_only is not None or _fails_on_host(observation):
         return observation
@@ -61,7 +61,7 @@ def _fails_on_host(observation: Observation) -> bool:
 
 
 def _others_fault(device: Device, host: Device, case: Case, observation: Observation) -> str | None:
-    """Why what an example is accused of is the fault of another line; None if it may be the function's."""
+    """Why another line of the example is to blame; None if it may be the function."""
     example = case.prepare
     if not isinstance(example, FrozenExample):
         return None
@@ -91,7 +91,7 @@ def _inputs_elsewhere(device: Device, readings: ExampleReadings) -> Iterator[str
 
 
 def _device_not_asked(observation: Observation, readings: ExampleReadings) -> str | None:
-    """The reason if a function that takes no array makes its own on the host: on no device would it do otherwise."""
+    """The reason if a function takes no array and makes its own on the host, as it would on any device."""
     proof = observation.proof
     is_host_alone = proof.executed == 0 and all(name.endswith(HOST_ARRAYS) for name in proof.fallbacks)
     if observation.placement is not Placement.fell_back or not is_host_alone:
@@ -112,7 +112,7 @@ def _not_judged(observation: Observation, reason: str) -> Observation:
 
 
 def _is_read_for_caller(host: Device, case: Case, observation: Observation) -> bool:
-    """Whether nothing but reads accuses, and the result of the same call is no array of the framework on the host."""
+    """Whether only reads accuse the function, and the same call returns no array of the framework on the host."""
     if observation.placement is not Placement.fell_back:
         return False
     if not all(name.startswith(_READS) for name in observation.proof.fallbacks):

@@ -70,8 +70,8 @@ class ChildState:
     def is_fit(self, task: Task | None = None) -> bool:
         """Whether the process has this task already and lives or began it, or has been idle since its last case.
 
-        A case that ends its process may do so before its turn: that it did is its own outcome. The end of the zygote
-        is not.
+        A case that ends its process before its turn has its own outcome. If the zygote ended the process, the case is
+        not to blame.
         """
         if self.is_gone and self.status is None:
             return False

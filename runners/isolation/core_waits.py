@@ -1,7 +1,8 @@
 """Measures how long threads of this process waited for a core, and how busy other processes kept the cores.
 
-A call that shares its work among threads ends with the slowest of them. On a host that is busy one of them waits for a
-core, a slice of the scheduler or more, and a call of microseconds takes milliseconds: that time is the host's.
+A call that uses several threads ends with the slowest of them. On a busy host, one of them may wait for a core for a
+time slice of the scheduler or more, so a call of microseconds takes milliseconds. The host caused that time, not the
+call.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ _IDLE = (3, 4)
 
 
 class CoreWaits:
-    """Reads what the kernel counts for each thread that there is when it is made; of no thread where it counts none."""
+    """Reads the kernel's counts for each thread that exists when it is created; for no thread if the kernel does not
+    count.
+    """
 
     def __init__(self) -> None:
         self._files: list[int] = []
@@ -43,16 +46,16 @@ class CoreWaits:
 
 
 class OthersOnCores:
-    """Counts from when it is made how much of the cores that this process may use others had."""
+    """Measures, from its creation on, how much of the cores that this process may use was taken by others."""
 
     def __init__(self) -> None:
         self._cores = {f"cpu{core}" for core in os.sched_getaffinity(0)}
         self._began = self._now()
 
     def cores(self) -> float:
-        """As many cores as others kept busy all the time; infinitely many where the kernel does not count.
+        """The number of cores that others kept busy on average; infinite if the kernel does not count.
 
-        The kernel counts in ticks of 10 ms, so of less than a tenth of a second this says little.
+        The kernel counts in ticks of 10 ms, so the number is imprecise for less than a tenth of a second.
         """
         (busy, own, clock), (busy_then, own_then, clock_then) = self._now(), self._began
         if not busy or clock == clock_then:

@@ -96,8 +96,11 @@ class Execution:
         self.clock = Clock(limit_s, now)
 
     def settle(self, outcome: Outcome) -> None:
-        """The case has ended with this outcome. If it was being explained, the end of the explanation does not count,
-        and the failure stays the outcome, unless another line of its example is to blame."""
+        """The case has ended with this outcome.
+
+        If the failure was being explained, the end of the explanation does not count: the failure stays the outcome,
+        unless another line of its example is to blame.
+        """
         if self.failure is None or outcome.ending in (self.failure.ending, Ending.not_applicable, Ending.cancelled):
             self.outcome = outcome
         else:
@@ -116,9 +119,10 @@ class Execution:
 
 
 def order(task: Task, turn: int, left_s: float) -> Message:
-    """The order to run a case. A failure after other cases is confirmed alone, and explained there.
+    """The order to run a case.
 
-    Beside others it may be stopped sooner than it is told: it is then begun anew, alone, with the time that is left.
+    A failure after other cases is confirmed alone, and explained there. A case that runs beside others may be stopped
+    before its deadline; it then starts again, alone, with the remaining time.
     """
     message = {"type": "case", "suite": task.suite, "case": task.job.case, "timing": task.job.timing}
     return message | {"timeout_s": left_s, "explain": turn == 0}

@@ -83,7 +83,7 @@ def _diverging(device: Device, case: Case) -> Operation | None:
 
 
 def _on_host(evidence: ObservedEvidence, device: Device, case: Case, observation: Observation) -> ObservedEvidence:
-    """The result of the same call on the host. If it fails in the same way there, a graph tells nothing more."""
+    """The result of the same call on the host. If it fails in the same way there, a graph adds nothing."""
     host = host_of(device)
     if host is None:
         return evidence
@@ -94,13 +94,13 @@ def _on_host(evidence: ObservedEvidence, device: Device, case: Case, observation
 
 
 def _in_graph(evidence: ObservedEvidence, device: Device, case: Case, observation: Observation) -> ObservedEvidence:
-    """The result of the same call in a graph on the host: refusals there are not the compiler's fault."""
+    """The result of the same call in a graph on the host. If the host refuses it too, the compiler is not to blame."""
     graph: Device | None = getattr(device, "graph", lambda: None)()
     return evidence if graph is None else replace(evidence, in_graph=_repeat(graph, case, observation))
 
 
 def host_of(device: Device) -> Device | None:
-    """The host, where it is another device than this and can be reached."""
+    """The host, if it can be reached and is not this device."""
     host: Device | None = getattr(device, "host", lambda: None)() if not device.is_host else None
     return host
 

@@ -61,7 +61,7 @@ class Interpreter:
 
     @property
     def options(self) -> str:
-        """The options of a command that lead to the same, each after a space; empty where none is needed."""
+        """The command-line options for the same settings, each after a space; empty if none is needed."""
         words = ["--python", self.path] if self.is_chosen else []
         for path in self.suites:
             words += ["--suite", path]
@@ -154,7 +154,9 @@ class ForkServer:
         return kind(one_line(f"{self._interpreter.path}: {reason}" if self._interpreter.is_chosen else reason))
 
     def _give_up(self, reason: str, kind: type[FrameworkError] = FrameworkBrokenError) -> None:
-        """The start has failed. Once it has ended, or is no longer waited for, there is nothing to give up."""
+        """Clean up after a start that failed. A zygote that has ended, or that nobody waits for any more, needs no
+        cleaning.
+        """
         if not self._ready.done() and not self._closing:
             self._ready.set_exception(self._broken(reason, kind))
         self._greeted.set()

@@ -132,7 +132,7 @@ def prepared_call(device: Device, case: Case) -> Callable[[], object] | None:
 
 
 def _count_executions(device: Device, proof: Proof) -> int | None:
-    """The counted executions. On the host everything runs there, so a missing count means nothing."""
+    """The number of counted executions. On the host everything runs there, so a missing count means nothing."""
     return proof.executed or None if device.is_host else proof.executed
 
 
@@ -160,7 +160,7 @@ class ObservedAttempt:
     timeout_s: float = math.inf
     stage: str = "inputs"
     ours: bool = False
-    """Whether the harness's own code runs, whose errors are not the function's fault."""
+    """Whether the harness's own code is running. The function is not to blame for its errors."""
     proof: Proof = field(default_factory=Proof)
     arrays: list[Leaf] = field(default_factory=list)
     cold_ms: float | None = None
@@ -174,7 +174,7 @@ class ObservedAttempt:
         self.watch = PausableWatch(self.proof)
 
     def elapsed_s(self) -> float:
-        """Seconds since it began, waits for the timing lock taken off."""
+        """Seconds since it began, without waits for the timing lock."""
         return max(0.0, monotonic() - self.begun - self.lock_wait_ms / 1e3)
 
     def run(self) -> tuple[Ending, ObservedEvidence | None]:
@@ -182,7 +182,7 @@ class ObservedAttempt:
         return self._run(context) if isinstance(context, Context) else context
 
     def begin(self) -> Context | tuple[Ending, ObservedEvidence]:
-        """The surroundings of the case; or how it ends, where it has nothing to test."""
+        """Prepare the surroundings of the case. Returns an ending if the case has nothing to test here."""
         case, device = self.case, self.device
         try:
             function = case.given or device.lookup(case.looked_up)
@@ -248,13 +248,13 @@ class ObservedAttempt:
         return Ending.returned, not_timed
 
     def place(self) -> Place:
-        """Where the work was done, as far as calls up to now show it."""
+        """Where the work was done, according to the calls so far."""
         return place(self.device, self.case, self.proof, self.arrays)
 
     def _has_time_for(self, calls: int) -> bool:
-        """Whether that many further calls, each as long as the last, surely end before the deadline.
+        """Whether that many further calls, each as long as the last, will certainly end before the deadline.
 
-        They are the harness's: that a call which came back in time is too slow to be made again accuses nothing.
+        These calls are the harness's own. A call that returned in time but is too slow to be repeated accuses nothing.
         """
         return MARGIN * calls * self.call_s <= self.timeout_s - self.elapsed_s()
 
@@ -301,7 +301,7 @@ class ObservedAttempt:
         self.device.seed(self.case.seed)
 
     def _inputs(self) -> list[Any]:
-        """Fresh host arguments, the same each time: their receiver may change them."""
+        """Fresh host arguments, with equal values each time, because the function may change them."""
         return list(rounded(list(self.case.arguments(self.case.inputs())), self.case.dtype))
 
     def _move_inputs(self) -> Any:
@@ -318,9 +318,8 @@ class ObservedAttempt:
 
     @contextmanager
     def _constructing(self) -> Iterator[None]:
-        """The watch over a constructor: what it takes from the device, its object works with later.
-
-        What it executes there is no proof that the call does.
+        """Watch a constructor. The object later works with what the constructor takes from the device, but what the
+        constructor executes is no proof that the call runs there.
         """
         proof = Proof(goes_on=True)
         with self.device.counting(proof):
@@ -342,9 +341,9 @@ class ObservedAttempt:
             check(self.case, host_result, reference, self._inputs)
 
     def _check_inputs(self, inputs_there: Any) -> None:
-        """Compare the arguments after the call with fresh ones that took the same way there and back.
+        """Compare the arguments after the call with fresh ones that went to the device and back in the same way.
 
-        Only now are they copied: a copy before the first call would be part of what it finds prepared.
+        They are copied only now, because an earlier copy would add to what the first call finds prepared.
         """
         if self.case.in_place is True:
             return
@@ -353,9 +352,9 @@ class ObservedAttempt:
             judge_inputs(self.case, self.device.to_host(inputs_there), self.device.to_host(fresh))
 
     def _repeat(self, context: Context, inputs_there: Any, call: clock.Call, reference: Any) -> None:
-        """Call once more, after all that was timed and by no clock: right once is not right, there once is not there.
+        """Call once more, untimed, after all timed calls, to check that the result and the placement are the same.
 
-        From the seed, so that random numbers do not depend on how many samples there were.
+        The seed is set again, so random numbers do not depend on the number of samples.
         """
         self.seed()
         if self.case.unrepeatable:
@@ -367,7 +366,7 @@ class ObservedAttempt:
         self._check_inputs(inputs_there)
 
     def _trace(self, context: Context, call: clock.Call) -> None:
-        """Once more, watched closely; if that fails, there is only less proof."""
+        """Call once more under close observation. If that fails, there is only less proof."""
         try:
             arguments = self.device.to_device(self._inputs(), self.case.dtype)
             self.proof.devices |= {leaf.device for leaf in leaves(self.device.to_host(arguments))}

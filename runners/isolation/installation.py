@@ -27,7 +27,7 @@ def identity() -> dict[str, str]:
 
 
 def stand_ins() -> dict[str, str]:
-    """The stand-ins for packages that are not installed here, by the name of what they are of."""
+    """The products that stand in for packages that are not installed here, by the product's name."""
     file = Path(sys.prefix) / STAND_IN
     return dict(json.loads(file.read_text())) if file.exists() else {}
 
@@ -35,8 +35,8 @@ def stand_ins() -> dict[str, str]:
 def environment_hash(distributions: Iterable[tuple[str, str]], python: str, *, any_build: bool = False) -> str:
     """12 hex digits over names and versions; order and spelling of names do not matter.
 
-    Packages of equal versions are equal if a lock holds their hashes. Where it may be ``any_build``, nobody knows,
-    so such an environment is never the same as one that holds to its lock.
+    Packages of equal versions are equal if a lock holds their hashes. With ``any_build`` this is unknown, so such an
+    environment never equals one that keeps to its lock.
     """
     lines = sorted(
         {f"{name.lower().replace('_', '-').replace('.', '-')}=={version}" for name, version in distributions}

@@ -23,7 +23,7 @@ class Failure(Protocol):
 
 
 def are_alike(one: Failure, other: Failure) -> bool:
-    """Whether two failures are the same but for the names of devices, addresses and generated names in their texts."""
+    """Whether two failures are equal except for names of devices, addresses and generated names in their texts."""
     if one.exception != other.exception:
         return False
     if one.exception is None:

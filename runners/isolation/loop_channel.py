@@ -91,7 +91,7 @@ class OutputPipe:
         self._loop.add_reader(descriptor, self._read)
 
     def take(self) -> tuple[bytes, int]:
-        """Tail and size since the last call. Reads what the pipe held, and not for ever."""
+        """Tail and size since the last call. It reads only what the pipe held at the call, so it always ends."""
         self.drain()
         piece = self._tail, self._size
         self._tail, self._size = b"", 0

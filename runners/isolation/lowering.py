@@ -1,7 +1,7 @@
 """Lowers the programs of one case for a platform that is not present, to find those without a lowering.
 
-The case runs on the host, so that each of its programs is reached; its values are not looked at, it is timed by no
-clock, and whatever it does, it neither passes nor fails.
+The case runs on the host, so that all of its programs are reached. Its values are not checked and it is not timed, so
+it neither passes nor fails.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def lowers(device: Device, case: Case) -> bool:
 
 
 def lower_case(device: Device, case: Case, report: CaseProcess) -> Observation:
-    """Run the case once on the host, and say of its programs whether the device's platform has their lowerings."""
+    """Run the case once on the host, and report whether the device's platform has the lowerings of its programs."""
     start = monotonic()
     ending, evidence = _run_case(device, case, report)
     return Observation(
@@ -62,7 +62,7 @@ def _call(attempt: ObservedAttempt, context: Context) -> None:
 def conclude(
     lowerings: Lowerings, failure: tuple[Ending, ObservedEvidence] | None
 ) -> tuple[Ending, ObservedEvidence | None]:
-    """The ending of a case by its programs' lowerings, and by how it failed on the host, if it did. Pure."""
+    """The ending of a case, from the lowerings of its programs and from its failure on the host, if any. Pure."""
     if lowerings.missing:
         return Ending.not_lowered, _missing(lowerings)
     if failure is not None and failure[0] is Ending.harness_failed:

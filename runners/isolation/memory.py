@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 SHARE = 0.8
-"""The share of the memory free at the runner's start that the processes of one case may hold."""
+"""The share of the memory free at the runner's start that the processes of one case may use."""
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -20,7 +20,7 @@ def parse_size(text: str) -> int:
 
 
 def default_limit() -> int:
-    """A share of what is free now, within the control group's own limit."""
+    """A share of the memory that is free now, within the limit of the control group."""
     free = [_meminfo("MemAvailable")]
     for limit, usage in (
         ("memory.max", "memory.current"),

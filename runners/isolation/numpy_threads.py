@@ -1,8 +1,8 @@
 """Limits NumPy, which computes most references, to one thread.
 
-Its OpenBLAS keeps a pool of threads, which spin for 20 ms after each product, on the cores that the
-framework needs next: behind it a first matrix product of torch took 15 ms instead of 1. SciPy's
-OpenBLAS is another, and keeps its threads: JAX computes on the host with it.
+NumPy's OpenBLAS keeps a pool of threads, which spin for 20 ms after each product on the cores that the framework needs
+next: a first matrix product of torch took 15 ms instead of 1 ms. SciPy has another OpenBLAS, which keeps its threads
+because JAX uses it to compute on the host.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ CALLS = ("scipy_openblas_set_num_threads64_", "openblas_set_num_threads64_")
 
 
 def compute_on_one_thread() -> bool:
-    """Hold NumPy to one thread, here and in every process forked from here; False if it has another BLAS."""
+    """Limit NumPy to one thread, here and in every process forked from here; False if it has another BLAS."""
     for path in _loaded_libraries():
         library = ctypes.CDLL(path)
         for name in CALLS:

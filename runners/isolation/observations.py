@@ -166,10 +166,10 @@ def harness_failed(reason: str, duration_s: float) -> Observation:
 
 
 def as_storable(observation: Observation) -> Observation:
-    """The observation, if every number in it is one that a clock can give.
+    """The observation if a clock can give every number in it, else an incomplete attempt.
 
-    A clock that gives another is broken, by the case or by the machine, and nothing else that was measured in
-    that process can be believed. That is not the device's fault: the attempt is incomplete.
+    If a clock gives another number, the case or the machine has broken it, and no other measurement in that process can
+    be trusted. The device is not to blame.
     """
     for name, value, most in _durations(observation):
         if not math.isfinite(value):

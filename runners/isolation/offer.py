@@ -1,7 +1,7 @@
 """The catalogue of a boot as its zygote reported it, compressed.
 
-As objects a catalogue of twenty thousand cases takes 100 MB, and as text 10; so it comes in pieces, and is kept
-compressed beside what the service looks up for every job.
+A catalogue of twenty thousand cases takes 100 MB as objects and 10 MB as text. So it comes in pieces and is kept
+compressed, together with the index that the service uses for every job.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class _OpenSuite:
     timing: TimingPolicy
     functions: dict[str, str] = field(default_factory=dict)
     size: int = 0
-    """Cases, those of one id included."""
+    """The number of cases, including several with one id."""
 
 
 class OfferBuilder:
@@ -79,7 +79,7 @@ class OfferBuilder:
         self._write(b'{"suites":[')
 
     def add(self, piece: CatalogueSuite) -> None:
-        """Add the next cases of a suite. Raises ``ValueError`` when there is more than a catalogue may have."""
+        """Add the next cases of a suite. Raises ``ValueError`` if there are more than a catalogue may have."""
         suite = self._suite
         if suite is None or (suite.name, suite.revision) != (piece.name, piece.revision):
             suite = self._begin(piece)

@@ -62,8 +62,8 @@ def harness_failed(reason: str, *, stage: str | None = None, duration_s: float =
 def unkept(error: ValidationError, *, duration_s: float = 0.0) -> Outcome:
     """The outcome of an attempt whose observations hold a number or text that no outcome may have.
 
-    A clock that gives such a number is broken, by the case or by the machine, and nothing else that was
-    measured in that process can be believed. That is not the device's fault: the attempt is incomplete.
+    If a clock gives such a number, the case or the machine has broken it, and no other measurement in that process can
+    be trusted. The device is not to blame, so the attempt is incomplete.
     """
     return harness_failed(f"what was observed cannot be kept: {first_fault(error)}", duration_s=duration_s)
 

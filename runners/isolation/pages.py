@@ -27,7 +27,7 @@ def make_huge() -> None:
 
 
 def private(maps: str) -> Iterator[tuple[int, int]]:
-    """Private anonymous memory: where its first huge page would start, and the bytes of all whole ones."""
+    """Private anonymous memory: the address of its first huge page, and the total bytes of its huge pages."""
     for line in maps.splitlines():
         bounds, permissions, _, _, inode, *_ = line.split()
         start, end = (int(bound, 16) for bound in bounds.split("-"))

@@ -48,7 +48,7 @@ def become_subreaper() -> None:
 
 
 def die_with_parent(sig: int) -> None:
-    """Have the kernel send ``sig`` when the thread that forked us ends; 0 takes it back."""
+    """Have the kernel send ``sig`` when the thread that forked us ends; 0 undoes that."""
     _prctl(_PR_SET_PDEATHSIG, sig)
 
 
@@ -69,13 +69,13 @@ def look(pid: int) -> Process | None:
 
 
 def snapshot() -> dict[int, Process]:
-    """Every process that can be seen. Not atomic: look again before you act on it."""
+    """Every visible process. The list is not atomic: look again before you act on it."""
     processes = (look(int(name)) for name in os.listdir("/proc") if name.isdigit())
     return {process.pid: process for process in processes if process}
 
 
 def descendants(roots: Collection[int], among: Mapping[int, Process]) -> list[Process]:
-    """The processes of ``roots`` that are there, and everything below them."""
+    """The existing processes among ``roots``, and all of their descendants."""
     children: dict[int, list[Process]] = {}
     for process in among.values():
         children.setdefault(process.parent, []).append(process)
@@ -90,9 +90,9 @@ def descendants(roots: Collection[int], among: Mapping[int, Process]) -> list[Pr
 
 
 class PidCounter:
-    """The pid that the kernel gave last: while it is the same, no process and no thread has been started.
+    """The latest pid that the kernel gave: while it stays the same, no process or thread has been started.
 
-    The file is kept open, as to open one costs ten times what it costs to read it. Some kernels have none.
+    The file is kept open, because opening it costs ten times as much as reading it. Some kernels have no such file.
     """
 
     def __init__(self, path: str = "/proc/sys/kernel/ns_last_pid") -> None:
@@ -164,10 +164,10 @@ def _send_by_pid(process: Process, sig: int) -> bool:
 
 
 def kill(find: Callable[[Mapping[int, Process]], Iterable[Process]], limit_s: float = KILL_LIMIT_S) -> bool:
-    """Kill what ``find`` names until it names nothing alive; False if the time was not enough.
+    """Kill what ``find`` returns until it returns nothing alive; False if the time was not enough.
 
-    Everything is stopped before anything is killed, so that nobody sees a relative die and
-    starts another; a process that forks faster than it is found loses its ancestors each round.
+    All processes are stopped before any is killed, so that none sees a relative die and starts another. A process that
+    forks faster than it is found loses its ancestors in each round.
     """
     with _ahead_of_others():
         end = time.monotonic() + limit_s
@@ -191,7 +191,7 @@ def kill(find: Callable[[Mapping[int, Process]], Iterable[Process]], limit_s: fl
 
 
 def bury(except_pid: int) -> None:
-    """Reap our dead children but the one that somebody else waits for."""
+    """Reap our dead children, except one that somebody else waits for."""
     me = os.getpid()
     for process in snapshot().values():
         if process.parent == me and not process.alive and process.pid != except_pid:
@@ -201,7 +201,7 @@ def bury(except_pid: int) -> None:
 
 @contextlib.contextmanager
 def _ahead_of_others() -> Iterator[None]:
-    """Run this thread before all others, if we may: a fork bomb leaves a fair share of nothing."""
+    """Run this thread before all others, if that is allowed: beside a fork bomb, a fair share is almost nothing."""
     before = os.sched_getscheduler(0)
     try:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
@@ -233,10 +233,10 @@ def proportional(pid: int) -> int:
 
 
 def hold_more_than(limit: int, root: int) -> bool:
-    """Whether a process and its descendants together hold more memory than ``limit`` bytes.
+    """Whether a process and its descendants together use more memory than ``limit`` bytes.
 
-    Forked processes share most of their pages, so what they seem to hold is only a first
-    look; of very many processes the largest stand for all.
+    Forked processes share most of their pages, so the sum of their sizes is only a first estimate. If there are very
+    many processes, only the largest are measured.
     """
     resident_bytes = {process.pid: resident(process.pid) for process in descendants([root], snapshot())}
     if sum(resident_bytes.values()) <= limit:
@@ -253,7 +253,7 @@ def mark() -> str:
 
 
 def mark_of(pid: int) -> str | None:
-    """The mark that a process was started with, if it has one and we may read it."""
+    """The mark that a process was started with; None if it has none or we may not read it."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
             environment = file.read()
@@ -267,10 +267,9 @@ def mark_of(pid: int) -> str | None:
 
 
 def kill_orphans() -> int:
-    """Kill what dead runners of this machine left behind; returns how many processes that were.
+    """Kill what dead runners of this machine left behind; returns the number of processes.
 
-    Needed only where supervisor and zygote died in the same instant: either one alone cleans
-    up after the other.
+    This is needed only if supervisor and zygote died at the same moment: either one alone cleans up after the other.
     """
     dead: set[tuple[int, int]] = set()
 
@@ -284,7 +283,7 @@ def kill_orphans() -> int:
 
 
 def is_abandoned(mark: str | None, table: Mapping[int, Process]) -> bool:
-    """Whether a mark is of this machine's processes, as we see them, and the supervisor that it names is dead."""
+    """Whether a mark belongs to this machine's processes as seen from here, and its supervisor is dead."""
     owner = (mark or "").split(".")
     if len(owner) != 3 or not owner[0].isdigit() or owner[2] != str(os.stat("/proc/self/ns/pid").st_ino):
         return False

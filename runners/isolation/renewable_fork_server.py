@@ -32,11 +32,11 @@ class RenewableForkServer:
         self._interpreter = interpreter
         self._server = self._new_server()
         self._revisions: dict[str, str] = {}
-        """Of every suite in the catalogue."""
+        """The revision of every suite in the catalogue."""
         self.failure = ""
-        """Why no process can be forked any more, once that is so."""
+        """Why no process can be forked any more; None while forking is possible."""
         self.overlap = False
-        """Whether a process may be made and primed while another runs a case."""
+        """Whether a process may be created and primed while another one runs a case."""
         self.on_death: Callable[[], None] = lambda: None
         """Called when a zygote has ended, and with it every process forked from it."""
 
@@ -47,10 +47,10 @@ class RenewableForkServer:
         return offer
 
     async def renew(self) -> None:
-        """Begin with a new zygote in the place of the present one, which is ended if it lives.
+        """Start a new zygote in place of the current one, which is killed if it is alive.
 
-        Raises ``FrameworkBrokenError`` if the framework cannot be imported any more, or a suite is another one now:
-        its cases would run under the revision that the catalogue said.
+        Raises ``FrameworkBrokenError`` if the framework can no longer be imported, or if a suite has changed: its cases
+        would run under the revision in the catalogue, which is no longer theirs.
         """
         await self._server.close()
         self.on_death()
@@ -101,7 +101,7 @@ class RenewableForkServer:
         return await self._server.has_orphans(child)
 
     async def describe(self) -> dict[str, Any]:
-        """The description of the device, from a throwaway child: to look may initialise it."""
+        """The description of the device, from a throwaway child, because looking at a device may initialize it."""
         events: asyncio.Queue[MessageEvent | ChannelLostEvent | ExitedEvent] = asyncio.Queue()
         child = await self._server.fork(0, events.put_nowait)
         event = None

@@ -26,7 +26,7 @@ class Scratch:
         self.folder = tempfile.mkdtemp(prefix=f"{PREFIX}{processes.mark()}-")
 
     def room(self, name: str) -> str:
-        """A folder of its own for a child; the runner's, where there is no more room for folders."""
+        """A separate folder for a child; the runner's own folder if no more can be made."""
         path = os.path.join(self.folder, name)
         try:
             os.mkdir(path, 0o700)
@@ -35,7 +35,7 @@ class Scratch:
         return path
 
     def clear(self, room: str) -> None:
-        """Delete what a child left in its room, once nothing of it lives."""
+        """Delete a child's folder, once none of its processes is alive."""
         if room != self.folder:
             shutil.rmtree(room, ignore_errors=True)
 
@@ -44,13 +44,13 @@ class Scratch:
 
 
 def move_in(room: str) -> None:
-    """Move the temporary files of this process, and of those that it starts, to a room."""
+    """Use this folder for temporary files of this process and of the processes that it starts."""
     os.environ[VARIABLE] = room
     tempfile.tempdir = room
 
 
 def sweep() -> None:
-    """Take away what dead runners of this machine left behind: their processes, then their folders."""
+    """Remove the leftovers of dead runners of this machine: their processes, then their folders."""
     processes.kill_orphans()
     table = processes.snapshot()
     with contextlib.suppress(OSError):

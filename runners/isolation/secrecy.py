@@ -16,10 +16,11 @@ _libc.getenv.argtypes = [ctypes.c_char_p]
 
 
 def hide_own_variables() -> None:
-    """Overwrite this process's secrets of ours where ``/proc/PID/environ`` shows them; their value is read before.
+    """Overwrite this process's secrets where ``/proc/PID/environ`` shows them, after reading their values.
 
-    To forget a variable is not enough: the kernel shows the memory in which the process got it. That memory and the
-    rest of this process are closed to other processes of the same user too, unless they may read everything.
+    Deleting a variable is not enough, because the kernel shows the memory in which the process received it. That
+    memory, and the rest of this process, are also closed to other processes of the same user, unless they may read
+    everything.
     """
     for name in os.environ.keys() - without_own_secrets(os.environ).keys():
         place = _libc.getenv(name.encode())
@@ -30,17 +31,17 @@ def hide_own_variables() -> None:
 
 
 class Redaction:
-    """Takes values that are known to be secret out of outcomes."""
+    """Removes known secret values from outcomes."""
 
     def __init__(self) -> None:
         self._secrets = secret_values(os.environ)
 
     def hide(self, *secrets: str) -> None:
-        """From now on these values stand in no outcome."""
+        """Remove these values from all further outcomes."""
         self._secrets |= {secret for secret in secrets if len(secret) >= SHORTEST}
 
     def outcome(self, outcome: Outcome) -> Outcome:
-        """The outcome without secrets; almost always the same object."""
+        """The outcome without secrets; nearly always the same object."""
         if not self._secrets:
             return outcome
         updates: dict[str, object] = {}

@@ -61,9 +61,11 @@ class SlotDriver:
         self._broken = broken
         self._children: dict[int, Child] = {}
         self._kernel_kills: dict[int, int] = {}
-        """By child, counted before its first case: a child that dies later may have died of those that follow."""
+        """The kernel's kill count before the first case of each child: a child that dies later may be among the later
+        kills.
+        """
         self._tasks: set[asyncio.Task[None]] = set()
-        """Work beside the loop that can be left undone."""
+        """Background work that may be left unfinished."""
         self._ending: set[asyncio.Task[None]] = set()
         self._events: deque[SlotEvent] = deque()
         self._is_handling = False
@@ -77,7 +79,7 @@ class SlotDriver:
         return self._children[number].pid
 
     def handle(self, event: SlotEvent) -> None:
-        """Give the state an event, and carry out what it decides. An error stops the service, as jobs would hang."""
+        """Pass an event to the state, and carry out its decisions. An error stops the service, else jobs would hang."""
         self._events.append(event)
         if self._is_handling or self._is_closed:
             return
@@ -189,7 +191,7 @@ class SlotDriver:
         self.handle(LogRoomEvent(time.monotonic()))
 
     def _set_tick(self) -> None:
-        """Hear of the time when that is due. One that is set already and comes sooner is kept, and sets the next."""
+        """Schedule the next tick. An earlier scheduled tick stays, and schedules the next one itself."""
         now = time.monotonic()
         left_s = self._state.left_s(now)
         if now + left_s < self._tick_at:

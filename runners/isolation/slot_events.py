@@ -13,18 +13,18 @@ Output = tuple[bytes, int]
 
 @dataclass(frozen=True)
 class SlotEvent:
-    """``now`` is in seconds on this machine's monotonic clock, which is the children's clock, too."""
+    """An event; ``now`` is in seconds on this machine's monotonic clock, which the children share."""
 
     now: float
 
 
 @dataclass(frozen=True)
 class OpenedEvent(SlotEvent):
-    """The device was looked at, and cases can be run: so many at once."""
+    """The device was looked at, and this many cases can run at once."""
 
     slots: int
     threads: int | None
-    """The threads of a child that runs cases beside others; null: as many as it takes."""
+    """The threads of a child that runs cases beside others; null: no limit."""
     overlap: bool
     """Whether a child may be made and primed while another runs a case."""
 
@@ -83,7 +83,7 @@ class ChildEvent(SlotEvent):
 
 @dataclass(frozen=True)
 class ForkedEvent(ChildEvent):
-    """The child is there. It has done nothing yet."""
+    """The child exists. It has done nothing yet."""
 
 
 @dataclass(frozen=True)
@@ -102,21 +102,21 @@ class MessageEvent(ChildEvent):
 
 @dataclass(frozen=True)
 class ChannelLostEvent(ChildEvent):
-    """The child can no longer be heard."""
+    """The child's channel is closed."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class ExitedEvent(ChildEvent):
-    """The child has ended, after all that it said. The wait status is null if nobody saw it, as its zygote died."""
+    """The child has ended, after all of its messages. The wait status is null if its zygote died with it."""
 
     status: int | None
 
 
 @dataclass(frozen=True)
 class MemoryEvent(ChildEvent):
-    """The processes of the child's case of this turn hold more memory than a case may."""
+    """The processes of the child's case of this turn use more memory than a case may."""
 
     turn: int
     reason: str
@@ -132,7 +132,7 @@ class ProcessesEvent(ChildEvent):
 
 @dataclass(frozen=True)
 class EndedEvent(ChildEvent):
-    """The answer to ``End``: the child is gone, and everything that it started."""
+    """The answer to ``End``: the child and everything that it started are gone."""
 
     output: Output = (b"", 0)
     kernel_killed: bool = False

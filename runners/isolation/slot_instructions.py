@@ -1,4 +1,4 @@
-"""The instructions that the state of a supervisor's slots gives; ``slot_driver.py`` carries them out."""
+"""The instructions that the state of a supervisor's slots gives; ``slot_driver.py`` executes them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Fork(SlotInstruction):
 
 @dataclass(frozen=True)
 class Prime(SlotInstruction):
-    """Have the child prime its device, with so many threads (null: as many as it takes)."""
+    """Have the child prime its device with this many threads (null: no limit)."""
 
     number: int
     threads: int | None
@@ -30,7 +30,7 @@ class Prime(SlotInstruction):
 
 @dataclass(frozen=True)
 class Order(SlotInstruction):
-    """Send the child the order to run its case of this turn. It may be at the case of the turn before."""
+    """Order the child to run its case of this turn. The child may still be running the case before."""
 
     number: int
     turn: int
@@ -39,7 +39,7 @@ class Order(SlotInstruction):
 
 @dataclass(frozen=True)
 class LookForProcesses(SlotInstruction):
-    """Look whether the case of this turn left processes behind; answer with a ``ProcessesEvent``."""
+    """Check whether the case of this turn left processes behind; answer with a ``ProcessesEvent``."""
 
     number: int
     turn: int
@@ -61,7 +61,7 @@ class Renew(SlotInstruction):
 
 @dataclass(frozen=True)
 class Break(SlotInstruction):
-    """Say that nothing can be executed any more."""
+    """Report that nothing can be executed any more."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""The lock that says which slots of a supervisor may be at work at the same time. Pure; nobody waits here.
+"""The lock that decides which slots of a supervisor may work at the same time. Pure; nobody waits here.
 
-Untimed cases share it, one in each slot. A timed case, and the confirmation of a failure that another case may have
-caused, has it alone.
+Untimed cases share it, one in each slot. A timed case has it alone, and so has the confirmation of a failure that
+another case may have caused.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ class SlotLock:
 
     @property
     def is_asked_for(self) -> bool:
-        """Whether a slot waits to be alone, so that nothing should be begun that can wait."""
+        """Whether a slot waits to be alone; then nothing new should begin that can wait."""
         return bool(self._asking)
 
     def share(self, slot: int) -> bool:
-        """Have the slot at work beside others; whether it is. One that is already stays so."""
+        """Let the slot work beside others, if that is possible now; returns whether it works."""
         if slot not in self._sharing:
             if self._alone is not None or self._asking:
                 return False
@@ -29,7 +29,10 @@ class SlotLock:
         return True
 
     def hold_alone(self, slot: int) -> bool:
-        """Have the slot at work alone; whether it is. If not, it shares no longer, and others wait until it was."""
+        """Let the slot work alone, if that is possible now; returns whether it does.
+
+        If not, the slot stops sharing, and other slots wait until it has worked.
+        """
         if self._alone == slot:
             return True
         self._sharing.discard(slot)
@@ -41,7 +44,7 @@ class SlotLock:
         return True
 
     def release(self, slot: int) -> None:
-        """The slot is at work no longer, and asks for nothing."""
+        """The slot has stopped working and requests nothing."""
         self._sharing.discard(slot)
         self._asking.discard(slot)
         if self._alone == slot:

@@ -56,18 +56,18 @@ from runners.isolation.task_queue import TaskQueue
 
 PRIME_LIMIT_S = 120.0
 EXIT_GRACE_S = 1.0
-"""A child that closed its channel gets this long to end by itself, so that its exit code is seen."""
+"""Time for a child that closed its channel to exit by itself, so that its exit code is seen."""
 
 SHARED_LIMIT_S = 30.0
-"""A case that takes longer beside others, or in a process that ran other functions, is begun anew: alone."""
+"""A case that takes longer beside others, or in a process that ran other functions, starts again: alone."""
 SHARED_LIMIT = 0.25
 """Or longer than this share of its deadline."""
 
 EXPLAIN_LIMIT_S = 30.0
-"""A failure that is reported is explained for so long, and never past the case's deadline."""
+"""Maximum time to explain a reported failure; the case's deadline holds too."""
 
 SPARE_AHEAD = 8
-"""The spare is made so many functions before its turn: of small cases that is as long as it takes."""
+"""The spare child is made this many functions before its turn: with small cases, making it takes as long."""
 
 CLOSED = "the case closed the channel to its runner"
 KILLED = 9
@@ -79,17 +79,17 @@ class SharedSlotState:
     """The state that the slots of a supervisor share."""
 
     threads: int | None = None
-    """The threads of a child that runs cases beside others; null: as many as it takes."""
+    """The threads of a child that runs cases beside others; null: no limit."""
     overlap: bool = False
-    """Whether a process may be made and primed while another runs a case."""
+    """Whether a process may be created and primed while another one runs a case."""
     queue: TaskQueue = field(default_factory=TaskQueue)
     lock: SlotLock = field(default_factory=SlotLock)
     slots: list[SlotState] = field(default_factory=list)
     slot_of: dict[int, SlotState] = field(default_factory=dict)
-    """By the number of each child, until it is gone."""
+    """The slot of each child, by its number, until the child is gone."""
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     has_room: bool = True
-    """Whether the event log takes another attempt."""
+    """Whether the event log has room for another attempt."""
     zygote: Literal["alive", "dead", "renewing"] = "alive"
 
     @property
@@ -97,7 +97,7 @@ class SharedSlotState:
         return all(slot.is_quiet for slot in self.slots)
 
     def renew(self) -> list[SlotInstruction]:
-        """Have a new zygote started, unless that is under way."""
+        """Request a new zygote, unless one is on its way."""
         if self.zygote == "renewing":
             return []
         self.zygote = "renewing"
@@ -105,35 +105,35 @@ class SharedSlotState:
 
 
 class SlotState:
-    """``handle`` says what happened to one of its children; ``step`` takes it further."""
+    """``handle`` takes an event of one of its children; ``step`` does the next thing."""
 
     def __init__(self, number: int, shared_state: SharedSlotState, *, takes_timed: bool) -> None:
         self.number = number
         self.takes_timed = takes_timed
         self.execution: Execution | None = None
         self.stretch: deque[Task] = deque()
-        """The tasks that are its to run next."""
+        """The tasks that this slot runs next."""
         self.present: ChildState | None = None
-        """The child that ran the last case, runs one now or is being made for it."""
+        """The child that ran the last case, runs one now, or is being made for the next one."""
         self.spare: ChildState | None = None
-        """The child that comes after the present one; on the host it is made and primed beside it."""
+        """The child after the present one. On the host it is made and primed at the same time."""
         self._shared = shared_state
         self._left: list[ChildState] = []
-        """Children whose turn is over, to be ended beside the next case."""
+        """Children that are finished, to be ended during the next case."""
         self._ending: set[int] = set()
-        """Children that are being ended beside whatever runs."""
+        """Children that are being ended in the background."""
         self._dying: int | None = None
-        """The child that has to be gone before anything else is done."""
+        """The child that must be gone before anything else happens."""
         self._cancelled_ahead: Task | None = None
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nothing of it forks, primes or ends a process, which would disturb a timed case."""
+        """Whether none of its processes is being forked, primed or ended, which would disturb a timed case."""
         is_making = self.spare is not None and self.spare.is_being_made
         return not (self._left or self._ending or self._dying or is_making)
 
     def left_s(self, now: float) -> float:
-        """Seconds until time alone changes something, and ``tick`` is due."""
+        """Seconds until ``tick`` is due."""
         children = (child for child in (self.present, self.spare) if child is not None)
         primings = [child.prime_by - now for child in children if child.prime_by is not None]
         return min([*primings, self._left_of_run(now)])
@@ -141,7 +141,7 @@ class SlotState:
     # News
 
     def handle(self, event: ChildEvent) -> list[SlotInstruction]:
-        """Note what happened to a child, and say what that asks for at once."""
+        """Note an event of a child, and return the instructions that follow at once."""
         match event:
             case ForkedEvent():
                 return self._on_forked(event)
@@ -158,7 +158,7 @@ class SlotState:
         raise TypeError(f"no rule handles {event!r}")
 
     def tick(self, now: float) -> list[SlotInstruction]:
-        """Act on every limit that has passed."""
+        """Act on every limit that has expired."""
         if self.spare is not None and self.spare.is_late(now):
             self.spare.prime_by = None
         if self.present is not None and self.present.is_late(now):
@@ -172,7 +172,7 @@ class SlotState:
         return self._end_case(self._overdue(run, now))
 
     def cancel(self, key: tuple[str, int], now: float) -> list[SlotInstruction] | None:
-        """Stop the task; null if it is not this slot's."""
+        """Stop the task; null if it does not belong to this slot."""
         run = self.execution
         if run is not None and run.task.key == key:
             run.cancelled = True
@@ -198,7 +198,9 @@ class SlotState:
         return self._prime(child, event.now) if child is self.spare and self._shared.overlap else []
 
     def _on_not_forked(self, event: NotForkedEvent) -> list[SlotInstruction]:
-        """The first time another child is tried, from a new zygote. Then the task ends: its runner is at fault."""
+        """After the first failure, try another child from a new zygote. After the second, end the task: the runner is
+        at fault.
+        """
         if self.spare is not None and self.spare.number == event.number:
             # Its turn has not come. If no child can be forked then either, that has its consequences.
             self.spare = None
@@ -224,7 +226,7 @@ class SlotState:
         return self._read_inbox(child, event.now)
 
     def _read_inbox(self, child: ChildState, now: float) -> list[SlotInstruction]:
-        """Act on what the child said, as far as somebody waits for it; the rest is for its next turn."""
+        """Act on the child's messages that belong to its current turn; the others wait for their turn."""
         out: list[SlotInstruction] = []
         while child.inbox:
             run = self.execution
@@ -332,7 +334,7 @@ class SlotState:
     # Decisions
 
     def step(self, now: float) -> list[SlotInstruction] | None:
-        """Go on to the next thing that can be done now; null if there is none."""
+        """Do the next thing that is possible now; null if there is none."""
         run = self.execution
         if self._dying is not None:
             return None
@@ -438,9 +440,9 @@ class SlotState:
         return out + self._read_inbox(child, now)
 
     def _give_ahead(self, run: Execution, child: ChildState) -> list[SlotInstruction]:
-        """The next case goes to its child before its turn, so that a child need not wait for us between cases.
+        """Send the next case to the child before its turn, so that the child does not wait between cases.
 
-        If the turn never comes, because the case before it took the child along, nobody hears of it.
+        If the current case ends the child, the turn never comes, and nothing is reported for the next case.
         """
         shared_state = self._shared
         if run.alone or shared_state.lock.is_asked_for or not shared_state.has_room:
@@ -455,7 +457,7 @@ class SlotState:
         return [Order(child.number, turn, order(following, turn, following.job.timeout_s))]
 
     def _prepare_spare(self, task: Task, present: ChildState) -> list[SlotInstruction]:
-        """Make the child that comes after this one while this one runs a task, unless that could disturb a clock."""
+        """Make the next child while this one runs a task, unless that could disturb a timed case."""
         left = FUNCTIONS_PER_CHILD - present.functions
         if self.spare is not None or left > SPARE_AHEAD:
             return []
@@ -467,7 +469,7 @@ class SlotState:
         return [Fork(self.spare.number)]
 
     def _conclude(self, run: Execution, now: float) -> list[SlotInstruction]:
-        """Report the outcome, or have it confirmed first where something else may have caused it."""
+        """Report the outcome, or first have it confirmed if something else may have caused it."""
         outcome = run.outcome
         assert outcome is not None
         if run.suspect is not None:
@@ -478,11 +480,10 @@ class SlotState:
         return self._report(run, outcome)
 
     def _confirm(self, run: Execution, suspect: Outcome, now: float, *, alone: bool) -> list[SlotInstruction]:
-        """Run a case that is suspect after or beside others once more in a fresh child, within the same deadline.
+        """Run a suspect case again in a fresh child, within the same deadline.
 
-        Neither the order of cases, nor what an earlier one left pending, nor what another slot took may accuse a
-        device. The outcome stands as it was if the time that is left is too short, and a failure also if the
-        confirmation comes to no outcome.
+        The order of cases, leftovers of an earlier case and resources that another slot used up must not accuse a
+        device. The outcome stays if too little time is left; a failure also stays if the confirmation has no outcome.
         """
         run.begin_anew(suspect, now)
         if run.left_s <= suspect.duration_s:
@@ -504,9 +505,10 @@ class SlotState:
         return [*out, ReportFinish(run.task, outcome)]
 
     def _overdue(self, run: Execution, now: float) -> Outcome:
-        """The outcome of a case that did not end in its time: its own doing only where no other may be the reason.
+        """The outcome of a case that did not end in time.
 
-        There it took the time that it had, however late that was noticed: the rest is left for the case alone.
+        It is a timeout only if no other case can be the reason. Else the rest of the time is for running the case
+        alone, however late the delay was noticed.
         """
         assert run.clock is not None
         elapsed_s = run.clock.elapsed_s(now)
@@ -540,14 +542,14 @@ class SlotState:
         return [prime, *self._read_inbox(child, now)]
 
     def _end_case(self, outcome: Outcome) -> list[SlotInstruction]:
-        """The child is ended with its case; the outcome follows when it is gone."""
+        """End the child with its case; the outcome follows when the child is gone."""
         assert self.execution is not None
         self.execution.settle(outcome)
         self.execution.stage = Stage.ending
         return self._end_present()
 
     def _end_unreported(self, run: Execution, elapsed_s: float) -> list[SlotInstruction]:
-        """The case will not report any more: its process has ended, or cannot be heard."""
+        """The case will not report any more, because its process has ended or its channel is closed."""
         assert run.child is not None
         run.was_killed = run.child.is_gone and run.child.status == KILLED
         return self._end_case(_outcome_without_report(run.child, run.closing, elapsed_s))
@@ -558,7 +560,7 @@ class SlotState:
         run.stage = Stage.done
 
     def _end_present(self) -> list[SlotInstruction]:
-        """The present child has had its turn: end it at once, with everything that it started."""
+        """End the present child at once, with everything that it started."""
         child = self.present
         if child is None or not child.is_forked:
             return []
@@ -566,14 +568,14 @@ class SlotState:
         return [End(child.number, child.turn)]
 
     def _leave_present(self) -> list[SlotInstruction]:
-        """The present child has had its turn: it is ended beside the next case."""
+        """Retire the present child: it is ended during the next case."""
         if self.present is not None:
             self._left.append(self.present)
         self.present = None
         return []
 
     def end_left(self) -> list[SlotInstruction]:
-        """End the children whose turn is over, beside whatever runs now."""
+        """End the retired children in the background."""
         ends: list[SlotInstruction] = [End(child.number, child.turn) for child in self._left]
         self._ending.update(child.number for child in self._left)
         self._left.clear()
@@ -596,7 +598,7 @@ def _elapsed_s(run: Execution, now: float) -> float:
 
 
 def _moment(message: Message, now: float) -> float:
-    """The time that the child's message gives: not after now, or a clock that ran ahead would put off the deadline."""
+    """The time in the child's message, but not after now: a clock that runs ahead would postpone the deadline."""
     return min(float(message["at"]), now)
 
 
@@ -605,7 +607,7 @@ def _not_primed(reason: str) -> Outcome:
 
 
 def _outcome_without_report(child: ChildState, closing: Closing | None, elapsed_s: float) -> Outcome:
-    """The outcome of a case that ended without a report, by how its process did."""
+    """The outcome of a case without a report, from how its process ended."""
     status = child.status
     if child.is_gone and status is None:
         return harness_failed("the zygote ended while the case ran", duration_s=elapsed_s)

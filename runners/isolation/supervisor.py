@@ -30,7 +30,7 @@ from runners.isolation.supervisor_state import SupervisorState
 MEMORY_POLL_S = 0.25
 
 THREADS = 4
-"""The threads of the loop: memory is measured in one while another kills; name look-ups may take the rest."""
+"""The threads of the loop: one measures memory while another kills; the rest resolve names."""
 
 
 class Supervisor:
@@ -105,7 +105,7 @@ class Supervisor:
         await self._driver.close()
 
     def _break(self, task: asyncio.Task[None]) -> None:
-        """Stop the service if the memory watch fails: memory would have no limit."""
+        """Stop the service if the memory watch fails, because memory would have no limit."""
         if not task.cancelled():
             self.broken.set()
 
@@ -121,7 +121,9 @@ class Supervisor:
 
 
 async def _start_threads() -> None:
-    """Every thread that the loop will need: a case that forks without end leaves room for none, and must be killed."""
+    """Start every thread that the loop will need. A case that forks endlessly leaves no room for more, and must be
+    killed.
+    """
     loop = asyncio.get_running_loop()
     loop.set_default_executor(ThreadPoolExecutor(THREADS, "loop"))
     together = threading.Barrier(THREADS)

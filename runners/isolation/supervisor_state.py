@@ -1,4 +1,4 @@
-"""The state of a supervisor's slots together: it hands each event to its slot, and lets all of them go on. Pure."""
+"""The state of all slots of a supervisor: it passes each event to its slot, then lets all slots continue. Pure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RunningCase(NamedTuple):
     number: int
     turn: int
     alone: bool
-    """Whether no case of another slot may run beside it."""
+    """Whether no case of another slot may run at the same time."""
 
 
 class SupervisorState:

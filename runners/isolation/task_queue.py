@@ -36,7 +36,7 @@ class TaskQueue:
         return self._tasks[0] if self._tasks else None
 
     def take(self, *, takes_timed: bool) -> deque[Task]:
-        """The next stretch; empty if there is none, or if it is timed and that is not wanted.
+        """The next stretch; empty if there is none, or if it is timed and ``takes_timed`` is false.
 
         Timed tasks run alone, so one slot takes all of them.
         """

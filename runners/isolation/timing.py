@@ -23,27 +23,34 @@ BUDGET_S = 0.2
 QUICK_BUDGET_S = 0.02
 WARM_UP_S = 0.05
 LEAST_WARM_UP_S = 0.005
-"""Calls of microseconds go on getting faster for hundreds of them; longer ones settle with the second."""
+"""The minimum time of the warm-up. Calls of microseconds get faster for hundreds of calls; longer ones settle at the
+second.
+"""
 LEAST_SPAN_S = 0.010
-"""Samples of less than this together are one moment's: of 1.5 ms they came out up to a third too long."""
+"""The minimum total time of samples. Samples of 1.5 ms in total came out up to a third too long, because they show one
+moment.
+"""
 MIN_SAMPLES = 10
 MAX_SAMPLES = 200
 FEWEST_SAMPLES = 3
-"""The samples of a call that is slower than the budget."""
+"""The number of samples for a call that is slower than the budget."""
 SAMPLE_NS = 100_000
 """A sample lasts at least this long, so that the clock's own cost does not show."""
 MAX_CALLS = 10_000
 WAITED = 0.1
-"""The share of a sample that threads may wait for a core in it; in one with more the host was measured too."""
+"""The maximum share of a sample during which threads may wait for a core. A sample with more also measures the host."""
 CONTENDED = 0.5
-"""The share of samples that may wait. Of calls of two threads on two busy cores the best of the samples that did not
-wait was within 10 % of the call's own time in nine of ten runs where few had waited, and twice it where most had."""
+"""The maximum share of samples that may wait.
+
+Measured with calls of two threads on two busy cores: where few samples had waited, the best of the others was within 10
+% of the call's own time in nine of ten runs; where most had waited, it was twice that time.
+"""
 OTHERS = 0.2
-"""Cores that others may have all the while; where they have less, threads that wait do so for each other."""
+"""The number of cores that others may use on average. Below it, waiting threads wait for each other."""
 PATIENCE = 3
-"""Budgets that are spent in search of samples that did not wait."""
+"""The maximum number of budgets to spend on finding samples that did not wait."""
 ENOUGH = 0.01
-"""Relative error of the median at which more samples would say nothing new."""
+"""The relative error of the median at which more samples add nothing."""
 
 
 @dataclass(frozen=True)
@@ -51,19 +58,19 @@ class Samples:
     """Steady-state times of one call; each entry is one sample, divided by its calls."""
 
     milliseconds: list[float]
-    """Those in which no thread waited for a core; if there are too few of these, the others."""
+    """The samples during which no thread waited for a core; if there are too few, the others."""
     calls_per_sample: int
     contended_share: float = 0.0
-    """The share of all samples taken in which threads waited for a core that others had."""
+    """The share of all samples during which threads waited for a core that others used."""
 
     @property
     def contended(self) -> bool:
-        """Most samples waited: what is left is longer than the call, by nobody knows how much."""
+        """Most samples waited, so the remaining ones may be longer than the call by an unknown amount."""
         return self.contended_share > CONTENDED
 
 
 def cold(call: Call, wait: Wait) -> tuple[Any, float]:
-    """The result of the first call, and its milliseconds."""
+    """The result and the milliseconds of the first call."""
     wait(None)
     start = perf_counter_ns()
     result = call()
@@ -89,7 +96,7 @@ def steady(call: Call, wait: Wait, *, budget_s: float) -> Samples:
 
 
 def samples(quiet_ms: list[float], contended_ms: list[float], calls: int, others_cores: float) -> Samples:
-    """The samples that stand for the call. Pure."""
+    """The samples that represent the call. Pure."""
     durations_ms = quiet_ms if len(quiet_ms) >= FEWEST_SAMPLES else contended_ms
     contended_count = 0 if others_cores < OTHERS else len(contended_ms)
     return Samples(durations_ms, calls, contended_count / (len(quiet_ms) + len(contended_ms)))
@@ -167,9 +174,10 @@ def _sample(call: Call, wait: Wait, calls: int) -> int:
 
 
 def _warm_up(call: Call, wait: Wait, limit_s: float) -> float:
-    """Call until two calls in a row take alike or the limit is used, at least twice; the last one's ns.
+    """Call until two consecutive calls take about the same time or the limit is used, at least twice; the ns of the
+    last call.
 
-    A second call may compile again (its state has changed), so the first is never the estimate.
+    A second call may compile again because its state has changed, so the first is never the estimate.
     """
     began = perf_counter_ns()
     least, deadline = began + int(LEAST_WARM_UP_S * 1e9), began + int(limit_s * 1e9)

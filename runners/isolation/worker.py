@@ -57,7 +57,7 @@ class Reporter:
 
     @contextlib.contextmanager
     def timing_lock(self) -> Iterator[float]:
-        """Hold the host's timing lock; gives the milliseconds waited, which nobody is charged for."""
+        """Hold the host's timing lock; gives the milliseconds waited, which no deadline counts."""
         try:
             descriptor = _open_lock()
         except OSError as error:
@@ -81,9 +81,8 @@ class Reporter:
 
 
 def _open_lock() -> int:
-    """Open the named file, which users may share, or one in a folder of one's own; a link is never followed.
-
-    Raises ``OSError``.
+    """Open the named file, which users may share, or a file in a private folder; links are not followed. Raises
+    ``OSError``.
     """
     lock_path = os.environ.get(LOCK_VARIABLE)
     path = Path(lock_path) if lock_path else _own_folder() / "timing.lock"
@@ -172,8 +171,7 @@ class Worker:
         return {"type": "primed", "ms": self._init_ms}
 
     def _report(self, message: Message) -> Message:
-        """Run the case. What accuses the function is reported before it is repeated, because a repetition may crash the
-        process."""
+        """Run the case. An outcome that accuses is reported before the call is repeated, as that may crash."""
         case = self._cases[message["suite"], message["case"]]
         observation = as_storable(self._run(case, TimingPolicy(message["timing"]), message["timeout_s"]))
         report = as_message(observation)
@@ -225,7 +223,7 @@ class Worker:
 
 
 def print_to(output: int) -> None:
-    """Have everything that is printed from now on go there."""
+    """Redirect all output of this process from now on."""
     # A case may have closed it; its channel is then closed too, and the next report says so.
     with contextlib.suppress(OSError):
         os.dup2(output, 1)
@@ -234,7 +232,7 @@ def print_to(output: int) -> None:
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Drop what is printed meanwhile; the next case has an output of its own."""
+    """Discard output during the block; the next case has its own output."""
     with contextlib.suppress(OSError):
         nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
         print_to(nowhere)
@@ -244,7 +242,7 @@ def _silence() -> Iterator[None]:
 
 
 def _flush() -> None:
-    """Flush every stream: the output must stand in the pipe before the outcome is sent."""
+    """Flush every stream, because the output must be in the pipe before the outcome is sent."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()

@@ -101,11 +101,11 @@ class Zygote:
         pages.make_huge()
 
     def _say_importing(self, what: str) -> None:
-        """Tell the supervisor what is imported now, so that it can name this if the import never ends."""
+        """Tell the supervisor the current import, so that it can name the module if the import hangs."""
         self._channel.send({"type": "importing", "what": printable(what)})
 
     def _require_untouched(self, own: Collection[str]) -> None:
-        """Raise ``SuiteError`` if a suite has opened the device by its import: every child forked now would hang."""
+        """Raise ``SuiteError`` if importing a suite has opened the device: any child forked now would hang."""
         if own and hasattr(self._device, "is_in_use") and cast(Untouched, self._device).is_in_use():
             raise SuiteError(
                 f"the import of {' or '.join(map(repr, own))} uses the device, so that no process can be forked "
