@@ -32,7 +32,7 @@ BENCHES: dict[str, tuple[str, ...]] = {
     "library": (),
     "truth": ("torch", "tensorflow", "jax"),
 }
-"""Each bench, and the frameworks in whose environments it runs; here, if none."""
+"""The benches, each with the frameworks in whose environments it runs; without any, it runs in this one."""
 HERE_TOO = frozenset({"truth"})
 """Benches that have figures of their own where no framework is."""
 

@@ -50,7 +50,7 @@ def options_seen(device: Device, case: Case) -> dict[str, Any] | None:
 
 
 def _noting(function: Any, name: str, calls: list[SeenCall]) -> Callable[..., Any]:
-    """A wrapper around the function of that name, which notes its arguments."""
+    """A wrapper around the function of that name, which records its arguments."""
 
     def call_and_note(*arguments: Any, **keywords: Any) -> Any:
         is_of_first = bool(arguments) and getattr(type(arguments[0]), name, None) is function

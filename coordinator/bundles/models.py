@@ -55,7 +55,7 @@ class Signer(BaseModel):
     added_by: str
     created_at: datetime
     revoked_at: datetime | None
-    """From then on nothing that it signed is trusted, whenever it was signed."""
+    """From this time on, nothing that the key signed is trusted, whenever it was signed."""
     revoked_by: str | None
 
     @property

@@ -77,7 +77,7 @@ def draw(
 def _of_stratum(
     order: Sequence[tuple[str, int]], size: int, stratum: str, reasons: Mapping[str, str]
 ) -> list[DrawnFunction]:
-    """Take the first functions of an order; for each refused one, take the next in the order."""
+    """Take the first functions of an order; replace each refused one by the next in the order."""
     reserve = iter(row for row in order[size:] if row[0] not in reasons)
     functions = []
     for name, count in order[:size]:

@@ -150,7 +150,7 @@ async def lasting(subject: Subject) -> None:
 
 
 def _misreport(beat: ReceivedEvent, hung: Key, begun_at: float, slack_s: float) -> str | None:
-    """Find the fault of a heartbeat while one case hung and one job waited."""
+    """Find the fault of a heartbeat while one case hangs and one job waits."""
     running, since_s = beat.body.get("running"), beat.at - begun_at
     try:
         (entry,) = running  # type: ignore[misc]

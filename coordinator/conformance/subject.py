@@ -227,7 +227,9 @@ class Subject:
         self.acknowledged = self.last = high
 
     async def settle(self) -> bool:
-        """Stop what a check left, wait for its end, acknowledge all; whether the runner is free again."""
+        """Stop what a check left running, wait for its end and acknowledge everything; returns whether the runner is
+        free.
+        """
         try:
             if left := await self._delete_open():
                 async with self.stream(self.last) as stream:

@@ -17,9 +17,9 @@ TAIL_BYTES = 64 << 10
 LATE_S = 5.0
 """Maximum time from a deadline to the kill: half of what a coordinator waits."""
 CLOCK_S = 1.0
-"""By how much the clocks of both sides may differ over a case."""
+"""The maximum difference between the clocks of both sides over a case."""
 EARLY = 0.95
-"""The least part of ``timeout_s`` that a case has had when it is killed at its deadline."""
+"""The minimum share of ``timeout_s`` that a case must have had when it is killed at its deadline."""
 SUM_SLACK = 1.05
 SUM_SLACK_MS = 5.0
 

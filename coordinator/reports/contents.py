@@ -38,7 +38,7 @@ class Chapter:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The notes of its figures and tables, each once."""
+        """The notes of its figures and tables, without repetition."""
         return tuple(dict.fromkeys(note for table in self.tables for note in table.notes))
 
     @property
@@ -61,7 +61,7 @@ class ReportContents:
 
     @property
     def chapters(self) -> tuple[Chapter, ...]:
-        """The chapters with at least one figure or table, and only with existing ones."""
+        """The chapters that have at least one figure or table."""
         figures = {figure.id: figure for figure in self.figures}
         tables = {table.id: table for table in self.tables}
         chapters = (

@@ -36,9 +36,9 @@ Kind = Literal["text", "number", "rate", "percent", "milliseconds", "ratio", "de
 @dataclass(frozen=True)
 class Column:
     name: str
-    """In files; stable."""
+    """The name in files, which stays the same."""
     label: str
-    """For people."""
+    """The name for people."""
     kind: Kind = "text"
     unit: str | None = None
 
@@ -60,7 +60,7 @@ class Table:
     query: str
     """SQL over the views that returns the rows that it was made from; it can be run as is."""
     remade_from: tuple[str, ...] = ()
-    """Figures of the study that it is: ``table-1``."""
+    """The study's figures that it reproduces: ``table-1``."""
 
     def __post_init__(self) -> None:
         wrong = next((row for row in self.rows if len(row) != len(self.columns)), None)

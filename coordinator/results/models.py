@@ -39,7 +39,7 @@ def is_rated(anywhere: Counts, of_another_device: int) -> bool:
 
 
 class Cell(CountedFunction, Figures):
-    """One function on one target in one campaign. Counts are of cases."""
+    """One function on one target in one campaign. Counts are numbers of cases."""
 
     campaign_id: int
     framework: str
@@ -115,7 +115,7 @@ class Freshness(BaseModel):
     of: int
     """Outcomes that exist now."""
     at: datetime | None
-    """None if it was not made yet."""
+    """None if it has not been made yet."""
     current: bool
     """Whether no outcome, cause or definition of a figure has changed since."""
 

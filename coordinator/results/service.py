@@ -36,9 +36,9 @@ from coordinator.targets.models import Target
 log = get_logger(__name__)
 
 SMALL = 5000
-"""The matrix of a campaign of so few outcomes is refreshed while its reader waits."""
+"""The maximum number of outcomes of a campaign whose matrix is refreshed while its reader waits."""
 AT_ONCE = 20
-"""And so many small campaigns for a page that looks at all."""
+"""The maximum number of such small campaigns for a page that shows all campaigns."""
 AT_ONCE_ROWS = 500
 LOOK_EVERY_S = 2.0
 SHARE = 0.05

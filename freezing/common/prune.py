@@ -43,7 +43,7 @@ EXAMPLES = "docs"
 FOLDER = Path(__file__).resolve().parents[2] / "runners"
 OTHER_REFUSAL = "the host refuses its layout of memory, and not what the call writes"
 Frozen = Mapping[str, Any]
-"""A case as its file has it."""
+"""One case of a frozen file, as parsed JSON."""
 OtherProcessors = Callable[[], Sequence[AbstractContextManager[None]]]
 """Gives the surroundings in which the host computes as another processor may."""
 Arrays = Sequence[Any]

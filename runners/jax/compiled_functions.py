@@ -26,13 +26,13 @@ from runners.suite.recording.book import Book, CallTally
 MOST_SIGNATURES = 500
 """Signatures of one function that run compiled; with others it runs as it is written."""
 MOST_COUNTS = 100_000
-"""Counts that are kept of one function, over its signatures."""
+"""Maximum number of counts that are kept for one function, over all of its signatures."""
 _NUMBERS = (bool, int, float, complex)
 
 
 @contextmanager
 def compiling(book: Book) -> Iterator[None]:
-    """Have what ``jax.jit`` makes from now on run so."""
+    """Make functions from ``jax.jit`` run in this way during the block."""
     before = jax.jit
 
     @functools.wraps(before)
@@ -75,7 +75,7 @@ class StaticArguments:
 
 
 class CompiledFunction:
-    """A function that ``jax.jit`` made, in its place."""
+    """Replaces a function that ``jax.jit`` made."""
 
     def __init__(self, function: Any, book: Book, static: StaticArguments) -> None:
         functools.update_wrapper(self, function)
@@ -83,7 +83,7 @@ class CompiledFunction:
         self._book = book
         self._static = static
         self._tallies: dict[Any, CallTally | None] = {}
-        """The counts of a call by its signature; None: it was called once."""
+        """The counts of a call, by its signature; None: called once so far."""
         self._counts = 0
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -115,7 +115,7 @@ class CompiledFunction:
         return getattr(self._function, name)
 
     def _signature(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """All by which JAX tells calls apart; None of a call that is itself traced, or that has no signature."""
+        """Everything by which JAX distinguishes calls; None for a call that is itself traced or has no signature."""
         positions, names = self._static.positions, self._static.names
         values = {place: value for place, value in enumerate(args) if place in positions}
         keywords = {name: value for name, value in kwargs.items() if name in names}

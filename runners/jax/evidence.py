@@ -33,7 +33,7 @@ _HOLDING = CALLS | {"while", "scan", "cond"}
 
 @dataclass(frozen=True)
 class Bound:
-    """A primitive with what it was bound to."""
+    """A primitive and the arguments that it was bound to."""
 
     primitive: core.Primitive
     avals: tuple[Any, ...]
@@ -52,7 +52,7 @@ def failing(call: Callable[[], object], platform: str) -> Operation | None:
 
 
 def operation_of_error(error: BaseException, platform: str) -> Operation | None:
-    """The primitive at which JAX raised, by the frames that the error holds, and its lowerings on a platform."""
+    """The primitive at which JAX raised, from the frames of the error, and its lowerings on a platform."""
     bindings = list(_bound(error))
     inner = [bound for bound in bindings if bound.primitive.name not in _HOLDING]
     if not bindings:
@@ -64,7 +64,7 @@ def operation_of_error(error: BaseException, platform: str) -> Operation | None:
 
 
 def _bound(error: BaseException) -> Iterator[Bound]:
-    """The primitives that the frames of a traceback hold, innermost last."""
+    """The primitives in the frames of a traceback, innermost last."""
     trace = error.__traceback__
     while trace is not None:
         frame_locals, name = trace.tb_frame.f_locals, trace.tb_frame.f_code.co_name

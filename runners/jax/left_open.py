@@ -1,4 +1,4 @@
-"""Functions of JAX that leave their values open, and functions that have others in a wider type."""
+"""Functions of JAX that leave their values open, and functions whose values change in a wider type."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ NOT_UNIQUE = frozenset(
         "partition", "qdwh", "qr", "qr_multiply", "roots", "rsf2csf", "schur", "svd", "tridiagonal",
     }
 )  # fmt: skip
-"""Functions that are right with other signs, phases, pivots or in another order."""
+"""Functions that may return other signs, phases, pivots or orders and still be right."""
 OF_BITS = frozenset(
     {
         "jax.Array.view", "jax.lax.bitcast_convert_type", "jax.lax.nextafter", "jax.lax.reduce_precision",
         "jax.numpy.nextafter", "jax.numpy.spacing",
     }
 )  # fmt: skip
-"""Functions of an array's own bits, which in a wider type are others."""
+"""Functions of an array's bits, which are different in a wider type."""

@@ -21,12 +21,12 @@ from runners.suite.device import Lowerings, MissingLowering, Operation
 from runners.suite.replacing import replacing
 
 LOWER = "lower_sharding_computation"
-"""The function of ``pxla`` that every program goes through, unless it is in a cache."""
+"""The function of ``pxla`` that every program passes through, unless it is cached."""
 
 
 @contextmanager
 def lower_beside(platform: str) -> Iterator[Lowerings]:
-    """Lower every program that is run meanwhile for the platform, too. What ran before is compiled anew."""
+    """During the block, also lower every program for the platform. Cached programs are compiled again."""
     lowerings = Lowerings()
     lower = getattr(pxla, LOWER)
 

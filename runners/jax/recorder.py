@@ -49,7 +49,7 @@ from runners.suite.recording.watcher import Watcher
 from runners.suite.recording.wrapping import FunctionLocation, Mode, wrap_functions
 
 FOLDERS = (os.path.dirname(os.path.abspath(jax.__file__)),)
-"""In these nobody is a user."""
+"""Code in these folders does not belong to a user."""
 WEAK = "an array of a weak type beside one of another dtype"
 
 _Index = type(jnp.zeros(1).at[0])
@@ -88,7 +88,7 @@ def _with_compilation() -> AbstractContextManager[Any]:
 
 
 def _is_eager() -> bool:
-    """Whether the user's functions run as they are written."""
+    """Whether the user's functions run as they are written, without compilation."""
     return bool(config.disable_jit.value)
 
 
@@ -131,7 +131,7 @@ class JaxRecordingDialect:
         return value if isinstance(value, enum.Enum) else None
 
     def carries(self, last: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-        """Whether the call brings data from the host. A single number does not: it is part of the program."""
+        """Whether the call brings data from the host. A single number is part of the program and does not count."""
         return any(isinstance(value, (np.ndarray, list, tuple, dict)) for value in args[:1])
 
     def quiet(self) -> AbstractContextManager[Any]:

@@ -1,6 +1,6 @@
-"""Writing a call down: its arrays as slots, JAX's own values by their names.
+"""Writing a call as data: its arrays as slots, JAX's own values by name.
 
-What freezes cases and what records calls write alike, and ``frozen.py`` makes the call again.
+Freezing and recording use the same form, and ``frozen.py`` makes the call again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from runners.jax.frozen import MADE, PUBLIC
 from runners.suite.frozen import Named, Slot
 
 KEY = "key<"
-"""The beginning of the dtype of a key of random numbers, ``key<threefry2x32>``; its own data are whole numbers."""
+"""The beginning of the dtype of a random key, ``key<threefry2x32>``. The key's own data are integers."""
 
 
 def plain(tree: Any, leaf: Callable[[Any], Slot], public: Mapping[int, str]) -> Any:
@@ -48,7 +48,7 @@ def plain(tree: Any, leaf: Callable[[Any], Slot], public: Mapping[int, str]) -> 
 
 
 def _written_fields(tree: Any) -> Any:
-    """Fields of whole numbers, in JSON's own types."""
+    """Fields of integers, in JSON's own types."""
     if isinstance(tree, Mapping):
         return {key: _written_fields(member) for key, member in tree.items()}
     if isinstance(tree, (list, tuple)):

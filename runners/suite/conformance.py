@@ -1,8 +1,8 @@
-"""The conformance suite: cases of which it is known beforehand what they do.
+"""The conformance suite: cases whose behavior is known in advance.
 
-Every runner of ours offers it beside its framework's suites, so that ``portolan runner check``
-can hold it to the runner API: that it kills what hangs, counts what is printed, and so on.
-Nothing here touches a framework or a device, and no campaign runs it unless it asks for it.
+Every runner of ours offers it in addition to its framework's suites, so that ``portolan runner check`` can test the
+runner API: that the runner kills hanging cases, counts output, and so on. Nothing here touches a framework or a device,
+and no campaign runs it unless it names it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from protocol.enums import ConformanceTag
 from runners.suite.cases import Function
 
 SLOW_S = 1.2
-"""A case calls its function twice: once, and once more to see where it runs."""
+"""A case calls its function twice: the second call checks where it runs."""
 PRINTED = 1_280 << 10
 LAST_LINE = b"conformance: the end\n"
 

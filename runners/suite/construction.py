@@ -1,4 +1,4 @@
-"""The constructor of a class that is under test: a part of the function, though a case calls it while it prepares."""
+"""The constructor of a class under test. It is a part of the function, although a case calls it during preparation."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from runners.suite.replacing import replacing
 
 @contextmanager
 def watched_constructor(function: Any, watch: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
-    """Enter ``watch`` around each construction of an object of this class meanwhile.
+    """Enter ``watch`` around each construction of an object of this class during the block.
 
-    The class itself stays in place, as a case may derive from it or look at it. What is no class has no constructor,
-    and a type of C is left alone.
+    The class itself stays in place, because a case may derive from it or inspect it. A function has no constructor, and
+    a C type is left unchanged.
     """
     if not isinstance(function, type):
         yield

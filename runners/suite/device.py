@@ -23,7 +23,7 @@ class Description:
     """The description of a device, made in a throwaway child."""
 
     version: str
-    """The framework's version, as its package gives it."""
+    """The framework's version, as its package states it."""
     device_class: DeviceClass
     device_count: int
     hardware: str
@@ -36,48 +36,59 @@ class Description:
 
 @dataclass
 class Proof:
-    """Filled while a case runs: where its arrays were, what executed there, and what ran on the host unasked."""
+    """Filled while a case runs: where its arrays were, what executed there, and what the framework silently ran on the
+    host.
+    """
 
     devices: set[str] = field(default_factory=set)
     fallbacks: dict[str, int] = field(default_factory=dict)
     counted: bool = False
-    """Whether anything looked for fallbacks and would have seen one. An absence of evidence is none:
-    without this mark a case is nowhere known to have run, however its arrays look."""
+    """Whether anything looked for fallbacks and would have seen one.
+
+    Without this mark, the absence of fallbacks proves nothing: the placement of the case is unknown, wherever its
+    arrays are.
+    """
     executed: int | None = None
-    """Executions on the device, by something that would have counted none had there been none: compiled programs,
-    kernels, operations that reached the device's own kernels. ``None``: nothing counted."""
+    """The number of executions on the device: compiled programs, kernels, or operations that reached the device's own
+    kernels. ``None``: nothing counted them, which is not the same as zero.
+    """
     returned: int = 0
-    """The numbers on the host that the watched call returned: so many values went there because its caller wanted them.
-    Set before ``counting`` and ``tracing`` end."""
+    """The number of values on the host that the watched call returned. They went there because its caller wanted them,
+    so they are no fallback. Set before ``counting`` and ``tracing`` end.
+    """
     goes_on: bool = False
-    """Whether the device works on after the watched call: of a constructor, whose object is called later."""
+    """Whether the device continues to work after the watched call, as for a constructor, whose object is called later.
+    """
     doubts: set[Unproven] = field(default_factory=set)
-    """The reasons for which the watch did not see all of a call."""
+    """The reasons why the watch did not see the whole call."""
 
     within_call: bool = False
-    """Whether a watch ends, or begins, at a pause within the call. Nothing may be waited for, and no counter cleared:
-    a framework that computes later would compute other programs than its user's."""
+    """Whether a watch ends, or begins, at a pause within the call.
+
+    Then nothing may be waited for, and no counter cleared: a framework that computes later would compile other programs
+    than in its user's code.
+    """
 
     def judge(self, events: Iterable[Event]) -> None:
-        """Note the fallbacks that the events of a call are."""
+        """Note the fallbacks among the events of a call."""
         for operation, count in fallbacks(events, returned=self.returned, goes_on=self.goes_on).items():
             self.fell_back(operation, count)
 
     def fell_back(self, operation: str, count: int = 1) -> None:
-        """Note that an operation ran on the host unasked, or carried values there and back."""
+        """Note that the framework silently ran an operation on the host, or moved values there and back."""
         self.fallbacks[operation] = self.fallbacks.get(operation, 0) + count
 
     def executions(self, count: int) -> None:
-        """Add to the executions on the device; a zero says that they were counted."""
+        """Add to the executions on the device; zero means that they were counted."""
         self.executed = (self.executed or 0) + count
 
 
 @dataclass(frozen=True)
 class Operation:
-    """The operation at which a call failed, and the kernels that the device has of it."""
+    """The operation at which a call failed, and the kernels that the device has for it."""
 
     name: str
-    """The framework's own name of it."""
+    """The framework's name for it."""
     dtypes: tuple[str, ...] = ()
     kernels: Kernels | None = None
     kernel_dtypes: tuple[str, ...] = ()
@@ -87,8 +98,8 @@ class Operation:
 class Mend:
     """A fault of a framework that its device module works around where it moves arrays.
 
-    Without that, the fault would show in every case that uses the same way; mended, it shows in one, which goes the way
-    that a user goes. Nothing is mended without such a case.
+    Without the workaround, the fault would show in every case that moves arrays. With it, the fault shows in one case,
+    which moves arrays as a user does. Every workaround has such a case.
     """
 
     fault: str
@@ -106,12 +117,15 @@ class Device(Protocol):
     framework: str
     name: str
     is_host: bool
-    """Whether the target is the host itself (``cpu``): what runs on the host there is where it belongs, so nothing is
-    a fallback, and that something executed there needs no proof."""
+    """Whether the target is the host itself (``cpu``). Then nothing is a fallback, and execution there needs no proof.
+    """
 
     traces_anew: bool
-    """Whether ``tracing`` watches a call that is prepared anew, from fresh inputs. If not, it watches the call that was
-    timed: where the framework shows a compiled call's operations at every call, to compile it twice shows no more."""
+    """Whether ``tracing`` watches a call that is prepared again from fresh inputs.
+
+    If not, it watches the call that was timed, because the framework shows a compiled call's operations at every call,
+    and compiling again would show no more.
+    """
 
     mends: tuple[Mend, ...]
     """The faults that ``to_device`` and ``to_host`` work around."""
@@ -133,13 +147,13 @@ class Device(Protocol):
         """The settings for as long as a case of that dtype runs: entered before its inputs are made."""
 
     def to_device(self, tree: Any, dtype: str) -> Any:
-        """Move every NumPy array of a tree to the device; floating and complex ones become ``dtype``."""
+        """Move every NumPy array of a tree to the device; floating and complex arrays become ``dtype``."""
 
     def to_host(self, tree: Any) -> Any:
         """Host copy of a result: every array becomes a ``checks.Leaf``, everything else stays."""
 
     def wait(self, tree: Any) -> None:
-        """Return only when every array in the tree is really computed. Copies nothing to the host."""
+        """Return when every array in the tree is computed. Copies nothing to the host."""
 
     def seed(self, seed: int) -> None:
         """Seed the device's and the framework's generators."""
@@ -161,7 +175,7 @@ class Device(Protocol):
         """
 
     def compiled(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """The call as this device demands it: compiled as a whole where the target is a compiler's, else as it is."""
+        """The call as this device requires it: compiled as a whole if the target is a compiler's, else unchanged."""
 
     def lookup(self, name: str) -> Any:
         """The function of a public dotted name. Raises ``LookupError`` if this version has none."""
@@ -169,14 +183,14 @@ class Device(Protocol):
 
 @dataclass
 class Lowerings:
-    """Filled while a case of a device runs whose programs are lowered for a platform, and run on the host."""
+    """Filled while a case runs on the host and its programs are lowered for another platform."""
 
     programs: int = 0
-    """All that were lowered, or could not be."""
+    """The number of programs that were lowered or failed to lower."""
     missing: dict[str, MissingLowering] = field(default_factory=dict)
-    """By the operation's name: the first that has no lowering there, of each program."""
+    """By name, the first operation without a lowering in each program."""
     untold: list[str] = field(default_factory=list)
-    """Why it is not known of a program whether it has one (its lowering asks the device itself)."""
+    """Why it is unknown whether a program has a lowering (for example, its lowering asks the device itself)."""
 
 
 @dataclass(frozen=True)
@@ -188,23 +202,24 @@ class MissingLowering:
 
 
 class Lowering(Protocol):
-    """The part of a device whose programs are lowered for a platform, and not run there (``LOWERED``)."""
+    """The methods of a device whose programs are lowered for a platform and not run there (``LOWERED``)."""
 
     def lowering(self) -> AbstractContextManager[Lowerings]:
-        """Lower every program that the host runs meanwhile for the device's platform, too."""
+        """Lower every program that the host runs during the block for the device's platform, too."""
 
 
 class Sharing(Protocol):
-    """The part of a device of the host that can leave cores to cases that run beside it. None needs it."""
+    """The method of a host device that can leave cores to cases that run at the same time. Optional."""
 
     def share_cores(self, threads: int) -> None:
-        """Compute on so many threads at most, in this process; called before ``prime``."""
+        """Limit the computing threads of this process; called before ``prime``."""
 
 
 class Untouched(Protocol):
-    """The part of a device that can tell whether this process uses it already: then no process forked from it can.
+    """The method of a device that can tell whether this process already uses it, so that no process can be forked from
+    it.
 
-    Of a device without it, such a use is noticed only by children that hang.
+    Without this method, such a use is noticed only when children hang.
     """
 
     def is_in_use(self) -> bool:
@@ -212,10 +227,10 @@ class Untouched(Protocol):
 
 
 class Explaining(Protocol):
-    """The part of a device that makes a failure's evidence richer. A device without it has less evidence, no more."""
+    """The methods of a device that add evidence to a failure. A device without them only has less evidence."""
 
     def host(self) -> Device | None:
-        """The host as a device of this process's framework; ``None`` where the process cannot reach it."""
+        """The host as a device of this process's framework; ``None`` if the process cannot reach it."""
 
     def graph(self) -> Device | None:
         """The host with every call in a graph, as this device demands, but without its compiler; ``None`` where
@@ -223,8 +238,9 @@ class Explaining(Protocol):
         host too: its repetition there tells the same."""
 
     def failing(self, call: Callable[[], object]) -> Operation | None:
-        """Repeat a call that failed and name the operation at which it does; ``None`` if none can be named."""
+        """Repeat a call that failed and name the operation at which it fails; ``None`` if none can be named."""
 
     def diverging(self, call: Callable[[], object], on_host: Callable[[], object]) -> Operation | None:
-        """Repeat a call whose result was wrong, here or on the host, and name the first operation that computes
-        otherwise than the host of the same inputs; ``None`` if none does."""
+        """Repeat a call whose result was wrong, here or on the host, and name the first operation whose result differs
+        from the host's for the same inputs; ``None`` if there is none.
+        """

@@ -1,6 +1,6 @@
-"""The bounds and the measure of a search for the operation that computes otherwise than the host. Framework-free.
+"""The limits of the search for the operation whose result differs from the host's, and the comparison. Framework-free.
 
-How each framework's operations are seen, and computed a second time, stands in its folder.
+Each framework's folder has the code that sees its operations and computes them a second time.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import Any
 from runners.suite.checks import EXACT, TOLERANCES, Expected, Leaf, Mismatch, compare, leaves
 
 COMPARED_FOR_S = 10.0
-"""After so long, no more operations are compared: each costs copies, and where there is a compiler, a compilation."""
+"""The maximum time for comparing operations: each comparison costs copies and, with a compiler, a compilation."""
 MAX_ELEMENTS = 1 << 20
-"""An operation on more elements is not compared: its copies would take long, and much memory."""
+"""The maximum number of elements of a compared operation: larger copies take too much time and memory."""
 
 
 def are_other(results: Any, host_results: Any) -> bool:

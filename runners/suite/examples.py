@@ -37,7 +37,7 @@ _PROMPT = "<module>"
 _FILE = re.compile(r"<(.+), statement (\d+)>")
 _ORIGIN = re.compile(r'File "<([^"]+), statement (\d+)>", line (\d+), in (.+)')
 _ORIGINS = "The op is created at"
-"""The words of TensorFlow before the lines at which an operation was traced."""
+"""TensorFlow's words before the source lines at which an operation was traced."""
 _CUSTOMARY = frozenset({"_", "__"})
 _COMPUTING = (ast.Call, ast.BinOp, ast.Compare, ast.Subscript, ast.AugAssign)
 _PLAIN = (bool, int, float, complex, str, bytes, np.ndarray, np.generic)
@@ -155,7 +155,7 @@ def _holds(node: ast.stmt, line: int) -> bool:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of an example that led to an error: by the place of its statement, and by its number within that."""
+    """An example's line that led to an error, by the place of its statement and by its number within the statement."""
 
     place: int
     number: int

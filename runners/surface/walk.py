@@ -54,9 +54,9 @@ def _objects(
 
 
 def public_values(module: types.ModuleType, surface: PublicSurface) -> dict[str, Any]:
-    """The values that a module offers: those in its ``__all__``, else those that it does not import for itself.
+    """The public values of a module: those in its ``__all__``, else those that it does not import for itself.
 
-    A package offers both: those of torch and its parts leave out of ``__all__`` what their documentation has.
+    A package has both, because ``__all__`` of torch and its subpackages omits documented functions.
     """
     exported_names = set(exports(module))
     values = {name: value for name, value in members(module).items() if is_public(name)}

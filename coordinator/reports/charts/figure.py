@@ -19,16 +19,16 @@ Rows = list[dict[str, Any]]
 Record = Mapping[str, Cell]
 """A row of a table by the names of its columns."""
 WIDE = 110
-"""Letters of a line under a title."""
+"""The maximum length of a line under a title, in characters."""
 
 
 @dataclass(frozen=True)
 class Figure:
     id: str
-    """Stable: ``scatter``."""
+    """A stable identifier: ``scatter``."""
     title: str
     subtitle: tuple[str, ...]
-    """The counted cases, how many there are, and what must be known of the targets."""
+    """The counted cases and their number, with everything that must be known about the targets."""
     alternative: str
     """One sentence for a reader who cannot see it."""
     table: Table

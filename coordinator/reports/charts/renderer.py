@@ -33,9 +33,9 @@ IDLE_S = 60.0
 DRAWINGS = 500
 """Drawings of one process, which is then replaced, because the drawing library leaks memory."""
 KEPT = 1000
-"""Files in the folder; the least recently used go first."""
+"""The maximum number of files in the folder; the least recently used are deleted first."""
 LIBRARY = f"vl-convert {version('vl-convert-python')}"
-"""Another version of the drawing library draws other pictures."""
+"""Part of the key, because another version of the drawing library draws other pictures."""
 
 
 def key(spec: Spec | None, form: Form | Literal["json"]) -> str:

@@ -20,7 +20,7 @@ P = ParamSpec("P")
 Channel = TypeVar("Channel")
 AnyChart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 KEPT = 64
-"""Specifications of one kind of chart; the ones that were not used for longest go first."""
+"""The maximum number of specifications of one kind of chart; the least recently used are dropped first."""
 ROWS = alt.NamedData(name="rows")
 """Placeholder in a chart for rows that come later."""
 
@@ -58,7 +58,7 @@ def panels(panel: alt.Chart | alt.LayerChart, by: str, names: tuple[str, ...] = 
 
 
 def interval(axis: dict[str, Any], *, width: float = 2, colour: Any = alt.Undefined, **place: Any) -> alt.Chart:
-    """A line from low to high, where both are known."""
+    """A line from low to high, if both are known."""
     chart: alt.Chart = (
         alt.Chart()
         .mark_rule(strokeWidth=width, color=colour)
@@ -81,7 +81,7 @@ def dots(x: alt.X, tooltip: list[alt.Tooltip], *, colour: Any = alt.Undefined, *
 
 
 def percent(title: str) -> dict[str, Any]:
-    """An axis from nothing to all."""
+    """An axis from 0 to 100 %."""
     return {
         "title": f"{title} (%)",
         "scale": alt.Scale(domain=[0, 100], nice=False),
@@ -98,7 +98,7 @@ def logarithmic(title: str, low: float, high: float, **axis: Any) -> dict[str, A
 
 
 def logarithmic_ms(title: str, low: float, high: float) -> dict[str, Any]:
-    """An axis of latencies, which lie over many powers of ten."""
+    """An axis of latencies, which span many powers of ten."""
     return logarithmic(f"{title} (ms", low, high, tickCount=5, labelFlush=False, labelOverlap=True)
 
 

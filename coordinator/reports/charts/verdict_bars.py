@@ -106,7 +106,7 @@ def placement(data: ReportData, table: Table) -> Figure:
 
 @chart_of_rows
 def _stacked_bars(targets: tuple[str, ...], colours: tuple[tuple[str, str], ...], axis_title: str) -> AnyChart:
-    """The parts of a bar lie in their order, the interval of the first over it, n at its end."""
+    """Stacked bars in their fixed order, with the interval of the first part above it and n at the end."""
     y = alt.Y("who:N", title=None, sort=list(targets))
     axis = percent(axis_title)
     bars = (
@@ -192,7 +192,7 @@ def _parts(
 
 
 def _worst(rows: Rows, where: str | None) -> str:
-    """The greatest share of each target, in words."""
+    """The largest share of each target, in words."""
     sentences = []
     for target in distinct(rows, "who"):
         worst = max((row for row in rows if row["who"] == target), key=lambda row: float(row["failed"]))
@@ -202,6 +202,6 @@ def _worst(rows: Rows, where: str | None) -> str:
 
 
 def _bar_label(data: ReportData, record: Record) -> str:
-    """A target, and the way of counting where there are two."""
+    """A target, with the way of counting if there are two."""
     two_ways = "counted_by" in record and record["source"] == data.name
     return f"{label(data, record)} by {record['counted_by']}" if two_ways else label(data, record)

@@ -151,7 +151,7 @@ class CaseRuns(NamedTuple):
 
     @property
     def is_contended(self) -> bool:
-        """One run that is left does not agree with another."""
+        """Whether one of the remaining runs disagrees with another."""
         return self.left_out > 0 and len(self.runs) < 2
 
 
@@ -176,13 +176,13 @@ class LatencyDifference(NamedTuple):
         return math.isfinite(self.low) and math.isfinite(self.high)
 
     def direction(self, least: float) -> Speed | None:
-        """None where the intervals of the two sides do not part, or by too little."""
+        """None if the intervals of the two sides overlap, or differ by too little."""
         if abs(self.value) <= least:
             return None
         return "slower" if self.low > 0 else "faster" if self.high < 0 else None
 
     def sure_direction(self, least: float) -> Speed | None:
-        """None unless the whole interval lies past the least change."""
+        """None unless the whole interval is beyond the smallest change that counts."""
         return "slower" if self.low > least else "faster" if self.high < -least else None
 
 
@@ -368,7 +368,7 @@ def _are_apart(before: Runs, after: Runs, least: float) -> bool:
 
 
 def _tells(estimate: LatencyDifference, scale: ChangeScale) -> bool:
-    """Whether the data could show a change by the factor, and show none."""
+    """Whether the data are enough to show a change by the factor, and show none."""
     looked_for = math.log(scale.factor)
     return scale.least < looked_for and -looked_for < estimate.low and estimate.high < looked_for
 

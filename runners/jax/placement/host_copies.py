@@ -50,7 +50,7 @@ class HostCopies:
 
     @property
     def is_picking(self) -> bool:
-        """Whether this thread picks numbers out of an array, which JAX does by programs."""
+        """Whether this thread picks numbers out of an array, for which JAX runs programs."""
         return getattr(self._picking, "now", False)
 
     def note_program(self, program: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
@@ -68,13 +68,13 @@ class HostCopies:
         self._record.add(WORKED)
 
     def read(self, array: Any, caller: FrameType) -> None:
-        """Note a read, unless it is a compiler's constant."""
+        """Note a read, unless a compiler reads a constant."""
         member = caller.f_code.co_name
         if member != _COMPILE_TIME:
             self._record.add(self._event(array, member, by_jax=_by_jax_itself(caller)))
 
     def handed_over(self, array: Any, member: str, *, by_jax: bool = False) -> None:
-        """Note that an array's memory was given away, if it is the host's: on a device of its own nothing reads it."""
+        """Note that an array's memory was passed on, if it is the host's: nothing reads a device's memory so."""
         if all(device.platform == "cpu" for device in array.devices()):
             self._record.add(self._event(array, member, by_jax=by_jax))
 
@@ -84,7 +84,7 @@ class HostCopies:
 
     @contextmanager
     def watch(self) -> Iterator[None]:
-        """Replace, for so long, the members that give an array's values; in every thread."""
+        """During the block, replace the members that give an array's values; in every thread."""
         value, dlpack, pointer, entry, entries = (vars(ArrayImpl)[name] for name in _MEMBERS)
 
         def read(array: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Cases by hand: the functions used most of those that no shipped test gives, judged by NumPy.
+"""Handwritten cases, judged by NumPy, for the most used functions without a shipped test.
 
 ``portolan catalogue coverage`` counts their uses. Importing this imports no framework.
 """

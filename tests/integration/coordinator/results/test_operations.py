@@ -21,7 +21,7 @@ FAILED = "aten::failed"
 
 @pytest.fixture
 async def outcomes(connection: asyncpg.Connection[Any]) -> list[dict[str, Any]]:
-    """Outcomes of every kind: where one fell back, ``MOVED`` ran on the host; every other failure is at ``FAILED``."""
+    """Outcomes of every kind. Fallbacks ran ``MOVED`` on the host; all other failures are at ``FAILED``."""
     await store(connection, draw_outcomes(random.Random(1), 2, 2), 2, 2)
     await connection.execute(
         "update outcomes set proof = $1 where verdict = 'passed' and placement = 'fell_back'",

@@ -1,4 +1,4 @@
-"""Pruning: the files lose the cases that are none any more, and nothing else."""
+"""Pruning removes from the files the cases that no longer qualify, and nothing else."""
 
 from __future__ import annotations
 
