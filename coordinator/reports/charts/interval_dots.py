@@ -111,7 +111,7 @@ def _share_dots(pairs: tuple[str, ...], parts: tuple[str, ...], axis_title: str)
 
 @chart_of_rows
 def _ratio_dots(pairs: tuple[str, ...], low: float, high: float) -> AnyChart:
-    """Above the dashed line, the other device is slower."""
+    """The dashed line marks a ratio of 1: both devices take as long."""
     axis = logarithmic("times as long (geometric mean", low, high, tickCount=6)
     y = alt.Y("pair:N", title=None, sort=list(pairs))
     equal = (

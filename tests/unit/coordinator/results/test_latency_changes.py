@@ -307,7 +307,7 @@ def test_more_waiting_never_makes_a_change_of_none(
 
 @given(levels)
 def test_the_halves_of_a_campaign_bound_what_it_reports(runs: list[float]) -> None:
-    """A change by no more than that between a campaign and one like it counts for none."""
+    """No change between two campaigns counts if it is within the difference between the halves of one."""
     halves = between_halves(campaign(runs))
     assert halves is not None
     assert halves >= 1
