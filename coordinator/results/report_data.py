@@ -128,7 +128,7 @@ class ReportData:
     """A campaign as reports see it, with what it is set beside."""
 
     name: str
-    """In the column of sources: ``campaign 3``."""
+    """The name in the column of sources: ``campaign 3``."""
     targets: tuple[Target, ...]
     verdicts: tuple[FunctionVerdict, ...]
     latencies: tuple[FunctionLatencies, ...]

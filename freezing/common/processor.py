@@ -41,7 +41,7 @@ def _largest_share(tolerance: Tolerance, result: Array, reference: Array) -> flo
 
 
 def is_other(tolerance: Tolerance, results: Sequence[Leaf], references: Sequence[Array]) -> bool:
-    """Whether a real result that was computed in other steps takes too much of its tolerance, or is no number."""
+    """Whether a result computed in other steps uses up too much of its tolerance, or has another NaN or infinity."""
     pairs = [
         (one, other) for one, other in zip(results, references) if other.dtype.kind == one.values.dtype.kind == "f"
     ]

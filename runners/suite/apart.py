@@ -80,7 +80,7 @@ def _names_of(nodes: Iterable[ast.AST]) -> Iterator[str]:
 
 
 class _Expressions:
-    """The functions that expressions of a statement become: their names tell statements apart."""
+    """The functions made from the expressions of a statement; the statement's number is part of their names."""
 
     def __init__(self, place: int) -> None:
         self._place = place

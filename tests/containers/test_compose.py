@@ -30,7 +30,7 @@ def project(docker: list[str], images: None, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture(autouse=True)
 def _heal(project: Composed) -> None:
-    """What one test broke on purpose has healed before the next begins."""
+    """Wait until the containers have recovered from the previous test."""
     project.wait_online("hazards")
 
 

@@ -49,7 +49,9 @@ class Operations(Protocol):
         """The sum of all numbers, as an array of no dimension on the device."""
 
     def entry(self, x: Any, place: int) -> Any:
-        """One number picked out of an array, in the framework's usual way; it stays on the device if that does."""
+        """One number from an array, picked in the framework's usual way; it stays on the device if the framework keeps
+        it there.
+        """
 
     def entries(self, x: Any) -> list[Any]:
         """The array's numbers as Python iterates over them."""

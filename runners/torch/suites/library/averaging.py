@@ -47,7 +47,7 @@ for name, both_rates, options in (
 
 
 def follow_two_schedules(context: Context, values: Any, gradient: Any) -> Callable[[], Any]:
-    """Two steps of descent, the second by the second of two schedules."""
+    """Two steps of descent; the second one uses the second of two schedules."""
     from torch.optim.lr_scheduler import ConstantLR, ExponentialLR
 
     def sequence(optimizer: Any) -> Any:

@@ -16,7 +16,7 @@ PROBED = [clause for clause in CLAUSES if clause.level is Level.probe]
 
 
 def report(**results: Result) -> ConformanceReport:
-    """All passed but these; their ids with two underscores for the point."""
+    """A report in which all clauses passed except these; in their names, two underscores stand for the dot."""
     results_by_id = {id.replace("__", "."): result for id, result in results.items()}
     return ConformanceReport(
         url="http://gpu-box:8790",

@@ -1,4 +1,4 @@
-"""A timed case has the host to itself, among cases of this host, from its first input to its last check."""
+"""From its first input to its last check, a timed case runs alone among the cases of its host."""
 
 from __future__ import annotations
 
