@@ -7,7 +7,6 @@ import numpy as np
 from freezing.tensorflow.recipe import Array, recipe
 
 ONE = "image images x input value"
-BOXES = "boxes bounding_boxes"
 
 
 def boxes() -> Array:
