@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from importlib import metadata
 from typing import TYPE_CHECKING, Protocol, cast
 
-from protocol.function_names import did_you_mean
 from runners.errors import UnknownFrameworkError
 from runners.jax import FRAMEWORK as JAX
 from runners.suite.framework import Framework, SparedPackages
@@ -97,7 +96,8 @@ def packages_to_spare(framework: str, device: str = "", whole: bool = False) -> 
 
 def unknown_device(framework: str, device: str, devices: Sequence[str]) -> UnknownFrameworkError:
     """The error for a device that is none of the framework's ``devices``."""
-    hint = did_you_mean(device, devices) or ";"
+    close = difflib.get_close_matches(device, devices, n=1)
+    hint = f"; did you mean {close[0]}?" if close else ";"
     return UnknownFrameworkError(
         f"framework {framework!r} has no device {device!r}{hint} it has {', '.join(devices)}, and "
         f"'portolan-runner setup {framework} --with PACKAGE' adds what a package brings"
