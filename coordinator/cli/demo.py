@@ -310,9 +310,8 @@ def demo(
             else:
                 results, last_lines = _chart_elsewhere(url.rstrip("/"), selected_targets, work, board)
     except KeyboardInterrupt:
-        here = f"the data stay in {directory.path}; the next demo starts over"
-        elsewhere = f"the campaign continues at {url}; the next demo cancels it"
-        print(f"interrupted; {here if url is None else elsewhere}", file=sys.stderr)
+        if url is None:
+            print(f"interrupted; the data stay in {directory.path}; the next demo starts over", file=sys.stderr)
         raise
     out = console()
     _print(*results, out, whole=whole)
@@ -378,15 +377,31 @@ def _chart_here(
 
 
 def _chart_elsewhere(url: str, targets: Sequence[str] | None, work: Work, board: Board) -> tuple[Results, list[str]]:
-    """Return the results, and the lines with which the demo closes."""
+    """Return the results, and the lines with which the demo closes.
+
+    Raises ``CoordinatorAwayError`` at once if no coordinator answers: before the first answer, no campaign can be lost.
+    """
     with Client(url, find_token(url, DataDirectory())) as client:
+        client.whoami()
+        board.say(f"charting at {url}; Ctrl-C stops the demo")
         demo = Demo(client, board, work)
-        demo.drive(demo.chart(targets))
-        campaign = demo.campaign
-        assert campaign is not None, "it was submitted, or an error was raised"
-        results_line = f"  {_program()} results {campaign} --url {url}   every failure"
-        login_line = f"  {_program()} login --link {url}   a link that signs a browser in"
-        return demo.results(campaign), ["To look further:", results_line, login_line]
+        try:
+            demo.drive(demo.chart(targets))
+            campaign = demo.campaign
+            assert campaign is not None, "it was submitted, or an error was raised"
+            results = demo.results(campaign)
+        except KeyboardInterrupt:
+            board.say(_what_continues(demo.campaign, url))
+            raise
+    results_line = f"  {_program()} results {campaign} --url {url}   every failure"
+    login_line = f"  {_program()} login --link {url}   a link that signs a browser in"
+    return results, ["To look further:", results_line, login_line]
+
+
+def _what_continues(campaign: int | None, url: str) -> str:
+    if campaign is None:
+        return "interrupted; no campaign was submitted"
+    return f"interrupted; campaign {campaign} continues at {url}; the next demo cancels it"
 
 
 def _by_framework(targets: Iterable[str]) -> dict[str, list[str]]:

@@ -1,17 +1,22 @@
-"""Ctrl-C while a demo times what runs: the timing ends, and the chart is shown as at the end."""
+"""A demo at another coordinator that is interrupted, or that finds no coordinator there."""
 
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from coordinator.cli import INTERRUPTED
+from coordinator.cli.outage_watch import GIVE_UP_S
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.registration.listing_runner import ListingRunner, cases
 from tests.portolan_process import Portolan, Up
+
+NOBODY = "http://127.0.0.1:9"
 
 
 class UntimedRunner(ListingRunner):
@@ -40,3 +45,21 @@ def test_the_timing_ends_and_the_chart_is_shown(demo: Up, coordinator: Coordinat
     assert "bay.reef" in after
     (campaign,) = coordinator.http.get("/campaigns").json()["campaigns"]
     assert campaign["state"] == "cancelled"
+
+
+def test_a_demo_that_waits_for_a_runner_says_that_no_campaign_was_submitted(
+    coordinator: CoordinatorProcess, tmp_path: Path
+) -> None:
+    before = coordinator.http.get("/campaigns").json()["campaigns"]
+    demo = Portolan(tmp_path, PORTOLAN_URL=coordinator.url).demo("--url", coordinator.url, "--targets", "reef/cpu")
+    demo.wait_says("waiting for the runners of reef/cpu")
+    assert demo.stop(signal.SIGINT) == INTERRUPTED, demo.said
+    assert "interrupted; no campaign was submitted" in demo.said
+    assert coordinator.http.get("/campaigns").json()["campaigns"] == before
+
+
+def test_a_coordinator_that_is_not_there_is_not_waited_for(tmp_path: Path) -> None:
+    began = time.monotonic()
+    message = Portolan(tmp_path).refused("demo", "--url", NOBODY)
+    assert f"no coordinator answers at {NOBODY}" in message
+    assert time.monotonic() - began < GIVE_UP_S / 10
