@@ -84,7 +84,8 @@ def assess(
     data: Annotated[
         Path | None,
         typer.Option(
-            help="A file of outcomes from `portolan evidence`; default: your coordinator's, else the shipped ones."
+            help="A file of outcomes from `portolan evidence`, or `shipped` for those that ship with Portolan; "
+            "default: your coordinator's, else the shipped ones."
         ),
     ] = None,
     format: Annotated[Format, typer.Option(help="Output format.")] = "text",

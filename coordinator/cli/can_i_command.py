@@ -23,7 +23,10 @@ def can_i(
     function: Annotated[str, typer.Argument(metavar="FUNCTION", help="Its public dotted name: torch.multinomial.")],
     on: Annotated[str, typer.Option("--on", metavar="TARGET", help="Where it is to run, such as torch/xla.")],
     dtype: Annotated[str | None, typer.Option(metavar="DTYPE", help="Only for this type, such as float16.")] = None,
-    data: Annotated[Path | None, typer.Option(help="A file of evidence, as `portolan evidence` writes it.")] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="A file of `portolan evidence`, or `shipped` for the evidence that ships with Portolan."),
+    ] = None,
     as_json: AsJson = False,
     url: Url = None,
     data_dir: DataDir = None,

@@ -28,7 +28,10 @@ def publish(
     ],
     bundles: Annotated[list[Path] | None, typer.Argument(metavar="BUNDLE…", help="Files of `portolan-runner`.")] = None,
     on: Annotated[str, typer.Option("--on", metavar="TARGET", help="Only these targets, such as torch/*.")] = "*/*",
-    data: Annotated[Path | None, typer.Option(help="A file of evidence, as `portolan evidence` writes it.")] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="A file of `portolan evidence`, or `shipped` for the evidence that ships with Portolan."),
+    ] = None,
     signers: Annotated[
         Path | None, typer.Option(help="Take only bundles that a key of this file of allowed signers signed.")
     ] = None,

@@ -172,6 +172,14 @@ def test_the_evidence_of_a_coordinator_that_nobody_named_is_said_to_be_its(
     ), text
 
 
+def test_the_evidence_that_ships_can_be_named_beside_a_coordinator(tmp_path: Path, project: Path) -> None:
+    portolan = Portolan(tmp_path / "data", PORTOLAN_URL="http://127.0.0.1:9")
+    arguments = ("--on", "torch/xla", "--data", "shipped")
+    assert "(evidence ships with Portolan)" in portolan.call("can-i", FINE, *arguments).stdout
+    assert "ships with Portolan" in portolan.ask("assess", str(project), *arguments)
+    assert "no coordinator answers" in portolan.refused("can-i", FINE, *arguments[:2])
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
