@@ -53,6 +53,7 @@ async def suite_names(connection: AsyncConnection) -> list[str]:
 
 async def offers(connection: AsyncConnection, suite: str, targets: Sequence[TargetName]) -> list[SuiteOffer]:
     """For each target, the newest revision of the suite that a live runner of it serves."""
+    # The revision that was stored last has the largest id.
     rows = await connection.execute(
         text("""
         SELECT r.target_id, max(s.id) AS suite_id
@@ -126,6 +127,7 @@ async def find_submission(connection: AsyncConnection, submission: Submission) -
     return None if row is None else (row.campaign_id, row.request_sha256 == submission.request_sha256)
 
 
+# Jobs get their ids in the order of the cases, because a claim takes jobs of one priority by their ids.
 _JOBS = text("""
 INSERT INTO jobs (campaign_id, target_id, case_id, run, priority)
 SELECT :campaign, :target, c.id, :run, :priority
@@ -240,6 +242,7 @@ async def unfinished_jobs(connection: AsyncConnection, created_by: str | None) -
         text("SELECT pg_advisory_xact_lock(hashtext('portolan submissions'), hashtext(:user))"),
         {"user": created_by or ""},
     )
+    # IS NOT DISTINCT FROM, because an anonymous submitter is NULL, which equals nothing.
     result = await connection.execute(
         text("""
         SELECT coalesce(sum(t.total - t.done - t.cancelled), 0)::int8
@@ -415,6 +418,7 @@ async def cancel_targets(connection: AsyncConnection, campaign_id: int, target_i
 
     If nothing is left, it ends: done if a target was charted to its end, else cancelled.
     """
+    # Locked, so that no finish completes the campaign before the last statement here.
     result = await connection.execute(
         text("SELECT 1 FROM campaigns WHERE id = :id AND state = 'running' FOR UPDATE"), {"id": campaign_id}
     )
@@ -435,6 +439,7 @@ async def cancel_targets(connection: AsyncConnection, campaign_id: int, target_i
 
 async def _cancel_jobs(connection: AsyncConnection, campaign_id: int, target_ids: Sequence[int] | None) -> None:
     """Cancel the jobs that are not done, on these targets or on all."""
+    # Locked in the order of ids, so that two cancellations wait for each other instead of deadlocking.
     await connection.execute(
         text("""
         WITH chosen AS (

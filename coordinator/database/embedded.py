@@ -181,6 +181,7 @@ class EmbeddedPostgres:
                 f"create database {DATABASE}\n",
             )
             (making / "cluster").rename(cluster)
+            # Otherwise a power failure could undo the rename.
             _sync_folder(self.directory)
         finally:
             shutil.rmtree(making, ignore_errors=True)
@@ -198,6 +199,7 @@ class EmbeddedPostgres:
             timeout=INITDB_LIMIT_S,
             check=False,
         )
+        # In single-user mode, PostgreSQL ends with 0 after a statement that failed.
         if process.returncode or "ERROR:" in process.stderr:
             raise DatabaseError(
                 f"PostgreSQL could not create its database in {self.directory}: {_complaint(process.stderr)}"
@@ -205,6 +207,7 @@ class EmbeddedPostgres:
 
     def _serve(self, cluster: Path, programs: Path, account: Account, installation: PostgresInstallation) -> None:
         output: str | None = ""
+        # Another program may take the free port before the server does.
         for _ in range(3):
             port = _free_port(self.directory / "port")
             output = self._spawn(cluster, programs, account, port)
@@ -353,6 +356,7 @@ def _free_port(port_file: Path) -> int:
     with contextlib.suppress(FileNotFoundError, ValueError):
         port = int(port_file.read_text())
         with socket.socket() as probe:
+            # As PostgreSQL does: connections to the previous server may still be in TIME_WAIT.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             with contextlib.suppress(OSError, OverflowError):
                 probe.bind(("127.0.0.1", port))

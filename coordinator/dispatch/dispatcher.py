@@ -82,6 +82,7 @@ class Dispatcher:
             # Sessions end before the outcome writer, so that no report comes after its last batch.
             await end(*others)
             await end(*(task for _, task in self._sessions.values()), *self._lingering.values())
+            # The writer stores the rest before it ends, and a second cancellation in that time would lose it.
             await end(writer, again_s=2 * self._times.longest_store_retry_s)
             await self._safely(self._disown)
 
@@ -127,6 +128,7 @@ class Dispatcher:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._times.poll_s):
                     await self._announced.wait()
+            # Cleared before the work is read: an announcement during the query causes another look.
             self._announced.clear()
             pulse.due_within(self._turn_within_s)
             if await self._safely(self._offer_work):
@@ -218,6 +220,7 @@ class Dispatcher:
         before = dict(self._sessions)
         async with self._pools.ownership.begin() as connection:
             ours = await ownership.renew(connection, list(before), self._identity, self._times)
+        # Another coordinator may serve these now, and two sessions would read one stream of events.
         for runner_id in before.keys() - ours:
             if self._sessions.get(runner_id) != before[runner_id]:
                 continue

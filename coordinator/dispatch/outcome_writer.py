@@ -107,6 +107,7 @@ class OutcomeWriter:
             self._taken_on[cursor.runner_id] = cursor
 
     def _is_new(self, cursor: Cursor) -> bool:
+        # No number to compare: an outcome that the coordinator made, or a line whose number cannot be read.
         if cursor.n == 0:
             return True
         latest = self._taken_on.get(cursor.runner_id)
@@ -123,6 +124,7 @@ class OutcomeWriter:
                 await self._store_next(BATCH)
                 self._pulse.rest()
         except asyncio.CancelledError:
+            # The rest is stored before the stop, but an outage of the database must not delay the stop for ever.
             if self._reports:
                 await asyncio.wait_for(self._store_next(len(self._reports)), self._times.longest_store_retry_s)
             raise
@@ -212,6 +214,7 @@ class OutcomeWriter:
         attempt_finishes = [finish for finish, _ in first.values()]
         ending = {key.job for key in first}
         starts = (report.key for report in batch if report.row is None and not report.late and report.key is not None)
+        # A finish sets the time of the start as well.
         started_keys = [key for key in starts if key.job not in ending]
         completed_ids: list[int] = []
         async with self._transaction() as connection:
@@ -247,6 +250,7 @@ class OutcomeWriter:
         try:
             async with self._connection.begin():
                 yield self._connection
+        # A cancellation too may come in the middle of a statement and leave the connection unusable.
         except BaseException:
             await self._disconnect()
             raise

@@ -79,6 +79,7 @@ def open_campaigns(which: str) -> str:
      WHERE {which} AND c.state = 'running'"""
 
 
+# ARRAY makes PostgreSQL choose the jobs once. It may evaluate a plain subquery again and lock more than the limit.
 # The runners of a target share its remaining jobs, whether they are idle or not. Jobs that a runner has refused go
 # last, so that it still runs the others.
 _CLAIM = text(f"""
@@ -172,6 +173,8 @@ UPDATE attempts a SET started_at = now() FROM begun
 """)
 
 
+# A batch is stored again if the connection broke after the commit, so a cursor never goes back. The boot is compared
+# because a restarted runner numbers its events from 1.
 _CURSORS = text("""
 UPDATE runners r SET cursor = x.n, last_seen = now()
   FROM unnest(CAST(:c_runner AS int[]), CAST(:c_boot AS text[]), CAST(:c_n AS bigint[])) x (runner_id, boot_id, n)

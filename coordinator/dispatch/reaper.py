@@ -17,6 +17,7 @@ from coordinator.dispatch import queue
 from coordinator.dispatch.leases import Key
 from coordinator.registry.ownership import QUARANTINED
 
+# A lease that ends too far ahead was made before the clock of the database went back.
 # A runner with a session, or about to get one, is skipped: its session learns what happened to its jobs.
 _ABANDONED = text(f"""
 SELECT j.id, j.attempt, j.token FROM jobs j JOIN runners r ON r.id = j.runner_id

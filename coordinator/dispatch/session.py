@@ -360,6 +360,7 @@ class RunnerSession:
         """Send DELETEs concurrently with other instructions, so that no POST waits for them."""
         while True:
             keys = await self._stops.take(STOPS_AT_ONCE)
+            # Wait for all answers before an error ends the session, so that no DELETE goes on without it.
             answers = await asyncio.gather(*(self._stop(key, client) for key in keys), return_exceptions=True)
             for answer in answers:
                 if isinstance(answer, BaseException):
@@ -423,6 +424,7 @@ class RunnerSession:
                 by_suite[job.suite_id].append(job)
         self._feed(PostingEvent(time.monotonic(), tuple(job.key for jobs in by_suite.values() for job in jobs)))
         for suite_id, jobs in by_suite.items():
+            # The runner may have stopped serving the suite: it answers a suite without a name with unknown_case.
             name, revision = self.runner.suites.get(suite_id, ("", ""))
             # Encode all at once: validating the messages one by one takes ten times as long.
             batch = JobBatch.model_validate(
@@ -440,6 +442,7 @@ class RunnerSession:
     async def _record_own_outcome(self, row: FinishedJob, keys: Sequence[Key]) -> None:
         """Store an outcome that the coordinator made for one of these attempts."""
         (key,) = [key for key in keys if (key.job, key.attempt) == (row.job_id, row.attempt)]
+        # Number 0 moves no cursor, because no event of the runner is behind this outcome.
         cursor = Cursor(self.runner.id, self.runner.boot_id, 0)
         await self._writer.write([RunnerReport(cursor, key, row, None, self._on_stored)])
 

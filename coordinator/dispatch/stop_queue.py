@@ -18,6 +18,7 @@ class StopQueue:
         self._emptied.set()
 
     def put(self, key: Key) -> None:
+        # Its DELETE is on the way already.
         if key not in self._taken:
             self._waiting[key] = None
             self._arrived.set()

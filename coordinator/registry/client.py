@@ -96,6 +96,7 @@ class RunnerClient:
 
     async def catalogue(self) -> Catalogue:
         body = await self._read("GET", "/v1/catalogue", most=MAX_BODY)
+        # In a thread, because a catalogue may have very many cases, and the event loop serves other runners meanwhile.
         return await asyncio.to_thread(self._parse, Catalogue, body)
 
     async def post(self, batch: JobBatch) -> JobReceipts:

@@ -34,6 +34,7 @@ from protocol.enrolment import Enrolment
 from protocol.enrolment_tokens import EnrolmentToken
 from protocol.runner import RunnerInfo
 
+# The registrations may change while the runner is probed; then the decision is made again from the new ones.
 TRIES = 3
 SUPERSEDED = "another runner answers at its URL"
 

@@ -53,6 +53,7 @@ async def store_target(connection: AsyncConnection, info: RunnerInfo, *, registe
         if registering
         else new.on_conflict_do_nothing(index_elements=list(key))
     )
+    # DO NOTHING returns no row for a target that is there.
     target_id = (await connection.execute(new.returning(targets.c.id))).scalar_one_or_none()
     if target_id is None:
         target_id = (await connection.execute(select(targets.c.id).filter_by(**key))).scalar_one()
@@ -202,6 +203,7 @@ async def find_runner(connection: AsyncConnection, url: str, boot_id: str) -> in
     result = await connection.execute(
         select(runners.c.id)
         .where(or_(runners.c.url == url, runners.c.boot_id == boot_id), runners.c.state != "removed")
+        # False sorts first: the runner at this URL goes before one with this boot.
         .order_by(runners.c.url != url, runners.c.id)
         .limit(1)
     )
@@ -219,7 +221,10 @@ async def find_twin(connection: AsyncConnection, boot_id: str, runner_id: int | 
     """Another registration than this one, not removed, that has this boot."""
     result = await connection.execute(
         select(runners.c.id, runners.c.name, runners.c.url, runners.c.secret).where(
-            runners.c.boot_id == boot_id, runners.c.state != "removed", runners.c.id != (runner_id or 0)
+            # No registration has the id 0, so a new one excludes none.
+            runners.c.boot_id == boot_id,
+            runners.c.state != "removed",
+            runners.c.id != (runner_id or 0),
         )
     )
     row = result.first()

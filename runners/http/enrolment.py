@@ -117,6 +117,7 @@ async def enrol(options: EnrolmentOptions, listening: Address, access: Access, s
             enrolment = await _in_thread(partial(_request, options, listening, access.propose()))
         except UnansweredError as error:
             now, wait_s = f"not enrolled yet: {error}; trying again", pause_s * random.uniform(0.5, 1)
+            # The random part keeps runners that wait for one coordinator from asking at the same moment.
             pause_s = min(pause_s * 2, options.longest_pause_s)
         else:
             access.adopt(enrolment.secret)

@@ -102,6 +102,7 @@ class Service:
                 status = JobStatus.unknown_case
             else:
                 task = Task(job, batch.suite, function)
+                # The tasks of this batch are submitted after the loop, so they are not in the queue yet.
                 status = self.attempts.answer(task, queue_length + len(tasks))
                 if status is JobStatus.queued:
                     older = self.attempts.add(task)
@@ -201,6 +202,7 @@ def build(service: Service) -> FastAPI:
     )
     async def events(boot_id: str, after: Annotated[int, Query(ge=0, le=LARGEST)]) -> Response:
         service.require_boot(boot_id)
+        # Checked before the answer begins: once its status is sent, an error could only cut the stream.
         service.log.after(after)
         return StreamingResponse(service.events(after), media_type=NDJSON)
 
