@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from protocol.limits import MAX_RUNNING, AttemptNumber, Count, EventNumber, LongText, Name, Seconds, Total
+from protocol.limits import MAX_RUNNING, AttemptNumber, Count, EventNumber, Name, Seconds, Total
 from protocol.model import Message
 from protocol.outcomes import Outcome
 
@@ -58,10 +58,3 @@ class Acknowledgement(Message):
 
     boot_id: Name
     n: Total
-
-
-class BootMismatch(Message):
-    """The body of a 409: the caller's boot id is not that of the running boot."""
-
-    boot_id: Name
-    detail: LongText
