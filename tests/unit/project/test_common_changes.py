@@ -65,3 +65,23 @@ def test_a_suite(checkout: Checkout) -> None:
     )
     assert checkout.run("-c", suites).split() == ["off", "jax.numpy.sum/row"]
     assert len(checkout.changes()) == files_of("A suite")
+
+
+def test_another_way_to_sign_in(checkout: Checkout) -> None:
+    request = (
+        "import asyncio; from tests.unit.coordinator.access.test_middleware import CHANGE, Application, ask; "
+        "application = Application(); headers = [(b'x-remote-user', b'ada')]; "
+        "status, _ = asyncio.run(ask(application, 'POST', CHANGE, headers=headers)); "
+        "print(status, *(caller.name for caller in application.callers))"
+    )
+    assert checkout.run("-c", request).split() == ["401"]
+    credentials = "        bearer, session = _credentials(headers, cookie)\n"
+    checkout.replace(
+        "coordinator/access/identifier.py",
+        credentials,
+        '        if (user := dict(headers).get(b"x-remote-user")) is not None:\n'
+        '            return Caller(user.decode(), Role.submitter, "token")\n'
+        f"{credentials}",
+    )
+    assert checkout.run("-c", request).split() == ["200", "ada"]
+    assert len(checkout.changes()) == files_of("Another way to sign in")
