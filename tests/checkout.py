@@ -67,8 +67,12 @@ def copy_project(folder: Path) -> Iterator[Checkout]:
     shutil.rmtree(folder / "copy")
 
 
-def files_of(change: str) -> int:
-    """The number of files that CONTRIBUTING.md gives for a common change, without fixtures and generated tables."""
-    sentence = re.search(rf"^\*\*{change}\*\*: (\d+) file", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
+def files_of(change: str, words: str = " file") -> int:
+    """The number of files that CONTRIBUTING.md gives for a common change, without fixtures and generated tables.
+
+    ``words`` follow the number; a change of two kinds has a number for each.
+    """
+    pattern = rf"^\*\*{change}\*\*: (?:.*, )?(\d+){words}"
+    sentence = re.search(pattern, (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
     assert sentence is not None
     return int(sentence[1])
