@@ -1,7 +1,4 @@
-"""Pausing Python's garbage collection while it would disturb a measurement or waste time. Standard library only.
-
-Standard library only.
-"""
+"""Pausing Python's garbage collection while it would disturb a measurement or waste time. Standard library only."""
 
 from __future__ import annotations
 

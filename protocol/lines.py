@@ -22,6 +22,7 @@ class LineReader:
     def feed(self, chunk: bytes) -> list[bytes]:
         """Return the lines that this chunk completes, without their ends. Raises ``EndlessLineError``."""
         *lines, self._rest = (self._rest + chunk).split(b"\n")
+        # Only the rest is bounded: a whole line is no longer than the rest before it and one chunk.
         if len(self._rest) > self._limit:
             raise EndlessLineError
         return lines

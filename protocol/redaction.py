@@ -69,6 +69,7 @@ def mask(text: str, secrets: Iterable[str]) -> str:
 def mask_tail(text: str, secrets: Iterable[str]) -> str:
     """The end of a longer text, without the possible rest of a secret that was cut in two."""
     for secret in secrets:
+        # Three letters or fewer reveal little, and would match by chance too often.
         rest = next((n for n in range(len(secret) - 1, 3, -1) if text.startswith(secret[-n:])), 0)
         if rest:
             text = MASK + text[rest:]

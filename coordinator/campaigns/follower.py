@@ -85,6 +85,7 @@ class Follower:
             self._watchers[who] -= 1
             self._watchers += Counter()  # without those that watch nothing
             topic.watchers -= 1
+            # After an outage or a deletion, another topic may have taken its place.
             if not topic.watchers and self._topics.get(campaign_id) is topic:
                 del self._topics[campaign_id]
 

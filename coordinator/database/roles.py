@@ -118,6 +118,7 @@ def become_owner(connection: Connection) -> str | None:
     user, superuser, creates_roles = connection.execute(_SELF).one()
     if superuser or creates_roles:
         try:
+            # A savepoint: after a missing privilege, the transaction goes on with the role that it has.
             with connection.begin_nested():
                 make(connection, {})
                 connection.exec_driver_sql(f"SET LOCAL ROLE {MIGRATION}")

@@ -50,6 +50,7 @@ MAX_AHEAD = 512
 gets as many: a POST, a claim and a finish cost nearly the same however many jobs share them."""
 MAX_CLAIM = 256
 """Half of it, so that one batch is claimed while the previous one runs."""
+# So that a runner does not wait for a round trip after each job.
 MIN_AHEAD = 4
 PLENTY = 64
 """Only a runner that finishes tens of jobs a second gets this many, and not at the end of a campaign."""
@@ -203,6 +204,7 @@ class RunnerState:
             return []
         started_keys = tuple(lease.key for lease in leases if lease.started) or (leases[0].key,)
         waiting = tuple(lease.key for lease in leases if lease.key not in started_keys)
+        # One restart may have any reason; with a second before a job is finished, the runner pauses.
         self.strikes += 1
         out: list[Instruction] = [Lose(started_keys, "restarted")]
         if waiting:
@@ -219,6 +221,7 @@ class RunnerState:
             self._drained = True
             self._last_claim = None  # it says nothing of how fast the runner is
             return []
+        # The claim was under way when the runner went. Nothing was posted, so no job is counted as lost.
         if not self.online or self.serves_another:
             return [GiveBack(tuple(lease.key for lease in leases), "the runner went offline")]
         for lease in leases:
@@ -247,6 +250,7 @@ class RunnerState:
     def _on_posted(self, event: PostedEvent) -> list[Instruction]:
         for key in event.accepted:
             flight = self._flights.get(key)
+            # Its start may have arrived before the answer to the POST.
             if flight is not None and flight.phase == "claimed":
                 flight.phase = "posted"
         refused_keys = tuple(key for key in event.refused if self._flights.pop(key, None))
@@ -351,6 +355,7 @@ class RunnerState:
                 flight.absent_since = None
             elif flight.absent_since is None:
                 flight.absent_since = now
+        # The first heartbeat has shown whether the runner still has jobs of another installation.
         was_cautious, self.cautious = self.cautious, False
         missing_keys = [key for key, flight in self._flights.items() if flight.absent_s(now) > self.times.absent_s]
         started_keys = tuple(key for key in missing_keys if self._flights[key].phase == "started")
@@ -369,6 +374,7 @@ class RunnerState:
         if flight.started_at is None:
             flight.phase, flight.started_at = "started", now - min(elapsed_s, flight.lease.timeout_s)
         flight.elapsed_s = elapsed_s
+        # A wait only grows, whatever a runner reports, so that no deadline comes nearer.
         flight.waited_s = max(flight.waited_s, waited_s)
 
     def _on_disconnected(self, reason: str, fruitless: bool) -> list[Instruction]:
