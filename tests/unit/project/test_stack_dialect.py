@@ -10,6 +10,7 @@ import pytest
 
 from scripts import stack
 
+PAGE = (Path(__file__).parents[3] / "docs/how-to/run-on-several-machines.md").read_text()
 RUNNER: dict[str, Any] = {
     "image": "portolan/jax-cpu",
     "command": None,
@@ -104,3 +105,9 @@ def test_what_waits_for_a_node_is_said_once_for_each_label() -> None:
         "torch-cpu, jax-cpu waits for a node: docker node update --label-add portolan.cpu=true NODE"
     ]
     assert stack.waiting(services, [{"portolan.database": "true"}, {"portolan.cpu": "true"}]) == []
+
+
+def test_what_waits_for_a_node_is_said_as_the_how_to_shows() -> None:
+    placement = {"constraints": ["node.labels.portolan.tensorflow-cpu == true"]}
+    (line,) = stack.waiting({"tensorflow-cpu": {"deploy": {"placement": placement}}}, [{"portolan.jax-cpu": "true"}])
+    assert f"\n{line}\n" in PAGE
