@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from coordinator.assess.findings import Assessment
-from coordinator.assess.sites import AssessedSource, Site
+from coordinator.assess.sites import AssessedSource, function_of
 from coordinator.assess.verdicts import SiteVerdict
 
 
@@ -34,11 +34,6 @@ def callers(assessment: Assessment, source: AssessedSource) -> tuple[CallingFunc
             paths[name][finding.verdict] = path
     functions = (CallingFunction(name, tuple(ways), min(ways.values(), key=len)) for name, ways in paths.items())
     return tuple(sorted(functions, key=lambda caller: (-len(caller.verdicts), len(caller.path), caller.name)))
-
-
-def function_of(site: Site, modules: Mapping[str, str]) -> str | None:
-    """The dotted name of the user's function that contains a site; None outside of functions."""
-    return f"{modules[site.path]}.{site.within}" if site.within and site.path in modules else None
 
 
 def _ways(starts: set[str], called_by: Mapping[str, set[str]]) -> dict[str, tuple[str, ...]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict, deque
 
-from coordinator.assess.sites import GuardKind, Site, Use
+from coordinator.assess.sites import AssessedSource, GuardKind, Site, Use, function_of
 from coordinator.assess.verdicts import Kind
 from coordinator.catalogue.usage.resolver import is_class
 
@@ -14,6 +15,7 @@ OTHER_DEVICE = "the code calls it only for another kind of device"
 IN_TESTS = "it is in the code's own tests"
 AT_SETUP = "it is in code that sets a module up, or reads or writes its state"
 PREPARES_DATA = "it is in code that prepares data, which runs on the host as a rule"
+EXPORTS = "it is in code that exports a model, which runs on the host as a rule"
 FOLDED = "a compiler makes it a constant of the program"
 
 _DEVICE_CALL = re.compile(
@@ -36,6 +38,7 @@ _DATA_CODE = re.compile(
     r"(?:^|/)(?:data|datasets?|\w*data_?loaders?|loaders?|preprocessing|tokenizers?)/"
     r"|(?:^|/)(?:data|datasets?|\w*data_?loaders?|data_utils|preprocess(?:ing)?)\.py$"
 )
+_EXPORT_CODE = re.compile(r"(?:^|/)(?:export|exporters?)(?:/|\.py$)|(?:^|/)exporter_\w+\.py$")
 _TRANSFORMS = re.compile(r"(?:^|/)\w*transforms?(?:/|\.py$)")
 """Where the callable classes prepare data; other classes there may be those of distributions."""
 _COSTS = frozenset({Kind.falls_back, Kind.slow})
@@ -73,22 +76,56 @@ def why_unreached(site: Site, device: str, *, has_default_device: bool, are_test
         return ON_HOST
     if are_tests_apart and is_test_code(site):
         return IN_TESTS
+    if _EXPORT_CODE.search(site.path):
+        return EXPORTS
     is_transform = _TRANSFORMS.search(site.path) is not None and site.within.endswith(".__call__")
     return PREPARES_DATA if is_transform or _DATA_CODE.search(site.path) else ""
 
 
-def why_cheap(kind: Kind, site: Site, device: str) -> str:
-    """The reason why a place costs little though the call runs on the host or is slow; empty if there is none."""
+def why_cheap(kind: Kind, site: Site, device: str, *, is_called_at_setup: bool = False) -> str:
+    """The reason why a place costs little though the call runs on the host or is slow; empty if there is none.
+    ``is_called_at_setup``: only code that sets modules up calls the function around it.
+    """
     if kind not in _COSTS:
         return ""
     if kind is Kind.slow and device == "xla" and site.function in _CONSTANTS:
         return FOLDED
-    method = site.within.rpartition(".")[2]
     # What is made or handed on there is used later: ``self.pool = nn.AdaptiveMaxPool2d(1)``.
     is_used_later = site.use is Use.named or is_class(site.function)
-    if not is_used_later and (site.is_at_setup or _SETUP_FUNCTION.fullmatch(method)):
+    if not is_used_later and (is_called_at_setup or is_setup_place(site)):
         return AT_SETUP
     return ""
+
+
+def is_setup_place(site: Site) -> bool:
+    """Whether a place is in a method that sets a module up, or in a function that reads or writes its state."""
+    return site.is_at_setup or _is_setup_function(site.within)
+
+
+def called_at_setup(source: AssessedSource) -> frozenset[str]:
+    """The user's private functions that nothing but code that sets modules up calls: ``self._rotations(size)`` in
+    ``__init__``. Programs may call public ones at any time.
+    """
+    called_by: dict[str, set[str]] = defaultdict(set)
+    for caller, callees in source.calls.items():
+        for callee in callees - {caller}:
+            called_by[callee].add(caller)
+    places = {function_of(site, source.modules) for site in source.sites if is_setup_place(site)}
+    set_up = {caller for caller in source.calls if caller in places or _is_setup_function(caller)}
+    helpers = set[str]()
+    waiting = deque(set_up)
+    while waiting:
+        for callee in source.calls.get(waiting.popleft(), ()):
+            is_private = callee.rpartition(".")[2].startswith("_")
+            if is_private and callee not in set_up and called_by[callee] <= set_up:
+                set_up.add(callee)
+                helpers.add(callee)
+                waiting.append(callee)
+    return frozenset(helpers)
+
+
+def _is_setup_function(path: str) -> bool:
+    return _SETUP_FUNCTION.fullmatch(path.rpartition(".")[2]) is not None
 
 
 def is_setup_method(method: str) -> bool:

@@ -30,7 +30,7 @@ from coordinator.assess.arguments import (
 from coordinator.assess.guards import asks_for_device, guard_of, guard_of_else, guard_of_handlers, one_line
 from coordinator.assess.host_arrays import anywhere, is_host_call, is_host_operation, is_move_to_host, on_host
 from coordinator.assess.knowledge import Knowledge
-from coordinator.assess.mentions import FileReading, Form, FunctionFact, Mention, Passed
+from coordinator.assess.mentions import GLOBAL, FileReading, Form, FunctionFact, Mention, Passed
 from coordinator.assess.operators import HOST_VALUES
 from coordinator.assess.sites import DeviceQuestion, Guard
 from coordinator.assess.values import (
@@ -622,14 +622,13 @@ class SiteResolver(Resolver):
                     self._note(Form.named, member, node)
                 return member
             case Symbol():
-                if owner.is_parameter and len(self.frameworks) == 1:
-                    self._use_parameter(owner, node.attr)
+                self._use_parameter(owner, node.attr, is_called=False)
                 if node.attr in self._knowledge.properties:
                     self._note(Form.read, owner, node, operator=node.attr)
                 return owner.extend(f".{node.attr}")
             case Method():
-                # ``x.at[index].set``: members of a member of an array are spoken of by its name.
-                return owner
+                # ``x.at[index].set``: members of this member of an array are spoken of by its name.
+                return OTHER if owner.owner.is_array and owner.name != "at" else owner
             case Elements() if node.attr in ("values", "indices"):
                 return owner.of
             case Builtin():
@@ -640,16 +639,25 @@ class SiteResolver(Resolver):
             case _:
                 return super()._member(owner, node, outer)
 
-    def _use_parameter(self, parameter: Symbol, member: str) -> None:
-        """Treat a parameter as an array if the function uses a member that only arrays have."""
+    def _use_parameter(self, owner: Binding, member: str, *, is_called: bool) -> None:
+        """Treat a parameter as an array if the function uses a member that only arrays have.
+
+        A method has to be called: ``measurement.cov`` is a number or an array that something else keeps.
+        """
+        if not (isinstance(owner, Symbol) and owner.is_parameter and len(self.frameworks) == 1):
+            return
         (root,) = self.frameworks
         is_plain_property = member in ("shape", "dtype", "device", "ndim")
-        if is_plain_property or self._knowledge.told_by_name(member, root):
-            self._facts.parameters.setdefault(parameter.path, root)
+        is_used_so = is_called or member in self._knowledge.properties
+        if is_plain_property or (is_used_so and self._knowledge.told_by_name(member, root)):
+            self._facts.parameters.setdefault(owner.path, root)
 
     def _call(self, node: ast.Call) -> Binding:
         callee = self._value(node.func, outer=False)
         self._ask(node)
+        if isinstance(callee, Symbol):
+            owner, _, member = callee.path.rpartition(".")
+            self._use_parameter(Symbol(owner), member, is_called=True)
         if isinstance(callee, Builtin) and callee.name in _KIND_QUESTIONS:
             with self._calls_alone():
                 self._arguments(node)
@@ -669,19 +677,29 @@ class SiteResolver(Resolver):
         dtypes = dtypes_of((*positional, *keywords.values(), callee.owner if isinstance(callee, Method) else None))
         if isinstance(callee, Items | Elements) and isinstance(node.func, ast.Attribute):
             self._grow(node.func, positional)
-        if callee is None and isinstance(node.func, ast.Attribute) and self._is_told_by_name(node.func.attr):
-            self._note(Form.called, Symbol(f"?.{node.func.attr}"), node, call=call, dtypes=dtypes)
+        is_of_global = self._is_of_global(node.func)
+        if callee is None and self._is_told_by_name(node.func) and not is_of_global:
+            self._note(Form.called, Symbol(f"?.{node.func.attr}"), node, call=call, dtypes=dtypes)  # type: ignore[attr-defined]
         is_on_host = is_host_call(callee, call, positional, keywords, is_cast=dtype is not None)
         if isinstance(callee, str | Method | Thing | Symbol | Alternatives | Elements):
-            self._note(Form.called, callee, node, call=call, dtypes=dtypes, is_on_host=is_on_host)
+            operator = GLOBAL if is_of_global else ""
+            self._note(Form.called, callee, node, call=call, operator=operator, dtypes=dtypes, is_on_host=is_on_host)
         self._register(callee, node, positional)
         value = self._make(callee, positional, keywords, call, dtype)
         if isinstance(callee, Symbol) and self.frameworks == {"torch"} and is_move_to_host(callee, node):
             return array("torch", certain=False, dtype=dtype, is_on_host=True)
         return on_host(value) if is_on_host else value
 
-    def _is_told_by_name(self, method: str) -> bool:
-        return any(self._knowledge.told_by_name(method, root) for root in self.frameworks)
+    def _is_told_by_name(self, function: ast.expr) -> bool:
+        return isinstance(function, ast.Attribute) and any(
+            self._knowledge.told_by_name(function.attr, root) for root in self.frameworks
+        )
+
+    def _is_of_global(self, function: ast.expr) -> bool:
+        """Whether a function calls a member of a global name: ``cp.unique(x)``, where ``cp`` is a module if present."""
+        if not (isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)):
+            return False
+        return not any(function.value.id in scope for scope in self._scopes[_MODULE_SCOPES:]) and self._within != []
 
     def _count_by(self, bounds: Sequence[ast.expr]) -> None:
         """Note that the parameters in the bounds of a ``range`` are plain numbers."""

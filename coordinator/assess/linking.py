@@ -10,7 +10,7 @@ from coordinator.assess.arguments import BASIC
 from coordinator.assess.harmless import is_setup_method
 from coordinator.assess.host_arrays import DATA_PACKAGE
 from coordinator.assess.knowledge import CALL_METHODS, LAYERS, Knowledge, PublicNames
-from coordinator.assess.mentions import Facts, FileReading, Form, Mention
+from coordinator.assess.mentions import GLOBAL, Facts, FileReading, Form, Mention
 from coordinator.assess.operators import OperatorCall
 from coordinator.assess.sites import Certainty, Site, Use
 from coordinator.assess.values import (
@@ -138,7 +138,7 @@ class Linker:
             case Thing():
                 return self._knowledge.member(owner, name)
             case Method():
-                return owner
+                return OTHER if owner.owner.is_array and owner.name != "at" else owner
             case Alternatives(values):
                 return either(self._member(option, name) for option in values)
             case Symbol(path) if path.endswith(CALLED):
@@ -392,7 +392,9 @@ class Linker:
                 return (base if self._knowledge.is_layer(base) else ""), Certainty.typed
             case Elements(container="torch.nn.Sequential"):
                 return "torch.nn.Sequential", Certainty.typed
-            case None if isinstance(mention.value, Symbol) and len(reading.frameworks) == 1:
+            case None if (
+                isinstance(mention.value, Symbol) and mention.operator != GLOBAL and len(reading.frameworks) == 1
+            ):
                 (root,) = reading.frameworks
                 receiver, _, method = mention.value.path.rpartition(".")
                 is_told = self._knowledge.told_by_name(method, root) and method not in self._own_methods

@@ -20,6 +20,8 @@ from coordinator.catalogue.usage.resolver import Binding
 from coordinator.results.conditions import CallSite
 
 Item = TypeVar("Item")
+GLOBAL = "global"
+"""The operator of a call of a member of a global name. That is mostly a module or a table, so no array is guessed."""
 FASTEST = 1
 """The compression level."""
 
@@ -79,7 +81,7 @@ class Mention(NamedTuple):
     other: Binding = None
     """The right side of an operator; the index."""
     operator: str = ""
-    """The operator's class in ``ast``, or the name of the member that is read."""
+    """The operator's class in ``ast``, or the name of the member that is read; of a call, ``GLOBAL`` or nothing."""
     guards: tuple[Guard, ...] = ()
     dtypes: frozenset[str] = frozenset()
     is_on_host: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -142,3 +143,8 @@ class AssessedSource:
             if site.function in HOST_READS:
                 by_line.setdefault((site.path, site.line), site)
         return tuple(by_line.values())
+
+
+def function_of(site: Site, modules: Mapping[str, str]) -> str | None:
+    """The dotted name of the user's function that contains a site; None outside of functions."""
+    return f"{modules[site.path]}.{site.within}" if site.within and site.path in modules else None

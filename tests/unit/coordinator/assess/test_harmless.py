@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from coordinator.assess.findings import assess
-from coordinator.assess.harmless import AT_SETUP, FOLDED, IN_TESTS, OTHER_DEVICE, PREPARES_DATA, is_test_code
+from coordinator.assess.harmless import AT_SETUP, EXPORTS, FOLDED, IN_TESTS, OTHER_DEVICE, PREPARES_DATA, is_test_code
 from coordinator.assess.names import Names
 from coordinator.assess.sites import Certainty, Guard, GuardKind, Site, Use
 from coordinator.assess.verdicts import Weight
@@ -90,6 +90,31 @@ def test_code_is_not_said_to_prepare_data_for_less_than_its_name(path: str) -> N
 )
 def test_what_a_set_up_makes_or_hands_on_is_used_later(layer: Site) -> None:
     assert judge(layer)[0] is Weight.finding
+
+
+@pytest.mark.parametrize("path", ["engine/exporter.py", "utils/export/onnx.py", "exporters/exporter_onnx.py"])
+def test_code_that_exports_a_model_runs_on_the_host(path: str) -> None:
+    assert judge(site(path=path), end="failed") == (Weight.note, EXPORTS)
+
+
+@pytest.mark.parametrize(
+    ("helper", "other_caller", "weight"),
+    [
+        ("Net._rotations", "", Weight.note),
+        ("Net.rotations", "", Weight.finding),
+        ("Net._rotations", "train.Net.forward", Weight.finding),
+    ],
+)
+def test_a_private_function_that_only_a_set_up_calls_is_one(helper: str, other_caller: str, weight: Weight) -> None:
+    setup = site("torch.bar", within="Net.__init__", is_at_setup=True)
+    callee = f"train.{helper}"
+    calls = {"train.Net.__init__": frozenset({callee}), callee: frozenset({callee})}
+    if other_caller:
+        calls[other_caller] = frozenset({callee})
+    functions = {"torch.foo": several(3, "usual", "fell_back")}
+    code = source(setup, site(within=helper), calls=calls)
+    (finding,) = assess(code, target(functions), Names(frozenset(functions))).findings
+    assert finding.verdict.weight is weight
 
 
 @pytest.mark.parametrize("within", ["step", "initial_state", "filter", "checkpoint"])

@@ -473,6 +473,27 @@ def f(x, product: Product = jax.lax.dot_general):
     assert jax_names(code, protocols="class Product: ...") == ["jax.lax.dot_general"] * 2
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "cp, has_cp = optional_import('cupy')\ndef f(x):\n    return cp.unique(x)",
+        "from elsewhere import *\ndef f(x):\n    return lib.bincount(x)",
+        "def f(x: torch.Tensor):\n    cov = x.cov\n    return cov.mean.bincount()",
+    ],
+)
+def test_neither_a_global_nor_a_method_that_is_not_called_is_an_array(code: str) -> None:
+    assert [site for site in sites(code) if site.use is Use.called] == []
+
+
+def test_a_parameter_is_no_array_for_a_method_that_is_not_called() -> None:
+    assert names("def f(measurement):\n    noise = measurement.cov\n    return noise.size(0)") == ["torch.Tensor.size"]
+
+
+def test_a_method_that_is_called_tells_an_array_in_a_function_and_in_a_script() -> None:
+    assert names("def f(x):\n    return x.cov().bincount()") == ["torch.Tensor.cov", "torch.Tensor.bincount"]
+    assert names("x = load('x')[0]\nx.bincount()") == ["torch.Tensor.bincount"]
+
+
 def test_each_function_that_is_handed_in_may_be_the_one_that_is_called() -> None:
     code = "def f(x, function=jnp.multiply):\n    return function(x, x)\nf(1, jnp.add)"
     called = [site for site in read_code({"main.py": JAX + code}).sites if site.use is Use.called]
