@@ -696,10 +696,18 @@ class SiteResolver(Resolver):
         )
 
     def _is_of_global(self, function: ast.expr) -> bool:
-        """Whether a function calls a member of a global name: ``cp.unique(x)``, where ``cp`` is a module if present."""
-        if not (isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)):
+        """Whether a function calls a method of a global: ``cp.unique(x)``, where ``cp`` is a module if it is installed,
+        or ``lib.unique(x)`` after ``lib = cp``.
+        """
+        if not (self._within and self._is_told_by_name(function)):
             return False
-        return not any(function.value.id in scope for scope in self._scopes[_MODULE_SCOPES:]) and self._within != []
+        owner = function.value  # type: ignore[attr-defined]
+        if not isinstance(owner, ast.Name):
+            return False
+        if not any(owner.id in scope for scope in self._scopes[_MODULE_SCOPES:]):
+            return True
+        value = self._lookup(owner.id)
+        return isinstance(value, Symbol) and not value.is_parameter and value in self._scopes[1].values()
 
     def _count_by(self, bounds: Sequence[ast.expr]) -> None:
         """Note that the parameters in the bounds of a ``range`` are plain numbers."""

@@ -477,6 +477,7 @@ def f(x, product: Product = jax.lax.dot_general):
     "code",
     [
         "cp, has_cp = optional_import('cupy')\ndef f(x):\n    return cp.unique(x)",
+        "import numpy as np\ncp, has = load('cupy')\ndef f(x):\n    lib = cp if has else np\n    return lib.unique(x)",
         "from elsewhere import *\ndef f(x):\n    return lib.bincount(x)",
         "def f(x: torch.Tensor):\n    cov = x.cov\n    return cov.mean.bincount()",
     ],
