@@ -69,6 +69,10 @@ def publish(files: Iterable[SiteFile], folder: Path) -> int:
         if before is not None:
             _keep_others(folder, new, frozenset(before.files))
         _replace(folder, new)
+    except OSError as error:
+        # A write that fails, as on a full disk, names no file.
+        error.filename = error.filename or str(folder)
+        raise
     finally:
         shutil.rmtree(new, ignore_errors=True)
     return len(paths)
@@ -83,16 +87,22 @@ def _write(files: Iterable[SiteFile], folder: Path) -> Iterator[str]:
 
 
 def _keep_others(old: Path, new: Path, names: frozenset[str]) -> None:
-    """Copy the files that no publication wrote from the old folder to the new one."""
+    """Copy the files and empty folders that no publication wrote from the old folder to the new one."""
     for path in sorted(old.rglob("*")):
         name = path.relative_to(old).as_posix()
-        if name in names or (path.is_dir() and not path.is_symlink()):
+        is_folder = path.is_dir() and not path.is_symlink()
+        if name in names or (is_folder and any(path.iterdir())):
             continue
         target = new / name
+        if is_folder and target.is_dir():
+            continue
         if target.exists():
             raise PublicationError(f"{path} is not of Portolan, and the site has a file of that name: move it away")
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(path, target, follow_symlinks=False)
+        if is_folder:
+            target.mkdir()
+        else:
+            shutil.copy2(path, target, follow_symlinks=False)
 
 
 def _replace(folder: Path, new: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import resource
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -54,6 +55,14 @@ def test_the_next_publication_replaces_what_the_one_before_wrote_and_nothing_els
     assert content(tmp_path / "site") == {"index.html": "new", "CNAME": "atlas.example", "functions/own.html": "own"}
 
 
+def test_a_folder_of_others_stays_when_it_is_empty(tmp_path: Path) -> None:
+    publish([FRONT, SiteFile("functions/gone.html", b"gone")], tmp_path / "site")
+    (tmp_path / "site" / ".git" / "refs" / "heads").mkdir(parents=True)
+    publish([FRONT], tmp_path / "site")
+    assert (tmp_path / "site" / ".git" / "refs" / "heads").is_dir(), "git takes a folder without refs for no repository"
+    assert not (tmp_path / "site" / "functions").exists()
+
+
 def test_a_file_of_others_where_the_site_has_one_stays_and_is_named(tmp_path: Path) -> None:
     publish([FRONT], tmp_path / "site")
     (tmp_path / "site" / "about.html").write_text("own")
@@ -69,6 +78,20 @@ def test_a_publication_that_fails_leaves_nothing_half_made(tmp_path: Path) -> No
     publish([FRONT], tmp_path / "site")
     with pytest.raises(OSError, match="no space"):
         publish(failing(), tmp_path / "site")
+    assert content(tmp_path / "site") == {"index.html": "front"}
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+def test_a_write_that_fails_half_way_names_the_folder_and_leaves_it_as_it_was(tmp_path: Path) -> None:
+    publish([FRONT], tmp_path / "site")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
+    try:
+        with pytest.raises(OSError, match="File too large") as failure:
+            publish([FRONT, SiteFile("large.html", b"a" * 2_000)], tmp_path / "site")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert failure.value.filename == str(tmp_path / "site")
     assert content(tmp_path / "site") == {"index.html": "front"}
     assert [path.name for path in tmp_path.iterdir()] == ["site"]
 
