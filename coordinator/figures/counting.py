@@ -159,6 +159,11 @@ Counted = dict[str, Counts]
 """The counts of a function on a target, by the names of the rules that give it a verdict."""
 
 
+def rule_label(counted_by: str) -> str:
+    """The label of the rule that tables and files call ``counted_by``."""
+    return next(rule.label for rule in RULES if rule.counted_by == counted_by)
+
+
 @lru_cache(maxsize=10_000)
 def counts_of(counts_text: str) -> Counted:
     """The counts of a cell from the database's text. Many cells have the same counts, and share one object."""

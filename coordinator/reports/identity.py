@@ -16,11 +16,12 @@ Row = tuple[Cell, ...]
 Basis = Literal["verdicts", "latencies", "placements", "first_calls", "lowerings", "coverage", "judges"]
 """The rows that a table is made of: each kind comes from one query and is counted by one rule."""
 RULES: dict[Basis, str] = {
-    "verdicts": "By verdict, a fallback to the host passes, as in the study. By verdict_on_device, a fallback fails "
-    "with the cause placement, passing cases with unknown placement are excluded, and so are functions that never "
-    "touch a device. By verdict_without_host_work, cases that failed because of data sets, strings, tables, files or "
-    "prints are excluded. A function passes if no case failed; else it fails some or all of them, which the study "
-    "calls a partial or a complete failure. Skipped cases (removed, not applicable) and incomplete ones (environment, "
+    "verdicts": "Counted anywhere (in files: verdict), a fallback to the host passes, as in the study. Counted on "
+    "device (verdict_on_device), a fallback fails with the cause placement, passing cases with unknown placement are "
+    "excluded, and so are functions that never touch a device. Counted without host work "
+    "(verdict_without_host_work), cases that failed because of data sets, strings, tables, files or prints are "
+    "excluded. A function passes if no case failed; else it fails some or all of them, which the study calls a "
+    "partial or a complete failure. Skipped cases (removed, not applicable) and incomplete ones (environment, "
     "infrastructure) are excluded. A function without other cases has no verdict and is excluded from the rates.",
     "latencies": "Only runs that passed and are proven to have run on the device count; measured is {measure}. A "
     "function's ratio is the geometric mean over the cases that both targets measured, and its latencies are medians "
@@ -48,7 +49,7 @@ IDENTITY = (
     Column("target", "target"),
     Column("hardware", "hardware"),
     Column("device_class", "class"),
-    Column("counted_by", "counted by"),
+    Column("counted_by", "counted by", "rule"),
 )
 
 

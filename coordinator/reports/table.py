@@ -29,8 +29,9 @@ class Missing(StrEnum):
 Cell: TypeAlias = str | int | float | Rate | Estimate | Missing | None
 """The value of a cell; None if the column does not apply to the row."""
 
-Kind = Literal["text", "number", "rate", "percent", "milliseconds", "ratio", "density"]
-"""``rate`` holds a ``Rate``, or a printed percentage without its n; ``ratio`` an ``Estimate`` or a printed number."""
+Kind = Literal["text", "rule", "number", "rate", "percent", "milliseconds", "ratio", "density"]
+"""``rule`` is the name of a counting rule in files, which people see by its label. ``rate`` holds a ``Rate``, or a
+printed percentage without its n; ``ratio`` an ``Estimate`` or a printed number."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,10 @@ class Column:
     """The name for people."""
     kind: Kind = "text"
     unit: str | None = None
+
+    @property
+    def is_text(self) -> bool:
+        return self.kind in ("text", "rule")
 
 
 @dataclass(frozen=True)

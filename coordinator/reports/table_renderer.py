@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table as TerminalTable
 from rich.text import Text
 
+from coordinator.figures.counting import rule_label
 from coordinator.figures.formats import significant
 from coordinator.reports.table import Cell, Column, Kind, Missing, Table
 from coordinator.results.statistics import Estimate, Rate
@@ -23,7 +24,7 @@ def to_terminal(table: Table) -> RenderableType:
     grid = TerminalTable(title=Text(table.title, style="bold"), title_justify="left", pad_edge=False, show_edge=False)
     for column in table.columns:
         unit = f", {column.unit}" if column.unit else ""
-        grid.add_column(Text(f"{column.label}{unit}"), justify="left" if column.kind == "text" else "right")
+        grid.add_column(Text(f"{column.label}{unit}"), justify="left" if column.is_text else "right")
     for row in table.rows:
         grid.add_row(*(Text(cell_text(cell, column.kind)) for cell, column in zip(row, table.columns, strict=True)))
     below = [*table.notes, table.counting_rule, *table.revisions]
@@ -65,7 +66,7 @@ def cell_text(cell: Cell, kind: Kind) -> str:
         case Estimate():
             return _estimate(cell, kind)
         case str():
-            return cell
+            return rule_label(cell) if kind == "rule" else cell
         case _:
             return _number(cell, kind)
 

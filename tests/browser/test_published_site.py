@@ -142,6 +142,13 @@ def test_a_function_is_found_by_typing_a_part_of_its_name(site: Watched) -> None
     expect(site.page.locator("h1")).to_have_text("torch.cumsum")
 
 
+def test_a_name_in_the_list_of_the_search_breaks_after_its_points(site: Watched) -> None:
+    site.open("/index.html")
+    site.page.fill("#find", "functional.embedding_bag")
+    link = site.page.get_by_role("link", name="torch.nn.functional.embedding_bag", exact=True)
+    assert link.inner_html() == "torch.<wbr>nn.<wbr>functional.<wbr>embedding_bag"
+
+
 def test_what_is_not_charted_is_said(site: Watched) -> None:
     site.open("/index.html")
     site.page.fill("#find", "no_such_function")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import altair as alt
 
+from coordinator.figures.counting import rule_label
 from coordinator.reports.charts.figure import Figure, Rows, distinct, figure, label, share_of
 from coordinator.reports.charts.specification import (
     AnyChart,
@@ -25,7 +26,7 @@ def causes(data: ReportData, table: Table) -> Figure:
     rows = [
         {
             "target": label(data, record),
-            "counted_by": f"by {record['counted_by']}",
+            "counted_by": rule_label(str(record["counted_by"])),
             "cause": record["cause"],
             **share,
         }
@@ -43,10 +44,10 @@ def causes(data: ReportData, table: Table) -> Figure:
             tuple(sorted(sorted(distinct(rows, "cause")), key=lambda cause: -greatest[cause,])),
             tuple(sorted(distinct(rows, "counted_by"))),
         ),
-        caption=f"Of the functions that that fail some or all cases, the most frequent cause of their failed cases. "
+        caption=f"Of the functions that fail some or all cases, the most frequent cause of their failed cases. "
         f"{COUNTED} {WILSON}",
         alternative="Main causes of failures: "
-        + "; ".join(f"{row['target']} {row['counted_by']}: {row['cause']} {row['shown']}" for row in _main(rows))
+        + "; ".join(f"{row['target']}, {row['counted_by']}: {row['cause']} {row['shown']}" for row in _main(rows))
         + ".",
         silent="No function failed, so there are no causes to draw."
         if any(verdict.anywhere.verdict != "unknown" for verdict in data.verdicts)

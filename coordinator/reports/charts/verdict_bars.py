@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import altair as alt
 
+from coordinator.figures.counting import rule_label
 from coordinator.figures.formats import verdict_words
 from coordinator.reports.charts.figure import Figure, Record, Rows, distinct, figure, label, share_of
 from coordinator.reports.charts.specification import (
@@ -28,8 +29,8 @@ FAILURES = ("partial", "complete")
 PLACED = {"ran on the device": SUCCESS, "fell back to the host": PARTIAL, "not proven": QUIET}
 """In the order of ``PLACEMENTS``."""
 COUNTED = (
-    "A fallback to the host passes by verdict and fails by verdict_on_device. Skipped and incomplete cases are "
-    "excluded; by verdict_on_device, so are passing cases with unknown placement."
+    "A fallback to the host passes if counted anywhere and fails if counted on device. Skipped and incomplete cases "
+    "are excluded; if counted on device, so are passing cases with unknown placement."
 )
 WILSON = "Lines are Wilson intervals of 95 %."
 NOTHING_COUNTED = (
@@ -204,4 +205,4 @@ def _worst(rows: Rows, where: str | None) -> str:
 def _bar_label(data: ReportData, record: Record) -> str:
     """A target, with the way of counting if there are two."""
     two_ways = "counted_by" in record and record["source"] == data.name
-    return f"{label(data, record)} by {record['counted_by']}" if two_ways else label(data, record)
+    return f"{label(data, record)}, {rule_label(str(record['counted_by']))}" if two_ways else label(data, record)

@@ -44,12 +44,19 @@ function find(text) {
   return scored.sort(([a, one], [b, other]) => a - b || one.place - other.place).map(([, one]) => one);
 }
 
+// The list breaks a name after its points, as the pages do, and not within a word.
+function breakable(name) {
+  const parts = name.split(/(?<=[._:@/])(?=\w)/);
+  return parts.flatMap((part, place) => (place ? [document.createElement("wbr"), part] : [part]));
+}
+
 function show(text) {
   const place = document.getElementById("found");
   const all = find(text);
   const list = document.createElement("ul");
   for (const one of all.slice(0, MOST_FOUND)) {
-    const link = Object.assign(document.createElement("a"), { href: addressOf(one), textContent: one.name });
+    const link = Object.assign(document.createElement("a"), { href: addressOf(one) });
+    link.append(...breakable(one.name));
     const marks = Object.assign(document.createElement("span"), { className: "detail", textContent: marksOf(one) });
     const item = document.createElement("li");
     item.append(link, marks);

@@ -127,7 +127,7 @@ def test_figures_of_the_studys_sample_come_with_the_study_only() -> None:
 def test_rates_show_both_ways_of_counting_with_n_and_interval() -> None:
     rows = [value for value in values(figures_of(fleet())["portability"]) if value["verdict"] == "passes"]
     both = {row["who"]: row for row in rows if "xla" in row["who"]}
-    plain, strict = both["torch@2.9.0/xla by verdict"], both["torch@2.9.0/xla by verdict_on_device"]
+    plain, strict = both["torch@2.9.0/xla, anywhere"], both["torch@2.9.0/xla, on device"]
     assert (plain["percent"], strict["percent"]) == (87.5, 75.0)
     assert plain["n"] == strict["n"] == 8
     assert plain["low"] < plain["percent"] < plain["high"]

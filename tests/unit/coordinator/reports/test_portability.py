@@ -235,7 +235,9 @@ def test_every_table_of_verdicts_bears_its_rule_revision_and_query() -> None:
         assert table.query.startswith("SELECT ")
         assert table.counting_rule
         assert table.remade_from or table.id in ("placement", "first_calls", "classes")
-    assert "verdict_on_device" in portability.portability(report_data([XLA], VERDICTS)).counting_rule
+    assert (
+        "Counted on device (verdict_on_device)" in portability.portability(report_data([XLA], VERDICTS)).counting_rule
+    )
 
 
 def test_gradients_and_16_bit_types_have_columns_of_their_own_beside_the_other_cases() -> None:

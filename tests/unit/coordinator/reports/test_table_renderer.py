@@ -101,6 +101,7 @@ def test_an_empty_table_says_so() -> None:
         (1234, "number", "1,234"),
         (None, "text", ""),
         (Missing.host_only, "ratio", "host only"),
+        ("verdict_on_device", "rule", "on device"),
     ],
 )
 def test_what_people_see_is_rounded_to_what_it_can_say(cell: Cell, kind: Kind, text: str) -> None:
