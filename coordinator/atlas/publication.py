@@ -70,8 +70,8 @@ def publish(files: Iterable[SiteFile], folder: Path) -> int:
             _keep_others(folder, new, frozenset(before.files))
         _replace(folder, new)
     except OSError as error:
-        # A write that fails, as on a full disk, names no file.
-        error.filename = error.filename or str(folder)
+        if error.errno and error.filename is None:
+            error.filename = str(folder)  # a failed write, as on a full disk, names no file
         raise
     finally:
         shutil.rmtree(new, ignore_errors=True)
