@@ -19,6 +19,7 @@ from tests.runner_process import RunnerProcess
 from tests.waiting import until
 
 ENROLMENT = "the-key-of-today-which-nobody-guesses"
+PAGE = (Path(__file__).parents[2] / "docs/how-to/join-a-fleet.md").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -104,14 +105,17 @@ def complaint(answer: httpx.Response, status: int) -> str:
 def test_a_runner_that_enrols_serves_a_campaign(
     coordinator: CoordinatorProcess, enrolling: Callable[..., EnrollingRunner], place: Path
 ) -> None:
+    shown_line = re.search(r"^```text\n(portolan-runner: .+)$", PAGE, re.MULTILINE)
+    assert shown_line is not None
+    url = f"http://127.0.0.1:{coordinator.port}"
     runner = enrolling("alpha")
-    runner.wait_says("enrolled at http://127.0.0.1")
+    runner.wait_says(shown_line[1].replace("http://box:8643", url).replace("lab3-torch-cuda", "alpha"))
     assert "secret" not in runner.ready
     assert runner.ready["name"] == "alpha"
     assert [runner_row["url"] for runner_row in runner_rows(coordinator)] == [runner.ready["url"]]
     final_state = coordinator.wait_ended(coordinator.submit("hazards.add", runs=2))
     assert final_state["counters"]["done"] == final_state["counters"]["total"] > 0
-    output = Portolan(place, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}").ask("runner", "list")
+    output = Portolan(place, PORTOLAN_URL=url).ask("runner", "list")
     assert "alpha" in output
 
 
