@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,6 +21,7 @@ from tests.threaded_server import ThreadedServer
 from tests.unit.coordinator.assess.cases import case, target
 from tests.unit.coordinator.atlas.evidence import atlas, charted_target
 
+TEN_QUESTIONS = Path(__file__).parents[2] / "docs" / "explanation" / "ten-questions.md"
 PAGES = (
     "/index.html",
     "/functions/torch.cumsum.html",
@@ -140,6 +142,17 @@ def test_a_function_is_found_by_typing_a_part_of_its_name(site: Watched) -> None
     expect(site.page.locator("#found li").first).to_contain_text("torch@2.9.0/xla: works in part")
     site.page.keyboard.press("Enter")
     expect(site.page.locator("h1")).to_have_text("torch.cumsum")
+
+
+def test_each_of_the_ten_questions_is_answered_by_one_search_and_one_click(site: Watched) -> None:
+    questions = re.findall(r"^\| \[.+\| `([\w.]+)` \| [^|]+ \| ([^|]+) \|$", TEN_QUESTIONS.read_text(), re.MULTILINE)
+    assert len(questions) == 10
+    for function, answer in questions:
+        site.open("/index.html")
+        site.page.fill("#find", function.rpartition(".")[2])
+        site.page.get_by_role("link", name=function, exact=True).click()
+        expect(site.page.locator("h1")).to_have_text(function)
+        expect(site.page.locator("main")).to_contain_text(answer, ignore_case=True)
 
 
 def test_a_name_in_the_list_of_the_search_breaks_after_its_points(site: Watched) -> None:
