@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeGuard
 
 from coordinator.assess.annotations import Annotations, is_alias_of_types
 from coordinator.assess.arguments import (
@@ -679,7 +679,7 @@ class SiteResolver(Resolver):
             self._grow(node.func, positional)
         is_of_global = self._is_of_global(node.func)
         if callee is None and self._is_told_by_name(node.func) and not is_of_global:
-            self._note(Form.called, Symbol(f"?.{node.func.attr}"), node, call=call, dtypes=dtypes)  # type: ignore[attr-defined]
+            self._note(Form.called, Symbol(f"?.{node.func.attr}"), node, call=call, dtypes=dtypes)
         is_on_host = is_host_call(callee, call, positional, keywords, is_cast=dtype is not None)
         if isinstance(callee, str | Method | Thing | Symbol | Alternatives | Elements):
             operator = GLOBAL if is_of_global else ""
@@ -690,7 +690,8 @@ class SiteResolver(Resolver):
             return array("torch", certain=False, dtype=dtype, is_on_host=True)
         return on_host(value) if is_on_host else value
 
-    def _is_told_by_name(self, function: ast.expr) -> bool:
+    def _is_told_by_name(self, function: ast.expr) -> TypeGuard[ast.Attribute]:
+        """Whether it is a method whose name suffices to identify its object as an array."""
         return isinstance(function, ast.Attribute) and any(
             self._knowledge.told_by_name(function.attr, root) for root in self.frameworks
         )
@@ -701,7 +702,7 @@ class SiteResolver(Resolver):
         """
         if not (self._within and self._is_told_by_name(function)):
             return False
-        owner = function.value  # type: ignore[attr-defined]
+        owner = function.value
         if not isinstance(owner, ast.Name):
             return False
         if not any(owner.id in scope for scope in self._scopes[_MODULE_SCOPES:]):
