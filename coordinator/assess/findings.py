@@ -12,7 +12,7 @@ from coordinator.assess.harmless import (
     is_for_other_device,
     is_test_code,
     why_cheap,
-    why_unreached,
+    why_not_on_device,
 )
 from coordinator.assess.host_arrays import DEFAULTS
 from coordinator.assess.names import Names
@@ -102,17 +102,17 @@ def assess(
         if key not in verdicts:
             verdicts[key] = tuple(verdicts_on(site.function, charted_name.name, call, site.dtypes, target, slow))
         is_recorded = site.certainty is Certainty.recorded
-        unreached = (
+        not_on_device = (
             ""
             if is_recorded
-            else why_unreached(
+            else why_not_on_device(
                 site, target.device_type, has_default_device=has_default_device, are_tests_apart=are_tests_apart
             )
         )
         is_called_at_setup = function_of(site, source.modules) in helpers_of_setup
         own_site = replace(site, guards=_open_guards(site, target)) if site.guards else site
         for verdict in verdicts[key]:
-            harmless = unreached or (
+            harmless = not_on_device or (
                 ""
                 if is_recorded
                 else why_cheap(verdict.kind, site, target.device_type, is_called_at_setup=is_called_at_setup)

@@ -16,7 +16,7 @@ IN_TESTS = "it is in the code's own tests"
 AT_SETUP = "it is in code that sets a module up, or reads or writes its state"
 PREPARES_DATA = "it is in code that prepares data, which runs on the host as a rule"
 EXPORTS = "it is in code that exports a model, which runs on the host as a rule"
-FOLDED = "a compiler makes it a constant of the program"
+PROGRAM_CONSTANT = "a compiler makes it a constant of the program"
 
 _DEVICE_CALL = re.compile(
     r"torch\.(?:cuda|mps|mtia|xpu)\.(?:\w+\.)*\w+|torch\.(?:Tensor|nn\.Module)\.(?:cuda|hpu|ipu|mtia|npu|xpu)"
@@ -64,7 +64,7 @@ def is_test_code(site: Site) -> bool:
     return _PERHAPS_TEST_FILE.search(site.path) is not None and "test" in site.within.lower()
 
 
-def why_unreached(site: Site, device: str, *, has_default_device: bool, are_tests_apart: bool) -> str:
+def why_not_on_device(site: Site, device: str, *, has_default_device: bool, are_tests_apart: bool) -> str:
     """The reason why a place does not run on the device; empty if the source shows none. ``are_tests_apart``: the
     source has other code than tests.
     """
@@ -89,7 +89,7 @@ def why_cheap(kind: Kind, site: Site, device: str, *, is_called_at_setup: bool =
     if kind not in _COSTS:
         return ""
     if kind is Kind.slow and device == "xla" and site.function in _CONSTANTS:
-        return FOLDED
+        return PROGRAM_CONSTANT
     # What is made or handed on there is used later: ``self.pool = nn.AdaptiveMaxPool2d(1)``.
     is_used_later = site.use is Use.named or is_class(site.function)
     if not is_used_later and (is_called_at_setup or is_setup_place(site)):

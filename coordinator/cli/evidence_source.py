@@ -16,7 +16,7 @@ from coordinator.configuration.variables import variables
 from coordinator.errors import DatabaseError
 from coordinator.targets.selectors import Selector
 
-SHIPPED = Path("shipped")
+SHIPPED_DATA = Path("shipped")
 """The value of ``--data`` that stands for the evidence that ships, even where a coordinator runs."""
 
 
@@ -32,7 +32,7 @@ def find_evidence(
 ) -> EvidenceSet:
     """The evidence of bundles or of a file if they are given, else a coordinator's, else what ships with Portolan.
 
-    If ``data`` is ``SHIPPED``, it is what ships with Portolan; no coordinator is asked.
+    If ``data`` is ``SHIPPED_DATA``, it is what ships with Portolan; no coordinator is asked.
     With ``signers``, one of them must have signed each bundle. If ``is_completed``, what ships fills the gaps in a
     coordinator's evidence. Of a coordinator without evidence for the target, what ships is taken in any case.
     """
@@ -42,7 +42,7 @@ def find_evidence(
 
         targets = tuple(target for target in from_bundles(bundles, signers) if selector.matches(target))
         return EvidenceSet(targets, f"is from {len(bundles)} bundles" if len(bundles) > 1 else "is from a bundle")
-    if data == SHIPPED:
+    if data == SHIPPED_DATA:
         return evidence_file.load_shipped()
     if data is not None:
         return evidence_file.read(data.read_bytes(), str(data), f"from {data}")

@@ -14,7 +14,7 @@ from tests.coordinator_process import CoordinatorProcess
 from tests.portolan_process import COMMAND, Portolan
 from tests.runner_process import environment
 
-IMPORTED = re.compile(r"^import time:[^|]*\|[^|]*\| +([\w.]+)$", re.MULTILINE)
+IMPORT_LINE = re.compile(r"^import time:[^|]*\|[^|]*\| +([\w.]+)$", re.MULTILINE)
 HEAVY = {
     *("fastapi", "starlette", "uvicorn", "jinja2", "sqlalchemy", "alembic", "asyncpg", "re2", "prometheus_client"),
     *("altair", "vl_convert", "pyarrow", "numpy", "docker", "psutil", "structlog", "asyncio", "filelock", "click"),
@@ -36,7 +36,7 @@ def modules_imported_by(command: list[str], *arguments: str, **variables: str) -
         check=False,
     )
     assert process.returncode == 0, process.stderr[-2000:]
-    return set(IMPORTED.findall(process.stderr))
+    return set(IMPORT_LINE.findall(process.stderr))
 
 
 def packages(modules: set[str]) -> set[str]:

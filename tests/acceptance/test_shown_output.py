@@ -19,7 +19,7 @@ from tests.waiting import LIMIT_S
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 WITHOUT_A_NETWORK = (ROOT / "docs/how-to/chart-a-machine-without-a-network.md").read_text()
-IMPORTED = re.compile(r"^campaign [\d,]+: [\d,]+ outcomes of \S+@\S+/\S+ on [^,\n]+, unsigned$", re.MULTILINE)
+IMPORT_LINE = re.compile(r"^campaign [\d,]+: [\d,]+ outcomes of \S+@\S+/\S+ on [^,\n]+, unsigned$", re.MULTILINE)
 """The line of an imported bundle, which has other numbers and another machine in each run."""
 CODE = """\
 import torch
@@ -66,8 +66,8 @@ def test_the_answer_about_a_program_is_as_shown(step: Step, tmp_path: Path) -> N
 def test_an_import_is_answered_as_shown(coordinator: CoordinatorProcess, tmp_path: Path) -> None:
     bundle = bundles.make(tmp_path / "hazards.bundle", functions=("hazards.add",), runs=1)
     answer = Portolan(tmp_path / "data", PORTOLAN_URL=coordinator.url).ask("import", str(bundle))
-    assert IMPORTED.search(answer), answer
-    assert IMPORTED.search(WITHOUT_A_NETWORK)
+    assert IMPORT_LINE.search(answer), answer
+    assert IMPORT_LINE.search(WITHOUT_A_NETWORK)
 
 
 def test_progress_is_as_shown() -> None:

@@ -22,7 +22,7 @@ from tests.integration.coordinator.database.test_migration import alembic
 from tests.runner_info import runner_info
 
 SILENT = CatalogueSuite(name="own", revision="1", cases=[CatalogueCase(id="f/one", function="f")])
-UNTIMED = SILENT.model_copy(update={"timing": TimingPolicy.off, "timed_cases": TimedCases.representative})
+VERDICTS_ONLY = SILENT.model_copy(update={"timing": TimingPolicy.off, "timed_cases": TimedCases.representative})
 QUICK = SILENT.model_copy(update={"timing": TimingPolicy.quick})
 
 
@@ -44,14 +44,14 @@ async def timing_after(engine: AsyncEngine, *registrations: CatalogueSuite) -> t
 
 async def test_what_a_runner_said_last_is_kept_under_one_revision(engine: AsyncEngine) -> None:
     assert await timing_after(engine, SILENT) == (None, None)
-    assert await timing_after(engine, UNTIMED) == ("off", "representative")
+    assert await timing_after(engine, VERDICTS_ONLY) == ("off", "representative")
     assert await timing_after(engine, QUICK) == ("quick", "representative")
     assert await timing_after(engine, SILENT) == ("quick", "representative")
 
 
 async def test_a_campaign_without_a_timing_has_that_of_its_suite(engine: AsyncEngine) -> None:
     async with engine.begin() as connection:
-        suite_id = await store_suite(connection, "torch", UNTIMED)
+        suite_id = await store_suite(connection, "torch", VERDICTS_ONLY)
         runner_id = await registry.store_runner(connection, None, runner_info(), url="http://runner", secret="secret")
         await registry.store_offer(connection, runner_id, [suite_id])
         await connection.execute(runners.update().values(state="online"))

@@ -7,7 +7,15 @@ from dataclasses import replace
 import pytest
 
 from coordinator.assess.findings import assess
-from coordinator.assess.harmless import AT_SETUP, EXPORTS, FOLDED, IN_TESTS, OTHER_DEVICE, PREPARES_DATA, is_test_code
+from coordinator.assess.harmless import (
+    AT_SETUP,
+    EXPORTS,
+    IN_TESTS,
+    OTHER_DEVICE,
+    PREPARES_DATA,
+    PROGRAM_CONSTANT,
+    is_test_code,
+)
 from coordinator.assess.names import Names
 from coordinator.assess.sites import Certainty, Guard, GuardKind, Site, Use
 from coordinator.assess.verdicts import Weight
@@ -138,7 +146,7 @@ def test_on_its_own_device_such_a_function_is_a_finding() -> None:
     assert finding.verdict.weight is Weight.finding
 
 
-@pytest.mark.parametrize(("device", "why"), [("xla", FOLDED), ("gpu", "")])
+@pytest.mark.parametrize(("device", "why"), [("xla", PROGRAM_CONSTANT), ("gpu", "")])
 def test_a_constant_is_slow_only_where_nothing_is_compiled(device: str, why: str) -> None:
     quick = {f"tf.quick{number}": several(2, "timed", ratio=1.0) for number in range(5)}
     functions = {**quick, "tf.constant": several(3, "timed", ratio=90.0)}

@@ -11,8 +11,8 @@ from coordinator.campaigns.timing import DEFAULT, NOT_DECLARED, CampaignTiming, 
 from coordinator.errors import RequestError
 from protocol.enums import TimedCases, TimingPolicy
 
-UNTIMED = SuiteTiming(TimingPolicy.off, TimedCases.representative)
-TIMED = SuiteTiming(TimingPolicy.steady, TimedCases.all)
+VERDICTS_ONLY = SuiteTiming(TimingPolicy.off, TimedCases.representative)
+EVERY_CASE = SuiteTiming(TimingPolicy.steady, TimedCases.all)
 
 
 def request(**fields: Any) -> CampaignRequest:
@@ -23,14 +23,22 @@ def request(**fields: Any) -> CampaignRequest:
     ("fields", "suites", "timing"),
     [
         ({}, [NOT_DECLARED], DEFAULT),
-        ({}, [TIMED, TIMED], DEFAULT),
-        ({}, [UNTIMED], CampaignTiming(*UNTIMED)),
+        ({}, [EVERY_CASE, EVERY_CASE], DEFAULT),
+        ({}, [VERDICTS_ONLY], CampaignTiming(*VERDICTS_ONLY)),
         # A runner that is older than these members does not contradict the others.
-        ({}, [NOT_DECLARED, UNTIMED], CampaignTiming(*UNTIMED)),
-        ({"timing": "quick"}, [UNTIMED], CampaignTiming(TimingPolicy.quick, TimedCases.representative)),
-        ({"timed_cases": "all"}, [UNTIMED], CampaignTiming(TimingPolicy.off, TimedCases.all)),
-        ({"timed_cases": "representative"}, [TIMED], CampaignTiming(TimingPolicy.steady, TimedCases.representative)),
-        ({"timing": "off", "timed_cases": "all"}, [UNTIMED, TIMED], CampaignTiming(TimingPolicy.off, TimedCases.all)),
+        ({}, [NOT_DECLARED, VERDICTS_ONLY], CampaignTiming(*VERDICTS_ONLY)),
+        ({"timing": "quick"}, [VERDICTS_ONLY], CampaignTiming(TimingPolicy.quick, TimedCases.representative)),
+        ({"timed_cases": "all"}, [VERDICTS_ONLY], CampaignTiming(TimingPolicy.off, TimedCases.all)),
+        (
+            {"timed_cases": "representative"},
+            [EVERY_CASE],
+            CampaignTiming(TimingPolicy.steady, TimedCases.representative),
+        ),
+        (
+            {"timing": "off", "timed_cases": "all"},
+            [VERDICTS_ONLY, EVERY_CASE],
+            CampaignTiming(TimingPolicy.off, TimedCases.all),
+        ),
     ],
 )
 def test_a_request_goes_before_the_suite_and_the_suite_before_the_default(
@@ -48,11 +56,11 @@ def test_a_request_goes_before_the_suite_and_the_suite_before_the_default(
 )
 def test_targets_whose_suites_differ_leave_the_choice_to_the_request(fields: dict[str, str], complaint: str) -> None:
     with pytest.raises(RequestError, match=complaint):
-        choose_timing(request(**fields), [UNTIMED, TIMED])
+        choose_timing(request(**fields), [VERDICTS_ONLY, EVERY_CASE])
 
 
 def test_verdicts_first_needs_a_suite_that_is_timed() -> None:
     with pytest.raises(RequestError, match="the suite 'mine' is not timed by default: turn timing on"):
-        choose_timing(request(verdicts_first=True), [UNTIMED])
-    timing = choose_timing(request(verdicts_first=True, timing="quick"), [UNTIMED])
+        choose_timing(request(verdicts_first=True), [VERDICTS_ONLY])
+    timing = choose_timing(request(verdicts_first=True, timing="quick"), [VERDICTS_ONLY])
     assert timing.policy is TimingPolicy.quick
