@@ -50,8 +50,8 @@ def main(name: str, folder: str) -> None:
 def train(model: torch.nn.Module, inputs: Mapping[str, Any]) -> None:
     """One step. Dropout is on, with a probability of zero, so that values can be compared."""
     for module in model.modules():
-        if isinstance(module, torch.nn.modules.dropout._DropoutNd):
-            module.p = 0.0
+        drop_nothing(module)
+        drop_nothing(getattr(module, "config", None))
     model.train()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     scores = scores_of(model(**inputs))
@@ -62,6 +62,13 @@ def train(model: torch.nn.Module, inputs: Mapping[str, Any]) -> None:
     loss.backward()
     optimizer.step()
     print(f"loss {loss.item():.4f}")
+
+
+def drop_nothing(owner: Any) -> None:
+    """Set every probability of dropout to zero: of elements, paths, layers, and of calls of ``F.dropout``."""
+    for name, value in list(getattr(owner, "__dict__", {}).items()):
+        if isinstance(value, float) and (name == "p" or "drop" in name):
+            setattr(owner, name, 0.0)
 
 
 def build(builder: str, options: Mapping[str, Any]) -> torch.nn.Module:
