@@ -3,7 +3,7 @@ Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
@@ -98,11 +98,18 @@ def predictions_of_recording(assessment: Assessment, replays: TargetEvidence) ->
             yield prediction(function, kind, is_backward=is_backward)
 
 
-def predictions_of_source(report: Mapping[str, Any], files: AbstractSet[str]) -> Iterable[Prediction]:
-    """The predictions of a report as JSON: its findings with a place in one of the files."""
+def predictions_of_source(
+    report: Mapping[str, Any], unused_classes: Mapping[str, Collection[str]]
+) -> Iterable[Prediction]:
+    """The predictions of a report as JSON: its findings with a place in one of the files, outside of unused classes."""
+
+    def is_of_model(place: Mapping[str, Any]) -> bool:
+        unused = unused_classes.get(place["path"])
+        return unused is not None and place["within"].partition(".")[0] not in unused
+
     for finding in report["findings"]:
-        is_inside = any(place["path"] in files for place in finding["places"])
-        if is_inside and finding["weight"] == Weight.finding and finding["kind"] in PREDICTING:
+        is_predicting = finding["weight"] == Weight.finding and finding["kind"] in PREDICTING
+        if is_predicting and any(map(is_of_model, finding["places"])):
             is_backward = "gradient" in finding["case"]
             yield prediction(finding["function"], Kind(finding["kind"]), is_backward=is_backward)
 

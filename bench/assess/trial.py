@@ -86,8 +86,8 @@ def try_model(model: Model, source: Report | None, place: Path, package_folder: 
     predictions = predictions_of_recording(assess_replays(recording, replays, SLOW), replays)
     scores = {RECORDING: score(events, predictions, ended_early=ended_early)}
     if source is not None:
-        files = _files(values, package_folder / package.name)
-        scores[SOURCE] = score(events, predictions_of_source(source, files), ended_early=ended_early)
+        unused_classes = _unused_classes(values, package_folder / package.name)
+        scores[SOURCE] = score(events, predictions_of_source(source, unused_classes), ended_early=ended_early)
     return Trial(model, scores)
 
 
@@ -138,10 +138,14 @@ def install(place: Path, package: Package) -> Path:
     return place
 
 
-def _files(values: Path, package: Path) -> set[str]:
-    """The files that define a model's classes, as the report on its package names them."""
-    files = map(Path, json.loads((values / "0" / "files.json").read_text()))
-    return {file.relative_to(package).as_posix() for file in files if file.is_relative_to(package)}
+def _unused_classes(values: Path, package: Path) -> Mapping[str, Sequence[str]]:
+    """The files of a model's classes, as the package's report names them, each with its classes not in the model."""
+    classes_by_file: Mapping[str, Sequence[str]] = json.loads((values / "0" / "files.json").read_text())
+    return {
+        Path(file).relative_to(package).as_posix(): classes
+        for file, classes in classes_by_file.items()
+        if Path(file).is_relative_to(package)
+    }
 
 
 def _run(out: Path, package_folder: Path, arguments: Sequence[str], *, may_fail: bool = False) -> None:

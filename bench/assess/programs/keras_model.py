@@ -36,7 +36,7 @@ def main(name: str, folder: str) -> None:
     np.save(out / "forward.npy", model(inputs, training=False).numpy())
     np.save(out / "gradient.npy", train(model, inputs))
     np.save(out / "statistics.npy", flat_statistics(model))
-    (out / "files.json").write_text(json.dumps([]))
+    (out / "files.json").write_text(json.dumps({}))
 
 
 def train(model: keras.Model, inputs: tf.Tensor) -> np.ndarray[Any, Any]:

@@ -35,7 +35,7 @@ def main(name: str, folder: str) -> None:
     torch.manual_seed(0)
     model = build(entry["builder"], {**package["options"], **entry.get("options", {})})
     load_weights(model)
-    (out / "files.json").write_text(json.dumps(sorted(set(source_files(model)))))
+    (out / "files.json").write_text(json.dumps(unused_classes(model)))
     device = next(model.parameters()).device
     inputs = {key: torch.from_numpy(value).to(device) for key, value in arrays(entry.get("inputs", package["inputs"]))}
     model.eval()
@@ -119,11 +119,17 @@ def flat_statistics(model: torch.nn.Module) -> np.ndarray[Any, Any]:
     return np.concatenate([np.zeros(0), *(buffer.detach().cpu().double().numpy().ravel() for buffer in buffers)])
 
 
-def source_files(model: torch.nn.Module) -> Iterator[str]:
-    """The files that define the classes of the model's modules, but torch's own."""
-    for class_ in {type(module) for module in model.modules()}:
-        if class_.__module__.partition(".")[0] != "torch":
-            yield str(inspect.getsourcefile(class_))
+def unused_classes(model: torch.nn.Module) -> Mapping[str, list[str]]:
+    """The files of the classes of the model's modules, except torch's, each with its classes that no module has."""
+    used = {class_ for module in model.modules() for class_ in type(module).__mro__}
+    modules = {class_.__module__ for class_ in map(type, model.modules())}
+    files: dict[str, list[str]] = {}
+    for module in (sys.modules[name] for name in sorted(modules) if name.partition(".")[0] != "torch"):
+        classes = inspect.getmembers(module, inspect.isclass)
+        files[str(module.__file__)] = [
+            name for name, class_ in classes if class_.__module__ == module.__name__ and class_ not in used
+        ]
+    return files
 
 
 if __name__ == "__main__":

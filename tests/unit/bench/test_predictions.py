@@ -98,9 +98,11 @@ def test_a_recording_predicts_its_findings_and_says_which_have_a_gradient() -> N
 
 
 def test_a_source_predicts_its_findings_in_the_files_of_the_model() -> None:
-    def finding(function: str, kind: str, *, weight: str = "finding", path: str = "a.py") -> dict[str, Any]:
-        case = f"{function}/gradient"
-        return {"function": function, "kind": kind, "case": case, "weight": weight, "places": [{"path": path}]}
+    def finding(
+        function: str, kind: str, *, weight: str = "finding", path: str = "a.py", within: str = "Used.forward"
+    ) -> dict[str, Any]:
+        places = [{"path": path, "within": within}]
+        return {"function": function, "kind": kind, "case": f"{function}/gradient", "weight": weight, "places": places}
 
     report = {
         "findings": [
@@ -110,10 +112,13 @@ def test_a_source_predicts_its_findings_in_the_files_of_the_model() -> None:
             finding("torch.d", "fails", path="b.py"),
             finding("torch.e", "wrong"),
             finding("torch.f", "wrong"),
+            finding("torch.g", "fails", within="Unused.forward"),
+            finding("torch.h", "fails", within="helper"),
         ]
     }
-    assert set(predictions_of_source(report, {"a.py"})) == {
+    assert set(predictions_of_source(report, {"a.py": ["Unused"]})) == {
         prediction("torch.a", is_backward=True),
+        prediction("torch.h", is_backward=True),
         prediction(VALUES, Kind.wrong),
     }
 
