@@ -13,6 +13,7 @@ import enum
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -43,7 +44,7 @@ from runners.suite.frozen import BFLOAT16, Slot
 from runners.suite.recording import arrays as recorded_arrays
 from runners.suite.recording.arrays import RecordedArray
 from runners.suite.recording.book import Book
-from runners.suite.recording.recorder import Recorder, RecordingOptions, StandIn
+from runners.suite.recording.recorder import Elsewhere, Recorder, RecordingOptions
 from runners.suite.recording.sites import Sites
 from runners.suite.recording.watcher import Watcher
 from runners.suite.recording.wrapping import FunctionLocation, Mode, wrap_functions
@@ -109,23 +110,23 @@ def places() -> Iterator[FunctionLocation]:
         )
 
 
-def _form(array: Any) -> Any:
-    return array.dtype, array.shape, array.weak_type
-
-
 class JaxRecordingDialect:
     """Arrays and tracers, and NumPy's arrays, which JAX takes for its own."""
 
-    forms: Mapping[type, Callable[[Any], Any]] = MappingProxyType({ArrayImpl: _form})
+    quick_layouts: Mapping[type, Callable[[Any], Any]] = MappingProxyType({ArrayImpl: attrgetter("weak_type")})
     by_value = frozenset({type, type(jnp.float32), np.dtype})
     reads = READS
     not_computing: frozenset[str] = frozenset()
-    stand_in: StandIn | None = None
+    elsewhere: Elsewhere | None = None
     carriers = frozenset({"array", "asarray", "device_put"})
+
+    def layout(self, array: Any) -> bool:
+        """False, of an array without a weak type."""
+        return False
 
     def form(self, value: Any) -> Any:
         if isinstance(value, core.Tracer):
-            return _form(value)
+            return value.dtype, value.shape, value.weak_type
         if isinstance(value, np.ndarray):
             return value.dtype, value.shape
         return value if isinstance(value, enum.Enum) else None

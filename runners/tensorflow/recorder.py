@@ -31,7 +31,7 @@ from runners.suite.frozen import BFLOAT16, Named, Slot
 from runners.suite.recording import arrays as recorded_arrays
 from runners.suite.recording.arrays import RecordedArray
 from runners.suite.recording.book import Book
-from runners.suite.recording.recorder import Recorder, RecordingOptions, StandIn
+from runners.suite.recording.recorder import Elsewhere, Recorder, RecordingOptions
 from runners.suite.recording.sites import Sites
 from runners.suite.recording.watcher import Watcher
 from runners.suite.recording.wrapping import FunctionLocation, Mode, wrap_functions
@@ -129,8 +129,9 @@ def _places() -> Iterator[FunctionLocation]:
                 yield FunctionLocation(owner, name.rpartition(".")[2], name, own_folder=_TENSORFLOW)
 
 
-def _form(array: Any) -> Any:
-    return array.dtype, array.shape
+def _have_no_layout(array: Any) -> bool:
+    """Arrays of one dtype and shape are alike."""
+    return True
 
 
 def _own(array: Any) -> Any:
@@ -141,20 +142,23 @@ def _own(array: Any) -> Any:
 class TensorFlowRecordingDialect:
     """Tensors and variables, also Keras's, and NumPy's arrays, which TensorFlow takes for its own."""
 
-    forms: Mapping[type, Callable[[Any], Any]] = MappingProxyType(
-        {EagerTensor: _form, ResourceVariable: _form, np.ndarray: _form}
+    quick_layouts: Mapping[type, Callable[[Any], Any]] = MappingProxyType(
+        dict.fromkeys((EagerTensor, ResourceVariable, np.ndarray), _have_no_layout)
     )
     by_value = frozenset({type, np.dtype, tf.DType})
     reads = READS
     not_computing: frozenset[str] = frozenset()
-    stand_in: StandIn | None = None
+    elsewhere: Elsewhere | None = None
     carriers = frozenset({"constant", "convert_to_tensor"})
     settle = None
+
+    def layout(self, array: Any) -> None:
+        """Arrays of one dtype and shape are alike."""
 
     def form(self, value: Any) -> Any:
         if isinstance(value, tf.TensorShape):
             return str(value)
-        return _form(value) if self.is_array(value) else None
+        return (value.dtype, value.shape) if self.is_array(value) else None
 
     def carries(self, last: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
         """Whether the call brings data from the host. A single number does not: it is part of the program."""

@@ -12,12 +12,11 @@ that such a branch chose, is recorded, and made in float32 instead so that the p
 from __future__ import annotations
 
 import os
-import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import MappingProxyType
-from typing import Any, Optional
+from types import MappingProxyType, MethodType
+from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode, resolve_name
@@ -28,12 +27,12 @@ from runners.suite.frozen import Slot
 from runners.suite.recording import arrays as recorded_arrays
 from runners.suite.recording.arrays import RecordedArray
 from runners.suite.recording.book import Book
-from runners.suite.recording.recorder import Recorder, RecordingOptions, StandIn
+from runners.suite.recording.recorder import Caller, Elsewhere, Options, Recorder, RecordingOptions
 from runners.suite.recording.sites import Sites
 from runners.suite.recording.watcher import Watcher
 from runners.torch.placement.threads import entered_by_threads
 from runners.torch.recordable import NOT_COMPUTING, READS, public_name, recordable
-from runners.torch.spoken_device import SpokenDevice, in_float32, spoken_device
+from runners.torch.spoken_device import SpokenDevice, spoken_device
 from runners.torch.writing import dtype_of, numpy_of, plain, strides_of
 
 FOLDERS = (os.path.dirname(os.path.abspath(torch.__file__)),)
@@ -41,7 +40,7 @@ FOLDERS = (os.path.dirname(os.path.abspath(torch.__file__)),)
 OUT = "it writes into an array that it is given as out"
 ON_HOST = "without a device it makes an array on the host, whatever the target"
 MOST_FUNCTIONS = 10_000
-"""Functions whose names are remembered; torch itself has 1,400."""
+"""Functions that are remembered; torch itself has 1,400."""
 OWN_CLASS = "an array of a class of its own"
 
 _Tensor = torch.Tensor
@@ -55,10 +54,10 @@ _PLAIN_CLASSES = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Callable[[], None]]:
     """Record the calls of this thread, and of those that it starts, into the book; gives the way to stop."""
     spoken = spoken_device(options.target, FOLDERS)
-    dialect = TorchRecordingDialect(stand_in=None if spoken is None else in_float32)
-    recorder = Recorder(book, Sites(folder, FOLDERS), dialect, options.with_values)
-    names = _Names()
-    with entered_by_threads(lambda: _Mode(recorder, names, spoken)), _Mode(recorder, names, spoken):
+    recorder = Recorder(book, Sites(folder, FOLDERS), TorchRecordingDialect(spoken), options.with_values)
+    callers = _Callers(recorder.caller, spoken)
+    callers[_BACKWARD] = _watched_backward(callers)
+    with entered_by_threads(lambda: _Mode(callers)), _Mode(callers):
         yield recorder.stop
 
 
@@ -67,73 +66,88 @@ def watching(book: Book, folder: str, device: Device) -> Iterator[Callable[[], N
     """Make arrays on the device unless the program says where, and watch its calls; gives the way to stop."""
     unwatched_names = READS | (NOT_COMPUTING - {"backward"})
     watcher = Watcher(book, Sites(folder, FOLDERS), device, unwatched_names)
-    names = _Names()
+    callers = _Callers(watcher.caller)
     device.prime()
     torch.set_default_device(device.handle)
     try:
-        with entered_by_threads(lambda: _WatchMode(watcher, names)), _WatchMode(watcher, names):
+        with entered_by_threads(lambda: _Mode(callers)), _Mode(callers):
             yield watcher.stop
     finally:
         torch.set_default_device(None)
 
 
-class _WatchMode(TorchFunctionMode):  # type: ignore[misc]
-    """Hands each call of its thread to the watcher; a backward pass is one."""
-
-    def __init__(self, watcher: Watcher, names: _Names) -> None:
-        super().__init__()
-        self._watcher = watcher
-        self._names = names
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
-        names = ("backward", "torch.Tensor.backward") if func is _BACKWARD else self._names[func]
-        return self._watcher.call(func, *names, args, kwargs or {})
-
-
 class _Mode(TorchFunctionMode):  # type: ignore[misc]
-    """Hands each call of its thread to the recorder."""
+    """Hands each call of its thread to its function's caller."""
 
-    def __init__(self, recorder: Recorder, names: _Names, spoken: SpokenDevice | None) -> None:
-        """``spoken`` is the device that arrays say."""
+    def __init__(self, callers: _Callers) -> None:
         super().__init__()
-        self._recorder = recorder
-        self._names = names
-        self._spoken = spoken
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
-        if func is _BACKWARD:
-            # A call from within a mode is seen by no mode: the functions of the user's that the backward pass calls
-            # are seen if it is started by torch's own function, which no mode is asked about.
-            with self:
-                return _backward(*args, **(kwargs or {}))
-        last, name = self._names[func]
-        kwargs = kwargs or {}
-        # The name of a device alone is not a call on it.
-        if self._spoken is not None and func is not _DEVICE:
-            if last == _GETTER and self._spoken.answers(func, sys._getframe(1)):
-                return self._spoken.answer(func)
-            args, kwargs = self._spoken.on_host(args, kwargs)
-        return self._recorder.call(func, last, name, args, kwargs)
+        def hand_over(
+            mode: TorchFunctionMode, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+        ) -> Any:
+            return callers[func](args, kwargs)
+
+        # Torch looks this up for every call, and finds it sooner here than in the class.
+        self.__torch_function__ = MethodType(hand_over, self)
 
 
-class _Names(dict[Any, tuple[str, Optional[str]]]):
-    """The names of functions: the last part, and the public name; None if a function has none.
+class _Callers(dict[Any, Caller]):
+    """By a function of torch's, the way to make its calls.
 
-    Those of the first functions are remembered. A program may hand torch a new function for each call.
+    Those of the first functions are remembered, and of all that have a public name. A program may hand torch a new
+    function for each call.
     """
 
-    def __missing__(self, func: Any) -> tuple[str, str | None]:
-        names = _names_of(func)
-        if len(self) < MOST_FUNCTIONS:
-            self[func] = names
-        return names
+    def __init__(self, caller: Callable[[Any, str, str | None], Caller], spoken: SpokenDevice | None = None) -> None:
+        """``spoken`` is the device that arrays say."""
+        super().__init__()
+        self._caller = caller
+        self._spoken = spoken
+
+    def __missing__(self, func: Any) -> Caller:
+        last, name = _names_of(func)
+        caller = self._caller_of(func, last, name)
+        if len(self) < MOST_FUNCTIONS or name is not None:
+            self[func] = caller
+        return caller
+
+    def _caller_of(self, func: Any, last: str, name: str | None) -> Caller:
+        if func is _DEVICE or last == _GETTER:
+            # The name of a device alone is not a call on it.
+            caller = _unnoted(func)
+            return caller if self._spoken is None else self._spoken.caller(func, caller)
+        return self._caller(func, last, name)
+
+
+def _unnoted(func: Any) -> Caller:
+    def made(args: Sequence[Any], kwargs: Options) -> Any:
+        return func(*args, **kwargs) if kwargs else func(*args)
+
+    return made
 
 
 def _names_of(func: Any) -> tuple[str, str | None]:
+    """The last part of a function's name, and its public name; None if it has none."""
+    if func is _BACKWARD:
+        return "backward", "torch.Tensor.backward"
     full_name = resolve_name(func) or getattr(func, "__name__", type(func).__name__)
     is_noted = full_name.rpartition(".")[2] in READS
     name = public_name(func) if is_noted or func in recordable() else None
     return (name or full_name).rpartition(".")[2], name
+
+
+def _watched_backward(callers: _Callers) -> Caller:
+    """The way to make a backward pass within which calls are seen.
+
+    A call from within a mode is seen by no mode. The functions of the user's that the backward pass calls are seen if
+    it is started by torch's own function, which no mode is asked about.
+    """
+
+    def go_backward(args: Sequence[Any], kwargs: Options) -> None:
+        with _Mode(callers):
+            _backward(*args, **(kwargs or {}))
+
+    return go_backward
 
 
 def _backward(
@@ -142,22 +156,23 @@ def _backward(
     torch.autograd.backward(tensor, gradient, retain_graph, create_graph, inputs=inputs)
 
 
-def _form(tensor: torch.Tensor) -> Any:
-    return tensor.dtype, tensor.shape, tensor.stride()
-
-
 class TorchRecordingDialect:
     """Tensors, and how torch says what becomes of them."""
 
-    forms: Mapping[type, Callable[[Any], Any]] = MappingProxyType({torch.Tensor: _form, torch.nn.Parameter: _form})
+    quick_layouts: Mapping[type, Callable[[Any], Any]] = MappingProxyType(
+        {torch.Tensor: torch.Tensor.is_contiguous, torch.nn.Parameter: torch.Tensor.is_contiguous}
+    )
     by_value = frozenset({torch.dtype, torch.device, torch.memory_format, torch.layout})
     reads = READS
     not_computing = NOT_COMPUTING
     carriers = frozenset({"to", "cuda", "tensor", "as_tensor"})
     settle = None
 
-    def __init__(self, stand_in: StandIn | None = None) -> None:
-        self.stand_in = stand_in
+    def __init__(self, elsewhere: Elsewhere | None = None) -> None:
+        self.elsewhere = elsewhere
+
+    def layout(self, array: Any) -> Any:
+        return array.stride()
 
     def form(self, value: Any) -> Any:
         return (value.dtype, value.shape) if isinstance(value, torch.Tensor) else None

@@ -6,12 +6,13 @@ packages are answered so. Torch's own Python, NumPy and extensions in C++ see wh
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
-from types import FrameType
 from typing import Any
 
 import torch
 
+from runners.suite.recording.recorder import Caller, Options
 from runners.suite.trees import mapped
 from runners.torch import FRAMEWORK
 
@@ -32,21 +33,43 @@ class SpokenDevice:
             **{getattr(torch.Tensor, f"is_{kind}").__get__: device.type == kind for kind in kinds},
         }
 
-    def answers(self, function: Any, frame: FrameType) -> bool:
-        """Whether a question about the device, asked in this frame, is answered otherwise than torch does."""
-        return function in self._answers and not frame.f_code.co_filename.startswith(self._folders)
+    def caller(self, function: Any, torchs_own: Caller) -> Caller:
+        """The way to make a call that may ask for the device, beside the way in which torch makes it."""
+        if function not in self._answers:
+            return torchs_own
+        answer = self._answers[function]
 
-    def answer(self, function: Any) -> Any:
-        return self._answers[function]
+        def answered(args: Sequence[Any], kwargs: Options) -> Any:
+            # The frame of the mode lies between this one and that which asks.
+            is_torchs = sys._getframe(2).f_code.co_filename.startswith(self._folders)
+            return torchs_own(args, kwargs) if is_torchs else answer
 
-    def on_host(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
+        return answered
+
+    def on_host(self, args: Sequence[Any], kwargs: Options) -> tuple[Sequence[Any], Options]:
         """The arguments of a call, with the host in the place of the device."""
-        # This is done for every call, and nearly none names a device.
         if not _NAMING.isdisjoint(map(type, args)) and any(map(self._is_it, args)):
             args = [HOST if self._is_it(value) else value for value in args]
         if kwargs and any(map(self._is_it, kwargs.values())):
             kwargs = {name: HOST if self._is_it(value) else value for name, value in kwargs.items()}
         return args, kwargs
+
+    def stand_in(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """The result of a call that the CPU has for float32 alone, in the dtype of its first array.
+
+        It stands in for the target's, so that the program goes on.
+        """
+        dtypes: list[torch.dtype] = []
+
+        def to_float32(tensor: torch.Tensor) -> torch.Tensor:
+            dtypes.append(tensor.dtype)
+            return tensor.float()
+
+        wide_args, wide_kwargs = mapped((list(args), dict(kwargs)), to_float32, torch.Tensor)
+        result = func(*wide_args, **wide_kwargs)
+        return mapped(
+            result, lambda tensor: tensor.to(dtypes[0]) if tensor.is_floating_point() else tensor, torch.Tensor
+        )
 
     def _is_it(self, value: Any) -> bool:
         if type(value) is torch.device:
@@ -63,19 +86,3 @@ def spoken_device(word: str | None, framework_folders: Sequence[str]) -> SpokenD
 
     device = getattr(devices, declaration.implementation.partition(":")[2])
     return SpokenDevice(torch.device(device.handle_name), framework_folders)
-
-
-def in_float32(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """The result of a call that the CPU has for float32 alone, in the dtype of its first array.
-
-    It stands in for the target's, so that the program goes on.
-    """
-    dtypes: list[torch.dtype] = []
-
-    def to_float32(tensor: torch.Tensor) -> torch.Tensor:
-        dtypes.append(tensor.dtype)
-        return tensor.float()
-
-    wide_args, wide_kwargs = mapped((list(args), dict(kwargs)), to_float32, torch.Tensor)
-    result = func(*wide_args, **wide_kwargs)
-    return mapped(result, lambda tensor: tensor.to(dtypes[0]) if tensor.is_floating_point() else tensor, torch.Tensor)

@@ -25,6 +25,16 @@ ELSEWHERE: Site = ("", 0)
 """Stands for all places beyond those that are told apart."""
 
 
+class Place:
+    """A site at which an entry was met, and how often."""
+
+    __slots__ = ("count", "site")
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.count = 0
+
+
 @dataclass
 class Entry:
     """A distinct call, crossing or reason, and where it was met how often."""
@@ -32,24 +42,38 @@ class Entry:
     number: int
     kind: str
     seconds: float = 0.0
-    sites: dict[Site, int] = field(default_factory=dict)
+    places: dict[Site, Place] = field(default_factory=dict)
     is_told: bool = True
     """Whether the counts are as they were told last."""
     tallies: Sequence[CallTally] = ()
     """Those of the book that are open."""
 
+    @property
+    def sites(self) -> dict[Site, int]:
+        """How often it was met at each site."""
+        # A list: another thread of the program may count meanwhile.
+        return {place.site: place.count for place in list(self.places.values())}
+
+    def place(self, site: Site) -> Place:
+        """The place of a site; of a site beyond those that are told apart, the place that they share."""
+        places = self.places
+        if site not in places:
+            site = site if len(places) < MAX_SITES else ELSEWHERE
+            places.setdefault(site, Place(site))
+        return places[site]
+
     def met(self, site: Site, seconds: float = 0.0, count: int = 1) -> None:
         """Count the entry once more, or so many times."""
-        sites = self.sites
-        try:
-            sites[site] += count
-        except KeyError:
-            site = site if len(sites) < MAX_SITES else ELSEWHERE
-            sites[site] = sites.get(site, 0) + count
+        self.met_at(self.place(site), seconds, count)
+
+    def met_at(self, place: Place, seconds: float, count: int = 1) -> None:
+        """Count the entry once more, or so many times, at one of its places."""
+        place.count += count
         self.seconds += seconds
         self.is_told = False
-        for tally in self.tallies:
-            tally.add(self, site, seconds, count)
+        if self.tallies:
+            for tally in self.tallies:
+                tally.add(self, place.site, seconds, count)
 
 
 class CallTally:
@@ -65,7 +89,7 @@ class CallTally:
 
     def __len__(self) -> int:
         """The number of counts."""
-        return sum(len(part.sites) for part in self._parts.values())
+        return sum(len(part.places) for part in self._parts.values())
 
     def add(self, entry: Entry, site: Site, seconds: float, count: int) -> None:
         if entry.kind == CROSSING:
@@ -182,6 +206,4 @@ class Book:
 
 
 def _counts(entry: Entry) -> list[Any]:
-    # A list: another thread of the program may count meanwhile.
-    sites = list(entry.sites.items())
-    return [entry.number, entry.seconds, [[file, line, count] for (file, line), count in sites]]
+    return [entry.number, entry.seconds, [[file, line, count] for (file, line), count in entry.sites.items()]]

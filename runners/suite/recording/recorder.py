@@ -4,6 +4,9 @@ Calls are told apart by their function, by the form of their arrays, and by ever
 with each step of a training. A call that was met before costs a look at its arguments and at the stack; all that takes
 time (ranges, random state, changes of arrays) is done at its first.
 
+A program makes millions of calls that take 1 µs each, so the way of a repeated call (``Recorder.caller``) is short.
+What a function's name decides is decided once, and the stack is not searched if the same instruction calls again.
+
 How calls are seen, and what an array is, only the framework's own part knows: it implements ``RecordingDialect``.
 """
 
@@ -12,11 +15,12 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Protocol
+from types import CodeType, FrameType
+from typing import Any, Optional, Protocol
 
 import numpy as np
 
@@ -24,7 +28,7 @@ from runners.errors import UnfreezableError
 from runners.suite.frozen import Slot, encode
 from runners.suite.recording import arrays as recorded_arrays
 from runners.suite.recording.arrays import RecordedArray
-from runners.suite.recording.book import Book, Entry
+from runners.suite.recording.book import Book, Entry, Place
 from runners.suite.recording.sites import Site, Sites
 
 MOST_TEXT = 100_000
@@ -50,19 +54,33 @@ class RecordingOptions:
     """The word of the device that arrays say they are on, where the framework can have them say so."""
 
 
-StandIn = Callable[[Any, Sequence[Any], Mapping[str, Any]], Any]
-"""Makes a call of the function with these arguments in another way."""
+Options = Optional[Mapping[str, Any]]
+"""The keyword arguments of a call; None or empty if it has none."""
+Caller = Callable[[Sequence[Any], Options], Any]
+"""Makes a call of one function with these arguments, and notes it."""
 Array = Any
 """An array of the framework's."""
 _CALLER = 2
-"""Frames between a method of the recorder's that is called for a call, and that call."""
+"""Frames between a caller and the call that it makes."""
+
+
+class Elsewhere(Protocol):
+    """What is done to calls while arrays say that they are on the target, though their memory is the host's."""
+
+    def on_host(self, args: Sequence[Any], kwargs: Options) -> tuple[Sequence[Any], Options]:
+        """The arguments with the host in the place of the target; the same objects where nothing names it."""
+
+    def stand_in(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Make a call that the CPU refuses in another way."""
 
 
 class RecordingDialect(Protocol):
     """The part of a framework in recording."""
 
-    forms: Mapping[type, Callable[[Array], Any]]
-    """By the class of an array, its form: that by which calls are told apart. ``RuntimeError``: it has none."""
+    quick_layouts: Mapping[type, Callable[[Array], Any]]
+    """By the class of an array, a quick look at what tells it apart from others of its dtype and shape; false if only
+    ``layout`` sees that. ``RuntimeError``: nothing can.
+    """
     by_value: frozenset[type]
     """Classes of plain values by which calls are told apart."""
     reads: frozenset[str]
@@ -71,11 +89,14 @@ class RecordingDialect(Protocol):
     """Last names of functions that are not recorded at all."""
     carriers: frozenset[str]
     """Last names of functions that may carry an array to a device."""
-    stand_in: StandIn | None
-    """Makes a call that the CPU refuses, in another way, if arrays say that they are elsewhere; None: they do not."""
+    elsewhere: Elsewhere | None
+    """None: arrays say where they are."""
+
+    def layout(self, array: Array) -> Any:
+        """What tells an array of these classes apart from others of its dtype and shape."""
 
     def form(self, value: Any) -> Any:
-        """The form of a value of any other class."""
+        """That by which calls are told apart of a value of any other class."""
 
     def carries(self, last: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
         """Whether a call of a carrier brings an array to a device."""
@@ -122,15 +143,19 @@ class RecordingDialect(Protocol):
 
 
 class _DistinctCall:
-    """A distinct call, and whether its backward pass is still looked for."""
+    """A distinct call, whether its backward pass is still looked for, and where it was made last."""
 
-    __slots__ = ("entry", "is_differentiated", "looks", "may_differentiate")
+    __slots__ = ("entry", "is_differentiated", "last_made", "looks", "may_differentiate")
 
-    def __init__(self, entry: Entry, may_differentiate: bool) -> None:
+    def __init__(self, entry: Entry | None, may_differentiate: bool) -> None:
+        """``entry`` is None if the call computes nothing."""
         self.entry = entry
         self.may_differentiate = may_differentiate
         self.is_differentiated = False
         self.looks = 0
+        # One value, since several threads may make the same call.
+        self.last_made: tuple[CodeType | None, int, Place | None] = (None, -1, None)
+        """An instruction of the user's code, and its place."""
 
 
 class Recorder:
@@ -141,60 +166,112 @@ class Recorder:
         self._sites = sites
         self._dialect = dialect
         self._with_values = with_values
-        self._key = _keys(dialect)
-        self._noted = dialect.reads | dialect.not_computing | dialect.carriers
-        self._known: dict[Key, _DistinctCall | None] = {}
-        """None: it computes nothing."""
+        self._key_of = _keys(dialect)
         self._is_on = True
 
     def stop(self) -> None:
         """Record nothing any more, as in a process that the command has forked."""
         self._is_on = False
 
-    def call(self, func: Any, last: str, name: str | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Make a call of the user's, and note it. ``name`` is its public name, if it has one, and ``last`` its end."""
-        if not self._is_on:
-            return func(*args, **kwargs)
-        dialect = self._dialect
-        if last in self._noted:
-            if last in dialect.not_computing:
-                return func(*args, **kwargs)
-            is_read = last in dialect.reads
-            if is_read or dialect.carries(last, args, kwargs):
-                self._cross(last, name, is_read)
-            if is_read:
-                return func(*args, **kwargs)
-        try:
-            key = (func, self._key(args), (tuple(kwargs), self._key(kwargs.values())) if kwargs else None)
-        except RuntimeError:
-            # A sparse array of torch's has no strides.
-            key = (func, None, None)
-        distinct_call = self._known.get(key, _NEW)
-        if distinct_call is _NEW:
-            return self._first(key, func, last, name, args, kwargs)
-        if distinct_call is None:
-            return func(*args, **kwargs)
-        start = perf_counter()
-        try:
-            result = func(*args, **kwargs)
-        except Exception as error:
-            if dialect.stand_in is None:
-                raise
-            result = _stood_in(dialect.stand_in, error, func, args, kwargs)
-        if dialect.settle is not None:
-            dialect.settle(result)
-        end = perf_counter()
-        distinct_call.entry.met(self._sites.of(sys._getframe(_CALLER)), end - start)
-        if distinct_call.may_differentiate and dialect.may_go_backward(result):
-            self._watch_backward(distinct_call, args, kwargs, result)
-        if end > self._book.tell_at:
-            self._book.tell_counts()
-        return result
+    def caller(self, func: Any, last: str, name: str | None) -> Caller:
+        """The way to make calls of a function. ``name`` is its public name, if it has one, and ``last`` its end."""
+        if last in self._dialect.not_computing or last in self._dialect.reads:
+            return self._passing(func, last, name)
+        recorded = self._recording(func, last, name)
+        return self._carrying(recorded, last, name) if last in self._dialect.carriers else recorded
+
+    def _passing(self, func: Any, last: str, name: str | None) -> Caller:
+        """Make calls that are not recorded; those that give values to Python are counted."""
+        is_read = last not in self._dialect.not_computing
+
+        def passed(args: Sequence[Any], kwargs: Options) -> Any:
+            if is_read and self._is_on:
+                self._cross(last, name, "to_host")
+            args, kwargs = self._on_host(args, kwargs)
+            return func(*args, **kwargs) if kwargs else func(*args)
+
+        return passed
+
+    def _carrying(self, recorded: Caller, last: str, name: str | None) -> Caller:
+        """Count the calls that carry an array to the device, too."""
+
+        def carried(args: Sequence[Any], kwargs: Options) -> Any:
+            args, kwargs = self._on_host(args, kwargs)
+            if self._is_on and self._dialect.carries(last, args, kwargs or {}):
+                self._cross(last, name, "to_device")
+            return recorded(args, kwargs)
+
+        return carried
+
+    def _recording(self, func: Any, last: str, name: str | None) -> Caller:
+        """Record calls."""
+        calls: dict[Key, _DistinctCall] = {}
+        key_of, getframe, clock, book, dialect = self._key_of, sys._getframe, perf_counter, self._book, self._dialect
+        elsewhere, settle, may_go_backward = dialect.elsewhere, dialect.settle, dialect.may_go_backward
+
+        def recorded(args: Sequence[Any], kwargs: Options) -> Any:
+            try:
+                key = (key_of(args), tuple(kwargs), key_of(kwargs.values())) if kwargs else key_of(args)
+            except RuntimeError:
+                # A sparse array of torch's has no strides.
+                key = None
+            call = calls.get(key)
+            if call is None or not self._is_on:
+                host_args, host_kwargs = self._on_host(args, kwargs)
+                if host_args is not args or host_kwargs is not kwargs:
+                    return recorded(host_args, host_kwargs)
+                return self._first(calls, key, func, last, name, args, kwargs or {})
+            entry = call.entry
+            if entry is None:
+                return func(*args, **kwargs) if kwargs else func(*args)
+            start = clock()
+            try:
+                result = func(*args, **kwargs) if kwargs else func(*args)
+            except Exception as error:
+                if elsewhere is None:
+                    raise
+                result = _stood_in(elsewhere, error, func, args, kwargs or {})
+            if settle is not None:
+                settle(result)
+            end = clock()
+            frame = getframe(_CALLER)
+            code, instruction, place = call.last_made
+            if place is None or frame.f_lasti != instruction or frame.f_code is not code:
+                place = self._place(call, entry, frame)
+            entry.met_at(place, end - start)
+            if call.may_differentiate and may_go_backward(result):
+                self._watch_backward(call, entry, args, kwargs or {}, result)
+            if end > book.tell_at:
+                book.tell_counts()
+            return result
+
+        return recorded
+
+    def _place(self, call: _DistinctCall, entry: Entry, frame: FrameType) -> Place:
+        """The place of a call that was made in this frame."""
+        place = entry.place(self._sites.of(frame))
+        # In a frame of a package the line depends on the frames above.
+        if self._sites.is_own(frame.f_code.co_filename):
+            call.last_made = frame.f_code, frame.f_lasti, place
+        return place
+
+    def _on_host(self, args: Sequence[Any], kwargs: Options) -> tuple[Sequence[Any], Options]:
+        elsewhere = self._dialect.elsewhere
+        return (args, kwargs) if elsewhere is None else elsewhere.on_host(args, kwargs)
 
     def _first(
-        self, key: Key, func: Any, last: str, name: str | None, args: Sequence[Any], kwargs: Mapping[str, Any]
+        self,
+        calls: dict[Key, _DistinctCall],
+        key: Key,
+        func: Any,
+        last: str,
+        name: str | None,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
     ) -> Any:
         """Make a call that was not met before, and describe it."""
+        if not self._is_on:
+            return func(*args, **kwargs)
         function = name or last
         if not self._book.takes(function):
             return self._one_of_too_many(func, function, args, kwargs)
@@ -216,9 +293,9 @@ class Recorder:
         try:
             result = func(*args, **kwargs)
         except Exception as error:
-            if dialect.stand_in is None:
+            if dialect.elsewhere is None:
                 raise
-            result = _stood_in(dialect.stand_in, error, func, args, kwargs)
+            result = _stood_in(dialect.elsewhere, error, func, args, kwargs)
         if dialect.settle is not None:
             dialect.settle(result)
         seconds = perf_counter() - start
@@ -226,19 +303,21 @@ class Recorder:
             is_random = has_drawn()
             changes = [place for place, array in enumerate(arrays) if dialect.content(array) != before[place]]
         if not changes and next(self._arrays(result), None) is None:
-            self._known[key] = None
+            calls[key] = _DistinctCall(None, may_differentiate=False)
             return result
         if reason is None and not self._is_written(result):
             reason = NO_FORM
         if reason is None:
             entry = self._book.open(function, {**facts, "changes": changes, "is_random": is_random})
             is_own = any(dialect.is_differentiated(arrays[place]) for place in changes)
-            distinct_call = _DistinctCall(entry, may_differentiate=not is_own and not is_random)
-            self._watch_backward(distinct_call, args, kwargs, result)
+            call = _DistinctCall(entry, may_differentiate=not is_own and not is_random)
+            if call.may_differentiate and dialect.may_go_backward(result):
+                self._watch_backward(call, entry, args, kwargs, result)
         else:
-            distinct_call = _DistinctCall(self._book.leave_out(function, reason), may_differentiate=False)
-        self._known[key] = distinct_call
-        self._book.first(distinct_call.entry, self._site(), seconds)
+            entry = self._book.leave_out(function, reason)
+            call = _DistinctCall(entry, may_differentiate=False)
+        calls[key] = call
+        self._book.first(entry, self._site(), seconds)
         return result
 
     def _one_of_too_many(self, func: Any, function: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -276,11 +355,11 @@ class Recorder:
             "arrays": [array.written for array in descriptions],
         }
 
-    def _watch_backward(self, call: _DistinctCall, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> None:
+    def _watch_backward(
+        self, call: _DistinctCall, entry: Entry, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any
+    ) -> None:
         """Have the framework say when the program goes backward through a call."""
         dialect = self._dialect
-        if not call.may_differentiate or not dialect.may_go_backward(result):
-            return
         call.looks += 1
         call.may_differentiate = call.looks < MOST_LOOKS
         inputs, results = list(self._arrays((args, kwargs))), list(self._arrays(result))
@@ -295,7 +374,7 @@ class Recorder:
         def went() -> None:
             if not call.is_differentiated and self._is_on:
                 call.is_differentiated, call.may_differentiate = True, False
-                self._book.add(call.entry, {"gradient": {"wanted": differentiated_places, "results": weights}})
+                self._book.add(entry, {"gradient": {"wanted": differentiated_places, "results": weights}})
 
         if differentiated_places and any(weights):
             dialect.on_backward(results, went)
@@ -325,53 +404,63 @@ class Recorder:
             return all(map(self._is_written, result.values()))
         return result is None or isinstance(result, (bool, int, float, complex, str))
 
-    def _cross(self, last: str, name: str | None, is_read: bool) -> None:
-        self._book.cross(name or last, "to_host" if is_read else "to_device", self._site())
+    def _cross(self, last: str, name: str | None, direction: str) -> None:
+        self._book.cross(name or last, direction, self._site())
 
     def _site(self) -> Site:
         return self._sites.of(sys._getframe(_CALLER))
 
 
-def _stood_in(stand_in: StandIn, error: Exception, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+def _stood_in(elsewhere: Elsewhere, error: Exception, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """The result of what stands in for a call that raised; raises the call's own error if that raises too."""
     with suppress(Exception):
-        return stand_in(func, args, kwargs)
+        return elsewhere.stand_in(func, args, kwargs)
     raise error
 
 
-class _New:
-    """Stands for what was not met yet."""
-
-
-_NEW: Any = _New()
-
-
-def _keys(dialect: RecordingDialect) -> Callable[[Iterable[Any]], Key]:
+def _keys(dialect: RecordingDialect) -> Callable[[Collection[Any]], Key]:
     """Makes the part of arguments that tells calls apart: of an array its form, of a float only that it is one.
 
-    Flat, since it is made for every call. Each kind has a fixed number of members, so that no two keys are mistaken.
-    Raises ``RuntimeError`` for an array without a form.
+    Flat, since it is made for every call, and without a loop for one or two arguments, as most calls have. Each kind
+    has a fixed number of members, so that no two keys are mistaken. Raises ``RuntimeError`` for an array without one.
     """
     # A dictionary is asked faster than another mapping.
-    forms, by_value = dict(dialect.forms), frozenset({int, bool, str, type(None), type(Ellipsis)}) | dialect.by_value
+    quick_layouts, layout_of = dict(dialect.quick_layouts), dialect.layout
+    by_value = frozenset({int, bool, str, type(None), type(Ellipsis)}) | dialect.by_value
 
-    def key_of(values: Iterable[Any]) -> Key:
+    def key_of(values: Collection[Any]) -> Key:
+        count = len(values)
+        if count == 1:
+            (value,) = values
+            kind = type(value)
+            if kind in quick_layouts:
+                return kind, value.dtype, value.shape, quick_layouts[kind](value) or layout_of(value)
+        elif count == 2:
+            value, other = values
+            kind, other_kind = type(value), type(other)
+            if kind in quick_layouts:
+                layout = quick_layouts[kind](value) or layout_of(value)
+                if other_kind in quick_layouts:
+                    other_layout = quick_layouts[other_kind](other) or layout_of(other)
+                    return kind, value.dtype, value.shape, layout, other_kind, other.dtype, other.shape, other_layout
+                if other_kind in by_value:
+                    return kind, value.dtype, value.shape, layout, other_kind, other
+        return any_key_of(values)
+
+    def any_key_of(values: Collection[Any]) -> Key:
         key: list[Any] = []
         for value in values:
             kind = type(value)
-            form = forms.get(kind)
-            if form is not None:
-                key.append(kind)
-                key.append(form(value))
+            if kind in quick_layouts:
+                key += kind, value.dtype, value.shape, quick_layouts[kind](value) or layout_of(value)
             elif kind in by_value:
-                key.append(kind)
-                key.append(value)
+                key += kind, value
             elif isinstance(value, (tuple, list)):
-                key += kind, len(value), key_of(value) if len(value) <= MOST_MEMBERS else None
+                key += kind, len(value), any_key_of(value) if len(value) <= MOST_MEMBERS else None
             elif kind is dict:
-                key += kind, tuple(value), key_of(value.values())
+                key += kind, tuple(value), any_key_of(value.values())
             elif kind is slice:
-                key += kind, key_of((value.start, value.stop, value.step))
+                key += kind, any_key_of((value.start, value.stop, value.step))
             elif isinstance(value, (np.bool_, np.integer)):
                 key += kind, value.item()
             else:

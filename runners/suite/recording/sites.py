@@ -45,6 +45,10 @@ class Sites:
             frame = frame.f_back
         return in_package
 
+    def is_own(self, file: str) -> bool:
+        """Whether a file that was met on a stack is the user's."""
+        return bool(self._names.get(file))
+
     def _shown_name(self, file: str) -> str | None:
         """The name under which a file of the user's is shown; empty in an installed package, None in what is Python's,
         the framework's or ours."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from runners.suite.device import Device, Proof
 from runners.suite.recording.book import Book
+from runners.suite.recording.recorder import Caller, Options
 from runners.suite.recording.sites import Sites
 from runners.suite.trees import numbers_in
 
@@ -36,10 +37,18 @@ class Watcher:
         """Watch nothing any more, as in a process that the command has forked."""
         self._is_on = False
 
-    def call(self, func: Any, last: str, name: str | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Make a call of the user's, and note what becomes of it. As ``Recorder.call``."""
-        if not self._is_on or last in self._unwatched:
-            return func(*args, **kwargs)
+    def caller(self, func: Any, last: str, name: str | None) -> Caller:
+        """The way to make calls of a function, as ``Recorder.caller``."""
+
+        def watched(args: Sequence[Any], kwargs: Options) -> Any:
+            if not self._is_on or last in self._unwatched:
+                return func(*args, **(kwargs or {}))
+            return self._call(func, name or last, args, kwargs or {})
+
+        return watched
+
+    def _call(self, func: Any, function: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Make a call of the user's, and note what becomes of it."""
         site, proof = self._sites.of(sys._getframe(1)), Proof()
         try:
             with self._device.counting(proof):
@@ -48,10 +57,10 @@ class Watcher:
                 proof.returned = numbers_in(result)
         except Exception as error:
             text = f"{type(error).__name__}: {' '.join(str(error).split())}"
-            self._book.raise_in(name or last, text[:MOST_SAID].encode(errors="replace").decode(), site)
+            self._book.raise_in(function, text[:MOST_SAID].encode(errors="replace").decode(), site)
             raise
         for operation in proof.fallbacks:
-            self._book.fall_back(name or last, operation, site)
+            self._book.fall_back(function, operation, site)
         if perf_counter() > self._book.tell_at:
             self._book.tell_counts()
         return result

@@ -9,10 +9,12 @@ from __future__ import annotations
 import functools
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
+
+from runners.suite.recording.recorder import Caller
 
 _MISSING: Any = object()
 
@@ -20,8 +22,8 @@ _MISSING: Any = object()
 class CallHandler(Protocol):
     """Makes the calls that are handed to it: a recorder or a watcher."""
 
-    def call(self, func: Any, last: str, name: str | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Make a call of the user's. ``name`` is its public name, if it has one, and ``last`` its end."""
+    def caller(self, func: Any, last: str, name: str | None) -> Caller:
+        """The way to make calls of a function. ``name`` is its public name, if it has one, and ``last`` its end."""
 
 
 @dataclass(frozen=True)
@@ -58,14 +60,14 @@ class _Inside(threading.local):
 
 
 @contextmanager
-def wrap_functions(places: Iterable[FunctionLocation], caller: CallHandler, mode: Mode) -> Iterator[None]:
+def wrap_functions(places: Iterable[FunctionLocation], handler: CallHandler, mode: Mode) -> Iterator[None]:
     """Wrap the functions at these places."""
     inside, before = _Inside(), []
     try:
         for place in places:
             function = getattr(place.owner, place.attribute)
             before.append((place, vars(place.owner).get(place.attribute, _MISSING)))
-            setattr(place.owner, place.attribute, _wrapper(function, place, caller, mode, inside))
+            setattr(place.owner, place.attribute, _wrapper(function, place, handler, mode, inside))
         yield
     finally:
         for place, value in reversed(before):
@@ -78,7 +80,7 @@ def wrap_functions(places: Iterable[FunctionLocation], caller: CallHandler, mode
 def _wrapper(
     function: Any,
     place: FunctionLocation,
-    caller: CallHandler,
+    handler: CallHandler,
     mode: Mode,
     inside: _Inside,
 ) -> Callable[..., Any]:
@@ -89,6 +91,8 @@ def _wrapper(
         with mode.computing():
             return as_called(*args, **kwargs)
 
+    make = handler.caller(compute, last, place.name)
+
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         # With a function among the arguments the calls are recorded that this function makes.
@@ -98,7 +102,7 @@ def _wrapper(
             return function(*args, **kwargs)
         inside.yes = True
         try:
-            return caller.call(compute, last, place.name, place.take_apart(args), kwargs)
+            return make(place.take_apart(args), kwargs)
         finally:
             inside.yes = False
 

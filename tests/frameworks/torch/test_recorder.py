@@ -76,6 +76,32 @@ def test_calls_are_told_with_their_count_line_and_backward_pass() -> None:
     assert calls["torch.ones"]["gradient"] is None
 
 
+def test_a_repeated_call_is_counted_at_the_line_that_made_it() -> None:
+    layer, x = torch.nn.Linear(3, 3), torch.ones(3)
+
+    def work() -> None:
+        for _ in range(3):
+            torch.sin(x)
+            torch.sin(x)
+            layer(x)
+        layer(x)
+
+    first = work.__code__.co_firstlineno
+    sites = {entry["function"]: entry["sites"] for entry in of_kind(record(work), CALL)}
+    lines = {name: [[line - first, count] for _, line, count in places] for name, places in sites.items()}
+    assert lines["torch.sin"] == [[2, 3], [3, 3]]
+    assert lines["torch.nn.functional.linear"] == [[4, 3], [5, 1]]
+
+
+def test_arrays_with_other_strides_make_another_call() -> None:
+    x = torch.ones(3, 3, 3)
+    arrays = (x, x.transpose(0, 1), x.transpose(1, 2), x.clone(), x.transpose(0, 1))
+    entries = of_kind(record(lambda: list(map(torch.sin, arrays))), CALL)
+    strides = [entry["call"]["tuple"][0][0].get("strides") for entry in entries]
+    assert strides == [None, [3, 9, 1], [9, 1, 3]]
+    assert [entry["count"] for entry in entries] == [2, 2, 1]
+
+
 def test_what_changes_and_what_is_random_is_noticed_whether_torch_counts_it_or_not() -> None:
     calls = {entry["function"]: entry for entry in of_kind(record(several_calls), CALL)}
     assert calls["torch.nn.functional.batch_norm"]["changes"] == [1, 2]
@@ -283,6 +309,15 @@ def test_a_branch_on_the_device_of_an_array_is_taken_as_on_the_target(target: st
     # What is made on the device by its name is there, as what is moved to it.
     assert {"torch.arange", "torch.Tensor.add_"} <= calls.keys()
     assert counts(entries, CROSSING)["torch.Tensor.to"] == 1
+
+
+def test_a_call_that_names_the_device_is_the_one_that_names_the_host() -> None:
+    def work() -> None:
+        for device in (torch.device("xla"), torch.device("cpu"), "xla"):
+            torch.ones(3, device=device)
+
+    entries = recording.record(recorder.recording, work, folder=Path(__file__).parent, target="xla")
+    assert [entry["count"] for entry in of_kind(entries, CALL)] == [3]
 
 
 def test_what_reads_memory_sees_where_it_is_whatever_arrays_say(tmp_path: Path) -> None:
