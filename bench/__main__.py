@@ -25,6 +25,7 @@ BENCHES: dict[str, tuple[str, ...]] = {
     "usage": (),
     "call_sites": (),
     "assess": (),
+    "recording": ("torch",),
     "repeatability": (),
     "pages": (),
     "atlas": (),
