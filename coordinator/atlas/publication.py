@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -37,12 +38,17 @@ def published_before(folder: Path) -> list[Portability]:
 def check_folder(folder: Path) -> Manifest | None:
     """The manifest of the publication in the folder; None if the folder has none yet.
 
-    Raises ``PublicationError`` for a folder that contains other files and no publication.
+    Raises ``PublicationError`` for a folder that contains other files and no publication, and for a mount point,
+    because a publication replaces its folder and no mount point can be replaced.
     """
-    if not folder.exists():
+    try:
+        folder.stat()  # unlike exists(), raises for links that lead in a circle
+    except FileNotFoundError:
         return None
     if not folder.is_dir():
         raise PublicationError(f"{folder} is a file: name a folder")
+    if folder.is_mount():
+        raise PublicationError(f"a disk is mounted at {folder}: name a folder on it, such as {folder / 'atlas'}")
     if not any(folder.iterdir()):
         return None
     try:
@@ -58,8 +64,8 @@ def publish(files: Iterable[SiteFile], folder: Path) -> int:
 
     Files in ``folder`` that no publication wrote stay. If anything fails, the folder is as it was.
     """
-    folder = folder.resolve()
     before = check_folder(folder)
+    folder = folder.resolve()
     folder.parent.mkdir(parents=True, exist_ok=True)
     new = folder.with_name(f"{folder.name}.{token_hex(4)}.part")
     try:
@@ -70,12 +76,23 @@ def publish(files: Iterable[SiteFile], folder: Path) -> int:
             _keep_others(folder, new, frozenset(before.files))
         _replace(folder, new)
     except OSError as error:
-        if error.errno and error.filename is None:
-            error.filename = str(folder)  # a failed write, as on a full disk, names no file
+        if error.errno:
+            error.filename = _public_name(error, folder, new)
         raise
     finally:
         shutil.rmtree(new, ignore_errors=True)
     return len(paths)
+
+
+def _public_name(error: OSError, folder: Path, new: Path) -> str:
+    """The path that a complaint about the error names. Files of ``new`` are removed at the end, and a failed write,
+    as on a full disk, names no file.
+    """
+    if error.filename == str(new) and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return str(folder.parent)  # the new folder could not be made in it
+    if error.filename is None or Path(error.filename).is_relative_to(new):
+        return str(folder)
+    return str(error.filename)
 
 
 def _write(files: Iterable[SiteFile], folder: Path) -> Iterator[str]:
@@ -96,13 +113,25 @@ def _keep_others(old: Path, new: Path, names: frozenset[str]) -> None:
         target = new / name
         if is_folder and target.is_dir():
             continue
-        if target.exists():
-            raise PublicationError(f"{path} is not of Portolan, and the site has a file of that name: move it away")
+        if (place := _place_in_use(target)) is not None:
+            own = old / place.relative_to(new)
+            raise PublicationError(
+                f"{own} is not of Portolan, and the site has a file or folder of that name: move it away"
+            )
         target.parent.mkdir(parents=True, exist_ok=True)
         if is_folder:
             target.mkdir()
-        else:
+        elif path.is_file() or path.is_symlink():
             shutil.copy2(path, target, follow_symlinks=False)
+        else:
+            raise PublicationError(f"{path} is neither a file nor a folder: move it away")
+
+
+def _place_in_use(path: Path) -> Path | None:
+    """The path, if something is there, or the file where the path needs a folder; None if the path is free."""
+    if path.exists():
+        return path
+    return next((parent for parent in path.parents if parent.is_file()), None)
 
 
 def _replace(folder: Path, new: Path) -> None:

@@ -8,7 +8,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -55,6 +55,8 @@ def writing(output: Path | None, mode: int = 0o666) -> Iterator[BinaryIO]:
         with open(output, "wb") as stream:
             yield stream
         return
+    with suppress(FileNotFoundError):
+        output.stat()  # raises for links that lead in a circle
     with replacing(output.resolve(), mode) as sink:
         yield sink
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import resource
 from collections.abc import Iterator
@@ -63,12 +64,47 @@ def test_a_folder_of_others_stays_when_it_is_empty(tmp_path: Path) -> None:
     assert not (tmp_path / "site" / "functions").exists()
 
 
-def test_a_file_of_others_where_the_site_has_one_stays_and_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("own_path", "site_path", "named_path"),
+    [
+        ("about.html", "about.html", "about.html"),
+        ("about/own.html", "about", "about"),
+        ("about/of/me/own.html", "about/of", "about/of"),
+        ("about", "about/index.html", "about"),
+    ],
+)
+def test_a_file_of_others_where_the_site_has_one_stays_and_is_named(
+    tmp_path: Path, own_path: str, site_path: str, named_path: str
+) -> None:
+    folder = tmp_path / "site"
+    publish([FRONT], folder)
+    (folder / own_path).parent.mkdir(parents=True, exist_ok=True)
+    (folder / own_path).write_text("own")
+    message = f"{folder / named_path} is not of Portolan, and the site has a file or folder of that name: move it away"
+    with pytest.raises(PublicationError, match=f"^{re.escape(message)}$"):
+        publish([FRONT, SiteFile(site_path, b"ours")], folder)
+    assert content(folder) == {"index.html": "front", own_path: "own"}
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+def test_what_cannot_be_kept_is_named_and_nothing_is_replaced(tmp_path: Path) -> None:
     publish([FRONT], tmp_path / "site")
-    (tmp_path / "site" / "about.html").write_text("own")
-    with pytest.raises(PublicationError, match=r"about\.html is not of Portolan.*move it away"):
-        publish([FRONT, SiteFile("about.html", b"ours")], tmp_path / "site")
-    assert content(tmp_path / "site") == {"index.html": "front", "about.html": "own"}
+    os.mkfifo(tmp_path / "site" / "pipe")
+    with pytest.raises(PublicationError, match="pipe is neither a file nor a folder: move it away"):
+        publish([SiteFile("index.html", b"new")], tmp_path / "site")
+    assert content(tmp_path / "site") == {"index.html": "front"}
+
+
+def test_a_folder_that_cannot_be_replaced_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(PublicationError, match="a disk is mounted at /: name a folder on it, such as /atlas"):
+        publish([FRONT], Path("/"))
+    (tmp_path / "circle").symlink_to("circle")
+    with pytest.raises(OSError, match="Too many levels of symbolic links"):
+        publish([FRONT], tmp_path / "circle")
+    (tmp_path / "file").write_text("own")
+    with pytest.raises(NotADirectoryError):
+        publish([FRONT], tmp_path / "file" / "site")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["circle", "file"]
 
 
 def test_a_publication_that_fails_leaves_nothing_half_made(tmp_path: Path) -> None:
@@ -82,8 +118,12 @@ def test_a_publication_that_fails_leaves_nothing_half_made(tmp_path: Path) -> No
     assert [path.name for path in tmp_path.iterdir()] == ["site"]
 
 
-def test_a_write_that_fails_half_way_names_the_folder_and_leaves_it_as_it_was(tmp_path: Path) -> None:
-    publish([FRONT], tmp_path / "site")
+@pytest.mark.parametrize("is_published", [True, False])
+def test_a_write_that_fails_half_way_names_the_folder_and_leaves_it_as_it_was(
+    tmp_path: Path, is_published: bool
+) -> None:
+    if is_published:
+        publish([FRONT], tmp_path / "site")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
     try:
@@ -92,8 +132,21 @@ def test_a_write_that_fails_half_way_names_the_folder_and_leaves_it_as_it_was(tm
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert failure.value.filename == str(tmp_path / "site")
-    assert content(tmp_path / "site") == {"index.html": "front"}
-    assert [path.name for path in tmp_path.iterdir()] == ["site"]
+    assert content(tmp_path / "site") == ({"index.html": "front"} if is_published else {})
+    assert [path.name for path in tmp_path.iterdir()] == (["site"] if is_published else [])
+
+
+def test_a_file_that_cannot_be_made_is_named_by_the_folder_of_the_site(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="File name too long") as failure:
+        publish([FRONT, SiteFile("a" * 300, b"")], tmp_path / "site")
+    assert failure.value.filename == str(tmp_path / "site")
+    with pytest.raises(OSError, match="File name too long") as failure:
+        publish([FRONT], tmp_path / ("a" * 250))
+    assert failure.value.filename == str(tmp_path / ("a" * 250))
+    # Nobody makes a folder there, not even root.
+    with pytest.raises(OSError, match=r"not permitted|Permission denied|Read-only") as failure:
+        publish([FRONT], Path("/sys/atlas"))
+    assert failure.value.filename == "/sys"
 
 
 def test_a_folder_of_others_is_left_alone(tmp_path: Path) -> None:
