@@ -3,6 +3,8 @@
 A large database is read in a separate process, ``python -m coordinator.atlas.collection``, because reading a million
 outcomes takes half a minute and hundreds of megabytes, which would slow down dispatch. It prints a line for each target
 that it has read, then an empty line, then the pickled result.
+
+A coordinator whose database has no evidence shows what ships with Portolan instead.
 """
 
 from __future__ import annotations
@@ -17,9 +19,11 @@ from functools import partial
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.assess import service
+from coordinator.assess.evidence_file import load_shipped
 from coordinator.atlas.overview import Atlas, atlas_of, column_of
 from coordinator.atlas.pages import Page, front_page
 from coordinator.atlas.uses import shipped_uses
+from coordinator.atlas.whole_atlas import whole_atlas
 from coordinator.configuration.settings import Settings
 from coordinator.database.connection import engine as make_engine
 from coordinator.database.module_process import run_module, run_work
@@ -33,9 +37,10 @@ Report = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Collection:
-    """An atlas without its cases, which are as large as the database."""
+    """An atlas with its front page."""
 
     atlas: Atlas
+    """Without its cases, which are as large as the database; that of the shipped evidence has them."""
     front: Page
     """Made once, because its index of names and its changes take longer than rendering it."""
 
@@ -50,6 +55,12 @@ async def collect(engine: AsyncEngine, report: Report) -> Collection:
     uses = await asyncio.to_thread(shipped_uses, [column.evidence for column in columns])
     atlas = atlas_of(columns, uses, ORIGIN)
     return Collection(atlas, await asyncio.to_thread(front_page, atlas))
+
+
+def collect_shipped() -> Collection:
+    """The evidence that ships with Portolan: about a second of work."""
+    atlas = whole_atlas(load_shipped())
+    return Collection(atlas, front_page(atlas))
 
 
 async def collect_apart(dsn: str, report: Report) -> Collection:

@@ -138,9 +138,31 @@ class Atlas:
     """The origin in words: ``ships with Portolan``."""
 
     @property
+    def _columns(self) -> tuple[TargetColumn, ...]:
+        return tuple(column for framework in self.frameworks for column in framework.columns)
+
+    @property
+    def _charts(self) -> tuple[Chart, ...]:
+        return tuple(chart for column in self._columns for chart in column.evidence.charts)
+
+    @property
     def charted_at(self) -> datetime | None:
         """The time of the newest evidence; None for an empty atlas."""
-        return max((column.evidence.charted_at for one in self.frameworks for column in one.columns), default=None)
+        return max((column.evidence.charted_at for column in self._columns), default=None)
+
+    @property
+    def ships(self) -> bool:
+        """Whether its evidence is what ships with Portolan."""
+        return bool(self._charts) and all(chart.ships for chart in self._charts)
+
+    @property
+    def scope(self) -> str:
+        """``torch@2.9.0/xla on AMD EPYC, from 2026-11-27 to 2026-11-29``"""
+        targets = [column.target for column in self._columns]
+        hardware = sorted({column.evidence.hardware for column in self._columns})
+        days = [f"{chart.at:%Y-%m-%d}" for chart in self._charts]
+        when = f"on {min(days)}" if min(days) == max(days) else f"from {min(days)} to {max(days)}"
+        return f"{join_words(targets)} on {join_words(hardware)}, {when}"
 
     @property
     def functions(self) -> int:
@@ -148,7 +170,7 @@ class Atlas:
 
     @property
     def targets(self) -> int:
-        return sum(len(framework.columns) for framework in self.frameworks)
+        return len(self._columns)
 
 
 def column_of(target: TargetEvidence, host_only: Container[str]) -> TargetColumn:

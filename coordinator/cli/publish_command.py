@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from coordinator.atlas.overview import atlas_of, column_of
 from coordinator.atlas.publication import check_folder, published_before
 from coordinator.atlas.publication import publish as write_site
 from coordinator.atlas.site import site_files
-from coordinator.atlas.uses import shipped_uses
+from coordinator.atlas.whole_atlas import whole_atlas
 from coordinator.bundles.signature import Signers
 from coordinator.cli.evidence_source import find_evidence
 from coordinator.cli.shared_options import DataDir, Url
@@ -19,7 +19,6 @@ from coordinator.errors import PublicationError
 from coordinator.figures.formats import join_words, plural
 from coordinator.targets.selectors import Selector
 from protocol.function_names import did_you_mean
-from protocol.host_only import load_host_only
 
 
 def publish(
@@ -48,10 +47,8 @@ def publish(
     selector = Selector.parse(on)
     trusted_signers = _signers(bundles, signers, revoked)
     evidence = find_evidence(data, url, data_dir, selector, bundles or (), trusted_signers, is_completed=False)
-    targets = [target for target in evidence.targets if selector.matches(target)]
-    host_only = load_host_only()
-    columns = [column_of(target, host_only) for target in targets]
-    atlas = atlas_of(columns, shipped_uses(targets), evidence.origin)
+    targets = tuple(target for target in evidence.targets if selector.matches(target))
+    atlas = whole_atlas(replace(evidence, targets=targets))
     if not atlas.frameworks:
         guess = did_you_mean(on, sorted({target.short for target in evidence.targets})) or ";"
         raise PublicationError(

@@ -13,9 +13,18 @@ from coordinator.access.caller import caller_of
 from coordinator.assess import service
 from coordinator.assess.names import all_names
 from coordinator.atlas import pages as bodies
-from coordinator.atlas.addresses import as_link, file_name, framework_path, function_path, name_of, target_path
+from coordinator.atlas.addresses import (
+    as_link,
+    file_name,
+    framework_path,
+    function_path,
+    name_of,
+    operation_path,
+    target_path,
+)
 from coordinator.atlas.function_view import function_view
 from coordinator.atlas.keeper import AtlasKeeper, KeptAtlas
+from coordinator.atlas.operations import operations_by_name
 from coordinator.atlas.overview import Atlas, FrameworkOverview, TargetColumn, column_of
 from coordinator.atlas.portability import function_portability
 from coordinator.atlas.search import search
@@ -26,6 +35,7 @@ from coordinator.http.context import Context
 from coordinator.http.parameters import PathName
 from coordinator.http.routers import PageRouter
 from coordinator.http.storable import Text
+from coordinator.results.involvement import Met
 from coordinator.web.pages import page
 from protocol.function_names import did_you_mean
 
@@ -61,8 +71,8 @@ async def function(request: Request, file: PathName, context: Context, keeper: K
     if (charted_as := await asyncio.to_thread(charted_name, current.atlas, name)) != name:
         return RedirectResponse(f"{ROOT}{as_link(function_path(charted_as))}")
     framework = await asyncio.to_thread(_framework_of, current.atlas, name)
-    evidence = await service.evidence_of_functions(context.engine, framework.name, [name])
-    view = function_view(framework, name, [column_of(target, frozenset()) for target in evidence])
+    columns = framework.columns if current.atlas.ships else await _stored_columns(context, framework.name, name)
+    view = function_view(framework, name, columns)
     return _page(request, bodies.function_page(view), function_portability(view), kept=current)
 
 
@@ -98,6 +108,18 @@ async def target(request: Request, file: PathName, keeper: Keeper) -> Response:
     raise NotFoundError("nothing was charted on a target of that address: the front of the atlas lists all")
 
 
+@router.get("/atlas/operations/{file}")
+async def operation(request: Request, file: PathName, keeper: Keeper) -> Response:
+    """An operation in the shipped evidence. Operations in the database have a page for each campaign."""
+    current = await keeper.current()
+    for framework in current.atlas.frameworks:
+        for name, targets in operations_by_name(framework).items():
+            if operation_path(framework.name, name) == f"operations/{file}":
+                data = {column.target: {met: one.functions_that_met(met) for met in Met} for column, one in targets}
+                return _page(request, bodies.operation_page(framework, name, targets), data, kept=current)
+    raise NotFoundError("there is no operation of that address: the page of a target lists its operations")
+
+
 def front_of(request: Request, current: KeptAtlas, data: Any, **more: Any) -> Response:
     """The front; ``more`` is what was found in its atlas or in a script."""
     values = {
@@ -115,6 +137,12 @@ def _page(request: Request, content: bodies.Page, data: Any, **more: Any) -> Res
     return page(
         request, "atlas.html", data, body=content.body, title=content.title, root=ROOT, front_link="/", **values
     )
+
+
+async def _stored_columns(context: Context, framework: str, function: str) -> list[TargetColumn]:
+    """The columns with the cases of one function, which the atlas of a database lacks."""
+    evidence = await service.evidence_of_functions(context.engine, framework, [function])
+    return [column_of(target, frozenset()) for target in evidence]
 
 
 def _function_of_file(atlas: Atlas, file: str) -> str:
@@ -161,6 +189,7 @@ def _with(columns: Iterable[TargetColumn], function: str) -> Iterable[TargetColu
 def summary(current: KeptAtlas) -> dict[str, Any]:
     """The front as json."""
     return {
+        "origin": current.atlas.origin,
         "is_behind": current.is_behind,
         "frameworks": [
             {

@@ -48,6 +48,8 @@ class House:
     """Of a reader who signed in as an admin."""
     unregistered: RunnerProcess
     """A runner that nobody has registered yet."""
+    unused: CoordinatorProcess
+    """A coordinator on which nothing was charted yet."""
 
 
 @pytest.fixture(scope="session")
@@ -55,7 +57,7 @@ def house(
     browser_path: str, new_database: Callable[..., str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[House]:
     note = tmp_path_factory.mktemp("note") / "low"
-    coordinator = CoordinatorProcess(new_database())
+    coordinator, unused_coordinator = (CoordinatorProcess(new_database()) for _ in range(2))
     enrolled_runners = [_start_told_runner(device, note) for device in ("cpu", "xla")]
     hazards = RunnerProcess(PORTOLAN_RUNNER_SECRET=SECRET)
     unregistered_runner = RunnerProcess(PORTOLAN_RUNNER_SECRET=SECRET, HAZARDS_NOTE=os.devnull)
@@ -67,9 +69,10 @@ def house(
         note.touch()
         low = _chart(coordinator, "Low water <b>& bold</b>")
         base = f"http://127.0.0.1:{coordinator.port}"
-        yield House(coordinator, base, high, low, signed_in(base), unregistered_runner)
+        yield House(coordinator, base, high, low, signed_in(base), unregistered_runner, unused_coordinator)
     finally:
         coordinator.stop()
+        unused_coordinator.stop()
         for process, _ in enrolled_runners:
             process.kill()
             process.communicate()

@@ -8,10 +8,10 @@ from pathlib import Path
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests import bundles
-from tests.browser.conftest import SECRET, House
+from tests.browser.conftest import SECRET, House, signed_in
 from tests.browser.told_runner import LOG_CHARACTERS, MARKUP
-from tests.browser.watched import WITHIN_S, Watched
-from tests.waiting import LIMIT_S
+from tests.browser.watched import DESK, WITHIN_S, Watched
+from tests.waiting import LIMIT_S, until
 
 QUICK_MS = 30_000
 CHECKED_MS = LIMIT_S * 1e3
@@ -224,6 +224,39 @@ def _tab_to(page: Page, target: Locator) -> None:
             assert style != "none", "one cannot see where the focus is"
             return
     raise AssertionError(f"{MOST_TABS} times Tab do not lead to {target}")
+
+
+def test_a_new_installation_shows_the_evidence_that_ships_until_it_has_its_own(
+    browser: Browser, house: House, tmp_path: Path
+) -> None:
+    base = f"http://127.0.0.1:{house.unused.port}"
+    context = browser.new_context(viewport=DESK, storage_state=signed_in(base))
+    context.set_default_timeout(WITHIN_S * 1e3)
+    visit = Watched(context.new_page(), base)
+    page = visit.page
+    visit.open("/")
+    expect(page.locator("main")).to_contain_text("this is the evidence that ships with Portolan")
+    expect(page.locator("figure[data-framework=torch]").first).to_be_visible()
+    assert visit.photograph(tmp_path) == []
+    page.get_by_role("searchbox").fill("multinomial")
+    page.get_by_role("link", name="torch.multinomial", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("torch.multinomial")
+    expect(page.get_by_role("heading", level=2).first).to_contain_text("torch@")
+    expect(page.locator("main")).to_contain_text("this is the evidence that ships with Portolan")
+    assert visit.photograph(tmp_path) == []
+
+    bundle = bundles.as_torch(tmp_path / "torch-xla.bundle", {"torch.add": "hazards.add"})
+    answer = house.unused.http.post("/bundles", headers=bundles.HEADERS, content=bundle.read_bytes())
+    assert answer.is_success, answer.text
+
+    def is_own() -> bool:
+        visit.open("/")
+        return "1 function of torch" in page.locator(".lead").inner_text()
+
+    until(is_own, "the atlas has the bundle's evidence")
+    expect(page.locator("main")).not_to_contain_text("evidence that ships")
+    context.close()
+    assert visit.faults == []
 
 
 SCRIPT = "import torch\n\n\ndef step(x):\n    return torch.cumsum(x, 0)\n"

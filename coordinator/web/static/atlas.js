@@ -190,7 +190,7 @@ function wire_script(field) {
   });
 }
 
-if (document.getElementById("find")) wire_search();
+wire_search();
 if (document.querySelector("#script:enabled")) wire_script(document.getElementById("script"));
 document.getElementById("assessed")?.focus();
 document.querySelectorAll("figure.tiles").forEach(wire_tiles);

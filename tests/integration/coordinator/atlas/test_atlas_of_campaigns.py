@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
 import re
@@ -13,10 +14,12 @@ import asyncpg
 import httpx
 import pytest
 
-from coordinator.assess.evidence_file import read
+from coordinator.assess.evidence_file import load_shipped, read
 from coordinator.atlas.addresses import as_link, framework_path, function_path, module_path, target_path
 from coordinator.atlas.keeper import SMALL, AtlasKeeper
 from coordinator.atlas.marks import cell_of
+from coordinator.atlas.operations import operations_met
+from coordinator.atlas.whole_atlas import whole_atlas
 from coordinator.database.connection import engine as make_engine
 from coordinator.errors import AtlasPendingError
 from tests import bundles
@@ -25,6 +28,8 @@ from tests.database_roles import application
 from tests.waiting import async_until
 
 Lines = list[dict[str, Any]]
+
+SHIPS = "this is the evidence that ships with Portolan"
 
 
 @pytest.fixture(scope="module")
@@ -80,17 +85,57 @@ async def test_the_front_has_every_function_with_the_mark_of_its_evidence(
 async def test_the_atlas_is_put_together_anew_when_a_campaign_brings_or_takes_evidence(
     http: httpx.AsyncClient, lines: Lines
 ) -> None:
-    assert (await fetch(http, "/")) == {"is_behind": False, "frameworks": []}
-    assert "Nothing was charted yet" in (await http.get("/")).text
-    campaign = await send(http, lines)
+    shipped_names = sorted({target.framework for target in load_shipped().targets})
 
     async def has(*names: str) -> bool:
         return [one["framework"] for one in (await fetch(http, "/"))["frameworks"]] == list(names)
 
+    assert await has(*shipped_names)
+    campaign = await send(http, lines)
     await async_until(lambda: has("hazards"), "the atlas has the campaign's evidence")
+    assert SHIPS not in (await http.get("/")).text
     answer = await http.delete(f"/api/v1/campaigns/{campaign}")
     assert answer.status_code == 200, answer.text
-    await async_until(has, "the atlas has lost the campaign's evidence")
+    await async_until(lambda: has(*shipped_names), "the atlas has lost the campaign's evidence")
+
+
+async def test_without_a_campaign_the_atlas_is_of_the_evidence_that_ships(http: httpx.AsyncClient) -> None:
+    whole = whole_atlas(load_shipped())
+    front = await fetch(http, "/")
+    assert front["origin"] == "ships with Portolan"
+    assert [(one["framework"], one["functions"]) for one in front["frameworks"]] == [
+        (framework.name, len(framework.functions)) for framework in whole.frameworks
+    ]
+    assert whole.scope in (await http.get("/")).text
+    for framework in whole.frameworks:
+        column = framework.columns[0]
+        name = min(name for name, cases in column.evidence.functions.items() if operations_met(cases))
+        path = f"/atlas/{as_link(function_path(name))}"
+        assert column.cells[name].mark in [cell["mark"] for cell in await of_function(http, name)]
+        paths = [path, f"/atlas/{as_link(target_path(column.target, column.evidence.hardware))}"]
+        pages = [(await http.get(path)).text for path in paths]
+        assert all(SHIPS in page for page in pages)
+        (own, *_), (every, *_) = (re.findall(r'href="(/atlas/operations/[^"]+)"', page) for page in pages)
+        for operation in (own, every):
+            assert "functions/" in (await http.get(operation)).text
+    assert (await http.get("/atlas/operations/torch-none.html")).status_code == 404
+
+
+async def test_the_atlas_of_the_evidence_that_ships_is_begun_soon_after_the_start(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coordinator.atlas.keeper.START_S", 0.0)
+    engine = make_engine(application(database), pool_size=1)
+    keeper = AtlasKeeper(engine, application(database))
+    keeper.prepare()
+
+    async def is_being_built() -> bool:
+        return "atlas" in {task.get_name() for task in asyncio.all_tasks()}
+
+    await async_until(is_being_built, "it is being built, though nobody asked")
+    assert (await keeper.current()).atlas.ships
+    await keeper.close()
+    await engine.dispose()
 
 
 async def test_the_front_page_is_made_once_for_each_atlas(http: httpx.AsyncClient, database: str, lines: Lines) -> None:
