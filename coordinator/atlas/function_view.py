@@ -14,7 +14,7 @@ from coordinator.atlas.overview import FrameworkOverview, TargetColumn
 from coordinator.atlas.versions import Span, VersionMark, since, spans
 from coordinator.figures.second_shape import SecondShape
 from coordinator.results.conditions import FunctionCondition, function_condition
-from protocol.enums import Cause
+from protocol.enums import Cause, is_lowered
 
 MOST_MESSAGES = 5
 """The maximum number of different failure messages that are shown for one target."""
@@ -114,8 +114,12 @@ class VersionHistory:
         return spans(self.observations)
 
     @property
+    def is_lowered(self) -> bool:
+        return is_lowered(self.device)
+
+    @property
     def since(self) -> str | None:
-        return since(self.spans)
+        return since(self.spans, is_lowered=self.is_lowered)
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ def _index(framework: FrameworkOverview) -> dict[str, Any]:
                 "target": page_text(column.target),
                 "hardware": page_text(column.evidence.hardware),
                 "letters": column.letters(framework.functions),
+                **({"lowered": True} if column.evidence.is_lowered else {}),
             }
             for column in framework.newest
         ],

@@ -41,8 +41,14 @@ _LETTERS = {
     Mark.works: "w",
     Mark.host_work: "h",
 }
+_LOWERED_WORDS = {Mark.fails: "no lowering", Mark.partly: "lowered in part", Mark.unproven: "lowered"}
 NOT_CHARTED = "."
 """The letter of a function without evidence."""
+
+
+def mark_words(mark: Mark, *, is_lowered: bool) -> str:
+    """The mark as pages name it. On a target that only lowers programs nothing works or fails."""
+    return _LOWERED_WORDS.get(mark, mark) if is_lowered else mark
 
 
 @dataclass(frozen=True)

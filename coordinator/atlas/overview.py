@@ -165,6 +165,12 @@ class Atlas:
         return f"{join_words(targets)} on {join_words(hardware)}, {when}"
 
     @property
+    def lowered_marks(self) -> tuple[Mark, ...]:
+        """The marks on targets that only lower programs, the best first."""
+        counts = [column.counts for column in self._columns if column.evidence.is_lowered]
+        return tuple(mark for mark in BEST_FIRST if any(own[mark] for own in counts))
+
+    @property
     def functions(self) -> int:
         return sum(len(framework.functions) for framework in self.frameworks)
 

@@ -22,7 +22,7 @@ from coordinator.atlas.addresses import (
 from coordinator.atlas.changes import latest_changes, version_changes
 from coordinator.atlas.function_view import FunctionView
 from coordinator.atlas.index import index_of
-from coordinator.atlas.marks import Mark, cell_words
+from coordinator.atlas.marks import Mark, cell_words, mark_words
 from coordinator.atlas.operations import MET_WORDS, TargetOperation, operations_by_name, target_operations
 from coordinator.atlas.overview import BEST_FIRST, Atlas, FrameworkOverview, TargetColumn
 from coordinator.figures import formats
@@ -147,6 +147,7 @@ def install(environment: Environment) -> None:
     }
     environment.globals |= {
         "cell_words": cell_words,
+        "mark_words": mark_words,
         "framework_path": framework_path,
         "function_path": function_path,
         "module_path": module_path,

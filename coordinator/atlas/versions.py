@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from coordinator.atlas.marks import Mark
+from coordinator.atlas.marks import Mark, mark_words
 
 
 @dataclass(frozen=True)
@@ -59,17 +59,18 @@ def spans(observations: Sequence[VersionMark]) -> tuple[Span, ...]:
     )
 
 
-def since(history: Sequence[Span]) -> str | None:
+def since(history: Sequence[Span], *, is_lowered: bool = False) -> str | None:
     """The version since which the newest mark holds, in a sentence; None if no version was charted."""
     if not history:
         return None
     newest = history[-1]
+    mark = mark_words(newest.mark, is_lowered=is_lowered)
     if len(history) > 1:
-        before = history[-2].mark
+        before = mark_words(history[-2].mark, is_lowered=is_lowered)
         return (
-            f"{newest.mark} since {newest.since} as charted; {before} in {newest.since_after}, "
+            f"{mark} since {newest.since} as charted; {before} in {newest.since_after}, "
             "and no version between them was charted"
         )
     if len(newest.versions) == 1:
-        return f"{newest.mark} in {newest.since}, the only version that was charted"
-    return f"{newest.mark} in all {len(newest.versions)} charted versions, {newest.since} to {newest.until}"
+        return f"{mark} in {newest.since}, the only version that was charted"
+    return f"{mark} in all {len(newest.versions)} charted versions, {newest.since} to {newest.until}"

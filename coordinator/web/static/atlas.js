@@ -6,6 +6,7 @@ const MOST_FOUND = 12;
 const TILE = 10;
 const PADDING = 3;
 const WORDS = { f: "fails", b: "falls back", p: "works in part", u: "unproven", w: "works", h: "work of the host", ".": "not charted" };
+const LOWERED_WORDS = { ...WORDS, f: "no lowering", p: "lowered in part", u: "lowered" };
 
 // The functions of the script that was checked on this page, whose tiles stand out.
 const checked = new Set(JSON.parse(document.getElementById("script-functions")?.textContent ?? "[]"));
@@ -25,8 +26,11 @@ for (const [framework, { modules, names, columns, addresses }] of Object.entries
 const addressOf = ({ name, address }) =>
   root + (address ?? `functions/${name.replace(/[A-Z]/g, (letter) => `~${letter.toLowerCase()}`)}.html`);
 
+// A target that only lowers programs has words of its own, for nothing works or fails there.
+const wordOf = ({ letters, lowered }, place) => (lowered ? LOWERED_WORDS : WORDS)[letters[place]];
+
 function marksOf({ columns, place }) {
-  return columns.map(({ target, letters }) => `${target}: ${WORDS[letters[place]]}`).join(" · ");
+  return columns.map((column) => `${column.target}: ${wordOf(column, place)}`).join(" · ");
 }
 
 // A name that ends with what was typed comes before one that has it within; equal ones by use.
@@ -106,9 +110,10 @@ const SHAPES = {
 const COLOURS = { w: "--success", p: "--partial", b: "--partial", f: "--complete", u: "--quiet", h: "--quiet" };
 
 function wire_tiles(figure) {
-  const { framework, column } = figure.dataset;
+  const { framework } = figure.dataset;
+  const column = data[framework].columns[figure.dataset.column];
   const own = functions.filter((one) => one.framework === framework);
-  const letters = data[framework].columns[column].letters;
+  const { letters } = column;
   const canvas = figure.querySelector("canvas");
   const caption = figure.querySelector("figcaption");
   const marked = own.filter((one) => checked.has(one.name)).length;
@@ -153,7 +158,7 @@ function wire_tiles(figure) {
 
   function point(place) {
     at = Math.min(Math.max(place, 0), own.length - 1);
-    caption.textContent = `${own[at].name}: ${WORDS[letters[at]]}`;
+    caption.textContent = `${own[at].name}: ${wordOf(column, at)}`;
   }
 
   function under(event) {

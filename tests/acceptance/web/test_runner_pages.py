@@ -147,7 +147,7 @@ def test_a_runner_with_bearable_faults_joins_only_if_that_is_said(
         form = {"url": url, "secret": TOY_SECRET}
         page_text = text(visitor.send("/runners/new", form).text)
         assert "Not registered" in page_text
-        assert "It breaks 1 promise that one can live with" in page_text
+        assert "It breaks 1 promise that outcomes do not depend on" in page_text
         assert addresses(coordinator) == set()
         assert "See the runner" in text(visitor.send("/runners/new", {**form, "anyway": "yes"}).text)
         assert addresses(coordinator) == {url}

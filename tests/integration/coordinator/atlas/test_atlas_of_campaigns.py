@@ -230,7 +230,7 @@ async def test_a_function_that_nobody_charted_has_a_page_and_a_misspelt_one_gets
     await send(http, lines)
     answer = await http.get(f"/atlas/{as_link(function_path('torch.multinomial'))}")
     assert answer.status_code == 200
-    assert "Nobody charted it here yet." in answer.text
+    assert "No campaign here has charted it yet." in answer.text
     answer = await http.get("/atlas/functions/hazards.addd.html")
     assert answer.status_code == 404
     assert "did you mean hazards.add" in json.dumps(answer.json())

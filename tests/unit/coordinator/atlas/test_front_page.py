@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from coordinator.atlas.index import index_of
 from coordinator.atlas.overview import Atlas
-from coordinator.atlas.pages import environment, front_page
+from coordinator.atlas.pages import environment, front_page, module_page
 from coordinator.catalogue.releases import shipped_release
 from tests.unit.coordinator.atlas.evidence import atlas, charted_target
 
@@ -25,6 +27,27 @@ def test_the_front_of_3800_functions_on_six_targets_is_small() -> None:
     page = front_page(_of_real_names())
     html = environment().get_template(page.body).render(page.values, root=page.root, front_link="index.html")
     assert len(html.encode()) < MOST_BYTES
+
+
+def test_a_target_that_only_lowers_programs_has_words_of_its_own() -> None:
+    functions = {"jax.a": ["unproven"], "jax.b": ["failed"]}
+    whole = atlas(charted_target(functions, device="tpu-lowered"), charted_target(functions, device="tpu"))
+    page = front_page(whole)
+    html = environment().get_template(page.body).render(page.values, root=page.root, front_link="index.html")
+    assert re.findall(r'<span class="mark ([^"]+)">([^<]+)</span>', html.partition("only lowers programs")[2]) == [
+        ("unproven", "lowered"),
+        ("fails", "no lowering"),
+    ]
+    (index,) = index_of(whole).values()
+    assert [column.get("lowered", False) for column in index["columns"]] == [False, True]
+
+
+def test_a_module_names_the_target_of_each_cell_for_a_narrow_window() -> None:
+    functions = {"torch.a": ["passed"]}
+    (framework,) = atlas(*(charted_target(functions, device=device) for device in DEVICES)).frameworks
+    page = module_page(framework, "torch")
+    html = environment().get_template(page.body).render(page.values, root=page.root, front_link="index.html")
+    assert re.findall('data-column="([^"]+)"', html) == [f"torch@2.9.0/{device}, AMD EPYC" for device in DEVICES]
 
 
 def test_each_name_of_the_index_is_a_word_with_the_number_of_its_module() -> None:

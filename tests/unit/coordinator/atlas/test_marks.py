@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coordinator.assess.evidence import CaseEvidence
-from coordinator.atlas.marks import AtlasCell, Mark, cell_of, cell_words
+from coordinator.atlas.marks import AtlasCell, Mark, cell_of, cell_words, mark_words
 from coordinator.results.conditions import End
 from tests.unit.coordinator.assess.cases import case
 from tests.unit.coordinator.atlas.evidence import wrong
@@ -68,6 +68,14 @@ def test_wrong_values_without_an_error_are_said() -> None:
 def test_of_a_target_whose_programs_are_not_run_it_is_said_what_was_lowered() -> None:
     assert cell_words(cell("unproven", "unproven"), is_lowered=True) == "is lowered in all 2 cases, not run"
     assert cell_words(cell("unproven", "failed"), is_lowered=True) == "has no lowering in 1 of 2 cases, not run"
+
+
+def test_on_a_target_whose_programs_are_not_run_no_mark_says_that_a_function_works_or_fails() -> None:
+    words = {
+        mark_words(cell(*ends).mark, is_lowered=True) for ends in (["unproven"], ["failed"], ["unproven", "failed"])
+    }
+    assert words == {"lowered", "no lowering", "lowered in part"}
+    assert mark_words(Mark.fails, is_lowered=False) == "fails"
 
 
 def test_without_a_case_there_is_no_mark() -> None:
