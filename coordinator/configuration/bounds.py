@@ -1,6 +1,6 @@
 """Limits on what one coordinator does for clients at a time, and on what one request may contain. Pure.
 
-Limits of single fields are at the fields, those of messages in ``protocol/limits.py``.
+Limits of single fields are defined at the fields, limits of messages in ``protocol/limits.py``.
 """
 
 from __future__ import annotations
@@ -22,41 +22,45 @@ class Bounds:
     body_seconds: int = 30
     """Time for a body to arrive. Beyond it: 408."""
     stranger_body_bytes: int = 1 << 16
-    """Body of a request without a token (to sign in or enrol). Beyond it: 413."""
+    """Body of a request without a token (to sign in or enroll). Beyond it: 413."""
     stranger_body_seconds: int = 5
-    """Time for that body to arrive. Beyond it: 408."""
+    """Time for the body of a request without a token to arrive. Beyond it: 408."""
     bundle_seconds: int = 600
     """Time for a bundle to arrive. Beyond it: 408."""
     recording_bytes: int = 16 << 20
-    """A recording that an operator sends to a runner. Beyond it: 413."""
+    """Size of a recording that an operator sends to a runner. Beyond it: 413."""
     recording_members: int = 1_000_000
     """Values in all lists and objects of a recording. Beyond it: 422."""
     json_depth: int = 32
     """Nesting of lists and objects in a body. Beyond it: 422."""
     json_members: int = 20_000
-    """Values in all lists and objects of a body; fields of a form. Beyond it: 422."""
+    """Values in all lists and objects of a body, or fields of a form. Beyond it: 422."""
     header_seconds: int = 10
-    """Time for the headers of a request (at most 64 KiB) to arrive. Beyond it: the connection is closed; 400 for
-    larger ones."""
+    """Time for the headers of a request (at most 64 KiB) to arrive. Beyond it: the connection is
+    closed; larger headers get 400."""
     stalled_seconds: int = 30
-    """Time during which a client may read nothing of its answer. Beyond it: the connection is closed."""
+    """Time for which a client may stop reading its answer. Beyond it: the connection is closed."""
     connections: int = 1000
-    """Open connections of clients. Beyond it: the longest idle one is closed, else the oldest with an incomplete
-    request; 503 if all are busy."""
+    """Open connections of clients. Beyond it: the connection that was idle longest is closed; if none is idle, the
+    oldest with an incomplete request; if there is none either, the new connection gets 503."""
     runner_connections: int = 250
-    """Connections at the port for runners. Beyond it: the same, among these."""
+    """Connections at the port for runners. Beyond it: as for `connections`, among the connections at this port."""
     address_connections: int = 500
-    """Connections from one address at one port. Beyond it: the same, among these."""
+    """Connections from one address at one port. Beyond it: as for `connections`, among the connections of this
+    address."""
     exports: int = 2
-    """Files of outcomes, tables, figures and reports made at a time. Beyond it: waits up to 60 s."""
+    """Files of outcomes, tables, figures and reports that are made at the same time. Beyond it: the request waits up to
+    60 s."""
     exports_waiting: int = 30
-    """Waiting ones; at most this number plus `exports` are being sent to clients. Beyond it: 429."""
+    """Requests for files that wait. At most this number plus `exports` files are sent to clients at the same time.
+    Beyond it: 429."""
     exports_each: int = 16
-    """Running and waiting files of one caller; callers without a token count as one. Beyond it: 429."""
+    """Running and waiting requests for files of one caller. All callers without a token count as one caller. Beyond it:
+    429."""
     export_seconds: int = 600
     """Time to write a parquet file. Beyond it: 500."""
     assessments: int = 1
-    """Scripts assessed at a time. Beyond it: waits up to 60 s."""
+    """Scripts that are assessed at the same time. Beyond it: the request waits up to 60 s."""
     assessments_waiting: int = 8
     """Scripts that wait to be assessed. Beyond it: 429."""
     assessments_each: int = 2
@@ -68,7 +72,7 @@ class Bounds:
     campaign_jobs: int = 1_000_000
     """Jobs of one campaign. Beyond it: 422."""
     user_jobs: int = 2_000_000
-    """Unfinished jobs of one submitter; without access control everybody counts as one. Beyond it: 429."""
+    """Unfinished jobs of one submitter. Without access control all submitters count as one. Beyond it: 429."""
 
     @classmethod
     def parse(cls, text: str) -> Bounds:

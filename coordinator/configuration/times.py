@@ -22,82 +22,87 @@ class Times:
     # Runners
 
     silence_s: float = 30.0
-    """Without any sign of a runner; then it is silent, and its attempts are lost. Heartbeats come within 10 s, so
+    """A runner that sends nothing for this time is silent, and its attempts are lost. Heartbeats come within 10 s, so
     two may be missing."""
     stream_silence_s: float = 25.0
-    """Without an event or heartbeat on an open stream; then a new stream is requested. Less than ``silence_s``, so
-    that one broken connection is no silence."""
+    """If an open stream brings no event or heartbeat for this time, the coordinator opens a new stream. Less than
+    ``silence_s``, so that one broken connection does not make a runner silent."""
     start_s: float = 180.0
-    """Until a runner that has jobs and runs none starts one. It takes up to 120 s to prime its device, and some for
-    making a process. Longer, and it has forgotten them."""
+    """Within this time a runner that has jobs and runs none must start one. It takes up to 120 s to prime its device,
+    and some time to make a process. If it takes longer, it has forgotten its jobs."""
     absent_s: float = 12.0
-    """Until a heartbeat names a job that the runner took. Two heartbeats at the least lie in it, and one that left
-    before the job came cannot do it alone."""
+    """Within this time a heartbeat must list a job that the runner has accepted. At least two heartbeats come in this
+    time, so a single one that the runner sent before the job arrived is not enough to lose the job."""
     full_pause_s: float = 5.0
-    """Before a runner with a full queue is asked again. Its queue holds another client's jobs, which are being
-    stopped."""
+    """Pause before jobs are sent again to a runner whose queue was full. The queue holds another client's jobs, which
+    are being stopped."""
     grace_s: float = 10.0
-    """From a job's deadline to DELETE, and from there to a timeout."""
+    """Time from a job's deadline to DELETE, and from DELETE to a timeout."""
     lock_wait_s: float = 3600.0
-    """Maximum wait for the timing lock, which does not count for a deadline. Four others on the host may hold it
-    for 900 s each."""
+    """Longest wait for the timing lock; it is not counted against the deadline of a job. Four other runners on the host
+    may hold the lock for 900 s each."""
     quarantine_s: float = 10.0
-    """Length of a quarantine; doubles."""
+    """First and longest length of a quarantine; each further quarantine is twice as long."""
     longest_quarantine_s: float = 3600.0
     elsewhere_s: float = 30.0
-    """Before a runner that serves another coordinator is checked again."""
+    """Pause before a runner that also serves another coordinator is checked again."""
     answer_s: float = 10.0
-    """For the next part of a runner's answer."""
+    """Maximum wait for the next part of a runner's answer."""
     whole_answer_s: float = 30.0
-    """For the whole answer."""
+    """Maximum time for the whole answer of a runner."""
     probe_s: float = 30.0
-    """For a runner's description and catalogue."""
+    """Maximum time to read a runner's description and catalogue."""
     reconnect_s: float = 0.1
-    """Before reconnecting to a runner; doubles."""
+    """First and longest pause before reconnecting to a runner; each further pause is twice as long."""
     longest_reconnect_s: float = 2.0
 
     # What a coordinator does again and again
 
     tick_s: float = 1.0
-    """Between checks of the deadlines of a runner's jobs."""
+    """Interval between checks of the deadlines of a runner's jobs."""
     poll_s: float = 2.0
-    """Between polls for work that was not announced. NOTIFY announces work, so this only catches what it missed."""
+    """Interval between polls for work that was not announced. NOTIFY announces work, so a poll only finds work whose
+    announcement was lost."""
     sweep_s: float = 15.0
-    """Between comparisons of jobs in flight with leases in the database."""
+    """Interval between comparisons of jobs in flight with leases in the database."""
     renew_s: float = 5.0
-    """Between renewals of ownership and leases; less than both. Some may fail before either ends."""
+    """Interval between renewals of ownership and leases; must be less than `ownership_s` and `lease_s`. Some renewals
+    may fail before either ends."""
 
     # Ownership
 
     ownership_s: float = 30.0
-    """Without a renewal; then another coordinator may serve the runner. A killed coordinator's runners wait for it."""
+    """The ownership of a runner ends this long after its last renewal; then another coordinator may serve the runner.
+    The runners of a killed coordinator wait this long."""
     lease_s: float = 120.0
-    """Without a renewal of a job's lease. Several owners of the runner may come and go in it."""
+    """The lease of a job ends this long after its last renewal. The runner may change its owner several times in this
+    time."""
 
     # The outcome writer
 
     store_apart_s: float = 0.1
-    """Between batches of reports that can wait. A batch costs nearly the same however many reports it has, and
+    """Interval between batches of reports that can wait. A batch costs nearly the same however many reports it has, and
     cases of half a millisecond report all the time."""
     store_retry_s: float = 0.05
-    """Before a batch is stored again; doubles."""
+    """First and longest pause before a batch is stored again; each further pause is twice as long."""
     longest_store_retry_s: float = 5.0
     stuck_s: float = 30.0
-    """For a batch to finish; then `GET /readyz` fails. A batch is stored in milliseconds."""
+    """Maximum time to store a batch; after this time `GET /readyz` fails. A batch is stored in milliseconds."""
 
     # Long tasks
 
     restart_s: float = 0.5
-    """Before a long-running task that ended is restarted; doubles."""
+    """First and longest pause before a long-running task that ended is restarted; each further pause is twice as
+    long."""
     longest_restart_s: float = 30.0
     longest_away_s: float = 2.0
-    """Maximum of that pause while the database is unreachable. Afterwards work is to go on soon, and trying costs
-    little."""
+    """Longest pause before a task is restarted while the database is unreachable. When the database is back, work must
+    continue soon, and an attempt costs little."""
     settled_s: float = 5.0
-    """Until a restarted task counts as running."""
+    """A restarted task counts as running after this time."""
     fault_s: float = 60.0
-    """During which `GET /readyz` fails after a statement failed because the database's disk is full. Nothing tells
-    that the next one would not fail."""
+    """`GET /readyz` fails for this time after a statement failed because the database's disk is full. Nothing says
+    whether the next statement would succeed."""
 
     def __post_init__(self) -> None:
         for shorter, longer in _ORDER:

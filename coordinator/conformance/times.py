@@ -17,33 +17,36 @@ class CheckTimes:
     """Every time in seconds, with its default and its reason. ``PORTOLAN_CHECK_TIMES`` changes them by name."""
 
     answer_s: float = 30.0
-    """For the next part of an answer. Longer than a coordinator waits, because no clause is about speed."""
+    """Maximum wait for the next part of an answer. Longer than a coordinator waits, because no clause is about
+    speed."""
     whole_answer_s: float = 90.0
-    """For the whole answer. Longer than a coordinator waits, as for each part of it."""
+    """Maximum time for the whole answer. Longer than a coordinator waits, as for each part of it."""
     look_s: float = 12.0
-    """For a sign of life of a runner that was used before. A heartbeat comes within 10 s."""
+    """Maximum wait for an event or heartbeat of a runner that was used before. A heartbeat comes within 10 s."""
     outcome_s: float = 60.0
-    """For the outcome of a case that passes at once. A process may have to be made first."""
+    """Maximum wait for the outcome of a case that passes at once. The runner may have to make a process first."""
     heartbeat_s: float = 10.0
-    """Between heartbeats, by the contract."""
+    """Maximum interval between heartbeats, by the contract."""
     slack_s: float = 1.0
-    """For the transfer of a heartbeat."""
+    """Additional time for the transfer of a heartbeat."""
     stop_s: float = 10.0
-    """From a DELETE or a deadline to the finished event."""
+    """Maximum time from a DELETE or a deadline to the finished event."""
     hanging_s: float = 15.0
-    """Deadline of a hung case. Past it the runner is rid of a case whose check is about something else."""
+    """Deadline of a case that hangs. After it the runner is rid of a case whose check is about something else."""
     running_s: float = 40.0
     """Deadline of the case whose heartbeats are checked. Longer than the three that are waited for."""
     lasting_s: float = 60.0
-    """During which heartbeats must continue. Longer than a coordinator waits for a silent stream."""
+    """Heartbeats must continue for this time. Longer than a coordinator waits for a silent stream."""
     sample_s: float = 45.0
-    """To draw and run the runner's own cases. Past it no further one is posted."""
+    """Time to draw and run a sample of the runner's own cases. After it no further case is posted."""
     probe_sample_s: float = 20.0
-    """The same, with `--probe`."""
+    """Time to draw and run a sample of the runner's own cases with `--probe`."""
     case_s: float = 5.0
-    """Deadline of each of these. One that takes longer is timed_out, which is as good an outcome to look at."""
+    """Deadline of each case of this sample. A case that takes longer is timed_out, and this outcome can be checked as
+    well as any other."""
     restart_s: float = 180.0
-    """For `--restart-command`, and for the new boot to answer. Importing a framework may take a minute."""
+    """Maximum time for `--restart-command` and until the restarted runner answers. Importing a framework may take a
+    minute."""
 
     def __post_init__(self) -> None:
         if not self.heartbeat_s < self.lasting_s:
