@@ -29,7 +29,9 @@ Address = Annotated[
 
 def login(
     address: Address = None,
-    token_file: Annotated[Path | None, typer.Option(help="A file that holds the token; else stdin is read.")] = None,
+    token_file: Annotated[
+        Path | None, typer.Option(help="A file with the token; without it the token is read from stdin.")
+    ] = None,
     link: Annotated[
         bool, typer.Option("--link", help="Store nothing: print a link that signs a browser in once.")
     ] = False,

@@ -16,14 +16,14 @@ Anonymous = Annotated[
     str | None,
     typer.Option(
         metavar="none|viewer",
-        help="Role of callers without a token; default: $PORTOLAN_ANONYMOUS_ROLE, else viewer for `portolan up` on "
-        "loopback, else none.",
+        help="Role of callers without a token; default: $PORTOLAN_ANONYMOUS_ROLE if set, otherwise viewer for "
+        "`portolan up` on loopback and none for all other coordinators.",
     ),
 ]
 WithoutAccessControl = Annotated[
     bool,
     typer.Option(
-        "--without-access-control", help="Require no token: everybody who reaches the coordinator may do everything."
+        "--without-access-control", help="Require no token. Everybody who can reach the coordinator may do everything."
     ),
 ]
 

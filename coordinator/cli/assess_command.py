@@ -84,8 +84,8 @@ def assess(
     data: Annotated[
         Path | None,
         typer.Option(
-            help="A file of outcomes from `portolan evidence`, or `shipped` for those that ship with Portolan; "
-            "default: your coordinator's, else the shipped ones."
+            help="A file of outcomes from `portolan evidence`, or `shipped` for the outcomes that ship with Portolan; "
+            "default: the outcomes of your coordinator, or the shipped ones if there is no coordinator."
         ),
     ] = None,
     format: Annotated[Format, typer.Option(help="Output format.")] = "text",
@@ -95,8 +95,8 @@ def assess(
         bool,
         typer.Option(
             "--whole",
-            help="With --run: also run the command on the target itself, for at most 30 minutes, and show what became "
-            "of it beside the predictions.",
+            help="With --run: also run the command on the target itself, for at most 30 minutes, and show the result "
+            "beside the predictions.",
         ),
     ] = False,
     fail_on: Annotated[
@@ -104,15 +104,16 @@ def assess(
         typer.Option(
             metavar="KINDS",
             help="Exit with code 1 if there are findings of these kinds, separated by commas: wrong, fails, accepts, "
-            "falls-back, slow. slow:20 sets the factor of slow calls (10).",
+            "falls-back, slow. `slow:20` counts calls as slow from a factor of 20 (default: 10).",
         ),
     ] = "",
     chart: Annotated[
         bool,
         typer.Option(
             "--chart",
-            help="Chart the unknown functions on your coordinator and wait, then report; needs a live runner of the "
-            "target.",
+            help="Chart the unknown functions on your coordinator, wait for the outcomes, and then "
+            "report. Needs a live "
+            "runner of the target.",
         ),
     ] = False,
     coverage: Annotated[

@@ -21,7 +21,7 @@ def check(
     address: Annotated[str, typer.Argument(metavar="URL", help="Address of the runner.")],
     secret_file: SecretFile = None,
     secret_stdin: SecretStdin = False,
-    probe: Annotated[bool, typer.Option("--probe", help="Make only the checks without long waiting.")] = False,
+    probe: Annotated[bool, typer.Option("--probe", help="Make only the checks that need no long waiting.")] = False,
     restart_command: Annotated[
         str | None,
         typer.Option(

@@ -37,17 +37,25 @@ Name = Annotated[str, typer.Option("--name", help="Name of the fleet on this hos
 def up(
     targets: Annotated[
         list[str] | None,
-        typer.Option(help="Targets, such as 'torch/cpu torch@2.9.0/cpu'; default: all with an image and a device."),
+        typer.Option(
+            help="Targets, such as 'torch/cpu torch@2.9.0/cpu'; default: all targets that have an "
+            "image and a device on this host."
+        ),
     ] = None,
     image: Annotated[
         list[str] | None,
-        typer.Option(metavar="TARGET=IMAGE", help="The image of a target; default: the newest with its label."),
+        typer.Option(
+            metavar="TARGET=IMAGE", help="The image of a target; default: the newest image with the target's label."
+        ),
     ] = None,
     memory: Annotated[str, typer.Option(help="Memory limit of a container.")] = "6G",
     cpus: Annotated[float | None, typer.Option(min=0.01, help="Limit of CPUs of a container; default: 2.")] = None,
     pids: Annotated[int, typer.Option(min=1, help="Limit of processes and threads of a container.")] = 2048,
     scratch: Annotated[
-        str, typer.Option(help="Size of a container's /tmp, in memory: the only place where it can write.")
+        str,
+        typer.Option(
+            help="Size of a container's /tmp, which is in memory and the only place where the container can write."
+        ),
     ] = "1G",
     first_port: Annotated[
         int, typer.Option(min=1, max=65535, help="First port of the runners, on 127.0.0.1.")

@@ -27,18 +27,27 @@ Out = Annotated[Path | None, typer.Option("--out", help="Output file.")]
 def _query(
     reference: Annotated[
         str | None,
-        typer.Option(help="Published figures for comparison, or none; default: those of the campaign's suite."),
+        typer.Option(
+            help="Published figures for comparison, or none; default: the published figures of the campaign's suite."
+        ),
     ] = None,
     reference_device: Annotated[
-        str | None, typer.Option(help="The device that latencies are compared with; default: a GPU, else the CPU.")
+        str | None,
+        typer.Option(
+            help="The device that latencies are compared with; default: a GPU if the campaign has "
+            "one, otherwise the CPU."
+        ),
     ] = None,
     tolerable: Annotated[
         float | None,
-        typer.Option(help="Factor from which a latency is intolerable; default: 10."),
+        typer.Option(help="A latency is intolerable if it exceeds the reference by this factor; default: 10."),
     ] = None,
     measure: Annotated[
         Measure | None,
-        typer.Option(help="The latency; paper is the study's mean of first calls. Default: as the campaign was timed."),
+        typer.Option(
+            help="Which latency is compared; paper is the study's mean of first calls. Default: as "
+            "the campaign was timed."
+        ),
     ] = None,
 ) -> dict[str, Any]:
     return present(reference=reference, reference_device=reference_device, tolerable=tolerable, measure=measure)

@@ -33,15 +33,17 @@ and clients of Python (httpx, 5 s) and proxies (60 s) let go of theirs sooner.""
 Port = Annotated[
     int | None,
     typer.Option(
-        min=0, max=65535, help="Port of the coordinator; 0 takes any free port. Else $PORTOLAN_PORT, or 8642."
+        min=0,
+        max=65535,
+        help="Port of the coordinator; 0 takes any free port; default: $PORTOLAN_PORT if set, otherwise 8642.",
     ),
 ]
 RunnersPort = Annotated[
     int | None,
-    typer.Option(min=0, max=65535, help="An additional port that serves only enrolment; 0 takes any free port."),
+    typer.Option(min=0, max=65535, help="An additional port that serves only enrollment; 0 takes any free port."),
 ]
 RunnersHost = Annotated[
-    str | None, typer.Option(help="Host of the port for enrolment; default: the coordinator's host.")
+    str | None, typer.Option(help="Host of the port for enrollment; default: the coordinator's host.")
 ]
 
 ListenAddress = tuple[str, int]

@@ -35,7 +35,7 @@ AllowedHost = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-SecretFile = Annotated[Path | None, typer.Option(help="A file that holds the runner's secret.")]
+SecretFile = Annotated[Path | None, typer.Option(help="A file with the runner's secret.")]
 SecretStdin = Annotated[bool, typer.Option("--secret-stdin", help="Read the secret from stdin.")]
 CampaignId = Annotated[
     int, typer.Argument(metavar="CAMPAIGN", min=1, help="Its number, as `portolan status` shows it.")

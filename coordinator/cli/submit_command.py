@@ -52,25 +52,24 @@ def submit(
     functions: Annotated[
         list[str] | None,
         typer.Option(
-            help="Globs, such as 'torch.nn.* torch.sum'; default: all. Those without a case in the suite are listed."
+            help="Globs, such as 'torch.nn.* torch.sum'; default: all. Functions without a case in "
+            "the suite are listed."
         ),
     ] = None,
-    runs: Annotated[
-        int | None, typer.Option(help="Runs of each case, each in a process of its own; default: 3.")
-    ] = None,
+    runs: Annotated[int | None, typer.Option(help="Runs of each case, each in a separate process; default: 3.")] = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds per job; default: 900.")] = None,
     timing: Annotated[
         TimingPolicy | None,
         typer.Option(
-            help="How calls are timed. Default: as the suite declares; steady if it does not, off for docs, library "
-            "and pairs."
+            help="How calls are timed. Default: off for the suites docs, library, library_quick and "
+            "pairs, steady for others, unless the suite declares another."
         ),
     ] = None,
     timed_cases: Annotated[
         TimedCases | None,
         typer.Option(
-            help="Cases to time: all of a function, or one. Default: as the suite declares; all if it does not, "
-            "representative for docs, library and pairs."
+            help="Time all cases of a function, or one. Default: representative for the suites "
+            "docs, library, library_quick and pairs, all for others, unless the suite declares another."
         ),
     ] = None,
     verdicts_first: Annotated[
@@ -78,7 +77,7 @@ def submit(
         typer.Option(
             "--verdicts-first/--timed-from-the-start",
             help="Run 1 is untimed and comes first, so that all verdicts are available before anything is timed. "
-            "Needs 2 runs or more; timed from the start by default.",
+            "Needs 2 runs or more. By default run 1 is timed too.",
         ),
     ] = None,
     name: Annotated[str | None, typer.Option(help="Name of the campaign.")] = None,
@@ -90,7 +89,8 @@ def submit(
         tuple[LeftOver, int] | None,
         typer.Option(
             metavar="failed|incomplete CAMPAIGN",
-            help="Only the failed or the incomplete cases of a campaign; other options default to that campaign's.",
+            help="Run only the failed or the incomplete cases of this campaign again; other options "
+            "default to those of the campaign.",
         ),
     ] = None,
     dry_run: Annotated[
@@ -104,7 +104,9 @@ def submit(
     ] = False,
     fail_on: Annotated[
         list[LeftOver] | None,
-        typer.Option(help="Wait; exit with code 1 if there is such an outcome, or if the campaign was cancelled."),
+        typer.Option(
+            help="Wait, and exit with code 1 if there is an outcome of this kind or the campaign was cancelled."
+        ),
     ] = None,
 ) -> None:
     """Submit a campaign and print its number."""

@@ -38,11 +38,13 @@ def up(
     port: Port = None,
     targets: Annotated[
         list[str] | None,
-        typer.Option(help=f"Runners to start; default: '{' '.join(KNOWN_TARGETS)}'. An empty text starts none."),
+        typer.Option(
+            help=f"Runners to start; default: '{' '.join(KNOWN_TARGETS)}'. With an empty text no runner starts."
+        ),
     ] = None,
     enrolment_key_file: Annotated[
         Path | None,
-        typer.Option(help="File with the key of enrolment tokens; without it no runner can enroll."),
+        typer.Option(help="File with the key of enrollment tokens; without it no runner can enroll."),
     ] = None,
     runners_host: RunnersHost = None,
     runners_port: RunnersPort = None,

@@ -31,23 +31,24 @@ def make_parser() -> argparse.ArgumentParser:
     _target(serve)
     serve.add_argument("--host", default="127.0.0.1", help="address of the runner (default: %(default)s)")
     serve.add_argument(
-        "--port", type=int, default=8790, help="port of the runner; 0 takes any free one (default: %(default)s)"
+        "--port", type=int, default=8790, help="port of the runner; 0 takes any free port (default: %(default)s)"
     )
     serve.add_argument(
         "--secret-file",
         type=Path,
-        help="file with the bearer secret; without it $PORTOLAN_RUNNER_SECRET, else a new one in the ready line",
+        help="file with the bearer secret; default: $PORTOLAN_RUNNER_SECRET if set, otherwise a new "
+        "secret, which the ready line contains",
     )
     serve.add_argument(
         "--memory-limit",
         type=_size,
-        help="memory limit of a case's processes, such as 2G; without it 80 %% of the memory that is free at the start",
+        help="memory limit of a case's processes, such as 2G; default: 80 %% of the memory that is free at the start",
     )
     serve.add_argument(
         "--slots",
         type=int,
         default=1,
-        help="maximum number of untimed cases at once; an accelerator has one (default: %(default)s)",
+        help="maximum number of untimed cases at once; always 1 on an accelerator (default: %(default)s)",
     )
     _suites(
         serve, "PATH", "path of an additional suite: a module's file, a package's folder or a recording; repeatable"
@@ -55,7 +56,7 @@ def make_parser() -> argparse.ArgumentParser:
     serve.add_argument(
         "--accept-recordings",
         action="store_true",
-        help="let the coordinator send recordings, whose calls then run here (default: refuse them)",
+        help="accept recordings from the coordinator and run their calls (default: refuse recordings)",
     )
     serve.add_argument(
         "--ready-file", type=Path, help="also write the ready line to this file, readable by its owner only"
@@ -73,8 +74,8 @@ def make_parser() -> argparse.ArgumentParser:
     serve.add_argument(
         "--advertise",
         metavar="URL",
-        help="with --enrol: URL for the coordinator to reach the runner; auto is the runner's address toward the "
-        "coordinator, with its port (default: auto)",
+        help="with --enrol: URL at which the coordinator reaches the runner; auto takes the address from which the "
+        "runner enrolls, and the runner's port (default: auto)",
     )
 
     run = commands.add_parser("run", help="run one case in the foreground, or a whole suite into a file")
@@ -88,28 +89,28 @@ def make_parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--timing",
         choices=[policy.value for policy in TimingPolicy],
-        help="how calls are timed "
-        "(default: as the suite declares; steady if it does not, off for docs, library and pairs)",
+        help="how calls are timed (default: off for the suites docs, library, library_quick and "
+        "pairs, steady for others, unless the suite declares another)",
     )
     run.add_argument(
         "--timed-cases",
         choices=[which.value for which in TimedCases],
-        help="with --out: cases to time, all of a function or one "
-        "(default: as the suite declares; all if it does not, representative for docs, library and pairs)",
+        help="with --out: time all cases of a function, or one (default: representative for the "
+        "suites docs, library, library_quick and pairs, all for others, unless the suite declares another)",
     )
     run.add_argument("--run", type=int, help="number of the run (default: 1)")
     run.add_argument(
         "--out",
         metavar="FILE",
         type=Path,
-        help="run a whole suite into this bundle, which must not exist; `portolan import` reads it",
+        help="run a whole suite and write its outcomes to this bundle, for `portolan import`; the file must not exist",
     )
     run.add_argument(
         "--functions",
         metavar="GLOB",
         nargs="+",
         action="extend",
-        help="with --out: globs of function names; those without a match are listed (default: all)",
+        help="with --out: globs of function names; globs without a match are listed (default: all)",
     )
     run.add_argument("--runs", type=int, help=f"with --out: runs of each case, 1 to 100 (default: {DEFAULT_RUNS})")
     run.add_argument("--slots", type=int, help="with --out: maximum number of untimed cases at once (default: 1)")
@@ -119,13 +120,13 @@ def make_parser() -> argparse.ArgumentParser:
         default=DEFAULT_TIMEOUT_S,
         help="deadline of a case in seconds (default: %(default)g)",
     )
-    run.add_argument("--memory-limit", type=_size, help="memory limit of a case's processes, as with serve")
+    run.add_argument("--memory-limit", type=_size, help="memory limit of a case's processes, as for serve")
 
     cases = commands.add_parser("cases", help="list the cases of a framework")
     cases.add_argument("framework", metavar="FRAMEWORK")
     cases.add_argument("device", metavar="DEVICE", nargs="?", default="cpu")
     _python(cases)
-    _suites(cases, "SUITE", "only the cases of this suite, by its name or its own path (default: all)")
+    _suites(cases, "SUITE", "only the cases of this suite; a name, or the path of your own suite (default: all)")
     cases.add_argument("--match", default="*", help="only ids like this glob")
 
     targets = commands.add_parser("targets", help="list the targets that a runner can be started for")
@@ -153,8 +154,9 @@ def make_parser() -> argparse.ArgumentParser:
     record.add_argument(
         "--target",
         metavar="DEVICE",
-        help="the device it is recorded for: arrays of torch say that they are on it if it is xla or tpu; "
-        "`assess --run` sets it",
+        help="the device for which the calls are recorded; if it is xla or tpu, arrays of torch "
+        "report this device as theirs; "
+        "`assess --run` sets this option",
     )
     record.add_argument("words", metavar="-- COMMAND", nargs="+", help="python with a script, -m MODULE or -c TEXT")
     record.set_defaults(device="cpu")
